@@ -20,7 +20,7 @@ add_library(lockstep_flags INTERFACE)
 add_library(lockstep::flags ALIAS lockstep_flags)
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor)
-# Of units compiled as one, these two tell what is no fault in any of them; the preset dev has the first.
+# In units compiled as one, these two warn about faultless code; the preset dev has the first.
 target_compile_options(lockstep_flags INTERFACE
   $<IF:$<BOOL:${CMAKE_UNITY_BUILD}>,-Wno-subobject-linkage,-Wshadow>)
 # No path of this machine in a released binary, which names its sources in messages.

@@ -72,7 +72,7 @@ if(TARGET lockstep)
           DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
 endif()
 
-# Man pages: prose in packaging/man, the options as each program's own --help tells them.
+# Man pages: prose in packaging/man, the options from each program's own --help.
 set(pages)
 foreach(program lockstep lockstepctl lockstep-agent lockstep-trainer)
   set(target ${program})

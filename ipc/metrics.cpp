@@ -14,12 +14,12 @@ std::size_t placeOf(std::string_view name) {
                        all.begin());
 }
 
-Scalars withDerived(Scalars told, const StepTotals &totals) {
+Scalars withDerived(Scalars scalars, const StepTotals &totals) {
     for (const MetricSpec &spec : metrics())
-        if (spec.derived && told.size() < maxScalars && !told.contains(spec.name))
+        if (spec.derived && scalars.size() < maxScalars && !scalars.contains(spec.name))
             if (const auto window = spec.derived(totals))
-                told.emplace(spec.name, *window);
-    return told;
+                scalars.emplace(spec.name, *window);
+    return scalars;
 }
 
 std::optional<ScalarWindow> samplesPerSecond(const StepTotals &totals) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The protocol between agent 0 and an agent K > 0 of one run: TCP to agent 0's listener on its node's interface, one
-// JSON object per line, at most 64 KiB. Nothing is encrypted, as with c10d, Gloo and NCCL. The token keeps strangers
-// out; listening on one interface only keeps it off other networks.
+// JSON object per line, at most 64 KiB. Nothing is encrypted, as with c10d, Gloo and NCCL. The token keeps
+// unauthenticated connections out; listening on one interface only keeps it off other networks.
 //
 //   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N,"token":T}
 //          {"type":"node","what":"join","processes":P,"shared":false,"machine":{…},"devices":[…]}   after each hello

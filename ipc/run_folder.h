@@ -38,8 +38,8 @@ nodesFile(); ///< dataHome()/nodes.json: the machines that a person has added (c
 /// LOCKSTEP_HOME is set, its hash is part of the name, which keeps tests apart. The folder is created if necessary, and
 /// its owner checked.
 [[nodiscard]] Result<std::string> socketFolder();
-/// Socket of the run's agent on that node; viewers follow node 0's. Creates nothing: whoever binds there must hold the
-/// folder (ipc/socket_folder.h).
+/// Socket of the run's agent on that node; viewers follow node 0's. Creates nothing: a program that binds there must hold
+/// the folder (ipc/socket_folder.h).
 [[nodiscard]] Result<std::string> runSocketPath(std::string_view runId, int node = 0);
 
 /// YYYYMMDDThhmmssZ-8hex; `random` gives the 8 hex digits.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tells CHANGELOG.md in Debian's own form: debian_changelog.py CHANGELOG.md VERSION-REVISION OUT.gz
+"""Converts CHANGELOG.md to Debian's own form: debian_changelog.py CHANGELOG.md VERSION-REVISION OUT.gz
 
 An entry a release. One that is not out yet has no date: it gets SOURCE_DATE_EPOCH's, or that of the last change of CHANGELOG.md."""
 import datetime

@@ -19,15 +19,15 @@ Result<core::ExperimentEntry> model(const core::Experiment &experiment, int numb
                                   : std::ranges::find_if(entries, [&](const core::ExperimentEntry &entry) {
                                         return entry.planned.name == experiment.reference;
                                     });
-    const std::string look = "lockstepctl queue " + experiment.id + " lists them";
+    const std::string listed = "lockstepctl queue " + experiment.id + " lists them";
     if (found == entries.end())
         return fail(Error::badArgument(number > 0 ? "the experiment has no run number " + std::to_string(number)
                                                   : "the experiment's reference " + experiment.reference +
                                                         " is not among its runs",
-                                       number > 0 ? look : "choose another run with --like NUMBER; " + look));
+                                       number > 0 ? listed : "choose another run with --like NUMBER; " + listed));
     if (!found->planned.command.empty())
         return fail(Error::badArgument(found->planned.name + " is a script, which has its own settings",
-                                       "choose a run of lockstep-trainer with --like NUMBER; " + look));
+                                       "choose a run of lockstep-trainer with --like NUMBER; " + listed));
     return *found;
 }
 
@@ -42,8 +42,8 @@ std::string joined(const std::vector<std::string> &words) {
 
 int addCommand(const AddOptions &options) {
     if (const auto origin = core::queueOriginOf(options.experiment)) // the copy may be outdated
-        if (const auto looked = core::fetchQueue(options.experiment, *origin); !looked)
-            return complain(looked.error());
+        if (const auto fetched = core::fetchQueue(options.experiment, *origin); !fetched)
+            return complain(fetched.error());
     const auto experiment = core::readExperiment(options.experiment);
     if (!experiment)
         return complain(experiment.error());

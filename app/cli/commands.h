@@ -37,7 +37,7 @@ int queueOnCommand(const RunOptions &options);
 /// Registers here an experiment whose queue is on `machine` and was started from a third one.
 Result<void> knowQueueOn(const std::string &machine, const std::string &experiment);
 /// Starts a new owner there for such a queue that has none.
-int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options);
+int resumeThere(const core::QueueOrigin &origin, const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
 int ownCommand(const std::string &experiment);
 

@@ -15,7 +15,7 @@
 namespace lockstep::cli {
 namespace {
 
-using core::DoctorLook;
+using core::DoctorSnapshot;
 using core::Finding;
 
 std::string findingsText(const std::vector<Finding> &findings) {
@@ -27,17 +27,17 @@ std::string findingsText(const std::vector<Finding> &findings) {
 }
 
 /// A matrix of nodes: round trip and bandwidth from the row's node to the column's.
-std::string matrixText(const DoctorLook &look) {
-    if (look.links.empty())
+std::string matrixText(const DoctorSnapshot &snapshot) {
+    if (snapshot.links.empty())
         return {};
     std::vector<std::vector<std::string>> rows = {{"from \\ to"}};
-    for (const core::NodeLook &node : look.nodes)
+    for (const core::NodeSnapshot &node : snapshot.nodes)
         rows.front().push_back(node.node.name);
-    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
-        std::vector<std::string> row = {look.nodes[from].node.name};
-        for (std::size_t to = 0; to < look.nodes.size(); ++to) {
+    for (std::size_t from = 0; from < snapshot.nodes.size(); ++from) {
+        std::vector<std::string> row = {snapshot.nodes[from].node.name};
+        for (std::size_t to = 0; to < snapshot.nodes.size(); ++to) {
             std::string cell = "-";
-            for (const core::LinkMeasure &link : look.links)
+            for (const core::LinkMeasure &link : snapshot.links)
                 if (link.from == from && link.to == to)
                     cell = link.ok ? core::shortTime(link.roundTripS).toStdString() + ", " +
                                          core::bandwidth(link.bandwidthBytesS).toStdString()
@@ -49,21 +49,21 @@ std::string matrixText(const DoctorLook &look) {
     return "Round trip and bandwidth of one TCP stream:\n" + aligned(rows);
 }
 
-std::string choicesText(const DoctorLook &look) {
+std::string choicesText(const DoctorSnapshot &snapshot) {
     std::string text;
-    for (std::size_t i = 0; i < look.choices.size(); ++i)
-        if (!look.choices[i].interface.empty())
-            text += look.nodes[i].node.name + ": GLOO_SOCKET_IFNAME=" + look.choices[i].interface +
-                    " NCCL_SOCKET_IFNAME=" + look.choices[i].interface +
-                    (look.choices[i].address.empty() ? "" : "  (" + look.choices[i].address + ")") +
-                    (look.choices[i].pinned ? ", set by you" : "") + "\n";
+    for (std::size_t i = 0; i < snapshot.choices.size(); ++i)
+        if (!snapshot.choices[i].interface.empty())
+            text += snapshot.nodes[i].node.name + ": GLOO_SOCKET_IFNAME=" + snapshot.choices[i].interface +
+                    " NCCL_SOCKET_IFNAME=" + snapshot.choices[i].interface +
+                    (snapshot.choices[i].address.empty() ? "" : "  (" + snapshot.choices[i].address + ")") +
+                    (snapshot.choices[i].pinned ? ", set by you" : "") + "\n";
     return text.empty() ? text : "Interfaces, found by testing:\n" + text;
 }
 
 /// Only for several nodes: a single one needs no common line.
-std::string lineText(const DoctorLook &look) {
-    const auto line = core::lineFor(look);
-    return look.nodes.size() > 1 && line ? line->reason + "\n" : std::string();
+std::string lineText(const DoctorSnapshot &snapshot) {
+    const auto line = core::lineFor(snapshot);
+    return snapshot.nodes.size() > 1 && line ? line->reason + "\n" : std::string();
 }
 
 Result<std::vector<core::TorchrunLine>> linesOf(const std::vector<std::string> &commands) {
@@ -101,24 +101,24 @@ int doctorCommand(const DoctorCommandOptions &options) {
     if (!wanted.port && !lines->empty() && lines->front().masterPort)
         wanted.port = lines->front().masterPort;
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
-    const DoctorLook look = core::lookAround(nodes, wanted, terminalAnswers(), [&](const std::string &what) {
+    const DoctorSnapshot snapshot = core::examineNodes(nodes, wanted, terminalAnswers(), [&](const std::string &what) {
         std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", printable(what).c_str());
     });
     if (terminal)
         std::fprintf(stderr, "\r\033[K");
-    std::vector<Finding> findings = core::findingsOf(look);
+    std::vector<Finding> findings = core::findingsOf(snapshot);
     if (!lines->empty()) {
-        const auto more = core::torchrunFindings(*lines, nodes.empty() ? nullptr : &look);
+        const auto more = core::torchrunFindings(*lines, nodes.empty() ? nullptr : &snapshot);
         findings.insert(findings.end(), more.begin(), more.end());
         core::sortFindings(findings);
     }
     if (options.keep && nodes.size() > 1)
-        if (auto kept = core::keepChoices(look); !kept)
+        if (auto kept = core::keepChoices(snapshot); !kept)
             return complain(kept.error());
     if (options.json)
-        print(core::toJson(look, findings));
+        print(core::toJson(snapshot, findings));
     else
-        print(findingsText(findings) + lineText(look) + choicesText(look) + matrixText(look));
+        print(findingsText(findings) + lineText(snapshot) + choicesText(snapshot) + matrixText(snapshot));
     return core::anyError(findings) ? Failed : Done;
 }
 

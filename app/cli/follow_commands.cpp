@@ -70,8 +70,8 @@ public:
             check();
         });
         connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, [this] {
-            tellLink();
-            tellWidth();
+            printLink();
+            printWidth();
             check();
         });
         if (const auto known = core::readExperiment(id); !known)
@@ -99,21 +99,21 @@ private:
         m_printer.begin(store, QStringLiteral("run %1 of %2").arg(entry + 1).arg(experiment.runnableCount()), name);
     }
     /// For a queue on another machine: reports when the link is lost and when it is back.
-    void tellLink() {
+    void printLink() {
         const QString why = m_follower.unknownWhy();
-        if (why != m_told && (m_wasKnown || m_follower.linkFailed()))
+        if (why != m_printedWhy && (m_wasKnown || m_follower.linkFailed()))
             m_printer.line(why.isEmpty() ? QStringLiteral("the link to %1 is back").arg(m_follower.queueHost()) : why);
         m_wasKnown = m_wasKnown || why.isEmpty();
-        m_told = why;
+        m_printedWhy = why;
         if (m_follower.linkFailed())
             QCoreApplication::exit(Failed);
     }
     /// For an experiment with a goal: how narrow its intervals are, after each round.
-    void tellWidth() {
+    void printWidth() {
         const auto &until = m_follower.experiment().until;
-        if (!until || !until->reached || until == m_toldWidth)
+        if (!until || !until->reached || until == m_printedWidth)
             return;
-        m_toldWidth = until;
+        m_printedWidth = until;
         m_printer.line(QString::fromStdString(core::progressText(*until, {})));
     }
     void check() {
@@ -149,8 +149,8 @@ private:
     core::TensorBoardFeed *m_events;
     std::set<int> m_open;
     bool m_opened = false, m_over = false, m_wasKnown = false;
-    std::optional<core::WidthProgress> m_toldWidth;
-    QString m_told; ///< the last printed reason why the queue's state is unknown
+    std::optional<core::WidthProgress> m_printedWidth;
+    QString m_printedWhy; ///< the last printed reason why the queue's state is unknown
 };
 
 } // namespace
@@ -176,8 +176,8 @@ int attachCommand(const AttachOptions &options) {
     // A remote queue: the copy may be missing, or the queue may have been extended since it was over.
     if (const auto origin = core::queueOriginOf(options.id))
         if (!known || core::readExperiment(options.id).value_or(core::Experiment()).over())
-            if (const auto looked = core::fetchQueue(options.id, *origin); !looked && !known)
-                return complain(looked.error());
+            if (const auto fetched = core::fetchQueue(options.id, *origin); !fetched && !known)
+                return complain(fetched.error());
     return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
                                     : attachRun(options.id, events.get());
 }

@@ -177,8 +177,8 @@ std::string forecastText(const core::ForecastRecord &record) {
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
         const core::ForecastRow &row = forecast.rows[i];
         const std::string name(specOf(row.method).title);
-        if (!row.cannotTell.empty()) {
-            lacking += name + " ×" + std::to_string(row.devices) + ": " + row.cannotTell + "\n";
+        if (!row.whyUnknown.empty()) {
+            lacking += name + " ×" + std::to_string(row.devices) + ": " + row.whyUnknown + "\n";
             continue;
         }
         const auto &grade = outcomes[i].grade;

@@ -29,7 +29,7 @@ std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
     return factor + " (" + (speedUp->hasInterval() ? core::rangeText(speedUp) : "-") + ")";
 }
 
-std::string told(const std::optional<core::SpeedUp> &speedUp) {
+std::string differenceOf(const std::optional<core::SpeedUp> &speedUp) {
     if (!speedUp || !speedUp->hasInterval())
         return "unknown";
     if (speedUp->isDifferent())
@@ -54,7 +54,7 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
         if (!shown.has(pair.run))
             ++leftOut;
         else
-            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), told(pair.training),
+            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), differenceOf(pair.training),
                             intervalOf(pair.epoch), intervalOf(pair.wholeRun),
                             core::percent(pair.efficiency, 0).toStdString(),
                             pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
@@ -151,7 +151,7 @@ std::string fairnessText(const core::Judgement &judgement, bool all) {
     return out.empty() ? out : "Unintended differences\n" + out;
 }
 
-/// A bar scaled to the larger time; saved time extends to the left. `pale`: it can't be told from nothing.
+/// A bar scaled to the larger time; saved time extends to the left. `pale`: within chance.
 std::string barText(double from, double seconds, double longest, bool pale = false) {
     constexpr int width = 40;
     const auto column = [&](double at) {

@@ -15,7 +15,7 @@
 namespace lockstep::cli {
 namespace {
 
-void tellAddress(const nlohmann::json &line) {
+void printAddress(const nlohmann::json &line) {
     const std::string address = documents::valueIn(line, "address", "");
     print("listening on " + address + "\n");
     if (const std::string token = documents::valueIn(line, "token", ""); !token.empty())
@@ -44,7 +44,7 @@ int serve(const QStringList &words) {
             if (!line.is_object())
                 continue;
             if (documents::valueIn(line, "type", "") == "listening")
-                tellAddress(line);
+                printAddress(line);
             else if (documents::valueIn(line, "type", "") == "ready")
                 run = documents::valueIn(line, "run", "");
         }

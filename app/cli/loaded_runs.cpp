@@ -83,8 +83,8 @@ core::Report LoadedRuns::report() const {
     return out;
 }
 
-std::vector<core::Cell> LoadedRuns::cells() const {
-    return core::cellsOf(table(), outcomes());
+std::vector<core::RepeatGroup> LoadedRuns::groups() const {
+    return core::groupsOf(table(), outcomes());
 }
 
 std::string LoadedRuns::exported(core::ExportFormat format) const {
@@ -92,8 +92,8 @@ std::string LoadedRuns::exported(core::ExportFormat format) const {
 }
 
 std::string LoadedRuns::text(bool all) const {
-    const core::Report told = report();
-    return resultText(told.table, told.judgement, all);
+    const core::Report whole = report();
+    return resultText(whole.table, whole.judgement, all);
 }
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {

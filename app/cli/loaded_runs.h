@@ -17,8 +17,9 @@ struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
-    [[nodiscard]] core::Report report() const;           ///< with verdict and curves
-    [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's configurations with their finished repeats
+    [[nodiscard]] core::Report report() const; ///< with verdict and curves
+    [[nodiscard]] std::vector<core::RepeatGroup>
+    groups() const; ///< the table's configurations with their finished repeats
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
     /// result_text.h with the judgement; `all`: every row of a large result.
     [[nodiscard]] std::string text(bool all = false) const;

@@ -83,22 +83,24 @@ int addPartition(const NodesOptions &options) {
     return Done;
 }
 
-std::string figuresText(const core::NodeLook &look) {
-    std::string text = look.node.name + "\n";
+std::string figuresText(const core::NodeSnapshot &snapshot) {
+    std::string text = snapshot.node.name + "\n";
     std::vector<std::vector<std::string>> rows;
-    for (const auto &[title, value] : core::nodeFigures(look))
+    for (const auto &[title, value] : core::nodeFigures(snapshot))
         rows.push_back({"  " + title, value});
     return text + aligned(rows);
 }
 
-Json lookJson(const core::NodeLook &look) {
-    Json json = {
-        {"node", look.node.name}, {"usable", look.usable()}, {"problem", look.problem}, {"figures", Json::array()}};
-    for (const auto &[title, value] : core::nodeFigures(look))
+Json snapshotJson(const core::NodeSnapshot &snapshot) {
+    Json json = {{"node", snapshot.node.name},
+                 {"usable", snapshot.usable()},
+                 {"problem", snapshot.problem},
+                 {"figures", Json::array()}};
+    for (const auto &[title, value] : core::nodeFigures(snapshot))
         json["figures"].push_back({{"name", title}, {"value", value}});
-    if (look.clock) {
-        json["clock_offset_s"] = look.clock->offsetS;
-        json["clock_error_s"] = look.clock->errorS;
+    if (snapshot.clock) {
+        json["clock_offset_s"] = snapshot.clock->offsetS;
+        json["clock_error_s"] = snapshot.clock->errorS;
     }
     return json;
 }
@@ -129,18 +131,18 @@ int nodesAddCommand(const NodesOptions &options) {
     node.interfacePinned = !options.interface.empty();
     if (auto right = core::checkNode(node); !right)
         return complain(right.error());
-    core::NodeLook look;
+    core::NodeSnapshot snapshot;
     if (!options.untried) {
-        look = core::lookAtNode(node, terminalAnswers());
+        snapshot = core::probeNode(node, terminalAnswers());
         using core::NodeTrouble;
         // A node without an agent can still be synced; an unreachable one may be a typing error.
-        if (look.trouble != NodeTrouble::None && look.trouble != NodeTrouble::NoAgent &&
-            look.trouble != NodeTrouble::OldAgent)
-            return complain(Error::badArgument(look.problem, look.wayOut + " (--untried adds it anyway)"));
+        if (snapshot.trouble != NodeTrouble::None && snapshot.trouble != NodeTrouble::NoAgent &&
+            snapshot.trouble != NodeTrouble::OldAgent)
+            return complain(Error::badArgument(snapshot.problem, snapshot.wayOut + " (--untried adds it anyway)"));
     }
     if (auto added = core::addNode(node); !added)
         return complain(added.error());
-    print("added " + node.name + "\n" + (options.untried ? "" : figuresText(look)));
+    print("added " + node.name + "\n" + (options.untried ? "" : figuresText(snapshot)));
     return Done;
 }
 
@@ -179,12 +181,12 @@ int nodesShowCommand(const NodesOptions &options) {
     Json all = Json::array();
     bool well = true;
     for (const NodeEntry &node : *nodes) {
-        const core::NodeLook look = core::lookAtNode(node, terminalAnswers());
-        well = well && look.usable();
+        const core::NodeSnapshot snapshot = core::probeNode(node, terminalAnswers());
+        well = well && snapshot.usable();
         if (options.json)
-            all.push_back(lookJson(look));
+            all.push_back(snapshotJson(snapshot));
         else
-            print(figuresText(look));
+            print(figuresText(snapshot));
     }
     if (options.json)
         print(all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -201,8 +203,9 @@ int nodesWatchCommand(const NodesOptions &options) {
     for (const NodeEntry &node : *nodes) {
         watches.push_back(std::make_unique<core::NodeWatch>(node, answers));
         QObject::connect(watches.back().get(), &core::NodeWatch::changed, [&, watch = watches.back().get()] {
-            print(options.json ? lookJson(watch->look()).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
-                               : figuresText(watch->look()));
+            print(options.json
+                      ? snapshotJson(watch->snapshot()).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                      : figuresText(watch->snapshot()));
             if (options.times > 0 && --left <= 0)
                 QCoreApplication::exit();
         });
@@ -219,7 +222,7 @@ int nodesSyncCommand(const NodesOptions &options) {
         return complain(nodes.error());
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     std::string last;
-    const auto told = [&](const core::SyncProgress &progress) {
+    const auto printProgress = [&](const core::SyncProgress &progress) {
         const std::string line = progress.node + ": " + progress.bundle + " " + progress.what +
                                  (progress.totalBytes > 0 && progress.what == "copying"
                                       ? " " + std::to_string(int(progress.doneBytes / progress.totalBytes * 100)) +
@@ -238,7 +241,7 @@ int nodesSyncCommand(const NodesOptions &options) {
     std::vector<std::vector<std::string>> rows = {{"node", "what", "version", "files", "size", "sent", "by"}};
     int code = Done;
     core::SyncEvents events;
-    events.progressed = told;
+    events.progressed = printProgress;
     std::string line;
     events.chosen = [&](const core::LineChoice &choice) {
         line = choice.line.version;

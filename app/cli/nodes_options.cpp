@@ -67,22 +67,25 @@ void addNodes(CLI::App &app, NodesOptions &options, DoctorCommandOptions &doctor
             exitCode = nodesListCommand(false);
     });
     addCommands(*nodes, options, exitCode);
-    auto *look = app.add_subcommand(
+    auto *doctorApp = app.add_subcommand(
         "doctor", "Check nodes and the connections between them before a run; print problems and fixes");
-    look->add_option("NODE", doctor.names, "Nodes; default: all");
-    look->add_option("--command", doctor.commands,
+    doctorApp->add_option("NODE", doctor.names, "Nodes; default: all");
+    doctorApp
+        ->add_option("--command", doctor.commands,
                      "A torchrun command, one per node in that order: reports contradictions between them")
         ->allow_extra_args(false);
-    look->add_option("--port", doctor.port, "The port that rank 0 will listen on; default: any")
+    doctorApp->add_option("--port", doctor.port, "The port that rank 0 will listen on; default: any")
         ->check(CLI::Range(1, 65535));
-    look->add_option("--dataset", doctor.dataset, "Also compare this data set's files");
-    look->add_option("--data-dir", doctor.dataFolder, "Its folder on every node; default: where the trainer looks");
-    look->add_option("--seconds", doctor.bandwidthS, "Seconds to measure each direction's bandwidth; 0: not at all")
+    doctorApp->add_option("--dataset", doctor.dataset, "Also compare this data set's files");
+    doctorApp->add_option("--data-dir", doctor.dataFolder,
+                          "Its folder on every node; default: where the trainer looks");
+    doctorApp
+        ->add_option("--seconds", doctor.bandwidthS, "Seconds to measure each direction's bandwidth; 0: not at all")
         ->check(CLI::Range(0.0, 60.0))
         ->capture_default_str();
-    look->add_flag("!--no-keep", doctor.keep, "Do not store the chosen interfaces in the list of nodes");
-    look->add_flag("--json", doctor.json, "Print JSON");
-    look->callback([&doctor, &exitCode] { exitCode = doctorCommand(doctor); });
+    doctorApp->add_flag("!--no-keep", doctor.keep, "Do not store the chosen interfaces in the list of nodes");
+    doctorApp->add_flag("--json", doctor.json, "Print JSON");
+    doctorApp->callback([&doctor, &exitCode] { exitCode = doctorCommand(doctor); });
     auto *ask = app.add_subcommand("askpass", "")
                     ->group(""); // ssh starts this as SSH_ASKPASS; main() detects it by its environment
     const auto prompt = std::make_shared<std::string>();

@@ -8,9 +8,9 @@
 #include "base/format.h"
 #include "commands.h"
 #include "ipc/printable.h"
+#include "store/recent_data.h"
 #include "store/run_outcome.h"
 #include "store/run_progress.h"
-#include "store/unheard.h"
 
 namespace lockstep::cli {
 namespace {
@@ -32,31 +32,31 @@ ProgressPrinter::ProgressPrinter(bool toStderr, QObject *parent)
 }
 
 void ProgressPrinter::begin(RunStore *store, const QString &place, const QString &name) {
-    m_told[store] = {place, name, 0, 0, {}};
+    m_printed[store] = {place, name, 0, 0, {}};
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) { changed(store, what); });
     if (m_terminal && !m_timer.isActive())
         m_timer.start();
 }
 
 void ProgressPrinter::end(RunStore *store) {
-    const auto found = m_told.find(store);
-    if (found == m_told.end())
+    const auto found = m_printed.find(store);
+    if (found == m_printed.end())
         return;
-    tellEpochs(*store, found->second);
+    printEpochs(*store, found->second);
     const bool refused =
         store->result() && store->result()->exitCode == BadArguments && store->losses().all().points().empty();
     const core::RunOutcome outcome = core::outcomeOf(*store);
-    tellAlerts(*store, found->second, outcome.reason);
+    printAlerts(*store, found->second, outcome.reason);
     QString text = found->second.name + QStringLiteral("  ") + store->lifecycle().sentence();
     if (outcome.testAccuracy)
         text += QStringLiteral("  test accuracy ") + core::percent(outcome.testAccuracy);
     if (outcome.totalTrainingTimeS)
         text += QStringLiteral("  training ") + core::seconds(outcome.totalTrainingTimeS);
     store->disconnect(this);
-    m_told.erase(found);
+    m_printed.erase(found);
     if (!refused) // the final error message gives the reason
         line(text);
-    if (m_told.empty()) {
+    if (m_printed.empty()) {
         m_timer.stop();
         clearLive();
     }
@@ -69,49 +69,49 @@ void ProgressPrinter::line(const QString &text) {
 }
 
 void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
-    Told &told = m_told[store];
+    Printed &printed = m_printed[store];
     if (what & RunStore::Epochs)
-        tellEpochs(*store, told);
+        printEpochs(*store, printed);
     if (what & RunStore::Alerts) // held briefly: if the run ends of it, the result says the same
         QTimer::singleShot(alertHoldMs, store, [this, store] {
-            if (const auto found = m_told.find(store); found != m_told.end())
-                tellAlerts(*store, found->second, {});
+            if (const auto found = m_printed.find(store); found != m_printed.end())
+                printAlerts(*store, found->second, {});
         });
     const bool lost = store->lifecycle().link() == core::LinkState::Lost;
     const QString link = lost ? store->lifecycle().linkSentence() : QString();
-    if (link != told.link) {
-        line(told.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
-        told.link = link;
+    if (link != printed.link) {
+        line(printed.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
+        printed.link = link;
     }
     const bool nodeLost = core::linkToNodeLost(*store); // the loss itself is an alert
-    if (std::exchange(told.nodeLost, nodeLost) && !nodeLost && !store->over())
-        line(told.name + QStringLiteral("  ") + store->links().sentence());
+    if (std::exchange(printed.nodeLost, nodeLost) && !nodeLost && !store->over())
+        line(printed.name + QStringLiteral("  ") + store->links().sentence());
 }
 
-void ProgressPrinter::tellAlerts(const RunStore &store, Told &told, const std::string &except) {
-    for (; told.alerts < store.messages().alerts().size(); ++told.alerts)
-        if (const std::string &message = store.messages().alerts()[told.alerts].alert.message; message != except)
-            line(QStringLiteral("! ") + told.name + QStringLiteral("  ") + QString::fromStdString(message));
+void ProgressPrinter::printAlerts(const RunStore &store, Printed &printed, const std::string &except) {
+    for (; printed.alerts < store.messages().alerts().size(); ++printed.alerts)
+        if (const std::string &message = store.messages().alerts()[printed.alerts].alert.message; message != except)
+            line(QStringLiteral("! ") + printed.name + QStringLiteral("  ") + QString::fromStdString(message));
 }
 
-void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
+void ProgressPrinter::printEpochs(const RunStore &store, Printed &printed) {
     const auto &epochs = store.epochs().merged();
-    for (; told.epochs < epochs.size() && epochs[told.epochs].complete; ++told.epochs) {
-        const core::MergedEpoch &epoch = epochs[told.epochs];
+    for (; printed.epochs < epochs.size() && epochs[printed.epochs].complete; ++printed.epochs) {
+        const core::MergedEpoch &epoch = epochs[printed.epochs];
         const int all = core::progressOf(store).epochs.value_or(0);
         line(QStringLiteral("%1  epoch %2%3  loss %4  %5")
-                 .arg(told.name)
+                 .arg(printed.name)
                  .arg(epoch.epoch)
                  .arg(all > 0 ? QStringLiteral("/%1").arg(all) : QString())
                  .arg(core::significant(epoch.lostLoss ? epoch.lostLoss : epoch.loss), core::seconds(epoch.durationS)));
     }
 }
 
-QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const {
+QString ProgressPrinter::liveText(const RunStore &store, const Printed &printed) const {
     const core::Progress progress = core::progressOf(store);
-    QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
-    if (const QString unheard = core::whyUnheard(store); !unheard.isEmpty())
-        return text + QStringLiteral("  ") + unheard;
+    QString text = printed.place.isEmpty() ? printed.name : printed.place + QStringLiteral("  ") + printed.name;
+    if (const QString noRecentData = core::whyNoRecentData(store); !noRecentData.isEmpty())
+        return text + QStringLiteral("  ") + noRecentData;
     if (core::linkToNodeLost(store))
         text += QStringLiteral("  ") + store.links().sentence();
     if (progress.epoch && progress.epochs)
@@ -128,13 +128,13 @@ QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const
 }
 
 void ProgressPrinter::refreshLive() {
-    if (m_told.empty())
+    if (m_printed.empty())
         return;
     QStringList lines;
     bool heard = true;
-    for (const auto &[store, told] : m_told) { // runs side by side share the line
-        lines.append(liveText(*store, told));
-        heard = heard && core::whyUnheard(*store).isEmpty();
+    for (const auto &[store, printed] : m_printed) { // runs side by side share the line
+        lines.append(liveText(*store, printed));
+        heard = heard && core::whyNoRecentData(*store).isEmpty();
     }
     if (const auto whole = m_wholeLeftS && heard ? m_wholeLeftS() : std::nullopt)
         lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);

@@ -29,7 +29,7 @@ public:
     void line(const QString &text);
 
 private:
-    struct Told {
+    struct Printed {
         QString place, name;
         std::size_t epochs = 0, alerts = 0;
         QString link;
@@ -37,15 +37,15 @@ private:
     };
     void changed(core::RunStore *store, core::RunStore::Changes what);
     /// Prints new alerts, except the one that repeats the run's result.
-    void tellAlerts(const core::RunStore &store, Told &told, const std::string &except);
-    void tellEpochs(const core::RunStore &store, Told &told);
+    void printAlerts(const core::RunStore &store, Printed &printed, const std::string &except);
+    void printEpochs(const core::RunStore &store, Printed &printed);
     void refreshLive();
     void clearLive();
-    [[nodiscard]] QString liveText(const core::RunStore &store, const Told &told) const;
+    [[nodiscard]] QString liveText(const core::RunStore &store, const Printed &printed) const;
 
     std::FILE *m_out;
     bool m_terminal, m_liveShown = false;
-    std::map<core::RunStore *, Told> m_told;
+    std::map<core::RunStore *, Printed> m_printed;
     std::function<std::optional<double>()> m_wholeLeftS;
     QTimer m_timer;
 };

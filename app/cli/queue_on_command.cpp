@@ -122,7 +122,7 @@ int queueOnCommand(const RunOptions &options) {
         return complain(id.error());
     if (const auto written = core::writeQueueOrigin(*id, *origin); !written)
         return complain(written.error());
-    const auto looked = core::fetchQueue(*id, *origin); // writes the copy; attach retries a link that breaks now
+    const auto fetched = core::fetchQueue(*id, *origin); // writes the copy; attach retries a link that breaks now
     const std::string &host = origin->prefix.host;
     if (options.detach && options.json) {
         print(nlohmann::ordered_json{{"experiment", *id}, {"queue_on", host}}.dump() + "\n");
@@ -133,7 +133,7 @@ int queueOnCommand(const RunOptions &options) {
           *id + "\n");
     if (options.detach)
         return Done;
-    return looked ? attachCommand({*id, options.tensorBoard}) : complain(looked.error());
+    return fetched ? attachCommand({*id, options.tensorBoard}) : complain(fetched.error());
 }
 
 Result<void> knowQueueOn(const std::string &machine, const std::string &experiment) {
@@ -157,7 +157,7 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
     return core::writeQueueOrigin(experiment, *origin);
 }
 
-int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
+int resumeThere(const core::QueueOrigin &origin, const RunOptions &options) {
     const auto said =
         core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimit);
     if (!said)

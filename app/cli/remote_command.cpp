@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Kind = core::QueueRequest::Kind;
-constexpr int lookMs = 200, leaseMs = 20'000;
+constexpr int pollMs = 200, leaseMs = 20'000;
 constexpr qsizetype largestLine = 8 << 20;
 
 /// The queue's snapshot; refuses a queue that is itself on another machine.
@@ -46,18 +46,18 @@ bool wantsOwner(Kind kind) {
 class QueueReporter : public QObject {
 public:
     explicit QueueReporter(std::string id) : m_id(std::move(id)) {
-        connect(&m_look, &QTimer::timeout, this, &QueueReporter::look);
+        connect(&m_poll, &QTimer::timeout, this, &QueueReporter::poll);
         connect(&m_stdin, &QSocketNotifier::activated, this, &QueueReporter::readStdin);
         connect(&m_lease, &QTimer::timeout, this, [] { // a cut link does not close stdin
             QCoreApplication::exit(complain(Error::failed("nothing was heard for 20 s")));
         });
         m_lease.start(leaseMs);
-        m_look.start(lookMs);
-        QMetaObject::invokeMethod(this, &QueueReporter::look, Qt::QueuedConnection);
+        m_poll.start(pollMs);
+        QMetaObject::invokeMethod(this, &QueueReporter::poll, Qt::QueuedConnection);
     }
 
 private:
-    void look() {
+    void poll() {
         const std::string stamp = core::experimentStamp(m_id);
         const bool owned = core::isOwned(m_id);
         if (stamp == m_stamp && owned == m_owned)
@@ -124,9 +124,9 @@ private:
         if (asked && kind && wantsOwner(*kind) && !core::isOwned(m_id)) {
             m_start = std::make_unique<core::DetachedStart>();
             connect(m_start.get(), &core::DetachedStart::failed, this, [](const Error &error) { complain(error); });
-            m_start->takeUp(m_id);
+            m_start->resumeQueue(m_id);
         }
-        look();
+        poll();
     }
 
     std::string m_id, m_stamp;
@@ -134,7 +134,7 @@ private:
     QByteArray m_bytes;
     std::deque<Json> m_lines;               ///< requests not handled yet
     std::unique_ptr<core::Request> m_asked; ///< the pending one
-    QTimer m_look, m_lease;
+    QTimer m_poll, m_lease;
     QSocketNotifier m_stdin{STDIN_FILENO, QSocketNotifier::Read};
     std::unique_ptr<core::DetachedStart> m_start;
 };
@@ -160,7 +160,7 @@ int remoteDocumentCommand(const std::string &experiment) {
 int remoteFollowCommand(const std::string &experiment) {
     if (const auto snapshot = snapshotOf(experiment); !snapshot)
         return complain(snapshot.error());
-    const QueueReporter teller(experiment);
+    const QueueReporter reporter(experiment);
     return QCoreApplication::exec();
 }
 

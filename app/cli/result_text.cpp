@@ -145,7 +145,7 @@ std::string publishedText(const ResultTable &table) {
 
 } // namespace
 
-std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &cells) {
+std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &times) {
     std::vector<const core::TargetColumn *> columns;
     for (const core::TargetColumn &column : core::targetColumns())
         if (!column.terminalHead.empty())
@@ -153,10 +153,10 @@ std::string targetText(const core::Target &target, const std::vector<core::TimeT
     Rows rows(1);
     for (const core::TargetColumn *column : columns)
         rows.front().push_back(shownHead(*column, target, core::ResultPlace::Terminal));
-    for (const core::TimeToTarget &cell : cells) {
+    for (const core::TimeToTarget &time : times) {
         std::vector<std::string> &row = rows.emplace_back();
         for (const core::TargetColumn *column : columns)
-            row.push_back(column->text(cell, target.kind, core::ResultPlace::Terminal));
+            row.push_back(column->text(time, target.kind, core::ResultPlace::Terminal));
     }
     return "Training time to a target (evaluation and start-up left out)\n" + aligned(rows);
 }

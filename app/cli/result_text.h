@@ -14,6 +14,6 @@ namespace lockstep::cli {
 [[nodiscard]] std::string resultText(const core::ResultTable &table, const core::Judgement &judgement,
                                      bool all = false);
 /// When each configuration reached a target, and how that is known.
-[[nodiscard]] std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &cells);
+[[nodiscard]] std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &times);
 
 } // namespace lockstep::cli

@@ -136,16 +136,16 @@ private:
 QString leftText(const core::Experiment &experiment, std::optional<double> leftS) {
     if (leftS)
         return QStringLiteral("about ") + core::timeLeft(leftS);
-    int strangers = 0, runs = 0;
+    int withoutEstimate = 0, runs = 0;
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!isOver(entry.state)) {
             ++runs;
-            strangers += !entry.planned.estimateS;
+            withoutEstimate += !entry.planned.estimateS;
         }
-    return core::timeUnknown(strangers, runs);
+    return core::timeUnknown(withoutEstimate, runs);
 }
 
-void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {
+void printPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {
     printer.line(QStringLiteral("%1: %2 runs, %3, experiment %4")
                      .arg(QString::fromStdString(experiment.title))
                      .arg(experiment.runnableCount())
@@ -168,7 +168,7 @@ void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, P
 }
 
 /// After the last run: the table on stdout, the files in --out.
-int tellResults(const core::ExperimentRunner &runner, const RunOptions &options) {
+int printResults(const core::ExperimentRunner &runner, const RunOptions &options) {
     auto loaded = loadRuns({runner.experiment().id});
     if (!loaded)
         return complain(loaded.error());
@@ -225,7 +225,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
         printer.line(QStringLiteral("stopping: current runs end after their step (again: exit at once)"));
         runner.stop(QString::fromStdString(whoAsks()));
     });
-    tellPlan(runner.experiment(), owned.leftS(), printer);
+    printPlan(runner.experiment(), owned.leftS(), printer);
     runner.start();
     const int code = QCoreApplication::exec();
     if (code == BadArguments) {
@@ -235,10 +235,10 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
             runner.discard(); // nothing was started, so leave nothing behind
         return code;
     }
-    const int told = tellResults(runner, options);
+    const int shown = printResults(runner, options);
     if (code != Done)
         std::fprintf(stderr, "lockstepctl: %s\n", printable(runner.sentence().toStdString()).c_str());
-    return code != Done ? code : told;
+    return code != Done ? code : shown;
 }
 
 } // namespace
@@ -259,7 +259,7 @@ int runCommand(const RunOptions &options) {
         return queueOnCommand(options);
     std::string id = options.experiment;
     if (const auto origin = core::queueOriginOf(id))
-        return takeUpThere(*origin, options);
+        return resumeThere(*origin, options);
     if (id.empty()) {
         const auto experiment = prepare(options);
         if (!experiment)

@@ -7,7 +7,7 @@
 #include <QFile>
 
 #include "analysis/causes/watching.h"
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/time_to_target.h"
 #include "base/command_prefix.h"
 #include "base/format.h"
@@ -153,11 +153,11 @@ int compareCommand(const CompareOptions &options) {
         targets.push_back({core::Target::Kind::Accuracy, *options.targetAccuracy});
     if (options.targetLoss)
         targets.push_back({core::Target::Kind::Loss, *options.targetLoss});
-    const std::vector<core::Cell> cells = loaded->cells();
+    const std::vector<core::RepeatGroup> groups = loaded->groups();
     std::string text = options.json ? std::string() : loaded->text(options.all);
     Json json = options.json ? Json::parse(loaded->exported(core::ExportFormat::Json)) : Json();
     for (const core::Target &target : targets) {
-        const auto times = core::timesToTarget(cells, target);
+        const auto times = core::timesToTarget(groups, target);
         if (options.json)
             json["time_to_target"].push_back(Json::parse(core::toJson(target, times)));
         else

@@ -59,13 +59,13 @@ Result<core::SlurmRecord> submitted(const std::string &id) {
 class WaitPrinter : public QObject {
 public:
     WaitPrinter(std::string id, core::SlurmRecord record) : m_id(std::move(id)), m_record(std::move(record)) {
-        connect(&m_timer, &QTimer::timeout, this, &WaitPrinter::look);
+        connect(&m_timer, &QTimer::timeout, this, &WaitPrinter::poll);
         m_timer.start(2000);
-        QTimer::singleShot(0, this, &WaitPrinter::look);
+        QTimer::singleShot(0, this, &WaitPrinter::poll);
     }
 
 private:
-    void look() {
+    void poll() {
         const auto experiment = core::readExperiment(m_id);
         const auto jobs = core::slurmJobs();
         if (!experiment || !jobs)
@@ -79,13 +79,13 @@ private:
                                                            std::to_string(run.repeats) + ")"
                                                      : run.name;
             const std::string sentence = core::waitSentence(name, job);
-            if (m_told[task] != sentence)
-                print((m_told[task] = sentence) + "\n");
+            if (m_printed[task] != sentence)
+                print((m_printed[task] = sentence) + "\n");
         }
     }
     std::string m_id;
     core::SlurmRecord m_record;
-    std::map<std::size_t, std::string> m_told;
+    std::map<std::size_t, std::string> m_printed;
     QTimer m_timer;
 };
 

@@ -27,14 +27,14 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int settleLimitMs = 60'000, lookLimitMs = 5000, doctorLimitMs = 120'000;
+constexpr int settleLimitMs = 60'000, probeLimitMs = 5000, doctorLimitMs = 120'000;
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
     return exitCodeOf(error);
 }
 
-/// Reads what is there to its end; false when it takes too long.
+/// Reads everything that is on disk; false when it takes too long.
 bool settle(const Workspace &workspace) {
     QElapsedTimer timer;
     timer.start();
@@ -73,12 +73,12 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.resize(options.size);
     window.show();
     QApplication::processEvents();
-    window.setFocus(); // whether the window became the active one changes no picture
+    window.setFocus(); // so that the picture does not depend on whether the window became active
     window.livePage()->drawNow();
     if (options.doctor)
         window.nodesPage()->examine();
-    const int limitMs = options.doctor ? doctorLimitMs : lookLimitMs;
-    for (QElapsedTimer timer = started(); (window.planPage()->devicePicker()->looking() ||
+    const int limitMs = options.doctor ? doctorLimitMs : probeLimitMs;
+    for (QElapsedTimer timer = started(); (window.planPage()->devicePicker()->probing() ||
                                            window.nodesPage()->waiting() || window.labPage()->forecast()->reading()) &&
                                           timer.elapsed() < limitMs;)
         QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
@@ -99,15 +99,15 @@ int runApp(const AppOptions &options) {
     Workspace workspace;
     workspace.control().setMayControl(!options.offscreen());
     if (!options.offscreen())
-        workspace.runHistory().refresh(); // thousands may be new: the window does not wait for them
-    else if (const auto looked = workspace.history().refresh(); !looked)
-        return complain(looked.error());
+        workspace.runHistory().refresh(); // without waiting: thousands may be new
+    else if (const auto fetched = workspace.history().refresh(); !fetched)
+        return complain(fetched.error());
     MainWindow window(theme, workspace, core::localMachineFacts());
     const bool attached = options.open.isEmpty() && workspace.attachToRunning();
     if (!options.open.isEmpty()) {
         if (const auto opened = workspace.open(options.open); !opened)
             return complain(opened.error());
-        workspace.lookForRunning(); // the strip speaks of it, the pages of what was asked for
+        workspace.lookForRunning(); // for the strip; the pages show what was requested
     }
     if (!options.recipe.isEmpty() && !window.planPage()->choose(options.recipe))
         return complain(Error::badArgument("no recipe is called " + options.recipe.toStdString(),

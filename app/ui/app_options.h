@@ -8,7 +8,7 @@
 
 namespace lockstep::ui {
 
-/// What the command line asks of `lockstep`.
+/// The command line options of `lockstep`.
 struct AppOptions {
     QString open;     ///< --experiment: experiment or run id
     QString recipe;   ///< --recipe: chosen on Plan

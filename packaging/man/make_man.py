@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes one man page: the prose of packaging/man/PROGRAM.1.in, with every option as the program's own --help tells it, so that
+"""Makes one man page: the prose of packaging/man/PROGRAM.1.in, with every option from the program's own --help, so that
 the two can't differ. Usage: make_man.py PROGRAM TEMPLATE VERSION OUT.1.gz"""
 import argparse
 import gzip

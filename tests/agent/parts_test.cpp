@@ -23,8 +23,8 @@
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/trace_merge.h"
 #include "trainer/agent/net/event_loop.h"
-#include "trainer/agent/net/peer_sight.h"
-#include "trainer/agent/nodes/meeting_host.h"
+#include "trainer/agent/net/peer_tcp_state.h"
+#include "trainer/agent/nodes/discovery_host.h"
 #include "trainer/agent/nodes/trace_transfer.h"
 #include "trainer/agent/ranks/console_tap.h"
 #include "trainer/agent/ranks/launch_plan.h"
@@ -205,20 +205,20 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     };
     const std::vector<RankTrace> two = {{0, {}, 0, {}}, {1, {}, 0, {}}};
     TraceMerge merge;
-    CHECK(!*merge.look(home.path(), two));
+    CHECK(!*merge.poll(home.path(), two));
     write("rank-0.json", trace(0));
-    CHECK(!*merge.look(home.path(), two)); // rank 1 still records
+    CHECK(!*merge.poll(home.path(), two)); // rank 1 still records
     write("rank-1.json", trace(1));
-    const auto merged = merge.look(home.path(), two);
+    const auto merged = merge.poll(home.path(), two);
     REQUIRE(merged);
     REQUIRE(*merged);
     const auto all = nlohmann::json::parse(*realFileSystem().readAll((*merged)->path));
     CHECK(all.at("traceEvents").size() == 4);
     CHECK(all.at("traceEvents")[3].at("pid") == 1);
-    CHECK(!*merge.look(home.path(), two)); // nothing new
+    CHECK(!*merge.poll(home.path(), two)); // nothing new
     std::filesystem::remove((*merged)->path);
     write("rank-1.json", "torn");
-    CHECK(!merge.look(home.path(), two));
+    CHECK(!merge.poll(home.path(), two));
 }
 
 TEST_CASE("a trace brings another node's times to our clock, names the ranks that are missing, and takes them in when "
@@ -238,9 +238,9 @@ TEST_CASE("a trace brings another node's times to our clock, names the ranks tha
         return nlohmann::json::parse(*realFileSystem().readAll(home.path() + "/trace.json")).at("traceEvents");
     };
     write(0, "\"ts\":1000.500,\"dur\":2.000");
-    CHECK(!*merge.look(home.path(), ranks)); // rank 1's node is there
+    CHECK(!*merge.poll(home.path(), ranks)); // rank 1's node is there
     write(1, "\"ts\":6250000.500,\"dur\":2.000,\"args\":{\"bytes\":7,\"ready\":6250001.000}");
-    auto merged = merge.look(home.path(), ranks);
+    auto merged = merge.poll(home.path(), ranks);
     REQUIRE(merged.value());
     CHECK((*merged)->missing == "rank 2");
     auto all = events();
@@ -250,10 +250,10 @@ TEST_CASE("a trace brings another node's times to our clock, names the ranks tha
     CHECK(all[2].at("dur") == 2.0);
     CHECK(all[2].at("args").at("ready") == 1000001.0);
     CHECK(all[3].at("args").at("name") == "rank 2 is missing: nothing came of it from hostB");
-    CHECK(!*merge.look(home.path(), ranks));
+    CHECK(!*merge.poll(home.path(), ranks));
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the file system's clock ticks
     write(2, "\"ts\":1000.000,\"dur\":1.000");
-    merged = merge.look(home.path(), ranks);
+    merged = merge.poll(home.path(), ranks);
     REQUIRE(merged.value());
     CHECK((*merged)->missing.empty());
     all = events();
@@ -319,7 +319,7 @@ TEST_CASE("a node that answers is alive, one that owes an answer for seconds is 
     CHECK(addressOfPeer("[::ffff:10.0.0.2]:51234") == "10.0.0.2");
 }
 
-TEST_CASE("the kernel tells of a living connection that it is answered") {
+TEST_CASE("the kernel reports that a living connection is answered") {
     auto port = bindMasterPort("127.0.0.1", 0);
     REQUIRE(port);
     const Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -330,11 +330,11 @@ TEST_CASE("the kernel tells of a living connection that it is answered") {
     REQUIRE(::connect(client.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0);
     const Fd server(::accept4(port->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     REQUIRE(::send(client.get(), "x", 1, 0) == 1);
-    const PeerSight sight = lookAtPeer("127.0.0.1");
-    CHECK(sight.connections >= 2);
-    REQUIRE(sight.lastHeard);
-    CHECK(*sight.lastHeard < lockstep::test::hangLimit);
-    CHECK_FALSE(lookAtPeer("203.0.113.7").lastHeard);
+    const PeerTcpState state = readPeerTcpState("127.0.0.1");
+    CHECK(state.connections >= 2);
+    REQUIRE(state.lastHeard);
+    CHECK(*state.lastHeard < lockstep::test::hangLimit);
+    CHECK_FALSE(readPeerTcpState("203.0.113.7").lastHeard);
 }
 
 TEST_CASE("what is said by a rank that has lost another one is known from a failure of its own") {

@@ -11,7 +11,7 @@
 
 namespace lockstep::test {
 
-/// Serves bodies by path, with Range, and misbehaves as told.
+/// Serves bodies by path, with Range, and misbehaves on request.
 class HttpServer : public QTcpServer {
 public:
     HttpServer() {

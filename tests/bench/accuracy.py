@@ -5,7 +5,7 @@
     accuracy.py                       LeNet, all of Fashion-MNIST, 5 epochs, 6 seeds: some minutes
     accuracy.py --seeds 3 --epochs 2 --train-samples 12800
 
-One seed tells little: two fp32 trainings that differ by a rounding end up to a point apart. So the mean over seeds is
+One seed shows little: two fp32 trainings that differ by a rounding end up to a point apart. So the mean over seeds is
 compared, with its standard error; the goal is a mean difference of at most 0.3 points of test accuracy. Times don't matter here, so a
 busy machine will do.
 """

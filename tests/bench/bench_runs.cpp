@@ -39,7 +39,7 @@ namespace {
 
 using Times = std::vector<double>;
 
-void tell(const char *key, const char *what, const Times &times) {
+void print(const char *key, const char *what, const Times &times) {
     QJsonArray ms;
     for (const double time : times)
         ms.append(time);
@@ -110,17 +110,17 @@ void benchIndex(int repeats) {
             (void)model.refresh();
         }));
     }
-    tell("listed_cold", "All listed, no index yet (every folder read)", cold);
+    print("listed_cold", "All listed, no index yet (every folder read)", cold);
     for (int i = 0; i < repeats; ++i)
         warm.push_back(timed([] {
             core::RunListModel model(std::make_unique<core::RunIndex>(*core::RunIndex::open()));
             (void)model.refresh();
         }));
-    tell("listed_warm", "All listed, index warm: opened, checked against the disk, read, in the model", warm);
+    print("listed_warm", "All listed, index warm: opened, checked against the disk, read, in the model", warm);
     core::RunListModel model(std::make_unique<core::RunIndex>(*core::RunIndex::open()));
     for (int i = 0; i < repeats; ++i)
         unchanged.push_back(timed([&] { (void)model.index()->refresh(); }));
-    tell("unchanged", "A look at the disk that finds nothing new", unchanged);
+    print("unchanged", "A look at the disk that finds nothing new", unchanged);
 }
 
 void benchModel(int repeats) {
@@ -138,10 +138,10 @@ void benchModel(int repeats) {
         model.setGrouped(false);
         complete.push_back(timed([&] { (void)core::completeFilter(QStringLiteral("name="), 5, model.runs()); }));
     }
-    tell("filter", "Filter of three comparisons, the model alone", filter);
-    tell("sort", "Sorted by another column", sort);
-    tell("group", "Repeats grouped", group);
-    tell("values", "Values of a column offered", complete);
+    print("filter", "Filter of three comparisons, the model alone", filter);
+    print("sort", "Sorted by another column", sort);
+    print("group", "Repeats grouped", group);
+    print("values", "Values of a column offered", complete);
 }
 
 /// From the key's press to the repainted table.
@@ -160,7 +160,7 @@ void benchWindow(int repeats) {
         QApplication::processEvents(QEventLoop::AllEvents, 5);
     window.repaint();
     list.push_back(double(timer.nsecsElapsed()) / 1e6);
-    tell("page", "The Runs page chosen to its rows painted, index warm", list);
+    print("page", "The Runs page chosen to its rows painted, index warm", list);
     QTest::qWait(1500); // the first look at the disk is over
     page->filterLine()->setFocus();
     const QString line = QStringLiteral("method=ddp devices>=2 accuracy>0.88 tenth");
@@ -174,7 +174,7 @@ void benchWindow(int repeats) {
                 page->table()->viewport()->repaint();
             }));
     }
-    tell("filter_key", "A key in the filter line to the repainted table and offered completions", key);
+    print("filter_key", "A key in the filter line to the repainted table and offered completions", key);
     page->filterLine()->clear();
     page->table()->setFocus();
     page->table()->selectRow(3);
@@ -185,24 +185,24 @@ void benchWindow(int repeats) {
             while (page->list().runAt(3).starred == before)
                 QApplication::processEvents(QEventLoop::AllEvents, 2);
         }));
-    tell("star", "S pressed to the star shown, written to disk and index on the way", star);
+    print("star", "S pressed to the star shown, written to disk and index on the way", star);
 }
 
 /// 1,000 runs of 334 settings, three repeats each, as outcomes: intervals, fairness, causes and bottlenecks of them all.
 void benchJudgement(int repeats) {
     std::vector<core::RunOutcome> runs;
     for (int i = 0; i < 1000; ++i) {
-        const int cell = i / 3;
+        const int group = i / 3;
         core::RunOutcome one;
         one.run = "run" + std::to_string(i);
-        one.name = "cell " + std::to_string(cell);
+        one.name = "group " + std::to_string(group);
         one.state = RunState::Done;
         one.config = RunConfig();
-        one.config->workers = cell / 60;
-        one.config->batchSize = 32 * (1 + cell % 60);
-        one.phasesS = {{"load", 1 + 0.01 * cell}, {"forward", 2}, {"backward", 2 + 0.01 * (i % 3)}};
+        one.config->workers = group / 60;
+        one.config->batchSize = 32 * (1 + group % 60);
+        one.phasesS = {{"load", 1 + 0.01 * group}, {"forward", 2}, {"backward", 2 + 0.01 * (i % 3)}};
         one.rankPhasesS[0] = one.phasesS;
-        one.totalTrainingTimeS = 5.1 + 0.01 * cell + 0.01 * (i % 3);
+        one.totalTrainingTimeS = 5.1 + 0.01 * group + 0.01 * (i % 3);
         one.runTimeS = *one.totalTrainingTimeS + 1;
         runs.push_back(std::move(one));
     }
@@ -210,7 +210,7 @@ void benchJudgement(int repeats) {
     Times judged;
     for (int i = 0; i < repeats; ++i)
         judged.push_back(timed([&] { (void)core::judge(table, runs, {"workers"}); }));
-    tell("judge", "1,000 runs judged: intervals, fairness, causes, bottlenecks", judged);
+    print("judge", "1,000 runs judged: intervals, fairness, causes, bottlenecks", judged);
 }
 
 } // namespace

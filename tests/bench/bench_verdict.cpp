@@ -7,7 +7,7 @@
 // Goals: 93 to 99 % of the 95 % intervals hold the planted speed-up, whatever the noise, and so many of the waterfall's bars
 // the planted part of the difference; at most 6 % of the experiments whose runs are all alike claim a difference; 15 % drift
 // moves the mean speed-up by at most 0.2 %. Each is judged with room for the draws, three standard errors of the share or of
-// the mean: of each row from 100 experiments on, and of all rows together, whose shares fewer experiments tell well enough.
+// the mean: of each row from 100 experiments on, and of all rows together, whose shares fewer experiments estimate well enough.
 #include <QCoreApplication>
 #include <QJsonArray>
 #include <QJsonDocument>

@@ -24,7 +24,7 @@ using namespace lockstep::core;
 namespace {
 
 constexpr double plantedSpeedUp = 1.7, goalWidth = 0.05;
-constexpr int firstEstimate = 5; ///< rounds: three tell a spread too badly
+constexpr int firstEstimate = 5; ///< rounds: three estimate a spread too badly
 
 using Random = std::mt19937_64;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """From `lockstepctl run` to the first step of DDP on two hosts that have all they need (after sync): where the time goes, by the
-stamps that the run's own log keeps. The first host's check comes before it and is told apart.
+stamps that the run's own log keeps. The first host's check comes before it and is shown apart.
     tests/bench/first_step.py BIN [TIMES]      Needs root. Both hosts are namespaces of this machine, ssh between them."""
 
 import json
@@ -65,11 +65,11 @@ def main():
                     print(ran.stdout + ran.stderr)
                     return 1
                 run = sorted((lab.laptop_home / "runs").iterdir())[-1]
-                told = stamps(run, pressed)
+                shown = stamps(run, pressed)
                 if again == 0:
-                    print("the first time, with the check of the devices: " + ", ".join(f"{k} {v:.2f} s" for k, v in told.items()))
+                    print("the first time, with the check of the devices: " + ", ".join(f"{k} {v:.2f} s" for k, v in shown.items()))
                     continue
-                for key, value in told.items():
+                for key, value in shown.items():
                     table.setdefault(key, []).append(value)
     for key, values in table.items():
         print(f"{key:40} {statistics.median(values):5.2f} s  ({min(values):.2f} to {max(values):.2f})")

@@ -12,7 +12,7 @@
 #
 # REPEATS=5, BUILD=build-gpu, PYTHON=python3, MORE (options of the verdict's runs) and COMMIT (where the sources came without git) may
 # be set; with OUT the table, the tests' words and the runs are put there, too. On 16 cores build and test take about three minutes, bench
-# ten and verdict six at 5 repeats. A test that fails keeps nothing else from being done; the exit code tells at the end. Without a GPU
+# ten and verdict six at 5 repeats. A test that fails keeps nothing else from being done; the exit code reports it at the end. Without a GPU
 # the tests and rows say that they were not run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

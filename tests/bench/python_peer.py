@@ -83,7 +83,7 @@ def peak_rss_bytes():
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024
-    return 0  # some containers' kernels don't tell
+    return 0  # some containers' kernels don't report it
 
 
 def with_children(own):
@@ -183,7 +183,7 @@ def main():
         try:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
         except OSError:
-            pass  # not in every container; `policy` tells what came of it
+            pass  # not in every container; `policy` shows the result
     torch.set_num_threads(options.threads)
     found = load_only(options) if options.work == "loader" else (train_graph if options.data == "graph" else train)(options)
     found["policy"] = "batch" if os.sched_getscheduler(0) == os.SCHED_BATCH else "other"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """DDP of convnet over two hosts behind a throttled link, against one device, and what was forecast of it: what docs/results.md
-tells of slow links.
+reports about slow links.
     tests/bench/slow_link.py BIN [RATE…]        RATE as tc writes it, "none" for no throttle; 1gbit and 100mbit when none is
                                                 given. Needs root. Each host's trainer has a core of its own."""
 

@@ -279,8 +279,8 @@ def table(lines):
     for line in lines:
         goal = line["goal"]
         text = "" if goal is None else goal if isinstance(goal, str) else f"≥ {goal}×"
-        told = goal is not None and not isinstance(goal, str) and line["ratio"] not in (NO_GPU, FAILED)
-        kept = line.get("kept", line["median"] >= goal if told else None)
+        decided = goal is not None and not isinstance(goal, str) and line["ratio"] not in (NO_GPU, FAILED)
+        kept = line.get("kept", line["median"] >= goal if decided else None)
         rows.append(f"| {line['what']} | {text} | {line['ratio']} | {line['ours']} | {line['peer']} | "
                     f"{'' if kept is None else mark(kept)} |")
     return "\n".join(rows)
@@ -345,7 +345,7 @@ def main():
 
 
 def report(options, about, lines, quietly=False):
-    """A CPU machine's rows and a GPU's are told apart: they may come from two machines."""
+    """A CPU machine's rows and a GPU's are decided apart: they may come from two machines."""
     text, same = table(lines + derived(lines)), accuracies(lines)
     if not quietly:
         print(about, text, *same, sep="\n")

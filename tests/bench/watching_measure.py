@@ -20,7 +20,7 @@ What stands here is the median of those ratios with its 95 % interval (order sta
 some ten lines a second, goes on in both. Beside it stands what the run's agent recorded: the viewers' processor time, which
 with no core free is about the most that it can cost, and how long the ranks' threads waited for a core.
 
-(Pairs of whole runs, one watched and one not, told nothing here: on a shared machine they differ by -14 to 75 %.)
+(Pairs of whole runs, one watched and one not, showed nothing here: on a shared machine they differ by -14 to 75 %.)
 
 **A step's end** is read off its window of steps: a frame carries about 100 ms of them, and they are spread evenly over the
 window's training time. (Up to commit 08c9c61 they were spread over the wall time since the window before, so that the first

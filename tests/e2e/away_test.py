@@ -199,7 +199,7 @@ class Away(unittest.TestCase):
         attached = self.lab.start([self.ctl, "attach", experiment], env=self.environment)
         first = self.trains(0)
         wait_for(lambda: list(self.lab.processes("hostA").values()).count("lockstepctl") == 2, 10, "the viewer's bridge beside the queue's owner")
-        time.sleep(1)  # it has told the viewer how the queue stands
+        time.sleep(1)  # it has sent the queue's state to the viewer
         self.lab.cut_laptop()
         wait_for(lambda: self.states(experiment)[0] == "done", 60, "the first run's end")
         second = self.trains(1)

@@ -169,10 +169,10 @@ class ThreeHosts(unittest.TestCase):
             self.assertEqual(result["state"], "done", result)
             sums.append(result["summary"]["parameters_sha256"])
             log = [json.loads(line) for line in (folder / "node-0.ndjson").read_text().splitlines()]
-            told = [line["message"] for line in log if line["type"] == "alert" and line["kind"] == "restart"]
-            self.assertEqual(len(told), int(broken), told)
+            restarts = [line["message"] for line in log if line["type"] == "alert" and line["kind"] == "restart"]
+            self.assertEqual(len(restarts), int(broken), restarts)
             if broken:
-                self.assertRegex(told[0], "1 of 1 times, since rank 2 on [^ ]+ was killed by SIGKILL")
+                self.assertRegex(restarts[0], "1 of 1 times, since rank 2 on [^ ]+ was killed by SIGKILL")
                 self.assertIn("got checkpoints/", (self.lab.hosts["hostB"].home / "runs" / run / "node-1.ndjson").read_text())
                 second = [line for line in log if line["type"] == "epoch" and line["rank"] == 0]
                 self.assertLess(len(second), 2 * 6, "the second start began where the first had come to")
@@ -205,7 +205,7 @@ class ThreeHosts(unittest.TestCase):
         first = run / "node-0.ndjson"
         wait_for(lambda: b'"link":"lost"' in first.read_bytes(), 15, "the link to be called lost")
         print_figure("a cut link called lost", started, 10)
-        # No connection was closed: packets just vanish, as when the power goes. What the ranks' peers see tells.
+        # No connection was closed: packets just vanish, as when the power goes. What the ranks' peers see decides.
         wait_for(lambda: b'"kind":"node_gone"' in first.read_bytes(), 15, "the node to be called gone")
         print_figure("a node without power called gone", started, 10)
         self.assertIn(b"hostB is down or cut off: ", first.read_bytes())

@@ -102,18 +102,18 @@ class Places(unittest.TestCase):
         self.assert_nothing_left()
 
         # The cut mended, the same places are checked, found good, and not checked again until the book of nodes changes.
-        told = "checked before the first run"
+        notice = "checked before the first run"
         for book, expected in (("", True), ("", False), ('{"nodes":[]}\n', True)):
             if book:
                 (self.lab.laptop_home / "nodes.json").write_text(book)
             code, out, err = self.ctl("run", recipe, "--set", f"nodes={self.nodes()}")
             self.assertEqual(code, 0, out + err)
-            self.assertEqual(told in out + err, expected, out + err)
+            self.assertEqual(notice in out + err, expected, out + err)
         (self.lab.laptop_home / "nodes.json").unlink()
         (self.lab.laptop_home / "checked_places.json").unlink()
         code, out, err = self.ctl("run", recipe, "--no-check", "--set", f"nodes={self.nodes()}")
         self.assertEqual(code, 0, out + err)
-        self.assertNotIn(told, out + err)
+        self.assertNotIn(notice, out + err)
         self.assert_nothing_left()
 
     def test_a_lab_between_nodes_is_what_a_forecast_of_those_nodes_rests_on_and_no_other(self):
@@ -133,7 +133,7 @@ class Places(unittest.TestCase):
         self.assertIn("hostB%eno1:1", err)  # which one there is
         self.assertIn("lockstepctl lab --nodes", err)
         code, out, err = self.ctl("forecast", recipe)
-        self.assertEqual(code, 2, "a lab between nodes tells nothing of this machine: " + out + err)
+        self.assertEqual(code, 2, "a lab between nodes shows nothing of this machine: " + out + err)
 
         code, out, err = self.ctl("forecast", recipe, "--nodes", self.nodes("AB"), "--json")
         self.assertEqual(code, 0, out + err)

@@ -39,7 +39,7 @@ class SlurmLab:
     """`environment()` is what Slurm's programs, and ours that call them, need."""
 
     def __init__(self, folder, nodes=2, cpus=None, interfaces=None):
-        """`cpus`: what Slurm is told that each node has (1); `interfaces`: name of each node's interface (eth0)."""
+        """`cpus`: how many Slurm assumes for each node (1); `interfaces`: name of each node's interface (eth0)."""
         self.cpus, self.interfaces = cpus or [1] * nodes, interfaces or ["eth0"] * nodes
         self.folder = pathlib.Path(folder)  # not below /tmp: each node has one of its own
         self.nodes = [f"n{i + 1}" for i in range(nodes)]

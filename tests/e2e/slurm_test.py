@@ -67,10 +67,10 @@ class SlurmTest(unittest.TestCase):
     def ctl(self, *words, code=0, input=None, timeout=100):
         done = subprocess.run([str(BIN / "lockstepctl"), *map(str, words)], env=self.environment, input=input, capture_output=True,
                               text=True, timeout=timeout)
-        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.told()}")
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.logs_of_agents()}")
         return done.stdout if code == 0 else done.stderr
 
-    def told(self):
+    def logs_of_agents(self):
         """What jobs and agents wrote, for a failure's sake."""
         texts = [f"--- {path}\n{path.read_text(errors='replace')[-2500:]}" for path in self.home.glob("experiments/*/*.log")]
         texts += [f"--- {path}\n{path.read_text(errors='replace')[-1500:]}" for path in self.home.glob("runs/*/console/*")]
@@ -101,7 +101,7 @@ class SlurmTest(unittest.TestCase):
         try:
             return wait_for(look, seconds, "the experiment's end")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.told()}") from None
+            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.logs_of_agents()}") from None
 
     def run_folder(self, name):
         return self.home / "runs" / name
@@ -135,7 +135,7 @@ class SlurmTest(unittest.TestCase):
         try:
             return wait_for(look, 60, "training")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.told()}") from None
+            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.logs_of_agents()}") from None
 
 
 class Slurm(SlurmTest):
@@ -153,7 +153,7 @@ class Slurm(SlurmTest):
                      "a follower inside of the job")
             self.assertFalse((self.run_folder(run) / "result.json").exists(), "it is followed while it goes on")
         out, _ = follower.communicate(timeout=100)
-        self.assertEqual(follower.returncode, 0, out + self.told())
+        self.assertEqual(follower.returncode, 0, out + self.logs_of_agents())
         self.assertIn("DDP", out)
         self.assertIn("epoch", out)
         result = self.result(run)
@@ -207,13 +207,13 @@ class Slurm(SlurmTest):
                            self.DDP, epochs=1)
         experiment, job = self.submit(text, "--nodes", "2", "--interface", "eth0")
         after = self.over(experiment)
-        self.assertEqual([entry["state"] for entry in after["entries"]], ["done"] * 3, self.told())
+        self.assertEqual([entry["state"] for entry in after["entries"]], ["done"] * 3, self.logs_of_agents())
         self.assertEqual(len({entry["run"] for entry in after["entries"]}), 3)
         self.assertEqual([self.result(entry["run"])["summary"]["world_size"] for entry in after["entries"]], [1, 1, 2])
         self.assertIn("array=0-2", (self.home / "experiments" / experiment / "job.sbatch").read_text())
         self.assertIn("DDP ×2", self.ctl("show", experiment))
 
-    def test_why_a_job_waits_is_told_with_its_place(self):
+    def test_why_a_job_waits_is_reported_with_its_place(self):
         text = self.recipe({"method": "ddp", "devices": 3, "name": "DDP ×3", "batch_size": 60})
         experiment, job = self.submit(text, "--nodes", "3", "--interface", "eth0")
         listed = self.ctl("slurm", "list")
@@ -234,8 +234,8 @@ class Slurm(SlurmTest):
         out = subprocess.run(["srun", "-N2", "-n2", str(BIN / "lockstep-trainer"), "--method", "ddp", "--train-samples", "640", "--epochs",
                               "1", f"--summary={summary}"], env=self.environment, capture_output=True, text=True, timeout=100)
         self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
-        told = json.loads(summary.read_text())
-        self.assertEqual((told["world_size"], told["devices"]), (2, ["n1/cpu:0", "n2/cpu:0"]))
+        summed = json.loads(summary.read_text())
+        self.assertEqual((summed["world_size"], summed["devices"]), (2, ["n1/cpu:0", "n2/cpu:0"]))
 
     @long_test
     def test_a_saved_script_may_be_edited_before_it_is_submitted(self):
@@ -276,13 +276,13 @@ class UnlikeNodes(SlurmTest):
                            train_samples=600, **base)
         experiment, _ = self.submit(text, *words)
         entry = self.over(experiment)["entries"][0]
-        self.assertEqual(entry["state"], "done", f"{entry}\n{self.told()}")
+        self.assertEqual(entry["state"], "done", f"{entry}\n{self.logs_of_agents()}")
         return experiment, entry["run"]
 
     def test_the_network_between_the_nodes_is_found_by_trying_and_named(self):
         _, run = self.shared_out(2, "--nodes", "2")
         said = [frame["message"] for frame in self.frames(run, "log") if "found by trying" in frame["message"]]
-        self.assertEqual(len(said), 1, self.told())
+        self.assertEqual(len(said), 1, self.logs_of_agents())
         self.assertIn(f"n1 is reached by all at {self.lab.address('n1')} (eno1), n2 uses ens5", said[0])
         nodes = json.loads((self.run_folder(run) / "config.json").read_text())["config"]["nodes"]
         self.assertIn("n1%eno1:0", nodes)
@@ -301,7 +301,7 @@ class UnlikeNodes(SlurmTest):
         error = self.ctl("slurm", "script", "-", "--tasks-per-node", "2,2", input=self.recipe({"method": "ddp", "devices": 3, "batch_size": 60}), code=2)
         self.assertIn("has 3 ranks, but the nodes are given 4", error)
 
-    def test_nodes_without_a_common_network_are_told_which_addresses_were_tried(self):
+    def test_nodes_without_a_common_network_are_shown_which_addresses_were_tried(self):
         self.lab.inside("n2", "ip", "link", "set", "ens5", "down")
         run = "20260102T030405Z-89abcdef"
         def agent(node, rank):

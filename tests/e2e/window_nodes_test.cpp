@@ -35,7 +35,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "base/machine_facts.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -257,7 +257,7 @@ private Q_SLOTS:
         const auto unknownLanes = [this] {
             const QList<Lane> &lanes = m_window->livePage()->lanes()->lanes();
             return std::count_if(lanes.begin(), lanes.end(), [](const Lane &lane) {
-                return lane.value == u"-" && lane.unheard.contains(u"hostB");
+                return lane.value == u"-" && lane.noRecentData.contains(u"hostB");
             });
         };
         QTRY_COMPARE(int(unknownLanes()), 1);

@@ -78,7 +78,7 @@ def main():
             if window.wait() != 0:
                 return fail("the window's own test, see above\n" + errors)
             if not run:
-                return fail("the window told of no run")
+                return fail("the window reported no run")
             for host in lab.hosts:
                 end = time.monotonic() + 15
                 while (left := lab.processes(host)) and time.monotonic() < end:

@@ -58,7 +58,7 @@ void type(QWidget *editor, const QString &text) {
     QTest::keyClicks(line, text);
 }
 
-/// The first window: presses Start, then tells on stdout which methods it draws, until it is killed.
+/// The first window: presses Start, then prints which methods it draws, until it is killed.
 int runViewer() {
     Theme theme(ThemeMode::Light);
     Workspace workspace;
@@ -74,12 +74,12 @@ int runViewer() {
     type(window.planPage()->form()->field(QStringLiteral("train_samples"))->editor, QStringLiteral("640"));
     type(window.planPage()->form()->field(QStringLiteral("epochs"))->editor, QStringLiteral("2"));
     QTest::mouseClick(window.planPage()->startButton(), Qt::LeftButton);
-    QStringList told;
+    QStringList reported;
     for (;;) {
         QTest::qWait(20);
         for (const QString &method : drawnMethods(workspace, window))
-            if (!told.contains(method)) {
-                told.append(method);
+            if (!reported.contains(method)) {
+                reported.append(method);
                 std::printf("draws %s %s\n", qPrintable(method), qPrintable(workspace.openId()));
                 std::fflush(stdout);
             }

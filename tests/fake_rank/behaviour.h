@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-/// What FAKE_RANK tells a fake rank to do: "key" or "key=value", separated by ';'. FAKE_RANK_<R> adds to or replaces it
+/// Orders to a fake rank in FAKE_RANK: "key" or "key=value", separated by ';'. FAKE_RANK_<R> adds to or replaces it
 /// for rank R alone.
 ///
 ///   steps=N epochs=N step_ms=N     how long it trains: steps an epoch (10), epochs (--epochs, else 2), a step (10 ms)
-///   phases=load:3,forward:5        a step is these parts, in ms, told as they are set (wait counts as exposed too)
+///   phases=load:3,forward:5        a step is these parts, in ms, reported as set (wait counts as exposed too)
 ///   start_ms=N                     waits before it connects
 ///   burn                           spins through its steps instead of sleeping
 ///   no_connect | no_hello          never connects | connects and says nothing

@@ -275,7 +275,7 @@ bool FakeRank::trainEpoch(int epoch) {
         sendSteps(epoch, std::move(phases));
     }
     body.durationS = static_cast<double>(m_clock.monoNs() - body.startMonoNs) * 1e-9;
-    if (m_behaviour.has("phases")) { // an epoch is as long as what is told of it
+    if (m_behaviour.has("phases")) { // an epoch is as long as its reported steps
         body.durationS = 0;
         for (const std::string_view name : additivePhases())
             if (const auto found = body.phases.find(name); found != body.phases.end())

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "core_support.h"
 #include "export/export.h"
 #include "export/tensorboard_writer.h"
@@ -26,21 +26,21 @@ namespace {
 constexpr int experiments = 120, names = 2, repeats = 3;
 constexpr int never = 1'000'000'000; // one in so many: none is odd
 
-RunRecord scriptRecord(const std::string &run, int cell, int repeat) {
+RunRecord scriptRecord(const std::string &run, int group, int repeat) {
     RunRecord record;
     record.run = run;
-    record.name = cell == 0 ? "baseline" : "DDP ×2";
+    record.name = group == 0 ? "baseline" : "DDP ×2";
     record.experiment = "20260102T030405Z-00000001";
     record.repeat = repeat;
     record.command = {"python3", "train.py"};
     RunConfig config;
-    config.method = cell == 0 ? Method::Baseline : Method::Ddp;
-    if (cell > 0)
+    config.method = group == 0 ? Method::Baseline : Method::Ddp;
+    if (group > 0)
         config.devices = {"0", "1"};
     config.epochs = Script::epochs;
     record.config = config;
     record.deviceNames = {"cpu:0"};
-    record.startWallUs = Script::startUs + repeat * 10'000'000 + cell * 1'000'000;
+    record.startWallUs = Script::startUs + repeat * 10'000'000 + group * 1'000'000;
     return record;
 }
 
@@ -175,11 +175,11 @@ RunFolder emptyRun(const RunRecord &record) {
 Read sixRuns(const std::string &line, const std::string &replaced) {
     Random random(7);
     std::vector<std::string> runs;
-    for (int cell = 0; cell < names; ++cell)
+    for (int group = 0; group < names; ++group)
         for (int repeat = 1; repeat <= repeats; ++repeat) {
-            const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), cell, repeat);
+            const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), group, repeat);
             const RunFolder folder = emptyRun(record);
-            std::vector<std::string> lines = Script(Numbers(random, never)).lines(cell == 0 ? 5 : 3);
+            std::vector<std::string> lines = Script(Numbers(random, never)).lines(group == 0 ? 5 : 3);
             if (runs.empty()) {
                 const auto one =
                     std::ranges::find_if(lines, [&](const std::string &l) { return l.find(line) != l.npos; });
@@ -202,12 +202,12 @@ private Q_SLOTS:
         for (int experiment = 0; experiment < experiments; ++experiment) {
             const test::Home home;
             std::vector<std::string> runs;
-            for (int cell = 0; cell < names; ++cell)
+            for (int group = 0; group < names; ++group)
                 for (int repeat = 1; repeat <= repeats; ++repeat) {
-                    const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), cell, repeat);
+                    const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), group, repeat);
                     const RunFolder folder = emptyRun(record);
                     Numbers number(random, experiment % 2 == 0 ? 40 : 400);
-                    const std::vector<std::string> lines = Script(number).lines(cell == 0 ? 5 : 3);
+                    const std::vector<std::string> lines = Script(number).lines(group == 0 ? 5 : 3);
                     if (random() % 2)
                         throughTheAgent(record, folder, lines);
                     else

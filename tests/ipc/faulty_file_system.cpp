@@ -12,9 +12,9 @@ public:
 
     Result<void> append(std::string_view bytes) override {
         ++m_disk.appends;
-        const bool told = m_disk.failAppend > 0 && --m_disk.failAppend == 0;
+        const bool reported = m_disk.failAppend > 0 && --m_disk.failAppend == 0;
         const bool full = m_disk.freeBytes >= 0 && static_cast<std::int64_t>(bytes.size()) > m_disk.freeBytes;
-        if (!told && !full) {
+        if (!reported && !full) {
             if (m_disk.freeBytes >= 0)
                 m_disk.freeBytes -= static_cast<std::int64_t>(bytes.size());
             return m_real->append(bytes);

@@ -9,7 +9,7 @@
 
 namespace lockstep::test {
 
-/// Real files behind a disk that misbehaves as told, and that remembers what has been synced, so that a power loss can
+/// Real files behind a disk that misbehaves on request, and that remembers what has been synced, so that a power loss can
 /// be shown.
 class FaultyFileSystem final : public FileSystem {
 public:

@@ -149,7 +149,7 @@ private Q_SLOTS:
             if (newline && last) {
                 QVERIFY(read.report.tornTail);
             } else if (newline && lostTo + 1 == lines) {
-                // The last two in one: nothing after them tells how many they were.
+                // The last two in one: nothing after them shows how many they were.
                 QCOMPARE(read.report.gaps.size(), std::size_t{1});
                 QCOMPARE(read.report.gaps[0].firstSeq, seq);
             } else {

@@ -103,7 +103,7 @@ private Q_SLOTS:
         totals.take(0, epochOf(1, {{"mine", scalarOf(5)}}));
         QCOMPARE(totals.ofEpoch(1).at("mine"), 5.0);
         QCOMPARE(totals.ofEpoch(1).at("other"), 8.0);
-        totals.take(0, epochOf(1, {{"mine", scalarOf(7)}})); // told again
+        totals.take(0, epochOf(1, {{"mine", scalarOf(7)}})); // reported again
         QCOMPARE(totals.ofRun().at("mine"), 5.0);
     }
 

@@ -190,7 +190,7 @@ private Q_SLOTS:
         QVERIFY(set.error().message().find('\n') == std::string::npos);
     }
 
-    void mistakesAreToldWithTheirKey_data() {
+    void mistakesAreReportedWithTheirKey_data() {
         QTest::addColumn<QByteArray>("json");
         QTest::addColumn<QByteArray>("where");
         QTest::addColumn<QByteArray>("says");
@@ -228,7 +228,7 @@ private Q_SLOTS:
         row(R"({"frames":"unix:"})", "frames", "unix:PATH");
         row(R"({"frames":"-","summary":"-"})", "summary", "stdout");
     }
-    void mistakesAreToldWithTheirKey() {
+    void mistakesAreReportedWithTheirKey() {
         QFETCH(QByteArray, json);
         QFETCH(QByteArray, where);
         QFETCH(QByteArray, says);
@@ -255,7 +255,7 @@ private Q_SLOTS:
         }
     }
 
-    void everyMistakeIsToldAtOnce() {
+    void everyMistakeIsReportedAtOnce() {
         RunConfig config;
         config.method = Method::Ddp;
         config.devices = {"0", "0"};

@@ -300,7 +300,7 @@ private Q_SLOTS:
         const auto back = runResultFromJson(toJson(result));
         QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
         QCOMPARE(toJson(*back), toJson(result));
-        QVERIFY(back->watching == result.watching); // what the kernel did not tell stays absent
+        QVERIFY(back->watching == result.watching); // what the kernel did not report stays absent
         QVERIFY(back->surroundings == result.surroundings);
         QVERIFY(back->ranks[1].signal == 9 && !back->ranks[1].code);
         result.summary.reset();

@@ -156,7 +156,7 @@ private Q_SLOTS:
                 }));
             start.open();
             int winners = 0;
-            // Three end at once, the winner only when told.
+            // Three end at once, the winner only on request.
             for (int ended = 0; ended < 3; ++ended) {
                 int status = 0;
                 QVERIFY(::waitpid(-1, &status, 0) > 0);
@@ -304,7 +304,7 @@ private Q_SLOTS:
         QVERIFY(connectUnix(m_path, false));
     }
 
-    void aLockTellsItsHolderAndEndsWithIt() {
+    void aLockNamesItsHolderAndEndsWithIt() {
         const std::string path = m_folder->filePath("node-0.lock").toStdString();
         QVERIFY(!FileLock::isHeld(path));
         int ends[2];

@@ -13,7 +13,7 @@ TRAIN = HERE / "train.py"
 
 
 class Follower:
-    """Listens where a script reports, and keeps what it received. Reads only when told to."""
+    """Listens where a script reports, and keeps what it received. Reads only on request."""
 
     def __init__(self, path):
         self.server = socket.socket(socket.AF_UNIX)

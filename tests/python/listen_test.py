@@ -267,10 +267,10 @@ class Listen(Case):
         self.check_frames(run, 2)
         result = self.result(run)
         self.assertEqual((result["state"], result["summary"]["world_size"]), ("done", 2))
-        self.assertAlmostEqual(result["run_time_s"], 0.8, places=3)  # as the frames tell, not as long as we looked
+        self.assertAlmostEqual(result["run_time_s"], 0.8, places=3)  # from the frames, not as long as we waited
         self.assertEqual({rank["host"] for rank in result["ranks"]}, {"box0", "box1"})
 
-    def test_files_that_end_early_are_told_and_a_run_that_was_started_again_is_one(self):
+    def test_files_that_end_early_are_reported_and_a_run_that_was_started_again_is_one(self):
         folder = self.home / "shared"
         folder.mkdir()
         for rank in range(2):

@@ -44,7 +44,7 @@ class Sender(Case):
         self.assertEqual((summary["test_accuracy"], len(summary["epochs"]), summary["steps"]), (0.7, 2, 60))
         self.assertNotIn("seed", summary)
 
-    def test_a_loss_that_is_no_number_is_told_as_such(self):
+    def test_a_loss_that_is_no_number_is_reported_as_such(self):
         self.agent("run", "--", sys.executable, TRAIN, "nan_at=3", "epochs=1")
         run = self.runs()[0]
         sent = self.check_frames(run, 1, ["non_finite_loss"])[0]
@@ -55,7 +55,7 @@ class Sender(Case):
         self.assertIn("NaN", means)
         self.assertTrue([mean for mean in means if isinstance(mean, float)])
 
-    def test_a_phase_that_took_no_duration_is_left_out_and_told_once(self):
+    def test_a_phase_that_took_no_duration_is_left_out_and_reported_once(self):
         script = ("import lockstep\nrun = lockstep.Run(method='baseline')\n"
                   "for batch in run.epoch(1, range(4)):\n"
                   "    run.times['comm'] = float('nan') if batch < 2 else 10**6\n"

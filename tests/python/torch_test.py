@@ -34,21 +34,21 @@ class Torch(Case):
             (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
             self.check_phases(epoch)
 
-    def test_who_waits_for_whom_is_told_when_asked_for_and_by_a_rank_that_is_not_shown_too(self):
+    def test_who_waits_for_whom_is_reported_when_asked_for_and_by_a_rank_that_is_not_shown_too(self):
         ran, by_rank = self.bits(2, "more")
         self.assertEqual(ran.stdout.count("bit-equal"), 3 * 2)
-        told = [[frame for frame in by_rank[rank] if frame["type"] == "epoch"] for rank in (0, 1)]
-        for epochs in told:
+        epochs_of = [[frame for frame in by_rank[rank] if frame["type"] == "epoch"] for rank in (0, 1)]
+        for epochs in epochs_of:
             self.check_phases(epochs[0])
-        fast, slow = (epochs[1]["phases"] for epochs in told)
+        fast, slow = (epochs[1]["phases"] for epochs in epochs_of)
         # Rank 1 sleeps 20 ms in each of 12 steps; the first one's wait is unknown.
         self.assertGreater(fast["wait"]["sum_s"], 0.15)
         self.assertLess(fast["wait"]["sum_s"], fast["exposed"]["sum_s"])
         self.assertLess(slow["wait"]["sum_s"], fast["wait"]["sum_s"] / 4)
         # In the third epoch rank 1 reports to nobody, and rank 0 hears from it all the same.
-        self.assertEqual([len(epochs) for epochs in told], [3, 2])
+        self.assertEqual([len(epochs) for epochs in epochs_of], [3, 2])
         self.assertIn("rank 1 is no longer shown", ran.stdout + ran.stderr)
-        self.assertGreater(told[0][2]["phases"]["wait"]["sum_s"], 0.15)
+        self.assertGreater(epochs_of[0][2]["phases"]["wait"]["sum_s"], 0.15)
 
     def test_the_study_by_a_recipe_of_ours(self):
         data = write_small_data(self.home / "data", train=640, test=TESTED)

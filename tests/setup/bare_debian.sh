@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What a stranger sees: clones the last commit into a bare Debian 12 (BARE_SUITE=noble: Ubuntu 24.04; no compiler, CMake, git or
 # Python) and runs
-# ./run --headless --quick, then ./test, there, and tells how long each took. Needs root and debootstrap; it is no part of
+# ./run --headless --quick, then ./test, there, and prints how long each took. Needs root and debootstrap; it is no part of
 # ./test, because it downloads all packages and PyTorch anew.
 #   tests/setup/bare_debian.sh FOLDER [COMMAND...]   COMMAND instead of the two, e.g. "./run --setup"
 # FOLDER is made anew, unless --keep comes first: then the system and the clone in it are used as they are.

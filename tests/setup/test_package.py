@@ -59,9 +59,9 @@ class Files(unittest.TestCase):
 
 def help_of(*words):
     """--help of a command and of all its subcommands."""
-    told = run(*words, "--help").stdout
-    return told + "".join(help_of(*words, command) for command in
-                          re.findall(r"^  ([a-z][a-z-]+)\s", told.partition("Subcommands:")[2], re.MULTILINE))
+    shown = run(*words, "--help").stdout
+    return shown + "".join(help_of(*words, command) for command in
+                          re.findall(r"^  ([a-z][a-z-]+)\s", shown.partition("Subcommands:")[2], re.MULTILINE))
 
 
 class ManPages(unittest.TestCase):
@@ -82,18 +82,18 @@ class ManPages(unittest.TestCase):
                 wrong = [line for line in ran.stdout.splitlines() if "missing date" not in line]  # nothing is released yet
                 self.assertEqual(wrong, [], name)
 
-    def test_they_tell_the_options_of_help_and_no_others(self):
+    def test_they_list_the_options_of_help_and_no_others(self):
         groff = need(self, "groff")
         for name, _, text in self.pages():
             shown = run(groff, "-man", "-Tascii", "-P-cbou", "-rLL=990n", input=text).stdout
-            told = help_of(program(name))
-            own = set(OPTION.findall(told))
+            shown = help_of(program(name))
+            own = set(OPTION.findall(shown))
             self.assertTrue(own, name)
             self.assertEqual(own - set(OPTION.findall(shown)), set(), f"{name}: not in the man page")
             others = set(OPTION.findall(shown.split("\nEXAMPLES")[0])) - own - {"--host", "--tensorboard"}
             self.assertEqual(others, set(), f"{name}: the man page speaks of options that --help does not")
 
-    def test_they_tell_every_variable_that_the_programs_read(self):
+    def test_they_list_every_variable_that_the_programs_read(self):
         names = set()
         for file in source_files(".cpp", ".h"):
             if file.startswith(("app/", "ipc/", "trainer/")):

@@ -146,7 +146,7 @@ class Torch(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stderr),
                          (2, f"lockstepctl: --line: lockstep-trainer is not built for PyTorch 1.13; choose {VERSION} or {SECOND}\n"))
 
-    def test_which_line_it_is_built_for_is_told_without_one(self):
+    def test_which_line_it_is_built_for_is_reported_without_one(self):
         ran = self.start("--facts", LOCKSTEP_FACTS="line")
         self.assertEqual((ran.returncode, json.loads(ran.stdout)["line"]), (0, "2.11"), ran.stderr)
         self.assertEqual(self.start("--facts").returncode, 2)

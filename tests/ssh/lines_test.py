@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Two nodes, each with a real sshd, and the line of PyTorch that both can use: chosen by drivers, GPUs and what is there already,
-brought, told, and used by a run. nvidia-smi and NVML are stand-ins that tell of a Volta card; the second line is one of a few
+brought, reported, and used by a run. nvidia-smi and NVML are stand-ins that report a Volta card; the second line is one of a few
 bytes, and with --soak the real one of ./run --lines, which then trains over both nodes."""
 
 import argparse
@@ -49,7 +49,7 @@ class Lines(unittest.TestCase):
                            "libraries": [str(torch / "lib/libtorch_cpu.so")]})
 
     def second_line(self):
-        """As ./run --lines leaves it, with a trainer that only tells its facts."""
+        """As ./run --lines leaves it, with a trainer that only prints its facts."""
         torch = self.torch("built", OLD + "+cu126")
         home = self.root / "lines" / OLD
         (home / "bin").mkdir(parents=True)
@@ -91,7 +91,7 @@ class Lines(unittest.TestCase):
     def book(self):
         return {node["name"]: node for node in json.loads((self.lab.here / "nodes.json").read_text())["nodes"]}
 
-    def test_a_volta_card_on_one_node_takes_both_to_the_older_line_and_the_reason_is_told(self):
+    def test_a_volta_card_on_one_node_takes_both_to_the_older_line_and_the_reason_is_reported(self):
         self.only_first_line()
         self.second_line()
         self.host("old", volta=True, LOCKSTEP_TORCH=str(self.torch("own", OLD)), LD_LIBRARY_PATH=arguments.fake_nvml)
@@ -120,7 +120,7 @@ class Lines(unittest.TestCase):
         again, _ = self.sync("old", "new")
         self.assertEqual(sum(one["moved_bytes"] for one in again.values()), 0)
 
-    def test_a_line_that_is_not_built_here_is_told_before_anything_is_copied(self):
+    def test_a_line_that_is_not_built_here_is_reported_before_anything_is_copied(self):
         self.only_first_line()
         self.lab.environment["LOCKSTEP_LINES"] = str(self.root / "none")
         self.host("old", volta=True, LOCKSTEP_TORCH="")

@@ -235,7 +235,7 @@ class Doctoring(NodesCase):
         self.lab.write_config(identity=self.root / "other")
         self.assertIn("ssh-copy-id", self.finding(self.doctor(), "key_refused")["fix"])
 
-    def test_a_node_without_an_agent_is_told_to_be_synced(self):
+    def test_a_node_without_an_agent_is_advised_to_be_synced(self):
         self.host("box")
         self.added("box", agent="/nowhere/lockstep-agent")
         self.assertIn("nodes sync box", self.finding(self.doctor(), "no_agent")["fix"])

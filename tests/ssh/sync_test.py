@@ -225,7 +225,7 @@ class Sync(unittest.TestCase):
         self.assertEqual(sha256(box.home / "data/mnist/train-images-idx3-ubyte"), sha256(folder / "train-images-idx3-ubyte"))
         print(f"seven bytes of 3 MB changed: {again['moved_bytes']:.0f} bytes sent")
 
-    def test_another_processor_is_told_before_anything_is_copied(self):
+    def test_another_processor_is_reported_before_anything_is_copied(self):
         tools = self.root / "tools"
         tools.mkdir()
         for name, text in (("uname", 'if [ "$1" = -m ]; then echo riscv64; else exec /usr/bin/uname "$@"; fi\n'),):
@@ -236,7 +236,7 @@ class Sync(unittest.TestCase):
         self.assertIn("riscv64", said.stderr)
         self.assertFalse((box.home / "sync").exists(), "something was copied")
 
-    def test_an_older_glibc_is_told_before_anything_is_copied(self):
+    def test_an_older_glibc_is_reported_before_anything_is_copied(self):
         tools = self.root / "tools"
         tools.mkdir()
         (tools / "getconf").write_text("#!/bin/sh\necho glibc 2.17\n")

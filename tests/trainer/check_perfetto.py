@@ -33,7 +33,7 @@ QUERIES = {
 PAGE = """<!doctype html><iframe id=ui src="/index.html#!/?url=http://127.0.0.1:%d/trace.json" width=1200 height=800></iframe>
 <script>
 const queries = %s;
-const tell = (found) => fetch('/told', {method: 'POST', body: JSON.stringify(found)});
+const send = (found) => fetch('/found', {method: 'POST', body: JSON.stringify(found)});
 async function ask() {
   const app = document.getElementById('ui').contentWindow.app;
   if (!app || !app.trace) return setTimeout(ask, 100);
@@ -44,8 +44,8 @@ async function ask() {
       found[name] = [];
       for (const it = result.iter({a: name === 'spans' ? 0 : 'str', b: 0}); it.valid(); it.next()) found[name].push([String(it.a), Number(it.b)]);
     }
-    tell(found);
-  } catch (error) { tell({failed: String(error.stack || error)}); }
+    send(found);
+  } catch (error) { send({failed: String(error.stack || error)}); }
 }
 ask();
 </script>"""

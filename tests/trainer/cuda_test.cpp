@@ -29,7 +29,7 @@ struct Ran {
     std::vector<double> losses; ///< a step
 };
 
-/// By default 30 steps an epoch, the last one smaller, two epochs, told step by step.
+/// By default 30 steps an epoch, the last one smaller, two epochs, reported step by step.
 Ran train(Options options, int ranks = 0) {
     const TempFolder folder;
     options.insert(options.end(),
@@ -70,13 +70,13 @@ TEST_SUITE("cuda") {
         CHECK(ended.code == 2);
         const bool built =
             std::filesystem::exists(std::filesystem::path(trainerBinary()).parent_path() / trainer::cudaModuleName);
-        // What CUDA says is told first: where its half was built it can be loaded, with a GPU or without one.
+        // CUDA's error comes first: where its half was built it can be loaded, with a GPU or without one.
         CHECK(ended.err.find(built ? "CUDA finds no GPU: " : "built without CUDA") != std::string::npos);
         CHECK(ended.sentences() == 2);
         CHECK(ended.err.find("needs 1, has 0; use the device kind cpu") != std::string::npos);
     }
 
-    TEST_CASE("what GPUs want besides is told whole, with what cuDNN loads by name at its first convolution") {
+    TEST_CASE("what GPUs want besides is reported whole, with what cuDNN loads by name at its first convolution") {
         const Ended ended = Process(trainerBinary(), {"--facts"}, {{"LOCKSTEP_FACTS", "cuda"}}).wait();
         REQUIRE(ended.code == 0);
         if (ended.out.find("libcudnn.so") == std::string::npos) {
@@ -157,7 +157,7 @@ TEST_SUITE("cuda") {
         CHECK(run(2, "second").epochs.size() == 2);
     }
 
-    TEST_CASE("the way of the copies to a GPU is told, and their time with it") {
+    TEST_CASE("the way of the copies to a GPU is reported, and their time with it") {
         if (noGpu())
             return;
         const std::pair<Options, const char *> kinds[] = {{{}, "pageable, blocking"},

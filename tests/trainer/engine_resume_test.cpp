@@ -30,7 +30,7 @@ public:
     }
 
     /// Goes on from the last checkpoint, if there is one, and gets `number` when the frames say `text`: on the first rank, or
-    /// with SIGKILL on the last one or on all. The last step that was told.
+    /// with SIGKILL on the last one or on all. Returns the last step that was reported.
     std::int64_t breakAt(const std::string &text, int number, bool everyRank = true) {
         const std::string frames = m_folder / ("frames" + std::to_string(++m_breaks));
         auto run = start({"--resume", m_checkpoints, "--frames=" + frames});
@@ -126,7 +126,7 @@ TEST_SUITE("engine_resume") {
 
     TEST_CASE("three ranks stopped after their very first step go on with the buckets that the second would have had") {
         const SmallData data(6000);
-        // Loaded an image at a time, the first batch takes long enough to be told to stop before its step begins.
+        // Loaded an image at a time, the first batch takes long enough for a stop before its step begins.
         const Options options{data.option(),   "--epochs=2",       "--batch-size=3000", "--train-samples=6000",
                               "--loader=item", "--augment=affine", "--momentum=0.9"};
         const std::string whole = BrokenRun(3, options).unbroken();

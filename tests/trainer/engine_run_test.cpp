@@ -82,7 +82,7 @@ std::set<std::string> phasesInTable(const std::string &method) {
 } // namespace
 
 TEST_SUITE("engine_run") {
-    TEST_CASE("a baseline run tells of every step, epoch and test, in gapless frames") {
+    TEST_CASE("a baseline run reports every step, epoch and test, in gapless frames") {
         const TempFolder folder;
         Process run(trainerBinary(),
                     withSmallRun({"--epochs=2", "--frames=" + (folder / "f"), "--summary=" + (folder / "s"),
@@ -129,7 +129,7 @@ TEST_SUITE("engine_run") {
         CHECK(*summary.peakRssBytes > 5e7);
     }
 
-    TEST_CASE("what loading workers had ready as an epoch began is told: evaluation hides their work") {
+    TEST_CASE("what loading workers had ready as an epoch began is reported: evaluation hides their work") {
         const TempFolder folder;
         const Ended ended =
             Process(trainerBinary(), withSmallRun({"--epochs=2", "--workers=1", "--frames=" + (folder / "f")})).wait();
@@ -137,7 +137,7 @@ TEST_SUITE("engine_run") {
         REQUIRE(ended.code == 0);
         const auto epochs = bodiesOf<EpochFrame>(readFrames(folder / "f"));
         REQUIRE(epochs.size() == 2);
-        CHECK(epochs[0].readyBatches.value() == 0); // nobody had told the worker of it
+        CHECK(epochs[0].readyBatches.value() == 0); // the worker did not know of it
         CHECK(epochs[1].readyBatches.value() == 2); // the whole ring
     }
 
@@ -206,7 +206,7 @@ TEST_SUITE("engine_run") {
                 trained += epoch.samples;
             CHECK(trained == samples);
             for (const auto &window : bodiesOf<StepsFrame>(frames))
-                CHECK(window.loss.has_value() == (window.samples > 0)); // a padded duplicate has no loss to tell
+                CHECK(window.loss.has_value() == (window.samples > 0)); // a padded duplicate has no loss to report
             // The same count by one pass over the test images with the saved weights.
             auto model = *trainer::makeModel("lenet", {});
             model->to(torch::kFloat64);

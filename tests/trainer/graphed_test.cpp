@@ -19,19 +19,19 @@ namespace {
 /// On a CPU: the work is kept and done at each launch, reading and writing where the recorded work would.
 class WorkAgain final : public StepGraphs {
 public:
-    explicit WorkAgain(std::vector<std::string> &told) : m_told(told) {}
+    explicit WorkAgain(std::vector<std::string> &reported) : m_reported(reported) {}
     void record(Part part, const std::function<void()> &work) override {
-        m_told.push_back(std::string("record ") + name(part));
+        m_reported.push_back(std::string("record ") + name(part));
         m_works.at(part) = work;
     }
     void launch(Part part) override {
-        m_told.emplace_back(name(part));
+        m_reported.emplace_back(name(part));
         m_works.at(part)();
     }
 
 private:
     static const char *name(Part part) { return std::array{"input", "forward", "backward", "optimizer"}.at(part); }
-    std::vector<std::string> &m_told;
+    std::vector<std::string> &m_reported;
     std::array<std::function<void()>, parts> m_works;
 };
 
@@ -45,16 +45,16 @@ constexpr std::int64_t whole = 8;
 const std::array<std::pair<std::int64_t, std::int64_t>, 11> batches{
     {{8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 6}, {8, 8}, {8, 8}, {5, 5}, {8, 8}, {8, 8}}};
 
-/// `told`: what was recorded and launched; null: without graphs. `maker`: batches are its, as with --loader device.
-Walked walk(const std::string &name, const std::string &kind, std::vector<std::string> *told,
+/// `reported`: what was recorded and launched; null: without graphs. `maker`: batches are its, as with --loader device.
+Walked walk(const std::string &name, const std::string &kind, std::vector<std::string> *reported,
             const DeviceBatches *maker = nullptr) {
     torch::manual_seed(3);
     const auto model = *makeModel(name, {});
     model->train();
     HostClock clock;
     std::unique_ptr<Strategy> strategy;
-    if (told)
-        strategy = std::make_unique<Graphed>(model, clock, std::make_unique<WorkAgain>(*told), whole);
+    if (reported)
+        strategy = std::make_unique<Graphed>(model, clock, std::make_unique<WorkAgain>(*reported), whole);
     else
         strategy = std::make_unique<Baseline>(model, clock);
     NamedTensors named;
@@ -111,8 +111,8 @@ TEST_SUITE("graphed") {
             for (const char *kind : {"sgd", "adamw"}) {
                 CAPTURE(model);
                 CAPTURE(kind);
-                std::vector<std::string> told;
-                const Walked expected = walk(model, kind, nullptr), found = walk(model, kind, &told);
+                std::vector<std::string> reported;
+                const Walked expected = walk(model, kind, nullptr), found = walk(model, kind, &reported);
                 CHECK(found.losses == expected.losses);
                 CHECK(found.norms == expected.norms);
                 REQUIRE(found.parameters.size() == expected.parameters.size());
@@ -131,29 +131,30 @@ TEST_SUITE("graphed") {
         for (const bool affine : {false, true}) {
             options.affine = affine;
             const DeviceBatches maker(set, options);
-            std::vector<std::string> told;
-            const Walked expected = walk("lenet", "sgd", nullptr, &maker), found = walk("lenet", "sgd", &told, &maker);
+            std::vector<std::string> reported;
+            const Walked expected = walk("lenet", "sgd", nullptr, &maker),
+                         found = walk("lenet", "sgd", &reported, &maker);
             CHECK(found.losses == expected.losses);
             for (std::size_t i = 0; i < found.parameters.size(); ++i)
                 CHECK(torch::equal(found.parameters[i], expected.parameters[i]));
-            REQUIRE(told.size() == 8 + 4 * 5);
-            CHECK(told[0] == "record input");
-            CHECK(told[1] == "input");
-            CHECK(std::ranges::count(told, "record input") == 1);
-            CHECK(std::vector(told.end() - 4, told.end()) ==
+            REQUIRE(reported.size() == 8 + 4 * 5);
+            CHECK(reported[0] == "record input");
+            CHECK(reported[1] == "input");
+            CHECK(std::ranges::count(reported, "record input") == 1);
+            CHECK(std::vector(reported.end() - 4, reported.end()) ==
                   std::vector<std::string>{"input", "forward", "backward", "optimizer"});
         }
     }
 
     TEST_CASE("each phase is recorded once, and launched in the order of the recording") {
-        std::vector<std::string> told, expected;
-        (void)walk("lenet", "sgd", &told);
+        std::vector<std::string> reported, expected;
+        (void)walk("lenet", "sgd", &reported);
         for (const char *part : {"forward", "backward", "optimizer"}) {
             expected.push_back(std::string("record ") + part);
             expected.emplace_back(part);
         }
         for (int step = 0; step < 5; ++step) // whole batches after the fourth; those in between go eagerly
             expected.insert(expected.end(), {"forward", "backward", "optimizer"});
-        CHECK(told == expected);
+        CHECK(reported == expected);
     }
 }

@@ -107,7 +107,7 @@ TEST_SUITE("lab") {
         for (const Json &row : lab.rows())
             CHECK(row["cpu_s"].get<double>() > 0);
     }
-    TEST_CASE("ranks that reach each other and add up right are told so in one line") {
+    TEST_CASE("ranks that reach each other and add up right report it in one line") {
         TempFolder folder;
         Process run(LOCKSTEP_BIN_DIR "/lockstep-agent",
                     {"run", "--nproc-per-node", "3", "--", trainerBinary(), "check", "--oversubscribe"},
@@ -135,7 +135,7 @@ TEST_SUITE("lab") {
               std::string::npos);
     }
 
-    TEST_CASE("one rank alone is told how to start a lab") {
+    TEST_CASE("one rank alone is shown how to start a lab") {
         const TempFolder folder;
         Process alone(trainerBinary(), {"lab"});
         const Ended ended = alone.wait();

@@ -310,7 +310,7 @@ TEST_SUITE("loader") {
         }
     }
 
-    TEST_CASE("what is ready at an epoch's start is told: nothing in the first, a whole ring after a pause") {
+    TEST_CASE("what is ready at an epoch's start is reported: nothing in the first, a whole ring after a pause") {
         const auto set = makeSet(64);
         LoaderOptions options;
         options.batchSize = 8;

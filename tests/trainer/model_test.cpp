@@ -70,7 +70,7 @@ TEST_SUITE("model") {
         }
     }
 
-    TEST_CASE("every model has the parameters that its row tells, and takes the row's samples to its classes") {
+    TEST_CASE("every model has the parameters in its row, and takes the row's samples to its classes") {
         for (const ModelSpec &row : modelTable) {
             CAPTURE(row.name);
             const auto model = *makeModel(row.name, {});

@@ -54,7 +54,7 @@ private:
     int m_closed = 0;
 };
 
-/// An agent that accepts one rank and reads only when told.
+/// An agent that accepts one rank and reads only on request.
 struct SlowAgent {
     TempFolder folder;
     UnixListener listener;

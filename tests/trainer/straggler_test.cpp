@@ -229,7 +229,8 @@ TEST_SUITE("straggler") {
         CHECK(!detector.add(0, {}));
     }
 
-    TEST_CASE("a rank slowed in backward, loading or the optimizer is named by the run itself, and the delay is told") {
+    TEST_CASE(
+        "a rank slowed in backward, loading or the optimizer is named by the run itself, and the delay is reported") {
         struct Case {
             const char *delay, *phase;
             int rank;
@@ -257,9 +258,9 @@ TEST_SUITE("straggler") {
                 REQUIRE(ended.code == 0);
             }
             const auto frames = readFrames(folder / "f");
-            const auto told = alertsOf(frames, "test_delay");
-            REQUIRE(told.size() == 1);
-            CHECK(told[0].message.find("not real") != std::string::npos);
+            const auto reported = alertsOf(frames, "test_delay");
+            REQUIRE(reported.size() == 1);
+            CHECK(reported[0].message.find("not real") != std::string::npos);
             for (const auto &state : bodiesOf<StateFrame>(frames))
                 if (state.state == RunState::Init)
                     CHECK(state.detail.find("LOCKSTEP_TEST_DELAY") != std::string::npos);

@@ -54,7 +54,7 @@ public:
     }
     /// False: there is no Python with torch.
     [[nodiscard]] bool done() const { return m_done; }
-    [[nodiscard]] nlohmann::json told(const std::string &name) const {
+    [[nodiscard]] nlohmann::json reported(const std::string &name) const {
         return nlohmann::json::parse(readFile(m_folder / (name + ".json")));
     }
     [[nodiscard]] std::string weights(const std::string &name) const { return m_folder / (name + ".weights"); }
@@ -203,12 +203,12 @@ void checkTrajectory(const Reference &reference, const SmallData &data, const Wa
     CAPTURE(way.name);
     CAPTURE(optimizer);
     CAPTURE(workers);
-    const auto told = reference.told(peer);
+    const auto reported = reference.reported(peer);
     const auto trained =
         train(way.ranks, optionsOf(optimizer) + way.options + samplesFor(way.ranks, goesFar(optimizer, whole)) +
                              Options{data.option(), "--workers=" + std::to_string(workers)});
     double loss = 0;
-    const std::vector<std::vector<double>> losses = told.at("rank_losses"), counts = told.at("rank_samples");
+    const std::vector<std::vector<double>> losses = reported.at("rank_losses"), counts = reported.at("rank_samples");
     REQUIRE(losses.size() == trained.losses.size());
     for (std::size_t rank = 0; rank < losses.size(); ++rank) {
         CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
@@ -219,7 +219,7 @@ void checkTrajectory(const Reference &reference, const SmallData &data, const Wa
                      << loss << ", weights " << weights);
     CHECK(loss < 1e-9);
     CHECK(weights < 1e-9);
-    CHECK(relative(*trained.epochLoss, told.at("epochs")[0].at("loss")) < 1e-9);
+    CHECK(relative(*trained.epochLoss, reported.at("epochs")[0].at("loss")) < 1e-9);
 }
 
 /// A model as the seed makes it, in a file.
@@ -287,7 +287,7 @@ TEST_SUITE("strategy_parity") {
         const Peers *peers = Peers::get();
         if (!peers)
             return;
-        const std::vector<double> expected = peers->python->told("fp32").at("losses");
+        const std::vector<double> expected = peers->python->reported("fp32").at("losses");
         REQUIRE(expected.size() == 50);
         for (const Way &way : {ways[0], ways[1], ways[5]}) {
             CAPTURE(way.name);

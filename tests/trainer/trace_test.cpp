@@ -57,9 +57,9 @@ std::vector<Span> spansOf(const std::string &path) {
     for (const auto &event : trace.at("traceEvents"))
         if (event.at("ph") == "X") {
             const double start = event.at("ts"), length = event.at("dur");
-            const auto told = event.value("args", nlohmann::json::object());
+            const auto reported = event.value("args", nlohmann::json::object());
             spans.push_back({event.at("name"), event.at("tid"), start, start + length,
-                             told.value("bytes", std::int64_t{0}), told.value("ready", 0.0)});
+                             reported.value("bytes", std::int64_t{0}), reported.value("ready", 0.0)});
         }
     return spans;
 }
@@ -160,11 +160,11 @@ TEST_SUITE("trace") {
             for (const Span &span : named(spans, "all-reduce"))
                 buckets.insert(span.track);
             CHECK(buckets.size() > 1); // from the second step on there are several
-            // LeNet's 61,706 parameters, and the slots that tell of stops and times: 1, and 6 of each rank.
+            // LeNet's 61,706 parameters, and the slots for stops and times: 1, and 6 of each rank.
             checkBuckets(spans, 4 * (61'706 + 1 + 2 * 6));
             CHECK(!named(spans, "make batch").empty());
         }
-        // The frames tell the same in sums: each bucket's mean times, and how much of it all was hidden or waited for.
+        // The frames report the same in sums: each bucket's mean times, and how much of it all was hidden or waited for.
         for (const auto &comm : bodiesOf<CommFrame>(readFrames(folder / "f"))) {
             CHECK(!comm.buckets.empty());
             for (const auto &bucket : comm.buckets) {
@@ -175,10 +175,10 @@ TEST_SUITE("trace") {
             CHECK(*comm.exposedS > 0);
             CHECK(*comm.hiddenS >= 0);
         }
-        bool told = false;
+        bool reported = false;
         for (const auto &log : bodiesOf<LogFrame>(readFrames(folder / "f")))
-            told = told || log.message.find("a trace of 6 steps is in ") != std::string::npos;
-        CHECK(told);
+            reported = reported || log.message.find("a trace of 6 steps is in ") != std::string::npos;
+        CHECK(reported);
     }
 
     TEST_CASE("a traced DP run has a track a device, and a trace longer than the run ends with it") {

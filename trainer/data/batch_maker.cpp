@@ -18,14 +18,14 @@ template <class T> void shiftedInto(T *out, const T *image, const AffineDraw &dr
         out[i] = sources[i] < 0 ? T{0} : image[sources[i]];
 }
 
-/// A batch's part of a tensor with a row a sample, in memory not touched yet.
+/// A new tensor for a batch: one row per sample, memory not written yet.
 torch::Tensor emptyRows(const torch::Tensor &all, std::size_t samples, const torch::TensorOptions &options) {
     auto sizes = all.sizes().vec();
     sizes.front() = static_cast<std::int64_t>(samples);
     return torch::empty(sizes, options);
 }
 
-/// Whole numbers as they are: targets, tokens.
+/// Copies whole numbers unchanged: targets, tokens.
 torch::Tensor copiedRows(const torch::Tensor &all, std::span<const std::int64_t> samples,
                          const torch::TensorOptions &options) {
     auto rows = emptyRows(all, samples.size(), options.dtype(torch::kInt64));
@@ -37,7 +37,7 @@ torch::Tensor copiedRows(const torch::Tensor &all, std::span<const std::int64_t>
     return rows;
 }
 
-/// --loader item's transform, an image at a time by torch's own operations, as torchvision's chain works.
+/// The transform of --loader item: one image at a time, with torch's own operations, as torchvision does it.
 template <class T> torch::Tensor affineImage(const torch::Tensor &image, const AffineDraw &draw) {
     auto moved = torch::empty_like(image);
     shiftedInto(moved.template data_ptr<T>(), image.template const_data_ptr<T>(), draw);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int termsOfImage = 2 * imageSide; ///< x and y of the source, for each column or row
 
-/// What a batch takes to the device, in one copy: which samples, and with affine each one's AffineTerms. Eight bytes each, the shift four.
+/// What one copy brings to the device for a batch: the samples' indices and, with affine, each one's AffineTerms. Eight bytes each, the shift four.
 std::int64_t bytesOf(std::int64_t n, bool affine) {
     return 8 * n * (1 + (affine ? 2 * termsOfImage + 1 : 0));
 }
@@ -81,7 +81,7 @@ void DeviceBatches::makeOf(const torch::Tensor &terms, Batch &batch) const {
         return;
     auto pixels = std::move(batch.inputs);
     if (m_options.affine) {
-        // As AffineTerms says: no coordinate falls to another pixel than the host would take.
+        // As in AffineTerms: each coordinate falls on the pixel that the host would take.
         const auto grid = (parts.columns.unsqueeze(2) + parts.rows.unsqueeze(3)).to(torch::kFloat32);
         namespace F = torch::nn::functional;
         pixels = F::grid_sample(

@@ -20,10 +20,10 @@ public:
 
     /// As BatchMaker::make, with inputs and targets on the device.
     [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
-    /// Its two halves: the host's, which leaves inputs and targets undefined …
+    /// The first half of make(), on the host: leaves inputs and targets undefined.
     [[nodiscard]] Batch prepare(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
-    /// … and the device's, from a copy of `terms` there: only operations, always the same ones for a number of samples, so that
-    /// they can be recorded.
+    /// The second half, on the device, from a copy of `terms` there. For a given number of samples its operations are always the
+    /// same, so they can be recorded.
     void makeOf(const torch::Tensor &terms, Batch &batch) const;
     [[nodiscard]] std::int64_t samplesOf(const torch::Tensor &terms) const;
     [[nodiscard]] c10::Device device() const { return m_device; }

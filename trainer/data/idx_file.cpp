@@ -16,7 +16,7 @@
 namespace lockstep::trainer {
 namespace {
 
-constexpr std::int64_t maxUnpackedBytes = std::int64_t{1} << 30; // a damaged length must not eat the machine
+constexpr std::int64_t maxUnpackedBytes = std::int64_t{1} << 30; // a damaged length must not use up the memory
 
 const char *const getAgain = "copy or download the file again";
 
@@ -25,7 +25,7 @@ std::string count(std::int64_t n) {
 }
 
 Result<torch::Tensor> readWhole(const std::string &path) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // a pipe opens at once, and is refused
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // a pipe opens at once, and is refused below
     struct stat info {};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
         auto error = Error::system("can't read it", errno, "give a readable file");
@@ -46,7 +46,7 @@ Result<torch::Tensor> readWhole(const std::string &path) {
             continue;
         if (got < 0)
             return fail(Error::system("can't read " + path, errno));
-        if (got == 0) // it shrank under us
+        if (got == 0) // the file shrank while it was read
             return fail(Error::badArgument("it ended after " + count(done) + " of " + count(info.st_size) + " bytes",
                                            getAgain, path));
         done += got;
@@ -70,7 +70,7 @@ std::int64_t claimedLength(const torch::Tensor &bytes) {
     return std::clamp<std::int64_t>(claimed, 4096, 4096 + n * 40); // IDX pixels never pack forty to one
 }
 
-/// Ends zlib's stream on every way out.
+/// Ends zlib's stream on every return path.
 struct Inflater {
     z_stream stream{};
     bool ready = inflateInit2(&stream, 15 + 16) == Z_OK; // 16: gzip header and its CRC

@@ -73,7 +73,7 @@ struct Loader::Impl {
         workers.clear();
     }
 
-    /// Needs the mutex when there are workers. At an epoch's end some of them are in the next one: two orders are kept.
+    /// Needs the mutex when there are workers. At an epoch's end some workers are in the next one, so two orders are kept.
     std::shared_ptr<const SampleOrder> orderOf(std::int64_t epoch) {
         auto &[of, order] = orders.at(static_cast<std::size_t>(epoch % 2));
         if (!order || of != epoch) {
@@ -92,7 +92,7 @@ struct Loader::Impl {
         const auto chosen = all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
         if (!resident)
             return maker.make(chosen, at.epoch, real);
-        // On a GPU the strategy may want to record what makes the batch.
+        // On a GPU the strategy may record the operations that make the batch.
         return resident->device().is_cuda() ? resident->prepare(chosen, at.epoch, real)
                                             : resident->make(chosen, at.epoch, real);
     }
@@ -108,7 +108,7 @@ struct Loader::Impl {
 
     void work(int number) {
         const torch::NoGradGuard noGrad;
-        std::exception_ptr broken; // a worker that can't be set up says so by the batches it would have made
+        std::exception_ptr broken; // a worker that can't be set up reports the error in place of its batches
         try {
             setUpWorker(options.workerCores, number);
         } catch (...) {
@@ -127,7 +127,7 @@ struct Loader::Impl {
             if (!broken)
                 makeUnlocked(lock, at, made, number);
             if (mine != generation)
-                continue; // the reader went elsewhere meanwhile
+                continue; // the reader moved to another position meanwhile
             ring[place] = std::move(made);
             ready.notify_one();
         }
@@ -149,7 +149,7 @@ struct Loader::Impl {
             lock.lock();
     }
 
-    /// What was read ahead is thrown away.
+    /// Discards batches that were read ahead.
     void goTo(Position at) {
         ++generation;
         planned = at;
@@ -203,7 +203,7 @@ std::int64_t Loader::steps() const {
 
 void Loader::startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch) {
     auto &impl = *m_impl;
-    // An epoch entered at its end has nothing left to give; what comes next is the following one.
+    // An epoch entered at its end has no batches left; the following one is next.
     const auto start = firstBatch < impl.steps ? Position{epoch, firstBatch} : Position{epoch + 1, 0};
     {
         const std::lock_guard lock(impl.mutex);

@@ -42,7 +42,7 @@ struct LoaderOptions {
 };
 
 /// Returns the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.
-/// Used from one thread; its workers are its own. Ready batches wait in a bounded ring, filled across epoch ends
+/// Used from one thread; has its own workers. Ready batches wait in a bounded ring, filled across epoch ends
 /// (no drain) when the next epoch is known to come.
 class Loader {
 public:

@@ -103,7 +103,7 @@ Result<void> checkLayout(const std::string &path, std::vector<Entry> entries, st
     return {};
 }
 
-/// Parses the header; names given twice are refused, which the JSON library alone would let pass.
+/// Parses the header. Refuses duplicate names, which the JSON library alone would accept.
 Result<Json> parseHeader(const std::string &path, std::string_view text) {
     std::set<std::string> names;
     std::string twice;
@@ -141,7 +141,7 @@ std::string_view dtypeName(torch::Dtype dtype) {
 constexpr const char *digestKey = "lockstep_sha256";
 constexpr std::size_t digestLength = 64;
 
-/// Where the digest stands in the header's text: 0 if nowhere. Within a string the quotes would be escaped, so this is the key.
+/// The digest's position in the header's text; 0: none. Inside a string the quotes would be escaped, so this finds the key.
 std::size_t placeOfDigest(std::string_view header) {
     const std::string before = std::string("\"") + digestKey + "\":\"";
     const auto found = header.find(before);
@@ -150,20 +150,20 @@ std::size_t placeOfDigest(std::string_view header) {
                : found + before.size();
 }
 
-/// Compares the digest in the file with its bytes' own, and takes it out of the metadata.
+/// Compares the digest in the file with that of its bytes, and removes it from the metadata.
 Result<void> checkSeal(const std::string &path, std::string &bytes, std::string_view header, TensorFile &file) {
-    const auto told = file.metadata.find(digestKey);
-    if (told == file.metadata.end())
+    const auto digest = file.metadata.find(digestKey);
+    if (digest == file.metadata.end())
         return {};
     const std::size_t at = placeOfDigest(header);
-    if (at == 0 || told->second.size() != digestLength)
+    if (at == 0 || digest->second.size() != digestLength)
         return damaged(path, "its sha256 is no digest");
     bytes.replace(8 + at, digestLength, digestLength, '0');
     const std::string own = sha256Hex(bytes.data(), bytes.size());
-    if (own != told->second)
+    if (own != digest->second)
         return damaged(path, "its bytes have changed since it was written: it says sha256 " +
-                                 told->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
-    file.metadata.erase(told);
+                                 digest->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
+    file.metadata.erase(digest);
     file.sealed = true;
     return {};
 }

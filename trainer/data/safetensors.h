@@ -17,7 +17,7 @@ struct TensorFile {
     std::vector<std::pair<std::string, torch::Tensor>> tensors; ///< contiguous CPU tensors; F64 F32 I64 I32 U8 BOOL
     std::map<std::string, std::string> metadata;
     /// The file carries the SHA-256 of its own bytes, taken with zeros in the digest's place, as one more string of
-    /// `__metadata__`. Whoever does not know it reads the file as ever.
+    /// `__metadata__`. Other readers ignore it.
     bool sealed = false;
 };
 

@@ -10,12 +10,12 @@ namespace lockstep::trainer {
 
 struct Arguments {
     RunConfig config;
-    std::string text;            ///< --help or --version: print it and end with 0
-    bool facts = false;          ///< --facts: say what this trainer runs with and end with 0
-    bool parameterBytes = false; ///< --parameter-bytes: say how large the config's gradients are and end with 0
+    std::string text;            ///< --help or --version: print it and exit with 0
+    bool facts = false;          ///< --facts: print what this trainer runs with and exit with 0
+    bool parameterBytes = false; ///< --parameter-bytes: print how large the config's gradients are and exit with 0
 };
 
-/// Reads the command line (without the program's name): every row of runConfigFields() is a flag. All mistakes at once.
+/// Reads the command line (without the program's name): every row of runConfigFields() is a flag. Returns all mistakes at once.
 [[nodiscard]] tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std::string> &arguments);
 
 } // namespace lockstep::trainer

@@ -116,7 +116,7 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
     if (auto written = writeTensors(name.str(), file); !written)
         return written;
     const auto all = files();
-    std::error_code ignored; // an old file that stays does no harm
+    std::error_code ignored; // an old file that stays is harmless
     for (std::size_t i = keep; i < all.size(); ++i)
         std::filesystem::remove(all[i], ignored);
     return {};

@@ -34,11 +34,11 @@ class CheckpointFolder {
 public:
     explicit CheckpointFolder(std::string path) : m_path(std::move(path)) {}
 
-    /// Whole or not at all; then all but the newest two go.
+    /// Writes the file whole or not at all, then removes all but the newest two.
     Result<void> save(const Checkpoint &checkpoint, std::int64_t step) const;
     /// Newest first.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// The newest file that can be read and is as it was written, or nothing when there is none at all. Others are named in
+    /// The newest file that is readable and undamaged; absent when there is no file at all. Skipped files are named in
     /// `skipped`.
     [[nodiscard]] Result<std::optional<std::string>> newestGood(std::vector<std::string> &skipped) const;
 
@@ -54,7 +54,7 @@ private:
 /// Whether a run of `config` may resume from it; names the first differing option that would change the training.
 [[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize);
 
-/// Copies tensors by name into a model's; the error names what is missing, too much or of another shape.
+/// Copies tensors by name into a model's; the error names tensors that are missing, unknown or of another shape.
 [[nodiscard]] Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file);
 
 } // namespace lockstep::trainer

@@ -32,8 +32,8 @@ void complain(Error error) {
     std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
 }
 
-/// Our log lines: to stderr, and as log frames where frames go. Where an agent keeps the frames, stderr is for what a
-/// person must see even so.
+/// Sends our log lines to stderr and, as log frames, to where frames go. With an agent, which keeps the frames, stderr gets only
+/// what a person must see.
 void setUpLog(int rank, FrameSender *frames) {
     LoggingOptions options;
     options.program = "lockstep-trainer";
@@ -127,7 +127,7 @@ int runProgram(int argc, char **argv) {
 }
 
 /// Ends the process without torch's static destructors: unregistering thousands of operators takes a tenth of a second and
-/// frees what the kernel takes back anyway. By now all that is ours is closed.
+/// frees memory that the kernel reclaims anyway. Our own files and sockets are closed by now.
 void leave(int code) {
 #ifndef __SANITIZE_ADDRESS__ // it looks for leaks in exit()
     std::cout.flush();

@@ -32,7 +32,7 @@ public:
 
     /// Its state by name, "optimizer.conv1.weight.momentum_buffer" …; empty before the first step.
     [[nodiscard]] NamedTensors state() const;
-    /// Takes such a state; the error names what is missing.
+    /// Restores such a state; the error names what is missing.
     [[nodiscard]] Result<void> load(const NamedTensors &state);
 
 private:
@@ -42,7 +42,7 @@ private:
     NamedTensors m_named;
     std::vector<torch::Tensor> m_parameters;
     OptimizerOptions m_options;
-    /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. Each one tensor a parameter.
+    /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. One tensor of each per parameter.
     std::vector<std::pair<std::string, std::vector<torch::Tensor>>> m_state;
     bool m_firstStep = true;
 };

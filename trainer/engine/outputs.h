@@ -5,7 +5,7 @@
 
 namespace lockstep::trainer {
 
-/// Whether the files the run will write can be written, before anything starts. Makes the checkpoint folder.
+/// Checks before the start that the run's output files can be written. Makes the checkpoint folder.
 [[nodiscard]] Result<void> checkOutputs(const RunConfig &config);
 
 } // namespace lockstep::trainer

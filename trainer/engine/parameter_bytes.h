@@ -7,8 +7,8 @@
 
 namespace lockstep::trainer {
 
-/// The bytes of each parameter of the config's model in the order in which DDP takes them, which are those of its gradients, as
-/// one line of JSON: {"type":"parameters","bytes":[…]}. For a forecast on a machine that has no trainer.
+/// The bytes of each parameter of the config's model (and so of its gradient), in DDP's order, as one line of JSON:
+/// {"type":"parameters","bytes":[…]}. For a forecast on a machine that has no trainer.
 [[nodiscard]] Result<std::string> parameterBytesJson(const RunConfig &config);
 
 } // namespace lockstep::trainer

@@ -35,13 +35,13 @@ std::vector<std::size_t> ownDevices(const RunConfig &config, const RankEnvironme
 }
 
 /// The cores a launcher (lockstep-agent, srun --cpu-bind, mpirun --bind-to) has bound this process to, if they are just
-/// those of its devices: then blocks are counted within them, not from the machine's first core.
+/// those of its devices. Then blocks are counted within them, not from the machine's first core.
 std::optional<CoreList> boundCores(const RunConfig &config, const RankEnvironment &env, const CoreList &allowed,
                                    std::size_t devices) {
     if (!env.launched || config.oversubscribe)
         return {};
     const std::size_t wanted = devices * static_cast<std::size_t>(config.coresPerDevice);
-    CoreList rest = allowed; // the workers' cores were let in too
+    CoreList rest = allowed; // includes the workers' cores
     if (const auto workers = parseCores(config.workerCores); workers && !config.workerCores.empty())
         std::erase_if(rest, [&](int core) { return std::binary_search(workers->begin(), workers->end(), core); });
     // On a small machine, the cores without the workers' may be as many as one device has. If the launcher itself may run on all
@@ -82,7 +82,7 @@ Result<Placement> placeOnCores(const RunConfig &config, const RankEnvironment &e
     return placement;
 }
 
-/// Whether the launcher shows each rank its own GPU alone (srun --gpus-per-task=1): then number 0 is it, whichever was asked for.
+/// Whether the launcher shows each rank only its own GPU (srun --gpus-per-task=1). Then that GPU is number 0.
 bool seesItsOwnAlone(const RunConfig &config, const RankEnvironment &env, const std::vector<std::string> &gpus) {
     const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
     const auto isNumber = [](const std::string &name) {

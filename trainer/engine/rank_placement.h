@@ -19,11 +19,11 @@ struct Placement {
     int threads = 1;                    ///< intra-op threads a device
 };
 
-/// What the config means for the rank that this process is: checks that launcher, method and devices agree, fills in
-/// --devices when a launcher started more ranks than it names by default. BadArgument says which don't.
+/// Where the config places this process's rank: checks that launcher, method and devices agree, fills in
+/// --devices when a launcher started more ranks than it names by default. BadArgument says which disagree.
 [[nodiscard]] Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env);
 
-/// This machine's devices for the config, or why it has not enough.
+/// This machine's devices for the config; the error says what is missing.
 [[nodiscard]] Result<Placement> placeOnMachine(const RunConfig &config, const RankEnvironment &env);
 
 /// Learning rate after --lr-rule, and samples a step of this process.

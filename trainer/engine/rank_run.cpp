@@ -16,7 +16,7 @@
 namespace lockstep::trainer {
 namespace {
 
-/// One line out of what torch and c10d throw, whose texts come with backtraces.
+/// The first line of an error of torch or c10d, whose texts contain backtraces.
 Error fromException(const RankEnvironment &env) {
     std::string text;
     try {
@@ -59,7 +59,7 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
         if (auto written = writeSummary(config, summary); !written)
             return fail(written.error());
     }
-    session->communicator->leave(); // rank 0 serves the store: it goes last
+    session->communicator->leave(); // rank 0 serves the store, so it leaves last
     StateFrame done;
     done.state = RunState::Done;
     frames.send(done);
@@ -78,7 +78,7 @@ void sendFailure(FrameSender &frames, const Error &error) {
 Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
                     FrameSender &frames) {
     Error error;
-    c10::OptionalDeviceGuard onDevice; // outlives the session: what goes with it asks for the thread's device
+    c10::OptionalDeviceGuard onDevice; // outlives the session, whose destructors use the thread's device
     std::unique_ptr<Session> session; // destroyed after the reason is reported: the other ranks then report a lost peer
     try {
         if (const c10::Device device = placement.devices.front().device; device.is_cuda())
@@ -88,7 +88,7 @@ Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const P
             return *code;
         error = code.error();
     } catch (...) {
-        if (stop_flag::requested()) // the others stopped while this rank was on its way to them
+        if (stop_flag::requested()) // the others stopped while this rank was connecting
             return exitStopped;
         error = fromException(env);
     }

@@ -8,8 +8,8 @@ class FrameSender;
 struct Placement;
 struct RankEnvironment;
 
-/// Trains as one rank, from its place among the others to its summary, on the thread that calls it; the code to exit with. The
-/// one place where torch's exceptions end: an error has been sent as a frame when this returns.
+/// Trains as one rank, from finding the other ranks to the summary, on the calling thread. Returns the exit code. Torch's
+/// exceptions are caught only here; an error has been sent as a frame when this returns.
 [[nodiscard]] Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
                                   FrameSender &frames);
 

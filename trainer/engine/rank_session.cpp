@@ -56,13 +56,13 @@ Result<void> readData(Session &session) {
     return {};
 }
 
-/// "core:3" as people say it; a GPU by its name.
+/// "core 3" for "core:3"; a GPU's name.
 std::string inWords(const std::string &place) {
     const auto colon = place.find(':');
     return colon == std::string::npos ? place : place.substr(0, colon) + " " + place.substr(colon + 1);
 }
 
-/// Two ranks on one core or GPU would measure each other.
+/// Refuses two ranks on one core or GPU: they would disturb each other's measurements.
 Result<void> checkOverlap(Session &session) {
     std::string own = bootId();
     for (const int core : session.placement.cores)
@@ -123,10 +123,10 @@ Result<std::shared_ptr<Model>> freshModel(const Session &session) {
     return model;
 }
 
-/// More than this is not sent from rank to rank: it goes through the memory of rank 0's store.
+/// The largest checkpoint sent from rank to rank, since it passes through the memory of rank 0's store.
 constexpr std::uintmax_t largestSentCheckpoint = 256ULL << 20;
 
-/// A run over nodes without shared storage has its checkpoints where rank 0 is: who lacks the chosen one, or has another by its
+/// Without shared storage, checkpoints are on rank 0's node. A node that lacks the chosen one, or has a different file of that
 /// name, gets it and keeps a copy.
 Result<void> bringCheckpoint(Session &session, const std::string &file) {
     if (session.env.localWorldSize == session.env.worldSize)
@@ -158,7 +158,7 @@ Result<void> bringCheckpoint(Session &session, const std::string &file) {
     return {};
 }
 
-Result<void> takeUp(Session &session) {
+Result<void> loadCheckpoint(Session &session) {
     if (!session.config.resume)
         return {};
     // Rank 0 chooses, so that all ranks resume from the same step.
@@ -198,7 +198,7 @@ Result<void> fillModel(Session &session) {
     if (!model)
         return fail(model.error());
     session.model = *model;
-    // Rank 0's sequence continues as PyTorch's would; the other ranks must not drop the same activations.
+    // Rank 0's random sequence continues as in PyTorch; the other ranks must not drop the same activations.
     if (session.env.rank > 0)
         torch::manual_seed(session.config.seed + static_cast<std::uint64_t>(session.env.rank));
     if (session.resumed)
@@ -318,7 +318,7 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
         makeClockAndStrategy(made);
         return {};
     };
-    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel),
+    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(loadCheckpoint), Step(fillModel),
                             Step(strategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());

@@ -23,7 +23,7 @@
 
 namespace lockstep::trainer {
 
-/// Everything one rank trains with, in the order it comes to be. Parts point to earlier ones.
+/// Everything one rank trains with, in order of construction. Parts point to earlier ones.
 struct Session {
     RunConfig config;
     RankEnvironment env;
@@ -35,7 +35,7 @@ struct Session {
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     DataSet train, test;
     std::unique_ptr<Communicator> communicator;
-    std::unique_ptr<Trace> trace; ///< outlives what stamps into it
+    std::unique_ptr<Trace> trace; ///< outlives everything that records into it
     std::unique_ptr<PhaseClock> clock;
     std::shared_ptr<Model> model;
     std::optional<Checkpoint> resumed;

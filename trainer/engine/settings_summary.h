@@ -5,7 +5,7 @@
 
 namespace lockstep::trainer {
 
-/// What a summary says of a run before it trains; the rest is unknown.
+/// The part of a run's summary that is known before it trains.
 [[nodiscard]] Summary summaryOfSettings(const Session &session);
 
 } // namespace lockstep::trainer

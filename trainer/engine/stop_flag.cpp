@@ -35,7 +35,7 @@ void onSignal(int) {
 void install() {
     struct sigaction action {};
     action.sa_handler = onSignal;
-    action.sa_flags = SA_RESTART; // a signal is no error in the middle of a collective
+    action.sa_flags = SA_RESTART; // a signal must not fail a collective
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
     std::signal(SIGPIPE, SIG_IGN);

@@ -4,13 +4,13 @@
 
 namespace lockstep::trainer {
 
-/// The wish to stop: set by SIGTERM, SIGINT or a control line, read once a step. Signals can only reach a global, so this
-/// is the process's one. Thread and signal safe.
+/// The request to stop: set by SIGTERM, SIGINT or a control line, read once a step. A global, since a signal handler can use
+/// nothing else. Thread and signal safe.
 namespace stop_flag {
 
-/// Takes SIGTERM and SIGINT. Until training() is called they end the process at once with 130 (nothing is lost yet);
-/// afterwards the first one sets the flag, and one that comes a second later or more ends the process. Those in between are
-/// the same wish: Slurm signals every process of a job besides its agent, and more than once.
+/// Handles SIGTERM and SIGINT. Until training() is called they end the process at once with 130 (nothing is lost yet);
+/// afterwards the first one sets the flag, and one that comes a second later or more ends the process. Signals in between
+/// count as the same request: Slurm signals every process of a job besides its agent, and more than once.
 void install();
 void training();
 void request();

@@ -5,8 +5,8 @@
 
 namespace lockstep::trainer {
 
-/// Says by an alert when this rank keeps the others waiting, and logs when it no longer does. All ranks hold the same numbers
-/// and reach the same verdict; the rank that it names reports it. Used from the training thread.
+/// Sends an alert when this rank keeps the others waiting, and logs when it no longer does. All ranks have the same numbers
+/// and reach the same verdict; the named rank reports it. Used from the training thread.
 class StragglerWatch {
 public:
     explicit StragglerWatch(Session &session); ///< it must outlive this

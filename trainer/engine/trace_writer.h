@@ -10,7 +10,7 @@ namespace lockstep::trainer {
 /// where LOCKSTEP_TRACES says (the agent sets it), else into the folder `traces` where the rank was started.
 class TraceWriter {
 public:
-    /// `trace` must outlive this. What was taken before is waited for first. A failure is logged.
+    /// `trace` must outlive this. Waits for the previous trace first. Logs a failure.
     void write(Trace &trace, int rank);
     /// Waits for what is being written.
     void finish() { m_thread = {}; }

@@ -36,7 +36,7 @@ std::string torchFolderOf(const std::vector<std::string> &libraries) {
     return found == libraries.end() ? std::string() : fs::path(*found).parent_path().parent_path().string();
 }
 
-/// Of the NCCL that came beside torch: 22809 is 2.28.9.
+/// The version of the NCCL beside torch: 22809 is 2.28.9.
 std::string ncclVersion(const std::string &torch) {
     const std::string path = fs::path(torch).parent_path().string() + "/nvidia/nccl/lib/libnccl.so.2";
     void *library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -49,8 +49,8 @@ std::string ncclVersion(const std::string &torch) {
     return std::to_string(code / 10'000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-/// What CUDA's libraries load by name when they first need it, so nothing links against it: cuDNN's parts, which its first convolution
-/// asks for, and the run-time compiler.
+/// Libraries that CUDA's libraries load by name at first use, so nothing links against them: cuDNN's parts, needed by its first
+/// convolution, and the run-time compiler.
 std::vector<std::string> loadedByName(const std::vector<std::string> &libraries, const std::string &torch) {
     std::set<std::string> found;
     const auto take = [&](const fs::path &folder, std::string_view prefix) {
@@ -83,8 +83,8 @@ std::vector<std::string> cudaLibraries(const std::vector<std::string> &before, c
         return {};
     std::vector<std::string> all = loadedLibraries(), named = loadedByName(all, torch);
     all.insert(all.end(), named.begin(), named.end());
-    std::set<std::string> told(before.begin(), before.end());
-    std::erase_if(all, [&](const std::string &name) { return !told.insert(name).second; });
+    std::set<std::string> known(before.begin(), before.end());
+    std::erase_if(all, [&](const std::string &name) { return !known.insert(name).second; });
     return all;
 }
 
@@ -100,7 +100,7 @@ std::string trainerFactsJson() {
                                    {"torch_folder", torch},
                                    {"libraries", libraries}};
     json["nccl"] = ncclVersion(torch);
-    // Takes seconds, as there are gigabytes of libraries: only when they are packed.
+    // Takes seconds for gigabytes of libraries, so only when they are packed.
     if (const char *all = std::getenv("LOCKSTEP_FACTS"); all && std::string(all) == "cuda")
         json["cuda_libraries"] = cudaLibraries(libraries, torch);
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

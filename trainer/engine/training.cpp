@@ -29,7 +29,7 @@ namespace lockstep::trainer {
 
 namespace {
 
-constexpr std::size_t spansAStep = 64; ///< laps, DP's parts and buckets of a step leave room in it
+constexpr std::size_t spansAStep = 64; ///< more than the laps, DP's parts and the buckets of a step
 
 StepRecorder::Outputs outputsOf(Session &session) {
     return {[&session](StepsFrame window) { session.frames->send(std::move(window)); },
@@ -55,7 +55,7 @@ std::chrono::milliseconds windowOfSteps() {
     return std::chrono::milliseconds(good ? window : 100);
 }
 
-/// What all ranks must know of a rank's epoch, as numbers: loss, samples, seconds, then its metrics, which all ranks have in the
+/// A rank's epoch as numbers for all ranks: loss, samples, seconds, then its metrics, which all ranks have in the
 /// same order.
 std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch) {
     std::vector<double> numbers{lossSum, static_cast<double>(epoch.samples), epoch.durationS};
@@ -64,7 +64,7 @@ std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch) {
     return numbers;
 }
 
-/// And back; `own`: this rank's, for what all have in common.
+/// The inverse; `own`: this rank's epoch, for what all have in common.
 EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
     EpochFrame epoch;
     epoch.epoch = own.epoch;
@@ -131,7 +131,7 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
     m_session.frames->send(frame);
 }
 
-void Training::takeUp() {
+void Training::applyCheckpoint() {
     const auto &checkpoint = m_session.resumed;
     if (!checkpoint)
         return;
@@ -146,11 +146,11 @@ void Training::takeUp() {
 }
 
 Result<Outcome> Training::run() {
-    takeUp();
+    applyCheckpoint();
     sendInit();
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
-    // Whatever comes: the sender outlives the trace.
+    // On every path, since the sender outlives the trace.
     const std::shared_ptr<void> forget(nullptr, [this](void *) { m_session.frames->setOnTrace({}); });
     const auto done = trainEpochs();
     if (m_session.trace->unfinished())
@@ -180,7 +180,7 @@ Result<Outcome> Training::trainEpochs() {
         if (auto saved = saveCheckpoint(epoch, 0); !saved)
             return fail(saved.error());
     }
-    if (firstEpoch > m_session.config.epochs) // resumed when all was done: accuracy is still of interest
+    if (firstEpoch > m_session.config.epochs) // resumed after the last epoch: only the accuracy is missing
         evaluate(m_session.config.epochs);
     if (m_session.isRank0() && !m_session.config.saveFinal.empty()) {
         TensorFile file;
@@ -232,7 +232,7 @@ bool Training::trainStep(Batch batch) {
     }
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested());
     if (m_replicaBatch.empty())
-        m_replicaBatch = s.strategy->replicaBatch(); // as the first, full batch was really cut
+        m_replicaBatch = s.strategy->replicaBatch(); // how the first, full batch was split
     std::vector<StepMetric> metrics = measure();
     s.strategy->runOptimizer(*s.optimizer);
     s.clock->lap(Phase::Optimizer);
@@ -247,7 +247,7 @@ bool Training::trainStep(Batch batch) {
 std::vector<StepMetric> Training::measure() {
     const Session &s = m_session;
     std::vector<StepMetric> metrics = {{"lr", effectiveLr(s.config, s.env)}};
-    // Its time is the optimizer's. To launch it takes longer on a GPU than some graphed steps: there once a window.
+    // Its time counts as the optimizer's. On a GPU its launch takes longer than some graphed steps, so there only once a window.
     if (!s.device().is_cuda() || m_recorder.beginsWindow())
         metrics.push_back({"grad_norm", s.optimizer->gradientNorm()});
     return metrics;
@@ -290,7 +290,7 @@ void Training::evaluate(int epoch) {
         m_session.frames->send(*m_lastEval);
 }
 
-/// Of every rank's GPU, a row a rank; ranks with CPU devices have zeros there, and without any GPU there is nothing.
+/// The state of every rank's GPU generator, one row per rank; zeros for ranks with CPU devices; undefined without any GPU.
 torch::Tensor Training::deviceRandomStates() {
     Session &s = m_session;
     const bool onGpu = s.device().is_cuda();
@@ -387,7 +387,7 @@ Summary Training::summary() {
     return summary;
 }
 
-/// DDP's promise, checked: after the last step all ranks hold the same bits.
+/// Checks that all ranks hold the same bits after the last step, as DDP promises.
 void Training::compareRanks(const std::string &sha256) {
     logInfo("parameters sha256 " + sha256);
     const auto all = m_session.communicator->exchange("parameters_sha256", sha256);

@@ -22,17 +22,17 @@ public:
 
     /// Throws what torch throws.
     [[nodiscard]] Result<Outcome> run();
-    /// After run(): what --summary says; every rank must call it, rank 0's is whole.
+    /// After run(): the contents of --summary. Every rank must call it; rank 0's is complete.
     [[nodiscard]] Summary summary();
 
 private:
     void sendInit();
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
-    void takeUp();
+    void applyCheckpoint();
     [[nodiscard]] Result<Outcome> trainEpochs();
     /// Trains one epoch from `firstStep` on. True: stopped before its end.
     [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);
-    /// One step; what it wishes about stopping.
+    /// One step; returns whether some rank wants to stop.
     [[nodiscard]] bool trainStep(Batch batch);
     [[nodiscard]] std::vector<StepMetric> measure();
     void reportEpoch(int epoch, const EpochTotals &totals);
@@ -50,7 +50,7 @@ private:
     std::vector<EpochSummary> m_epochs;
     std::optional<EvalFrame> m_lastEval;
     std::vector<std::int64_t> m_replicaBatch;
-    EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint cut
+    EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint interrupted
     EpochTotals m_total;                        ///< of the run's whole epochs
     MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was resumed
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began

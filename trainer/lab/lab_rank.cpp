@@ -35,7 +35,7 @@ constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
 constexpr double workS = 1e-3; ///< a rough estimate; it decides the number of repetitions, not their length
 
 /// One operation at one size, with its measurements.
-struct Cell {
+struct Measurement {
     std::string collective;
     std::int64_t bytes = 0;
     bool heldOut = false;
@@ -77,7 +77,7 @@ private:
     Result<void> openOut();
     void prepare();
     Result<bool> verifyAll();
-    bool tooLong(const Cell &cell, const Cell *smaller);
+    bool tooLong(const Measurement &measurement, const Measurement *smaller);
     void chooseRepeats();
     void sweep(int number);
     Timed block(Exchange &exchange, int repeats);
@@ -95,7 +95,7 @@ private:
     std::unique_ptr<Communicator> m_communicator;
     std::string m_backend;
     std::unique_ptr<LabBuffers> m_buffers;
-    std::vector<Cell> m_cells;
+    std::vector<Measurement> m_measurements;
     std::vector<std::pair<std::string, std::string>> m_notOffered;
     std::vector<Json> m_leftOut;
     std::ofstream m_file;
@@ -185,17 +185,18 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
 
 /// Whether this size would take too long, estimated from the next smaller one: beyond some size, time is proportional
 /// to bytes. A short time says nothing, because a wake-up or a stall may be most of it.
-bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
-    if (m_options.mostS <= 0 || !smaller || smaller->collective != cell.collective ||
+bool LabRank::tooLong(const Measurement &measurement, const Measurement *smaller) {
+    if (m_options.mostS <= 0 || !smaller || smaller->collective != measurement.collective ||
         smaller->trialS < m_options.mostS / 4)
         return false;
-    const double expected = smaller->trialS * static_cast<double>(cell.bytes) / static_cast<double>(smaller->bytes);
+    const double expected =
+        smaller->trialS * static_cast<double>(measurement.bytes) / static_cast<double>(smaller->bytes);
     if (expected <= m_options.mostS)
         return false;
     m_leftOut.push_back({{"type", "left_out"},
-                         {"collective", cell.collective},
+                         {"collective", measurement.collective},
                          {"ranks", m_env.worldSize},
-                         {"from_bytes", cell.bytes},
+                         {"from_bytes", measurement.bytes},
                          {"estimate_s", expected}});
     return true;
 }
@@ -203,16 +204,16 @@ bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
 /// True if the result was right on all ranks; otherwise every rank learns which one was wrong. Removes sizes that take
 /// too long: all ranks see the same times, so they remove the same sizes.
 Result<bool> LabRank::verifyAll() {
-    std::vector<Cell> kept;
+    std::vector<Measurement> kept;
     std::string done; ///< the collective whose larger sizes are skipped
-    for (Cell &cell : m_cells) {
-        if (cell.collective == done)
+    for (Measurement &measurement : m_measurements) {
+        if (measurement.collective == done)
             continue;
-        if (tooLong(cell, kept.empty() ? nullptr : &kept.back())) {
-            done = cell.collective;
+        if (tooLong(measurement, kept.empty() ? nullptr : &kept.back())) {
+            done = measurement.collective;
             continue;
         }
-        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
         const auto right = exchange.verify();
         const double wrong = m_communicator->sum({right ? 0.0 : 1.0}).front();
         if (!right)
@@ -221,12 +222,12 @@ Result<bool> LabRank::verifyAll() {
             return false;
         exchange.clear();
         if (m_options.mostS > 0)
-            cell.trialS = block(exchange, 1).parts.front();
-        kept.push_back(cell);
+            measurement.trialS = block(exchange, 1).parts.front();
+        kept.push_back(measurement);
         if (kept.size() % 10 == 0)
-            progress(0, 1, cell.collective);
+            progress(0, 1, measurement.collective);
     }
-    m_cells = std::move(kept);
+    m_measurements = std::move(kept);
     for (const Json &row : m_leftOut)
         write(row);
     return true;
@@ -234,32 +235,33 @@ Result<bool> LabRank::verifyAll() {
 
 /// Warms up connections, caches and the allocator, then chooses how many repetitions fill a block.
 void LabRank::chooseRepeats() {
-    for (Cell &cell : m_cells) {
-        if (cell.trialS > longS)
+    for (Measurement &measurement : m_measurements) {
+        if (measurement.trialS > longS)
             continue; // one repetition per sweep
-        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
         exchange.clear();
         (void)block(exchange, 2);
         double once = std::max(1e-7, *median(block(exchange, 3).parts) * exchange.operationsPerRun());
         if (exchange.comesAfterWork())
             once += workS;
-        cell.repeats = static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
+        measurement.repeats =
+            static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
     }
 }
 
 void LabRank::sweep(int number) {
-    std::size_t done = static_cast<std::size_t>(number) * m_cells.size();
-    for (Cell &cell : m_cells) {
-        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
-        if (cell.trialS <= longS)
+    std::size_t done = static_cast<std::size_t>(number) * m_measurements.size();
+    for (Measurement &measurement : m_measurements) {
+        Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
+        if (measurement.trialS <= longS)
             (void)block(exchange, 1); // loads this size into the caches
-        const auto [parts, cpuS] = block(exchange, cell.repeats);
-        cell.seconds.push_back(*median(parts));
-        cell.cpu.push_back(cpuS);
-        cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
+        const auto [parts, cpuS] = block(exchange, measurement.repeats);
+        measurement.seconds.push_back(*median(parts));
+        measurement.cpu.push_back(cpuS);
+        measurement.parts.insert(measurement.parts.end(), parts.begin(), parts.end());
         if (++done % 20 == 0)
-            progress(done, m_cells.size() * static_cast<std::size_t>(std::max(m_options.sweeps, number + 1)),
-                     cell.collective);
+            progress(done, m_measurements.size() * static_cast<std::size_t>(std::max(m_options.sweeps, number + 1)),
+                     measurement.collective);
     }
 }
 
@@ -272,16 +274,17 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
 }
 
 /// Whether the requested sweeps were made and their medians are certain enough. Rank 0's figures decide for all ranks.
-/// With too few sweeps to tell, the answer is yes.
+/// Yes also with too few sweeps for an interval.
 bool LabRank::enough(int sweepsMade) {
-    if (sweepsMade < m_options.sweeps || m_cells.empty())
-        return m_cells.empty();
+    if (sweepsMade < m_options.sweeps || m_measurements.empty())
+        return m_measurements.empty();
     if (sweepsMade >= mostSweepsFactor * m_options.sweeps)
         return true;
-    const auto unsettled = std::count_if(m_cells.begin(), m_cells.end(), [](const Cell &cell) {
-        return medianUncertainty(cell.seconds).value_or(0) > settledTo;
-    });
-    const double share = static_cast<double>(unsettled) / static_cast<double>(m_cells.size());
+    const auto unsettled =
+        std::count_if(m_measurements.begin(), m_measurements.end(), [](const Measurement &measurement) {
+            return medianUncertainty(measurement.seconds).value_or(0) > settledTo;
+        });
+    const double share = static_cast<double>(unsettled) / static_cast<double>(m_measurements.size());
     return m_communicator->gather({share}).front().front() <= mostUnsettled;
 }
 
@@ -298,11 +301,11 @@ void LabRank::prepare() {
             sizes.emplace_back(bytes, true);
         std::sort(sizes.begin(), sizes.end());
         for (const auto &[bytes, heldOut] : sizes)
-            m_cells.push_back({name, bytes, heldOut, 1, {}, {}});
+            m_measurements.push_back({name, bytes, heldOut, 1, {}, {}});
     }
     std::int64_t largest = 4;
-    for (const Cell &cell : m_cells)
-        largest = std::max(largest, cell.bytes);
+    for (const Measurement &measurement : m_measurements)
+        largest = std::max(largest, measurement.bytes);
     m_buffers = std::make_unique<LabBuffers>(largest, m_env.worldSize, m_device);
 }
 
@@ -325,24 +328,25 @@ void LabRank::writeHead() {
 }
 
 void LabRank::writeRows() {
-    for (const Cell &cell : m_cells) {
-        const double seconds = *median(cell.seconds);
-        const Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+    for (const Measurement &measurement : m_measurements) {
+        const double seconds = *median(measurement.seconds);
+        const Exchange exchange(measurement.collective, m_communicator->group(), *m_buffers, measurement.bytes);
         const double algbw = static_cast<double>(exchange.bytes()) / seconds;
         write({{"type", "row"},
-               {"collective", cell.collective},
+               {"collective", measurement.collective},
                {"ranks", m_env.worldSize},
                {"bytes", exchange.bytes()},
-               {"held_out", cell.heldOut},
-               {"sweeps", cell.seconds.size()},
-               {"repeats", cell.repeats},
+               {"held_out", measurement.heldOut},
+               {"sweeps", measurement.seconds.size()},
+               {"repeats", measurement.repeats},
                {"median_s", seconds},
-               {"mean_s", std::accumulate(cell.parts.begin(), cell.parts.end(), 0.0) / double(cell.parts.size())},
-               {"min_s", quantile(cell.parts, 0)},
-               {"p90_s", quantile(cell.parts, 0.9)},
-               {"cpu_s", *median(cell.cpu)},
+               {"mean_s", std::accumulate(measurement.parts.begin(), measurement.parts.end(), 0.0) /
+                              double(measurement.parts.size())},
+               {"min_s", quantile(measurement.parts, 0)},
+               {"p90_s", quantile(measurement.parts, 0.9)},
+               {"cpu_s", *median(measurement.cpu)},
                {"algbw_bytes_s", algbw},
-               {"busbw_bytes_s", algbw * busFactor(cell.collective, m_env.worldSize)}});
+               {"busbw_bytes_s", algbw * busFactor(measurement.collective, m_env.worldSize)}});
     }
 }
 

@@ -199,8 +199,8 @@ Result<void> PlaceCheck::run() {
         answer["reason"] = *bad;
         answer["ranks"] = names;
         answer["pairs"] = Json::array();
-        for (const std::string &told : m_communicator->exchange("check-pairs", Json(tryPairs()).dump()))
-            for (const Json &pair : Json::parse(told))
+        for (const std::string &sent : m_communicator->exchange("check-pairs", Json(tryPairs()).dump()))
+            for (const Json &pair : Json::parse(sent))
                 if (std::none_of(answer["pairs"].begin(), answer["pairs"].end(),
                                  [&](const Json &known) { return known["ranks"] == pair["ranks"]; }))
                     answer["pairs"].push_back(pair);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program that is installed as lockstep-trainer. It finds PyTorch's libraries, sets the library path, and calls
 // exec on the real trainer in ../libexec/lockstep. A dynamic linker cannot search the places that findTorch() searches.
-// With exec, whoever started it (agent, torchrun, srun) sees one process from start to end.
+// With exec, its parent (agent, torchrun, srun) sees one process from start to end.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>

@@ -5,7 +5,7 @@
 
 namespace lockstep::trainer {
 
-/// The version of the PyTorch in this folder, as its own Python file has it: "2.9.1+cpu"; empty if it can't be read.
+/// The version of the PyTorch in this folder, from its Python file: "2.9.1+cpu"; empty if it can't be read.
 [[nodiscard]] inline std::string torchVersionIn(const std::string &torch) {
     std::ifstream file(torch + "/version.py");
     for (std::string line; std::getline(file, line);)

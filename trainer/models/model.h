@@ -12,18 +12,18 @@
 
 namespace lockstep::trainer {
 
-/// A network whose parameters are named as PyTorch's state_dict names them, in its order.
+/// A network whose parameters have the names and the order of PyTorch's state_dict.
 class Model : public torch::nn::Module {
 public:
     /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision, even if computed in a lower one.
     torch::Tensor forward(torch::Tensor input);
 
-    /// Compute in bf16 where torch's autocast finds it safe; parameters and gradients stay as they are. Call it when they have
-    /// their precision.
+    /// Computes in bf16 where torch's autocast considers it safe; parameters and gradients keep their precision. Call it after that
+    /// precision was set.
     void setAutocast(bool on);
     /// Keep images and convolutions' weights in NHWC order. Call it before an optimizer takes the parameters.
     void setChannelsLast();
-    /// Draws what it drops from this one (of its device) instead of the device's default one, which other threads may use.
+    /// Draws dropout masks from this generator (of its device) instead of the device's default one, which other threads may use.
     void drawFrom(at::Generator generator) { m_generator = std::move(generator); }
 
 protected:

@@ -7,7 +7,7 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// The processor does what pool_kernels_avx2.cpp is compiled for.
+/// Whether the processor supports what pool_kernels_avx2.cpp is compiled for.
 bool hasAvx2() {
 #if defined(__x86_64__)
     static const bool has = __builtin_cpu_supports("avx2");

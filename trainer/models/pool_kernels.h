@@ -15,7 +15,7 @@ template <class T>
 void reluMaxPool2Backward(const T *outGradient, const std::uint8_t *pick, T *inGradient, std::int64_t rowPairs,
                           std::int64_t width);
 
-/// The same for a processor with AVX2; the two above choose.
+/// The same for a processor with AVX2; the two functions above call it if they can.
 void reluMaxPool2ForwardAvx2(const float *in, float *out, std::uint8_t *pick, std::int64_t rowPairs,
                              std::int64_t width);
 void reluMaxPool2BackwardAvx2(const float *outGradient, const std::uint8_t *pick, float *inGradient,

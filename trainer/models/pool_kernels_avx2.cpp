@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // pool_kernels for float, eight blocks at a time: a plane's rows are short and the portable loop strides by two, so
-// compilers leave it scalar, where it took a quarter of LeNet's step. Compiled with -mavx2: nothing here but this.
+// compilers leave it scalar, where it took a quarter of LeNet's step. Compiled with -mavx2, so nothing else belongs here.
 #include "trainer/models/pool_kernels.h"
 
 #if defined(__AVX2__)

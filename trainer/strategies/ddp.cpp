@@ -125,11 +125,11 @@ void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         if (!parameters[i].is_same(m_control))
             continue;
-        tellOwnTimes(bucket.getGradients()[i]);
+        shareOwnTimes(bucket.getGradients()[i]);
     }
 }
 
-void Ddp::tellOwnTimes(const at::Tensor &slots) {
+void Ddp::shareOwnTimes(const at::Tensor &slots) {
     const auto own = m_clock.takeOwn().value_or(StepTimes());
     std::array<double, OwnTimes::numbers> seconds{static_cast<double>(m_readyNs) * 1e-9};
     for (std::size_t i = 0; i < ownPhases.size(); ++i)
@@ -140,8 +140,8 @@ void Ddp::tellOwnTimes(const at::Tensor &slots) {
         .copy_(at::from_blob(seconds.data(), {count}, at::TensorOptions(at::kDouble)));
 }
 
-/// Whether some rank wishes to stop. On a GPU the answer is that of the step before: it has arrived by now, and asking for
-/// this step's would stall the queue; all ranks ask alike, those with CPU devices beside GPUs too, so they agree all the same.
+/// Whether some rank wants to stop. On a GPU the answer is that of the previous step: it has arrived by now, while waiting for
+/// this step's would stall the queue. Ranks with CPU devices beside GPUs also use the previous step's, so all ranks agree.
 bool Ddp::readControl() {
     const c10::AutoGradMode noGrad(false);
     const at::Tensor &slots = m_control.grad();
@@ -230,7 +230,7 @@ void Ddp::traceBuckets(const std::vector<BucketStamp> &stamps) {
 }
 
 std::string Ddp::bucketOrder() {
-    m_reducer->rebuild_buckets(); // after the first step it is the next one that would
+    m_reducer->rebuild_buckets(); // after the first step: otherwise the next step would do it
     std::string text;
     for (const auto &bucket : m_logger->get_per_bucket_variable_indices()) {
         if (!text.empty())

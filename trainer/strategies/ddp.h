@@ -20,8 +20,8 @@ namespace lockstep::trainer {
 
 /// Distributed data parallel by c10d's Reducer: one process a device, gradients averaged in buckets while backward runs.
 ///
-/// One extra parameter, the control slots, rides in the last bucket: slot 0 carries the wish to stop, then come each
-/// rank's own times until its gradients were ready. So all ranks learn both at the same step without a message more. It
+/// One extra parameter, the control slots, is reduced in the last bucket: slot 0 holds the request to stop, the others each
+/// rank's own times until its gradients were ready. So all ranks learn both at the same step without an extra message. It
 /// belongs neither to the model nor to the optimizer.
 class Ddp final : public Strategy {
 public:
@@ -46,7 +46,7 @@ private:
     void makeReducer(const Buckets &buckets, std::int64_t capBytes);
     void broadcastBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
-    void tellOwnTimes(const at::Tensor &slots);
+    void shareOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
     void readOwnTimes(const double *slots);
     void accountCommunication();
@@ -60,7 +60,7 @@ private:
     std::vector<at::Tensor> m_parameters; ///< the model's, then the control slots
     at::Tensor m_control, m_controlInput;
     std::shared_ptr<BucketRecord> m_record;
-    std::unique_ptr<ServerExchange> m_server; ///< outlives the Reducer, whose hook asks it; absent: all-reduce
+    std::unique_ptr<ServerExchange> m_server; ///< outlives the Reducer, whose hook uses it; absent: all-reduce
     std::shared_ptr<c10d::Reducer> m_reducer;
     std::shared_ptr<c10d::Logger> m_logger;
     CommStatistics m_statistics;

@@ -186,7 +186,7 @@ void Dp::reduce(std::size_t used) {
     }
     if (!m_persistent)
         return;
-    for (std::size_t i = 1; i < m_replicas.size(); ++i) // the sums go back: replicas step for themselves
+    for (std::size_t i = 1; i < m_replicas.size(); ++i) // the sums go back: each replica runs its own optimizer step
         for (std::size_t p = 0; p < sums.size(); ++p)
             m_replicas[i].parameters[p].mutable_grad() = sums[p].to(m_replicas[i].place.device, /*non_blocking=*/true);
 }
@@ -219,7 +219,7 @@ std::vector<at::Generator> Dp::generators() const {
 void Dp::inParallel(std::size_t used, Phase phase, const std::function<void(Replica &)> &task) {
     const auto run = [&](Replica &replica) {
         const c10::DeviceGuard onDevice(replica.place.device);
-        const c10::AutoGradMode grad(true); // grad mode is a thread's own
+        const c10::AutoGradMode grad(true); // each thread has its own grad mode
         const std::int64_t startNs = monotonicNs();
         task(replica);
         if (m_deviceTimes.empty())
@@ -236,7 +236,7 @@ void Dp::inParallel(std::size_t used, Phase phase, const std::function<void(Repl
     try {
         run(m_replicas[0]);
     } catch (...) {
-        error = std::current_exception(); // the others still use what is on this stack
+        error = std::current_exception(); // the other threads still use this stack frame
     }
     for (std::size_t i = 1; i < used; ++i) {
         try {

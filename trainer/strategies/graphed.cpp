@@ -40,7 +40,7 @@ StepWay Graphed::wayOf(const Batch &batch) const {
     return trainer::wayOf(batch.targets.size(0), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
 }
 
-/// One copy and one launch: the batch is made where the other graphs read it.
+/// One copy and one launch: makes the batch at the address that the other graphs read.
 void Graphed::makeOnDevice(Batch &batch) {
     const StepWay way =
         trainer::wayOf(batch.maker->samplesOf(batch.terms), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
@@ -62,7 +62,7 @@ void Graphed::makeOnDevice(Batch &batch) {
     batch.targets = m_targets;
 }
 
-/// Straight from the host to where the graphs read: no copy more.
+/// Copies straight from the host to the address that the graphs read.
 void Graphed::bring(Batch &batch, c10::Device device, bool nonBlocking) {
     if (wayOf(batch) == StepWay::Eager || batch.inputs.device() == device)
         return Strategy::bring(batch, device, nonBlocking);
@@ -104,7 +104,7 @@ StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
     for (std::size_t i = 0; i < m_gradients.size(); ++i) // a graph writes them where it did when it was recorded
         if (!parameters[i].grad().defined())
             parameters[i].mutable_grad() = m_gradients[i];
-    m_loss = m_loss.detach(); // its graph of operations has served; the address stays
+    m_loss = m_loss.detach(); // its autograd graph is no longer needed; the address stays
     m_clock.lap(Phase::Backward);
     return outcome;
 }
@@ -119,7 +119,7 @@ void Graphed::runOptimizer(Optimizer &optimizer) {
         m_recorded = true;
     }
     m_graphs->launch(StepGraphs::Optimize);
-    optimizer.clearGradients(); // an eager step, of the last batch, makes its own
+    optimizer.clearGradients(); // an eager step (of the last batch) makes its own gradients
 }
 
 } // namespace lockstep::trainer

@@ -31,7 +31,7 @@ Made makeDp(const StrategyParts &parts) {
     return made;
 }
 
-/// Both distributed methods: only who adds the buckets up differs.
+/// Both distributed methods; they differ only in what adds the buckets up.
 Made makeDdp(const StrategyParts &parts) {
     const bool server = specOf(parts.config.method).traffic == Traffic::Server;
     return std::make_unique<Ddp>(parts.model, parts.communicator, parts.clock,
@@ -53,7 +53,7 @@ std::unique_ptr<Strategy> makeStrategy(const StrategyParts &parts) {
     for (const StrategyMaker &maker : strategyMakers)
         if (maker.method == parts.config.method)
             return maker.make(parts);
-    return nullptr; // can't be: the table is whole
+    return nullptr; // cannot happen: the table has every method
 }
 
 } // namespace lockstep::trainer

@@ -16,7 +16,7 @@
 
 namespace lockstep::trainer {
 
-/// What a strategy may be made of. References and pointers outlive the strategy.
+/// What a strategy is made from. References and pointers outlive the strategy.
 struct StrategyParts {
     const RunConfig &config;
     std::shared_ptr<Model> model;

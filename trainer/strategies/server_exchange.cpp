@@ -59,7 +59,7 @@ c10::intrusive_ptr<c10::ivalue::Future> ServerExchange::sum(const at::Tensor &bu
 }
 
 void ServerExchange::run() {
-    const c10::AutoGradMode noGrad(false); // a mode of the thread's
+    const c10::AutoGradMode noGrad(false); // the mode belongs to the thread
     std::unique_lock lock(m_mutex);
     for (;;) {
         m_changed.wait(lock, [this] { return m_end || !m_tasks.empty(); });

@@ -10,9 +10,9 @@
 
 namespace lockstep::trainer {
 
-/// Sums `buffer` up over the ranks in place, a synchronous parameter server's way, rank 0 being the server: every other rank
-/// sends it its K bytes, it adds them in the order of ranks, so that the sum is the same each time, and sends the sum back:
-/// 2(N-1)K through its one link, where a ring's links carry 2(N-1)/N·K each. `arriving`: of the same shape, used by the server.
+/// Sums `buffer` up over the ranks in place, as a synchronous parameter server does it. Rank 0 is the server: every other rank
+/// sends it its K bytes, it adds them in rank order, so that the sum is the same each time, and sends the sum back. Its one link
+/// carries 2(N-1)K; each link of a ring carries 2(N-1)/N·K. `arriving`: of the same shape, used by the server.
 /// Waits; throws what c10d throws.
 void sumThroughServer(c10d::ProcessGroup &group, const at::Tensor &buffer, const at::Tensor &arriving, int tag);
 
@@ -20,11 +20,11 @@ void sumThroughServer(c10d::ProcessGroup &group, const at::Tensor &buffer, const
 class ServerExchange {
 public:
     explicit ServerExchange(c10::intrusive_ptr<c10d::ProcessGroup> group);
-    ~ServerExchange(); ///< waits for what was asked
+    ~ServerExchange(); ///< waits for the requested sums
     ServerExchange(const ServerExchange &) = delete;
     ServerExchange &operator=(const ServerExchange &) = delete;
 
-    /// One after the other; all ranks must ask in the same order. The future holds {buffer}, or what c10d threw.
+    /// One after the other; all ranks must call it in the same order. The future holds {buffer}, or what c10d threw.
     [[nodiscard]] c10::intrusive_ptr<c10::ivalue::Future> sum(const at::Tensor &buffer);
 
 private:

@@ -45,9 +45,9 @@ public:
     /// Each device's own times in the parallel parts of the last step (DP), in the order of the devices; empty where they
     /// are not known.
     [[nodiscard]] virtual std::span<const StepTimes> deviceTimes() const { return {}; }
-    /// Parameters by bucket as the next step reduces them, for checkpoints: "4,3;2,1,0". Every rank must ask.
+    /// Parameters by bucket as the next step reduces them, for checkpoints: "4,3;2,1,0". Every rank must call it.
     [[nodiscard]] virtual std::string bucketOrder() { return {}; }
-    /// Those that draw random numbers besides the process's default ones, for checkpoints: the same ones in the same order in
+    /// The random generators besides the process's default ones, for checkpoints: the same ones in the same order in
     /// each run of a config.
     [[nodiscard]] virtual std::vector<at::Generator> generators() const { return {}; }
     /// Every rank's own times of the last step, the same numbers on all ranks; empty where they are not known.

@@ -98,9 +98,9 @@ QString timeLeft(std::optional<double> value) {
     return QStringLiteral("%1 h %2 min").arg(all / 3600).arg(two(all % 3600 / 60));
 }
 
-QString timeUnknown(int strangers, int runs) {
-    if (strangers < runs)
-        return QStringLiteral("no estimate yet: %1 of %2 runs never ran here").arg(strangers).arg(runs);
+QString timeUnknown(int withoutEstimate, int runs) {
+    if (withoutEstimate < runs)
+        return QStringLiteral("no estimate yet: %1 of %2 runs never ran here").arg(withoutEstimate).arg(runs);
     return QStringLiteral("no estimate yet");
 }
 

@@ -17,8 +17,8 @@ namespace lockstep::core {
 /// The same with how far it may be off: "−3.10 ± 0.21 s"; without where that is unknown or nothing.
 [[nodiscard]] QString addedSeconds(double part, std::optional<double> reach, double whole);
 [[nodiscard]] QString timeLeft(std::optional<double> seconds); ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
-/// Why the duration of `runs` is unknown: `strangers` of them have no earlier run to estimate from.
-[[nodiscard]] QString timeUnknown(int strangers, int runs);
+/// Why the duration of `runs` is unknown: `withoutEstimate` of them have no earlier run to estimate from.
+[[nodiscard]] QString timeUnknown(int withoutEstimate, int runs);
 [[nodiscard]] QString speedUp(std::optional<double> factor); ///< "1.74×"
 /// Three significant digits, and near 1 as many as show on which side of it the factor lies: "1.74", "0.9996"; "1.00" is 1.
 [[nodiscard]] QString factorText(std::optional<double> factor);

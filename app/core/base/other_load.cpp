@@ -45,16 +45,16 @@ std::optional<double> programSeconds(const CoreList &cores) {
 
 } // namespace
 
-OtherLoad::OtherLoad() : m_begun(look()) {}
+OtherLoad::OtherLoad() : m_begun(reading()) {}
 
-OtherLoad::Look OtherLoad::look() {
+OtherLoad::Reading OtherLoad::reading() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return {std::chrono::duration<double>(now).count(),
             processorSeconds(RUSAGE_SELF) + processorSeconds(RUSAGE_CHILDREN), programSeconds(allowedCores())};
 }
 
 std::optional<double> OtherLoad::cores() const {
-    const Look now = look();
+    const Reading now = reading();
     if (!now.busyS || !m_begun.busyS || !(now.atS > m_begun.atS))
         return std::nullopt;
     const double othersS = (*now.busyS - *m_begun.busyS) - (now.ownS - m_begun.ownS); // ticks are coarser than clocks

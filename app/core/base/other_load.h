@@ -14,12 +14,12 @@ public:
     [[nodiscard]] std::optional<double> cores() const;
 
 private:
-    struct Look {
+    struct Reading {
         double atS = 0, ownS = 0;
         std::optional<double> busyS;
     };
-    [[nodiscard]] static Look look();
-    Look m_begun;
+    [[nodiscard]] static Reading reading();
+    Reading m_begun;
 };
 
 /// "While …, other programs used 1.3 of this machine's cores: …"; empty if unknown or at most a tenth of a core.

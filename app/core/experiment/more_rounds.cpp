@@ -51,7 +51,7 @@ Result<void> addRounds(Experiment &experiment, int rounds) {
                                        "lockstepctl queue " + experiment.id + " says why each was left out"));
     const int before = roundsOf(experiment), count = int(runs.size()), start = int(experiment.entries.size());
     std::vector<int> waiting = experiment.queued();
-    // A draw of its own for each extension. A round alone is half of a pair: as listed it would favour whoever comes first.
+    // A draw of its own for each extension. A round alone is half of a pair: in listed order it would favour the run that comes first.
     const std::uint64_t seed = experiment.orderSeed == 0 ? 0 : experiment.orderSeed + std::uint64_t(before);
     std::vector<int> drawn = drawRounds(count, rounds == 1 ? 2 : rounds, seed);
     drawn.resize(std::size_t(count) * std::size_t(rounds));

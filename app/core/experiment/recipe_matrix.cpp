@@ -11,7 +11,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::size_t mostCells = 1000;
+constexpr std::size_t mostMatrixRuns = 1000;
 
 /// Whether this holds for any kind of device that the run may get.
 bool mayApply(const FieldSpec &field, const RunSpec &spec) {
@@ -55,13 +55,13 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
         if (!field.perProcess)
             keys.emplace_back(field.key);
     refuseUnknown(matrix, keys);
-    std::size_t cells = 1;
+    std::size_t runs = 1;
     for (const auto &[key, values] : matrix.members) {
         if (values.kind != JsonNode::Kind::List || values.items.empty()) {
             complain(values.line, key, "must be a list with at least one value", "write [0, 4]");
             continue;
         }
-        cells = std::min(cells * values.items.size(), mostCells + 1);
+        runs = std::min(runs * values.items.size(), mostMatrixRuns + 1);
         for (const JsonNode &value : values.items) {
             RunSpec scratch = base;
             setKey(scratch, key, value);
@@ -69,13 +69,14 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
     }
     if (matrix.members.empty())
         complain(matrix.line, "matrix", "it has no key", "add at least one with a list of values");
-    if (cells > mostCells)
-        complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostCells) + " runs", "remove values");
+    if (runs > mostMatrixRuns)
+        complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostMatrixRuns) + " runs",
+                 "remove values");
     return errors().size() == before;
 }
 
-void RecipeReader::addCell(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
-                           const std::vector<const JsonNode *> &values) {
+void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
+                                const std::vector<const JsonNode *> &values) {
     RunSpec spec = base;
     for (std::size_t i = 0; i < values.size(); ++i)
         setKey(spec, matrix.members[i].key, *values[i]);
@@ -100,7 +101,7 @@ void RecipeReader::readMatrix(Recipe &recipe, const JsonNode &matrix, const RunS
         std::vector<const JsonNode *> values;
         for (std::size_t i = 0; i < at.size(); ++i)
             values.push_back(&matrix.members[i].value.items[at[i]]);
-        addCell(recipe, matrix, base, baseNode, values);
+        addMatrixRun(recipe, matrix, base, baseNode, values);
         std::size_t i = at.size();
         while (i > 0 && ++at[i - 1] == matrix.members[i - 1].value.items.size())
             at[--i] = 0;

@@ -28,8 +28,8 @@ private:
     // In recipe_matrix.cpp:
     void readMatrix(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode);
     [[nodiscard]] bool checkAxes(const JsonNode &matrix, const RunSpec &base);
-    void addCell(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
-                 const std::vector<const JsonNode *> &values);
+    void addMatrixRun(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
+                      const std::vector<const JsonNode *> &values);
     void readQuick(Recipe &recipe, const JsonNode &quick);
 };
 

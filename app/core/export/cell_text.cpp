@@ -6,7 +6,7 @@
 namespace lockstep::core {
 namespace {
 
-/// "+0.5", "-3e-05", "+0.50 ± 0.20 s": nothing in it can be computed further.
+/// "+0.5", "-3e-05", "+0.50 ± 0.20 s": a figure, not a formula.
 bool isFigure(std::string_view text) {
     double number = 0;
     if (text.starts_with('+'))

@@ -5,8 +5,8 @@
 
 namespace lockstep::core {
 
-/// Text for a cell that a spreadsheet may open: what it would compute as a formula, beginning with = + - @ or a control
-/// character, gets an apostrophe before it. Figures ("-3.5", "+0.50 s") and "-", which is unknown, stay as they are.
+/// Text for a spreadsheet's cell. Text that it would compute as a formula (begins with = + - @ or a control character)
+/// gets an apostrophe before it. Figures ("-3.5", "+0.50 s") and "-" (unknown) stay unchanged.
 [[nodiscard]] std::string cellText(std::string_view text);
 
 /// The same as a field of CSV (RFC 4180), quoted where that is needed.

@@ -22,13 +22,13 @@ template <class Number> std::string littleEndian(Number number) {
     return out;
 }
 
-/// A CRC over data that holds CRCs is weak: TFRecord rotates it and adds a constant.
+/// A CRC over data that contains CRCs is weak, so TFRecord rotates it and adds a constant.
 std::uint32_t masked(std::uint32_t crc) {
     return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }
 
-/// TensorBoard takes files whose name holds "tfevents"; the rest is as its own writers name them, without what changes
-/// from one export of a run to the next.
+/// TensorBoard reads files whose name contains "tfevents". The rest follows its own writers, without the parts that
+/// would differ between exports of one run.
 std::string fileName(std::int64_t runStartUs) {
     return "events.out.tfevents." + std::to_string(runStartUs / 1'000'000) + "." +
            QSysInfo::machineHostName().toStdString() + ".lockstep";

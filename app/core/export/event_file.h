@@ -25,7 +25,7 @@ struct Scalar {
 /// a reader beside the writer never sees half of one. One writer a folder. Not thread safe.
 class EventFile {
 public:
-    /// Makes `folder` and a new file in it, in place of one that Lockstep wrote for the same run.
+    /// Makes `folder` and a new file in it; replaces one that Lockstep wrote for the same run.
     [[nodiscard]] static Result<EventFile> create(const std::string &folder, std::int64_t runStartUs);
     ~EventFile();
     EventFile(EventFile &&) noexcept;

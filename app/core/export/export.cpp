@@ -46,7 +46,7 @@ Json jsonOf(const ResultValue &value) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-/// Nothing in it is markup, and a cell does not end its table.
+/// Escapes markup and the "|" that would end a cell.
 std::string markdownText(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -254,12 +254,12 @@ Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcome
                 const std::vector<std::string> &varies, std::vector<ExportedCurve> curves) {
     Judgement judgement = judge(table, outcomes, varies);
     Report out{judged(table, judgement), std::move(judgement), std::move(curves)};
-    const std::vector<Cell> cells = cellsOf(table, outcomes);
-    out.target = suggestedTarget(cells, Target::Kind::Accuracy);
+    const std::vector<RepeatGroup> groups = groupsOf(table, outcomes);
+    out.target = suggestedTarget(groups, Target::Kind::Accuracy);
     if (!out.target || out.target->value <= 0)
-        out.target = suggestedTarget(cells, Target::Kind::Loss);
+        out.target = suggestedTarget(groups, Target::Kind::Loss);
     if (out.target)
-        out.times = timesToTarget(cells, *out.target);
+        out.times = timesToTarget(groups, *out.target);
     return out;
 }
 
@@ -325,7 +325,7 @@ Result<void> checkWritableFolder(const std::string &path) {
         return refuse(error.message());
     if (!std::filesystem::is_directory(path))
         return refuse("it is not a folder");
-    // access() says yes to root on a read-only mount's files, so try.
+    // access() succeeds for root even on a read-only mount, so try to write.
     const std::string probe = path + "/.lockstep-probe-" + std::to_string(::getpid());
     const Result<void> written = realFileSystem().writeAtomically(probe, "");
     std::filesystem::remove(probe, error);

@@ -19,7 +19,7 @@ class RunStore;
 enum class ExportFormat { Csv, Json, Markdown, Latex, Html };
 struct Report;
 
-/// One way to write results.
+/// One file format of results.
 struct ExportFormatSpec {
     ExportFormat format;
     std::string_view suffix; ///< "csv": its name in flags, and its files' suffix
@@ -27,9 +27,9 @@ struct ExportFormatSpec {
     bool carriesCurves;      ///< exportCurves() writes it too
     std::string (*write)(const Report &);
 };
-/// A row a format; lockstepctl, the window's menu and --export ask it.
+/// One row per format; used by lockstepctl, the window's menu and --export.
 [[nodiscard]] std::span<const ExportFormatSpec> resultFormats();
-/// "csv, json, md, tex or html", with more names after them.
+/// "csv, json, md, tex or html", followed by further names.
 [[nodiscard]] std::string resultFormatNames(std::vector<std::string> more = {});
 [[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view suffix);
 [[nodiscard]] bool carriesCurves(ExportFormat format);
@@ -41,7 +41,7 @@ struct ExportedCurve {
     std::vector<std::pair<std::string, std::vector<LossPoint>>> metrics = {}; ///< by name
 };
 [[nodiscard]] ExportedCurve exportedCurve(const RunStore &store);
-/// What an export tells.
+/// What an export contains.
 struct Report {
     ResultTable table;                       ///< judged (judgement.h): every format then says what is unfair
     Judgement judgement;                     ///< empty: nothing was judged
@@ -50,11 +50,11 @@ struct Report {
     std::optional<Target> target = {};       ///< what `times` are measured to
     std::vector<TimeToTarget> times = {};
 };
-/// Judges and puts together; the target is one that all reached.
+/// Judges the table and makes a report; the target is one that all runs reached.
 [[nodiscard]] Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
                               const std::vector<std::string> &varies, std::vector<ExportedCurve> curves = {});
 
-/// CSV: RFC 4180, units in the heads, full precision, unknown empty, the table alone; JSON: unknown null, what was judged
+/// CSV: RFC 4180, units in the heads, full precision, unknown empty, the table alone; JSON: unknown null, the verdict
 /// under "judgement"; Markdown: "-", the table and the sections; LaTeX and HTML likewise: report.h.
 [[nodiscard]] std::string exportResults(const Report &report, ExportFormat format);
 
@@ -62,9 +62,9 @@ struct Report {
 /// of loss and metrics.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
-/// Writes whole or not at all; an error names the file and the way out.
+/// Writes the whole file or nothing; an error names the file and what to do.
 [[nodiscard]] Result<void> writeExport(const std::string &path, std::string_view text);
-/// Whether files can be made there (the folder is made when missing); called before anything starts.
+/// Whether files can be written there (a missing folder is made); call it before anything starts.
 [[nodiscard]] Result<void> checkWritableFolder(const std::string &path);
 /// results.csv, .json, .md, .tex and .html, curves.csv and .json.
 [[nodiscard]] Result<void> writeAll(const std::string &folder, const Report &report);

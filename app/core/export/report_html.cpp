@@ -29,7 +29,7 @@ li { margin: 4px 0; } summary { cursor: pointer; margin: 32px 0 8px; }
 @media print { body { background: none; padding: 0; } .scroll { overflow: visible; } details { display: none; } }
 )css";
 
-/// The drawing alone: an XML declaration and a doctype may not stand inside a page.
+/// The svg element alone, without XML declaration and doctype, which are not allowed inside a page.
 std::string_view svgElement(std::string_view svg) {
     const std::size_t begin = svg.find("<svg");
     return begin == std::string_view::npos ? std::string_view() : svg.substr(begin);
@@ -132,7 +132,7 @@ std::string htmlList(const std::vector<std::string> &lines) {
     return out + "</ul>\n";
 }
 
-/// Where a page can say it better than in lines, it does.
+/// Sections that HTML shows better than as lines.
 std::string htmlSection(const ReportSection &section, const Judgement &judgement) {
     std::string out = "<h2>" + htmlText(section.title) + "</h2>\n";
     if (!section.said.empty())

@@ -31,7 +31,7 @@ const std::map<char, const char *> &asciiEscapes() {
     return all;
 }
 
-/// What pdfTeX's fonts lack or set badly as text, by its UTF-8.
+/// Characters that pdfTeX's fonts lack or set badly as text, as UTF-8.
 const std::map<std::string_view, const char *> &unicodeEscapes() {
     static const std::map<std::string_view, const char *> all = {
         {"×", "$\\times$"},      {"÷", "$\\div$"}, {"±", "$\\pm$"}, {"−", "$-$"},
@@ -48,7 +48,7 @@ std::string cellOf(const std::string &cell) {
     return cell == "-" ? "--" : latexText(cell);
 }
 
-/// A long head stands on two lines, or its column would be wider than its figures.
+/// Breaks a long head into two lines; otherwise its column would be wider than its figures.
 std::string headOf(const std::string &head) {
     constexpr std::size_t longest = 9;
     const std::size_t blank = head.find(' ', head.size() / 2 - 2);
@@ -88,7 +88,7 @@ std::string latexText(std::string_view text) {
 
 namespace {
 
-/// `lineBefore`: the row of the table that a line stands before; its size for none.
+/// `lineBefore`: the row before which a line is drawn; the number of rows: none.
 std::string latexTable(const TextTable &table, const std::string &caption, const std::string &label,
                        std::size_t lineBefore) {
     std::string columns;

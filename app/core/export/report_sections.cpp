@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every page for people says under its result table, besides charts.
+// The sections below the result table in every document, besides charts.
 #include <algorithm>
 
 #include "analysis/compare/target_columns.h"
@@ -18,7 +18,7 @@ TextTable emptyTable(std::vector<std::string> heads, std::size_t words) {
     return out;
 }
 
-/// A row a run: from the reference's time to its own, cause by cause.
+/// One row per run: from the reference's time to its own, cause by cause.
 ReportSection causesSection(const Judgement &judgement) {
     ReportSection out{"causes",
                       "Where the differences come from",
@@ -44,7 +44,7 @@ ReportSection causesSection(const Judgement &judgement) {
     return out;
 }
 
-/// What each changed setting does by itself.
+/// The effect of each changed setting by itself.
 ReportSection settingsSection(const Judgement &judgement) {
     ReportSection out{
         "settings",
@@ -115,10 +115,10 @@ ReportSection targetSection(const Report &report) {
         out.table.heads.push_back(shownHead(*column, *report.target, ResultPlace::Report));
         out.table.numbers.push_back(!column->words);
     }
-    for (const TimeToTarget &cell : report.times) {
+    for (const TimeToTarget &time : report.times) {
         std::vector<std::string> &row = out.table.rows.emplace_back();
         for (const TargetColumn *column : columns)
-            row.push_back(column->text(cell, report.target->kind, ResultPlace::Report));
+            row.push_back(column->text(time, report.target->kind, ResultPlace::Report));
     }
     return out;
 }

@@ -35,7 +35,7 @@ Result<void> StagedFiles::begin() {
     if (auto writable = checkWritableFolder(m_folder); !writable)
         return writable;
     m_stage = pathOf(".lockstep-export-" + std::to_string(::getpid()));
-    std::filesystem::remove_all(m_stage, error); // of a process of this number that was killed
+    std::filesystem::remove_all(m_stage, error); // left by a killed process with this pid
     if (!std::filesystem::create_directory(m_stage, error))
         return notWritten(m_stage, error.message());
     return {};
@@ -70,7 +70,7 @@ void StagedFiles::drop() {
     if (!m_stage.empty())
         std::filesystem::remove_all(m_stage, error);
     for (const std::string &folder : m_made)
-        std::filesystem::remove(folder, error); // unless somebody else put something there
+        std::filesystem::remove(folder, error); // succeeds only if it is empty
 }
 
 } // namespace lockstep::core

@@ -8,11 +8,11 @@
 
 namespace lockstep::core {
 
-/// Writes whole or not at all, a file that others may read as the person's umask says; returns why it could not, or nothing.
+/// Writes the whole file or nothing, with permissions by the person's umask; returns the reason of a failure, else nothing.
 [[nodiscard]] std::string writeWhole(const std::string &path, std::string_view bytes);
 
-/// Files of one folder that appear together or not at all. Until commit() they lie in a hidden folder inside it; without one,
-/// nothing of them is left, nor a folder that was made for them. Any thread, one at a time.
+/// Files of one folder that appear together or not at all. Until commit() they are in a hidden folder inside it; without a
+/// commit they are removed, and a folder that was made for them too. Any thread, one at a time.
 class StagedFiles {
 public:
     explicit StagedFiles(std::string folder) : m_folder(std::move(folder)) {}
@@ -20,11 +20,11 @@ public:
     StagedFiles(const StagedFiles &) = delete;
     StagedFiles &operator=(const StagedFiles &) = delete;
 
-    /// Makes the folder when it is missing, and sees whether files can be made there.
+    /// Makes a missing folder, and checks whether files can be written there.
     [[nodiscard]] Result<void> begin();
     /// An error names the file in its final place.
     [[nodiscard]] Result<void> write(const std::string &name, std::string_view bytes);
-    /// Puts all in place, over earlier files of these names; returns the paths in the order they were written.
+    /// Moves all files into the folder and replaces earlier ones; returns the paths in the order of writing.
     [[nodiscard]] Result<std::vector<std::string>> commit();
 
 private:

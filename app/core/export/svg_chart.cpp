@@ -22,7 +22,7 @@ std::string coordinate(double value) {
     return significant(value, 5).toStdString();
 }
 
-/// What names have alike is often how they begin, so both ends stay. Cut as bytes it would not be UTF-8.
+/// Shortens in the middle, since names often begin alike. Counts characters, not bytes, to keep the UTF-8 valid.
 std::string shortened(const std::string &name, qsizetype most = 26) {
     const QString whole = QString::fromStdString(name);
     if (whole.size() <= most)
@@ -31,7 +31,7 @@ std::string shortened(const std::string &name, qsizetype most = 26) {
     return (whole.left(begin) + QStringLiteral("…") + whole.right(most - 1 - begin)).toStdString();
 }
 
-/// One drawing in the making. Coordinates are the viewBox's units; text is 12 of them high.
+/// Builds one drawing. Coordinates are in the viewBox's units; text is 12 of them high.
 class Drawing {
 public:
     Drawing(double height, const std::string &label) : m_height(height) {
@@ -44,7 +44,7 @@ public:
                  "\" fill=\"" + fill + "\"" + (bold ? " font-weight=\"600\"" : "") + ">" +
                  (whole.empty() ? "" : "<title>" + htmlText(whole) + "</title>") + htmlText(said) + "</text>\n";
     }
-    /// Shortened to its room; the whole is told where the pointer rests.
+    /// Shortened to its room; the tooltip has it whole.
     void name(double x, double y, const std::string &whole, const char *fill, bool bold, qsizetype most = 26) {
         const std::string said = shortened(whole, most);
         word(x, y, said, "start", fill, bold, said == whole ? std::string() : whole);
@@ -83,7 +83,7 @@ double roundStep(double range, int wanted) {
     return 10 * power;
 }
 
-/// As many decimals as its axis' step has.
+/// With as many decimals as the axis' step.
 std::string tickText(double at, double step) {
     const int decimals = std::max(0, int(std::ceil(-std::log10(step) - 1e-9)));
     return QString::number(std::abs(at) < step * 1e-6 ? 0 : at, 'f', decimals).toStdString();
@@ -243,11 +243,11 @@ std::string waterfallSvg(const Attribution &found, std::string_view referenceMet
         const AttributionBar &bar = found.bars[i];
         const double from = x(std::min(at, at + bar.seconds)), to = x(std::max(at, at + bar.seconds)),
                      y = 8 + rowHeight * double(i + 1);
-        const std::string look = bar.cause == Cause::Unattributed
-                                     ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
-                                 : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
-                                                   : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
-        drawing.box(from, y, to - from, rowHeight - 8, look + (bar.isDoubtful() ? " opacity=\"0.4\"" : ""));
+        const std::string style = bar.cause == Cause::Unattributed
+                                      ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
+                                  : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
+                                                    : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
+        drawing.box(from, y, to - from, rowHeight - 8, style + (bar.isDoubtful() ? " opacity=\"0.4\"" : ""));
         double end = to;
         if (bar.low && bar.high) {
             drawing.whisker(x(at + *bar.low), x(at + *bar.high), y + rowHeight / 2 - 4);
@@ -274,7 +274,7 @@ std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
             const auto first = curve.points.begin() + std::ptrdiff_t(i),
                        last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
             auto [low, high] = std::minmax_element(first, last, [](const LossPoint &a, const LossPoint &b) {
-                return isFiniteValue(a.loss) && (!isFiniteValue(b.loss) || a.loss < b.loss); // what isn't comes last
+                return isFiniteValue(a.loss) && (!isFiniteValue(b.loss) || a.loss < b.loss); // not finite: last
             });
             if (high < low)
                 std::swap(low, high);
@@ -304,8 +304,8 @@ std::string epochSvg(const ResultTable &table) {
 
 namespace {
 
-/// As the window's anatomy paints it: loading light, computing full, communication hatched (here: half, outlined).
-std::string lookOf(const std::string &phase, const std::string &color) {
+/// Like the window's anatomy: loading light, computing full, communication hatched (here: half, outlined).
+std::string phaseStyleOf(const std::string &phase, const std::string &color) {
     const bool load = phase == "load" || phase == "h2d", rest = phase == "other" || phase == "around";
     const bool sends =
         phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce" || phase == phase::exposed;
@@ -318,7 +318,7 @@ std::string lookOf(const std::string &phase, const std::string &color) {
            "\"";
 }
 
-/// Own work, and behind it the line of waiting; `first`: device 0, which does what only one does.
+/// A device's own work, followed by a line for waiting; `first`: device 0, which also does the work of one device.
 void stageOf(Drawing &drawing, const Scale &x, double from, const DpStage &stage, const DpDevice &device, bool first,
              double y, const std::string &color) {
     const auto own = stage.everyDevice ? device.ownS.find(stage.phase) : device.ownS.end();
@@ -330,10 +330,10 @@ void stageOf(Drawing &drawing, const Scale &x, double from, const DpStage &stage
         drawing.line(x(from + worked), middle, x(from + stage.seconds), middle, "var(--line)");
     if (worked <= 0)
         return;
-    drawing.box(x(from), y + 3, x(from + worked) - x(from), rowHeight - 6, lookOf(stage.phase, color));
+    drawing.box(x(from), y + 3, x(from + worked) - x(from), rowHeight - 6, phaseStyleOf(stage.phase, color));
     std::string name = stage.phase.starts_with("parallel_") ? stage.phase.substr(9) : stage.phase;
     if (own == device.ownS.end() && stage.everyDevice && !first)
-        name += " ?"; // at most all of it: the slowest device decides how long it is
+        name += " ?"; // an upper limit: the slowest device determines its length
     if (x(from + worked) - x(from) > 7 * double(name.size()) + 6)
         drawing.word((x(from) + x(from + worked)) / 2, middle + 4, name, "middle");
 }

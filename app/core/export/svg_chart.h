@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The verdict's charts as inline SVG for the HTML page, without a GUI library. Colours of text and lines are the page's CSS
-// variables (--text, --quiet, --line), so that they follow light and dark; hue means the method, as in the window.
+// variables (--text, --quiet, --line), so that they follow light and dark; the hue stands for the method, as in the window.
 #include <string>
 #include <vector>
 
@@ -19,9 +19,9 @@ namespace lockstep::core {
                                        std::string_view method);
 /// Loss over steps, the first repeat of each name, at most `pointsALine` of the lowest and highest points a line.
 [[nodiscard]] std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine = 600);
-/// A step of DP device by device, and of DDP rank by rank, on one scale of time: what each does, and the line where it waits.
+/// A step of DP by device, and of DDP by rank, on one time scale: the work of each, and a line where it waits.
 [[nodiscard]] std::string anatomySvg(const std::vector<StepAnatomy> &anatomies);
-/// Seconds of each epoch, a line a row of the table.
+/// Seconds of each epoch, one line per row of the table.
 [[nodiscard]] std::string epochSvg(const ResultTable &table);
 
 } // namespace lockstep::core

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int allRanks = -1;
 
-/// "DDP ×2" is DDP-x2: a name for folders on any system and for TensorBoard's filter.
+/// "DDP-x2" for "DDP ×2": valid as a folder's name on any system and in TensorBoard's filter.
 std::string plainName(const std::string &name) {
     std::string out;
     for (std::size_t i = 0; i < name.size(); ++i) {
@@ -35,7 +35,7 @@ std::string folderName(const RunStore &store) {
     return name.empty() ? store.runId().toStdString() : name + "_" + store.runId().toStdString();
 }
 
-/// Points from `next` on, which moves past them.
+/// Points from `next` on; moves `next` past them.
 void takePoints(const LossSeries &series, const std::string &tag, std::int64_t &next, std::vector<Scalar> &out) {
     const auto &points = series.points();
     auto point = std::lower_bound(points.begin(), points.end(), next,
@@ -81,7 +81,7 @@ Result<TensorBoardWriter> TensorBoardWriter::open(const std::string &folder, con
     return TensorBoardWriter(own, std::move(*lock), start);
 }
 
-/// Values that are not finite are left out: where training diverged, its curve ends.
+/// Leaves out values that are not finite: where training diverged, the curve ends.
 Result<void> TensorBoardWriter::append(const std::string &part, std::vector<Scalar> scalars) {
     std::erase_if(scalars, [](const Scalar &scalar) { return !isFiniteValue(scalar.value); });
     if (scalars.empty())
@@ -199,7 +199,7 @@ void TensorBoardFeed::follow(RunStore *store) {
 
 void TensorBoardFeed::take(Followed &followed, bool leaving) {
     if (!followed.store || followed.broken || (!followed.store->record() && !leaving))
-        return; // the record names the folder
+        return; // the folder's name needs the record
     const auto broken = [&](const Error &error) {
         followed.broken = true;
         followed.writer.reset();

@@ -21,14 +21,14 @@
 
 namespace lockstep::core {
 
-/// Writes what is new in a run's store. One writer a run's folder, by lock; a file from an earlier export of the same run
-/// is replaced.
+/// Writes what is new in a run's store. A lock allows one writer per run's folder. Replaces a file from an earlier export of
+/// the same run.
 class TensorBoardWriter {
 public:
-    /// Makes the run's folder and takes its lock. The store must know its record for the folder to bear its name.
+    /// Makes the run's folder and takes its lock. The store must have its record, for the folder's name.
     [[nodiscard]] static Result<TensorBoardWriter> open(const std::string &folder, const RunStore &store);
 
-    /// Appends what the store has learned since the last call.
+    /// Appends what is new in the store since the last call.
     [[nodiscard]] Result<void> takeNew(const RunStore &store);
     [[nodiscard]] const std::string &folder() const { return m_folder; } ///< of the run
     [[nodiscard]] std::vector<std::string> files() const;
@@ -56,14 +56,14 @@ class TensorBoardFeed : public QObject {
     Q_OBJECT
 public:
     explicit TensorBoardFeed(std::string folder, QObject *parent = nullptr);
-    /// From its first frame on; twice is once.
+    /// Writes the run from its first frame on; a second call does nothing.
     void follow(RunStore *store);
-    /// Writes what is not yet written, before leaving.
+    /// Writes the rest, at exit.
     void finish();
     [[nodiscard]] const std::string &folder() const { return m_folder; }
 
 Q_SIGNALS:
-    /// This run is written no further.
+    /// Stops writing this run.
     void failed(const lockstep::Error &error);
 
 private:
@@ -77,7 +77,7 @@ private:
     std::vector<std::unique_ptr<Followed>> m_followed;
 };
 
-/// A run on disk, every frame of it; returns the files.
+/// Exports a run on disk, with every frame; returns the files.
 [[nodiscard]] Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run);
 
 } // namespace lockstep::core

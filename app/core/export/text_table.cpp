@@ -36,7 +36,7 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
     }
     for (std::size_t row = 0; row < table.rows.size(); ++row)
         if (which != TextColumns::All && table.rows[row].published)
-            out.rows[row].front() += " (published)"; // its kind of figure is no column here
+            out.rows[row].front() += " (published)"; // there is no column for the kind of its figure
     return out;
 }
 

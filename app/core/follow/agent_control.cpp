@@ -18,7 +18,7 @@ namespace {
 
 constexpr int answerHereLimitMs = 2000;
 
-/// One control line to an agent on this machine. The agent closes when it has read all that was said, so its closing is its answer.
+/// One control line to an agent on this machine. The agent closes the connection when it has read the line: that is its answer.
 class SocketRequest final : public Request {
 public:
     SocketRequest(std::string run, const Control &control) : m_run(std::move(run)), m_control(control) {

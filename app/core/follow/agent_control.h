@@ -8,15 +8,15 @@
 
 namespace lockstep::core {
 
-/// Asks a run's agent to stop it: by its socket here, by `PREFIX lockstep-agent stop RUN` elsewhere. Fails when no agent answers
-/// within 2 s here, `answerLimit` elsewhere.
+/// Asks a run's agent to stop it: through its socket on this machine, by `PREFIX lockstep-agent stop RUN` on another. Fails when no
+/// agent answers within 2 s here, within `answerLimit` there.
 [[nodiscard]] Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by);
 
 /// Asks for a trace of the next `steps` steps of every rank, in the same way (`PREFIX lockstep-agent trace RUN STEPS`).
 [[nodiscard]] Asked askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps,
                                 std::string_view by);
 
-/// Of whoever was asked on `host` and did not answer in time.
+/// For a request that `host` did not answer in time.
 [[nodiscard]] Error noAnswerFrom(const std::string &host);
 
 } // namespace lockstep::core

@@ -41,7 +41,8 @@ void AgentLink::runCommand(const std::vector<std::string> &command) {
     m_framer = std::make_unique<LineFramer>();
     m_answered = false;
     m_process = std::make_unique<QProcess>();
-    m_process->setChildProcessModifier([] { ::setpgid(0, 0); }); // Ctrl-C is for us: the link must still carry the stop
+    m_process->setChildProcessModifier(
+        [] { ::setpgid(0, 0); }); // Ctrl-C must not end ssh: the link still has to carry the stop
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &AgentLink::read);
     connect(m_process.get(), &QProcess::finished, this, &AgentLink::close);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -70,7 +71,7 @@ void AgentLink::read() {
             m_take(line);
         });
     Q_EMIT taken();
-    if (!fed && device()) // the peer does not speak our protocol any more: cut, so that it begins anew
+    if (!fed && device()) // no longer our protocol: cut the connection, so that a new one can begin
         m_socket ? m_socket->abort() : m_process->kill();
 }
 

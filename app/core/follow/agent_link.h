@@ -27,13 +27,13 @@ public:
     void connectToSocket(const QString &path);                ///< connected() or closed() follows
     void runCommand(const std::vector<std::string> &command); ///< likewise
     [[nodiscard]] bool open() const { return device() != nullptr; }
-    /// Adds the newline. The error is the system's word.
+    /// Adds the newline. The error is the system's message.
     [[nodiscard]] Result<void> send(const std::string &line);
 
 Q_SIGNALS:
     void connected();
-    void taken(); ///< all lines that had come by now
-    /// Not connected, or not any more. Of a command: the last line of its stderr and its exit code, 127 where it could not start.
+    void taken(); ///< all lines received so far were passed on
+    /// Not connected, or no longer. For a command: the last line of its stderr and its exit code, 127 if it could not start.
     void closed(const QString &said, int code);
 
 private:

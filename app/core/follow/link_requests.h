@@ -12,16 +12,16 @@
 
 namespace lockstep::core {
 
-/// What was asked of a run's agent over a follower's link and is not answered yet. The agent has no answer of its own for a
-/// control line: that it heard is known from its log, which names who asked, or from any frame that comes some seconds later.
+/// Pending requests to a run's agent over a follower's link. The agent does not answer control lines. A request is confirmed by
+/// the log, which names the asker, or by any frame that arrives some seconds later.
 class LinkRequests {
 public:
-    /// `agent`: whom errors name. `by`: as in the control line.
+    /// `agent`: its name in errors. `by`: as in the control line.
     [[nodiscard]] std::unique_ptr<Request> add(const std::string &agent, const std::string &by);
-    void heard(const Frame &frame); ///< every frame that comes over the link
-    /// All fail: whether the agent heard is not known. `reason`: "the link was lost".
+    void heard(const Frame &frame); ///< call it with every frame from the link
+    /// All fail, since nobody knows whether the agent received them. `reason`: "the link was lost".
     void fail(const std::string &agent, const std::string &reason);
-    void runEnded(); ///< nothing is left to ask for
+    void runEnded(); ///< all succeed
 
 private:
     struct Open {

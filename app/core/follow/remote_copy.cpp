@@ -28,7 +28,7 @@ std::string hostOfThisMachine() {
     return QSysInfo::machineHostName().toStdString();
 }
 
-/// The run's own folder on storage that several machines see: the agent wrote the origin itself, for viewers elsewhere.
+/// Whether this is the run's own folder, on shared storage: there the agent itself wrote the origin, for viewers elsewhere.
 bool isSharedFolder(const RunFolder &folder) {
     const documents::Json origin = readOrigin(folder);
     return documents::valueIn(origin, "shared", false);
@@ -59,7 +59,7 @@ Result<void> RemoteCopy::open() {
         return written;
     if (!logOf(0))
         return fail(Error::failed("the copy " + m_folder.log(0) + " can't be written"));
-    for (const int node : nodesIn(m_folder)) // their tails may be torn, too, and are read before a line comes
+    for (const int node : nodesIn(m_folder)) // their last lines may be torn, too; they are read before new lines arrive
         logOf(node);
     return {};
 }
@@ -73,7 +73,7 @@ QFile *RemoteCopy::logOf(int node) {
         logWarning("the copy " + m_folder.log(node) + " can't be written: " + log->errorString().toStdString());
         return nullptr;
     }
-    // A tail torn by a kill is cut, so that the next line starts a line.
+    // Remove a torn last line, so that the next one starts on a new line.
     const qint64 tail = std::min<qint64>(log->size(), 2 * qint64(maxFrameBytes));
     log->seek(log->size() - tail);
     const QByteArray end = log->read(tail);
@@ -86,7 +86,7 @@ QFile *RemoteCopy::logOf(int node) {
 }
 
 void RemoteCopy::append(std::string_view line) {
-    constexpr int mostNodes = 4096; // as many files as another machine may make this one open
+    constexpr int mostNodes = 4096; // the most files that another machine can make this one open
     const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
     QFile *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;
     if (!log)
@@ -102,7 +102,7 @@ void RemoteCopy::flush() {
 }
 
 void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
-    if (m_fetch) { // what it answers may be older than what is asked now
+    if (m_fetch) { // its answer may be older than this request
         m_next = std::move(done);
         return;
     }
@@ -153,7 +153,7 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
 
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {
     const documents::Json json = readOrigin(folder);
-    // On the machine where a shared folder's agent is, it is reached as ever.
+    // The agent of a shared folder may run on this machine: then connect to its socket as usual.
     if (documents::valueIn(json, "shared", false) && documents::valueIn(json, "machine", "") == hostOfThisMachine())
         return std::nullopt;
     return prefixOfOrigin(json.dump());

@@ -17,21 +17,21 @@
 
 namespace lockstep::core {
 
-/// The copy that a viewer keeps of a run elsewhere: origin.json, the nodes' logs byte for byte, config.json and result.json
-/// fetched from there. Of several viewers on this machine one writes, by lock.
+/// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json.
+/// A lock lets only one viewer on this machine write it.
 class RemoteCopy : public QObject {
     Q_OBJECT
 public:
     RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, QObject *parent = nullptr);
     ~RemoteCopy() override;
 
-    /// Makes the folder and takes the lock when it is free. An error is no reason not to follow.
+    /// Makes the folder and takes the lock if it is free. Following works without the copy, so an error need not end it.
     Result<void> open();
-    /// A good line, in its node's order.
+    /// Appends a valid line, in its node's order.
     void append(std::string_view line);
     void flush();
-    /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when it can't
-    /// be asked. One at a time: asked meanwhile, it asks once more afterwards, for whoever asked last.
+    /// The answer of `lockstep-agent status` there: config.json and result.json as text, also stored here; empty when that
+    /// machine can't be asked. One request at a time; a request meanwhile waits, and only the last of those is sent.
     struct Status {
         std::optional<std::string> record, result;
         std::string state; ///< starting | running | finished | agent_died; empty when nobody answered
@@ -49,10 +49,10 @@ private:
     std::optional<FileLock> m_lock;
     std::map<int, std::unique_ptr<QFile>> m_logs; ///< by node, opened when its first line comes; null: can't be written
     std::unique_ptr<QProcess> m_fetch;
-    std::function<void(const Status &)> m_next; ///< to be told after m_fetch
+    std::function<void(const Status &)> m_next; ///< called after m_fetch
 };
 
-/// The prefix a copy was made through; nothing for a run of this machine.
+/// The prefix through which a copy was made; absent for a run of this machine.
 [[nodiscard]] std::optional<CommandPrefix> originOf(const RunFolder &folder);
 
 } // namespace lockstep::core

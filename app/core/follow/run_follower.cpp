@@ -17,7 +17,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int lookAgainMs = 50;
+constexpr int rereadMs = 50;
 
 QString fromUtf8(std::string_view utf8) {
     return QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
@@ -70,7 +70,7 @@ void RunFollower::readRecord() {
     }
 }
 
-/// A slice an event-loop turn, so that a window stays alive while a long log is read.
+/// Reads one slice per turn of the event loop, so that a window stays responsive during a long log.
 void RunFollower::replaySlice() {
     readRecord();
     m_replay.open(m_folder);
@@ -78,13 +78,13 @@ void RunFollower::replaySlice() {
         m_retry.start(0);
         return;
     }
-    tellGaps();
+    reportGaps();
     if (refuseNewerFormat())
         return;
     if (m_prefix.local())
-        lookHere();
+        checkRunFiles();
     else
-        lookThere();
+        checkRemote();
 }
 
 bool RunFollower::refuseNewerFormat() {
@@ -99,19 +99,19 @@ bool RunFollower::refuseNewerFormat() {
     return true;
 }
 
-/// All of the file has been read: what do the files say?
-void RunFollower::lookHere() {
+/// The whole log has been read: find the run's state from the files.
+void RunFollower::checkRunFiles() {
     const RunStatus status = readRunStatus(m_folder);
     using Kind = RunStatus::Kind;
     if (status.kind == Kind::Finished) {
-        // The result may have come between our last read and this look: read once more before believing it.
-        if (!m_lines.complete(*status.result) && m_looks++ < 3)
-            return m_retry.start(lookAgainMs);
+        // The result may have come between our last read and this check: read once more before believing it.
+        if (!m_lines.complete(*status.result) && m_rereads++ < 3)
+            return m_retry.start(rereadMs);
         return finishWith(*status.result);
     }
     if (status.kind == Kind::AgentDied) {
-        if (m_looks++ < 3) // the same for its last lines
-            return m_retry.start(lookAgainMs);
+        if (m_rereads++ < 3) // the same for the log's last lines
+            return m_retry.start(rereadMs);
         m_store->setLink(LinkState::AgentDied, fromUtf8(status.sentence));
         return end();
     }
@@ -124,7 +124,7 @@ void RunFollower::lookHere() {
     connectToAgent();
 }
 
-void RunFollower::lookThere() {
+void RunFollower::checkRemote() {
     const Result<std::string> json = realFileSystem().readAll(m_folder.result());
     if (json)
         if (const Result<RunResult> result = runResultFromJson(*json); result && m_lines.complete(*result))
@@ -148,7 +148,7 @@ void RunFollower::connectToAgent() {
     m_link.connectToSocket(QString::fromStdString(*path));
 }
 
-/// Our hello comes first, on the socket as through the bridge.
+/// Our hello comes first, on the socket and through the bridge.
 void RunFollower::greet() {
     Hello hello;
     hello.role = "follower";
@@ -158,7 +158,7 @@ void RunFollower::greet() {
         hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
     hello.ownsQueue = m_ownsQueue;
-    (void)m_link.send(encode(hello)); // a link that is gone says so by itself
+    (void)m_link.send(encode(hello)); // a lost link emits closed()
 }
 
 void RunFollower::takeFromLink(std::string_view line) {
@@ -171,7 +171,7 @@ void RunFollower::takeFromLink(std::string_view line) {
 void RunFollower::taken() {
     if (m_copy)
         m_copy->flush();
-    tellGaps();
+    reportGaps();
     if (!m_ended)
         refuseNewerFormat();
 }
@@ -187,7 +187,7 @@ void RunFollower::takeAnswer(std::string_view line) {
             takeLine(line); // a bridge without its own hello
         return;
     }
-    m_deadSpeaks = !hello->live;
+    m_onlyLog = !hello->live;
     m_backoffMs = firstBackoffMs;
     m_wasLive = true;
     m_store->setLink(LinkState::Live);
@@ -207,7 +207,7 @@ void RunFollower::fetchRecord() {
     });
 }
 
-/// The stream has ended as a finished run's does: its result, or why there is none.
+/// The stream ended as for a finished run: fetches its result, or the reason why there is none.
 void RunFollower::fetchResult() {
     m_copy->fetchStatus([this](const RemoteCopy::Status &status) {
         if (status.record && !m_haveRecord)
@@ -237,7 +237,7 @@ void RunFollower::takeLine(std::string_view line, int hint) {
     if (!frame->rank && frame->node.value_or(m_node) == m_node)
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
-            // By now every node has joined: the record names their machines, too.
+            // By now every node has joined, so the record names all machines.
             if (state->state == RunState::Training && m_store->record() && m_store->record()->config &&
                 nodeCount(*m_store->record()->config) > 1)
                 rereadRecord();
@@ -254,13 +254,13 @@ void RunFollower::rereadRecord() {
         fetchRecord();
 }
 
-void RunFollower::tellGaps() {
+void RunFollower::reportGaps() {
     const std::vector<LogGap> gaps = m_lines.gaps();
-    if (gaps.size() == m_toldGaps && m_lines.damagedLines() == m_toldDamaged)
+    if (gaps.size() == m_reportedGaps && m_lines.damagedLines() == m_reportedDamaged)
         return;
-    m_toldGaps = gaps.size();
-    m_toldDamaged = m_lines.damagedLines();
-    m_store->setGaps(gaps, m_toldDamaged);
+    m_reportedGaps = gaps.size();
+    m_reportedDamaged = m_lines.damagedLines();
+    m_store->setGaps(gaps, m_reportedDamaged);
 }
 
 void RunFollower::disconnected(const QString &said, int code) {
@@ -273,8 +273,8 @@ void RunFollower::disconnected(const QString &said, int code) {
     else
         m_asked.fail(agentsName(),
                      why.isEmpty() ? "the link was lost" : "the link was lost (" + why.toStdString() + ")");
-    if (m_prefix.local()) { // the files know: finished, died, or only the connection is gone
-        m_looks = 0;
+    if (m_prefix.local()) { // the files show whether it finished, died, or only lost the connection
+        m_rereads = 0;
         using Kind = RunStatus::Kind;
         const Kind kind = readRunStatus(m_folder).kind;
         if (kind == Kind::Running && !m_refusal.isEmpty()) {
@@ -283,12 +283,12 @@ void RunFollower::disconnected(const QString &said, int code) {
         }
         if (kind == Kind::Running && m_wasLive && !m_finalSeen)
             return lost(why);
-        return m_retry.start(lookAgainMs);
+        return m_retry.start(rereadMs);
     }
-    if (m_finalSeen || (m_deadSpeaks && code == 0)) {
+    if (m_finalSeen || (m_onlyLog && code == 0)) {
         return fetchResult();
     }
-    if (!m_refusal.isEmpty() || code == 2 || code == 127) { // said by the agent there: trying again won't help
+    if (!m_refusal.isEmpty() || code == 2 || code == 127) { // a refusal by the agent: retrying won't help
         m_store->setLink(LinkState::Failed, why);
         return end();
     }
@@ -306,12 +306,12 @@ void RunFollower::lost(const QString &why) {
 }
 
 void RunFollower::finishWith(const RunResult &result) {
-    if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // told, not passed over
+    if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // report them
         std::vector<LogGap> gaps = m_lines.gaps();
-        m_toldGaps = gaps.size();
-        m_toldDamaged = m_lines.damagedLines();
+        m_reportedGaps = gaps.size();
+        m_reportedDamaged = m_lines.damagedLines();
         gaps.insert(gaps.end(), missing.begin(), missing.end());
-        m_store->setGaps(gaps, m_toldDamaged);
+        m_store->setGaps(gaps, m_reportedDamaged);
     }
     m_store->setResult(result);
     m_store->setLink(LinkState::Finished);
@@ -324,7 +324,7 @@ void RunFollower::end() {
     m_ended = true;
     m_asked.runEnded();
     m_retry.stop();
-    tellGaps();
+    reportGaps();
     m_store->flush();
     Q_EMIT ended();
 }

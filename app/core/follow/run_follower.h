@@ -21,9 +21,9 @@ namespace lockstep::core {
 class RemoteCopy;
 class RunStore;
 
-/// Follows one run from its first frame: what is on disk by reading it, the rest over a link to its agent (agent_link.h).
-/// Reconnects with back-off (0.25 s to 30 s) and continues from the next number: nothing is lost, nothing comes twice. Of a run
-/// on several nodes it follows all nodes' logs, each from the number that lacks. Owns nothing: the run neither knows nor cares.
+/// Follows one run from its first frame: reads what is on disk, and gets the rest over a link to its agent (agent_link.h).
+/// Reconnects with back-off (0.25 s to 30 s) and continues from the next number: nothing is lost or duplicated. For a run
+/// on several nodes it follows all nodes' logs, each from its first missing number. Does not affect the run.
 /// Works in slices on its thread, never blocks it.
 ///
 ///   Idle → Replaying → (Finished | AgentDied | Connecting)
@@ -31,11 +31,11 @@ class RunStore;
 class RunFollower : public QObject {
     Q_OBJECT
 public:
-    /// `store` must outlive the follower. A run whose folder here is a copy is followed where it came from.
+    /// `store` must outlive the follower. If the run's folder here is a copy, its origin is followed.
     RunFollower(RunStore *store, QString runId, CommandPrefix prefix = {}, QObject *parent = nullptr);
     ~RunFollower() override;
 
-    /// Says in its hello that it keeps the run's queue: what it takes is not a viewer's. Before start().
+    /// Makes the hello say that this process owns the run's queue: its CPU time is then not counted as a viewer's. Before start().
     void setOwnsQueue(bool owns) { m_ownsQueue = owns; }
     void start();
     /// Asks the agent to stop the run; `by` goes into its log. Over the link while it is up (the request then is over when the
@@ -50,13 +50,13 @@ public:
     [[nodiscard]] QString runId() const { return m_runId; }
 
 Q_SIGNALS:
-    /// The run is over and all its frames are in the store (or: its agent died, or it can't be followed).
+    /// The run is over and all its frames are in the store; or its agent died, or it can't be followed.
     void ended();
 
 private:
     void replaySlice();
-    void lookHere();
-    void lookThere();
+    void checkRunFiles();
+    void checkRemote();
     void connectToAgent();
     void greet();
     void taken();
@@ -71,7 +71,7 @@ private:
     void readRecord();
     void fetchRecord();
     void fetchResult();
-    void tellGaps();
+    void reportGaps();
     [[nodiscard]] Asked request(const Control &control);
     [[nodiscard]] std::string agentsName() const;
     bool refuseNewerFormat();
@@ -80,23 +80,24 @@ private:
     QString m_runId;
     CommandPrefix m_prefix;
     RunFolder m_folder;
-    int m_node = 0; ///< whose agent is followed: agent 0, which has all logs, or on another node's machine that one
+    int m_node =
+        0; ///< the node whose agent is followed: 0, whose agent has all logs; on another node's machine, that node
     NodeLines m_lines;
     Decoder m_decoder;
     NodesReplay m_replay;
     std::unique_ptr<RemoteCopy> m_copy;
     AgentLink m_link;
-    QTimer m_retry; ///< the next look at the files, from which an attempt to connect follows
+    QTimer m_retry; ///< until the files are read again, then connects
     int m_backoffMs;
-    int m_looks = 0;
+    int m_rereads = 0;
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;
-    bool m_finalSeen = false;  ///< the agent has told the run's final state
-    bool m_deadSpeaks = false; ///< only a finished log answers there
+    bool m_finalSeen = false; ///< the agent has sent the run's final state
+    bool m_onlyLog = false;   ///< no agent answers there, only the stored log
     QString m_refusal;
-    std::uint64_t m_toldDamaged = 0;
-    std::size_t m_toldGaps = 0;
+    std::uint64_t m_reportedDamaged = 0;
+    std::size_t m_reportedGaps = 0;
     LinkRequests m_asked;
 };
 

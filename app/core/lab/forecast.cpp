@@ -158,8 +158,8 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     ForecastRow row;
     row.method = method;
     row.devices = devices;
-    row.cannotTell = whyNot(input, devices);
-    if (!row.cannotTell.empty())
+    row.whyUnknown = whyNot(input, devices);
+    if (!row.whyUnknown.empty())
         return row;
     const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
     const auto compute = computeOf(input, devices, batch);
@@ -167,7 +167,7 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     const auto talk = bucketed(model, server ? byServer : byAllReduce, devices, readyBuckets(so.bucketsBytes, *compute),
                                compute->backwardS);
     if (!talk) {
-        row.cannotTell =
+        row.whyUnknown =
             std::string("can't tell: the lab did not measure ") + (server ? "the server's way" : "all-reduce");
         return row;
     }
@@ -195,7 +195,7 @@ std::optional<int> bestOf(const Forecast &forecast, Method method) {
     double shortest = forecast.oneDeviceEpochS;
     bool any = false;
     for (const ForecastRow &row : forecast.rows) {
-        if (row.method != method || !row.cannotTell.empty())
+        if (row.method != method || !row.whyUnknown.empty())
             continue;
         any = true;
         if (row.epochS.value < shortest) {
@@ -210,8 +210,8 @@ std::vector<std::string> reservationsOf(const ForecastInput &input, const Foreca
     std::vector<std::string> out;
     bool modelled = false, unmeasured = false, blind = false;
     for (const ForecastRow &row : forecast.rows) {
-        blind = blind || !row.cannotTell.empty();
-        if (!row.cannotTell.empty())
+        blind = blind || !row.whyUnknown.empty();
+        if (!row.whyUnknown.empty())
             continue;
         modelled = modelled || !row.computeMeasured;
         unmeasured = unmeasured || !row.ranksMeasured;
@@ -284,7 +284,7 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
 }
 
 std::optional<ForecastGrade> gradeForecast(const ForecastRow &row, double measuredStepS) {
-    if (!row.cannotTell.empty() || !(measuredStepS > 0) || !std::isfinite(measuredStepS))
+    if (!row.whyUnknown.empty() || !(measuredStepS > 0) || !std::isfinite(measuredStepS))
         return std::nullopt;
     return ForecastGrade{row.stepS.value, measuredStepS, row.stepS.value / measuredStepS - 1,
                          measuredStepS >= row.stepS.low && measuredStepS <= row.stepS.high};

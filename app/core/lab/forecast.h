@@ -66,7 +66,7 @@ struct Interval {
 struct ForecastRow {
     Method method = Method::Ddp; ///< one with traffic between ranks
     int devices = 1;
-    std::string cannotTell;                                           ///< why there are no figures; else empty
+    std::string whyUnknown;                                           ///< why there are no figures; else empty
     Interval stepS, epochS, speedUp;                                  ///< speed-up against one device by epoch time
     double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0; ///< of a step
     bool computeMeasured = false;                                     ///< by a probe of that many devices at that batch

@@ -190,7 +190,7 @@ void widen(Forecast &forecast, const Calibration &calibration) {
     if (calibration.graded == 0)
         return;
     for (ForecastRow &row : forecast.rows)
-        if (row.cannotTell.empty())
+        if (row.whyUnknown.empty())
             for (Interval *interval : {&row.stepS, &row.epochS, &row.speedUp})
                 *interval = moved(*interval, calibration.factor);
 }

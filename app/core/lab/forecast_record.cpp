@@ -45,8 +45,8 @@ ComputeProbe probeFrom(const Json &json) {
 
 Json jsonOf(const ForecastRow &row) {
     Json json = {{"method", specOf(row.method).traffic == Traffic::Ring ? "ddp" : "server"}, {"devices", row.devices}};
-    if (!row.cannotTell.empty()) {
-        json["cannot_tell"] = row.cannotTell;
+    if (!row.whyUnknown.empty()) {
+        json["cannot_tell"] = row.whyUnknown;
         return json;
     }
     json["step_s"] = jsonOf(row.stepS);
@@ -64,8 +64,8 @@ ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
     row.method = methodOf(json.at("method").get<std::string>() == "ddp" ? Traffic::Ring : Traffic::Server).id;
     row.devices = json.at("devices").get<int>();
-    row.cannotTell = json.value("cannot_tell", "");
-    if (!row.cannotTell.empty())
+    row.whyUnknown = json.value("cannot_tell", "");
+    if (!row.whyUnknown.empty())
         return row;
     row.stepS = intervalFrom(json.at("step_s"));
     row.epochS = intervalFrom(json.at("epoch_s"));

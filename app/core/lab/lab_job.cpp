@@ -161,7 +161,7 @@ std::string labConsoleTail() {
 
 LabJob::LabJob(QObject *parent) : QObject(parent) {
     m_timer.setInterval(200);
-    connect(&m_timer, &QTimer::timeout, this, &LabJob::look);
+    connect(&m_timer, &QTimer::timeout, this, &LabJob::poll);
 }
 
 LabJob::~LabJob() {
@@ -237,7 +237,7 @@ void LabJob::next() {
     if (m_request.quick)
         words.insert(words.end(), {"--sweeps", "5", "--block-ms", "5"});
     const std::string name = "Lab, " + std::to_string(ranks) + " ranks";
-    tell(0, std::to_string(ranks) + " ranks: start");
+    report(0, std::to_string(ranks) + " ranks: start");
     if (m_run)
         m_run.release()->deleteLater(); // this is its own signal
     m_run = std::make_unique<AttendedRun>();
@@ -249,7 +249,7 @@ void LabJob::next() {
     m_run->start(config, std::move(words), name);
 }
 
-void LabJob::tell(double share, const std::string &what) {
+void LabJob::report(double share, const std::string &what) {
     const double fraction = (double(m_current) + share) / double(m_ranks.size());
     m_progress = {std::max(m_progress.fraction, fraction), // further sweeps may have been added
                   what, m_record.startWallUs, m_request.nodes};
@@ -268,14 +268,14 @@ void LabJob::take(const QByteArray &line) {
     const Json json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
     if (json.is_object() && documents::valueIn(json, "type", "") == "progress" &&
         documents::valueIn(json, "of", 0.0) > 0)
-        return tell(documents::valueIn(json, "done", 0.0) / documents::valueIn(json, "of", 1.0),
-                    std::to_string(m_ranks[m_current]) +
-                        " ranks: " + collectiveTitle(documents::valueIn(json, "what", "")));
+        return report(documents::valueIn(json, "done", 0.0) / documents::valueIn(json, "of", 1.0),
+                      std::to_string(m_ranks[m_current]) +
+                          " ranks: " + collectiveTitle(documents::valueIn(json, "what", "")));
     if (auto taken = takeLabLine(m_record, line.toStdString()); !taken && !m_badLine)
         m_badLine = taken.error();
 }
 
-void LabJob::look() {
+void LabJob::poll() {
     std::error_code ignored;
     if (!m_stopped && std::filesystem::exists(stopFile(), ignored))
         stop();

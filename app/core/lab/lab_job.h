@@ -40,7 +40,7 @@ struct LabProgress {
 /// The ranks that can be measured here, or why there are none.
 [[nodiscard]] Result<std::vector<int>> labRanks(const LabRequest &request);
 
-/// The lab that runs on this machine now, whoever started it.
+/// The lab that runs on this machine now, also if another program started it.
 [[nodiscard]] std::optional<LabProgress> runningLab();
 /// Asks it to stop; it checks several times a second. Does nothing when none runs.
 [[nodiscard]] Result<void> stopRunningLab();
@@ -71,10 +71,10 @@ Q_SIGNALS:
 private:
     void next();
     void take(const QByteArray &line);
-    void look();
+    void poll();
     void over(const std::optional<Error> &error);
     [[nodiscard]] RunConfig configFor(int ranks) const;
-    void tell(double share, const std::string &what);
+    void report(double share, const std::string &what);
     void end(std::optional<Error> error);
 
     LabRequest m_request;

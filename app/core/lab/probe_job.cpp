@@ -286,7 +286,7 @@ void ProbeJob::askForParameters(const RunConfig &config) {
     });
     connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
         if (error || m_parameterBytes.empty())
-            return end(Error::failed("the model's size can't be told: " +
+            return end(Error::failed("the model's size is unknown: " +
                                      (error ? error->message() : std::string("the trainer there gave no word"))));
         QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
     });
@@ -351,7 +351,8 @@ void ProbeJob::over() {
 void ProbeJob::take(std::vector<std::string> frames) {
     const auto probe = probeFromFrames(m_waiting.front(), frames);
     if (!probe)
-        return end(Error::failed("a probe told no epoch", "lockstepctl and lockstep-trainer must be of one version"));
+        return end(
+            Error::failed("a probe reported no epoch", "lockstepctl and lockstep-trainer must be of one version"));
     m_done.push_back(*probe);
     m_waiting.pop_front();
     if (m_waiting.empty()) {

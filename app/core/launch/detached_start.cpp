@@ -37,7 +37,7 @@ void DetachedStart::start(const StartRequest &request) {
     run(arguments, QByteArray::fromStdString(toJson(request.recipe)));
 }
 
-void DetachedStart::takeUp(const std::string &experimentId) {
+void DetachedStart::resumeQueue(const std::string &experimentId) {
     run({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(experimentId),
          QStringLiteral("--detach"), QStringLiteral("--json")},
         {});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int patienceMs = 60'000; // starts each Python once, perhaps from a cold disk
 
-/// A line of request for each distinct script.
+/// One request line per distinct script.
 struct ScriptRequests {
     std::vector<std::vector<std::string>> commands;
     QByteArray lines;
@@ -32,7 +32,7 @@ ScriptRequests requestsFor(const Experiment &experiment) {
     return out;
 }
 
-/// A line of answer for each line of request.
+/// One answer line per request line.
 struct ScriptAnswer {
     std::string error, python;
 };
@@ -105,7 +105,7 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
 ScriptCheck::ScriptCheck(QObject *parent) : QObject(parent) {}
 
 ScriptCheck::~ScriptCheck() {
-    endWithoutWaiting(std::move(m_agent)); // its end would tell a check that is gone
+    endWithoutWaiting(std::move(m_agent)); // its end would notify a check that is gone
 }
 
 void ScriptCheck::ask(const Experiment &experiment) {
@@ -130,7 +130,7 @@ void ScriptCheck::ask(const Experiment &experiment) {
             over();
     });
     m_agent->start(words->takeFirst(), *words);
-    if (!m_agent) // it could not be started, and that was said
+    if (!m_agent) // it could not be started, which was reported
         return;
     m_agent->write(requests.lines);
     m_agent->closeWriteChannel();

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool asking() const { return m_agent != nullptr; }
 
 Q_SIGNALS:
-    /// What the agent said nothing about is left out: of everything, when there is no agent.
+    /// Scripts that the agent did not answer for are left out: all, when there is no agent.
     void answered(const lockstep::core::ScriptTroubles &troubles);
 
 private:

@@ -8,11 +8,11 @@
 
 namespace lockstep::core {
 
-/// A small table that is made anew whole.
+/// A small table that is always replaced as a whole.
 struct CellTable {
-    QStringList heads, hints;                 ///< hints: a word's meaning, one a column
+    QStringList heads, hints;                 ///< hints: tooltips, one per column
     std::vector<std::vector<TableCell>> rows; ///< each as long as heads
-    QStringList methods;                      ///< one a row or none: the colour of its mark
+    QStringList methods;                      ///< one per row, or none: the colour of its mark
 };
 
 struct CellRow {
@@ -20,7 +20,7 @@ struct CellRow {
     QString method;
 };
 
-/// Shows a CellTable. For what changes seldom; streams have models of their own.
+/// Shows a CellTable. For tables that change seldom; streams have models of their own.
 class CellTableModel : public TableModel<CellRow> {
     Q_OBJECT
 public:

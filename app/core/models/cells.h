@@ -17,7 +17,7 @@ inline QString qs(std::string_view text) {
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-/// What a cell shows, what it is worth, and what there is to say of it; unknown is "-" and an invalid value.
+/// A cell's text, value and tooltip; unknown is "-" and an invalid value.
 struct TableCell {
     QString text;
     QVariant value;
@@ -26,9 +26,9 @@ struct TableCell {
 
     static TableCell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
     static TableCell ofText(const std::string &text) { return ofText(qs(text)); }
-    /// Words that may be empty.
+    /// Text, which may be empty.
     static TableCell ofWords(const QString &text) { return {text, text, false}; }
-    /// A moment in Unix microseconds, as the clock showed it.
+    /// A time in Unix microseconds, shown as local clock time.
     static TableCell ofClock(std::int64_t wallUs) { return {clockTime(wallUs), qlonglong(wallUs), false}; }
     static TableCell ofNumber(std::optional<double> value, const QString &text) {
         return {text, value ? QVariant(*value) : QVariant(), true};

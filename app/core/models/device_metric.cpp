@@ -56,7 +56,7 @@ QString metricText(std::optional<double> value, DeviceMetric metric, std::option
 
 QString whyUnknown(const std::string &kind, DeviceMetric metric) {
     if (kind == "cuda")
-        return QStringLiteral("the GPU's driver does not tell it");
+        return QStringLiteral("the GPU's driver does not report it");
     switch (metric) {
     case DeviceMetric::Utilisation:
         return QStringLiteral("the kernel's counters of these cores could not be read");

@@ -10,13 +10,13 @@
 
 namespace lockstep::core {
 
-/// What a device's lane may show: 0..1, bytes, W, °C.
+/// A figure that a device's lane can show: 0..1, bytes, W, °C.
 enum class DeviceMetric { Utilisation, Memory, Power, Temperature };
 inline constexpr DeviceMetric deviceMetrics[] = {DeviceMetric::Utilisation, DeviceMetric::Memory, DeviceMetric::Power,
                                                  DeviceMetric::Temperature};
 
 [[nodiscard]] QString metricTitle(DeviceMetric metric);
-/// In frames and exports, with its unit: "power_w".
+/// Its name in frames and exports, with the unit: "power_w".
 [[nodiscard]] std::string_view metricName(DeviceMetric metric);
 
 /// Absent when the device does not report it.

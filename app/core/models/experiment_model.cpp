@@ -4,9 +4,9 @@
 #include "models/cells.h"
 #include "models/roles.h"
 #include "queue/experiment_follower.h"
+#include "store/recent_data.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
-#include "store/unheard.h"
 
 namespace lockstep::core {
 
@@ -28,27 +28,28 @@ QString nameOf(const PlannedRun &run) {
                            : qs(run.name);
 }
 
-/// Of the runs that go on, as far as each tells it.
+/// Of the runs that go on, as far as each reports it.
 void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip &strip) {
     QStringList epochs, states;
     double sum = 0;
     int known = 0;
     for (const RunStore *store : stores) {
-        const QString unheard = whyUnheard(*store);
-        const Progress progress = unheard.isEmpty() ? progressOf(*store) : Progress(); // what it was is not what it is
-        if (!unheard.isEmpty())
-            strip.unheard = unheard;
+        const QString noRecentData = whyNoRecentData(*store);
+        const Progress progress =
+            noRecentData.isEmpty() ? progressOf(*store) : Progress(); // old progress is not shown as the current one
+        if (!noRecentData.isEmpty())
+            strip.noRecentData = noRecentData;
         if (progress.epoch && progress.epochs)
             epochs.append(QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs));
         sum += progress.fraction.value_or(0);
         known += progress.fraction.has_value();
-        const QString state = unheard.isEmpty() ? store->lifecycle().sentence() : unheard;
+        const QString state = noRecentData.isEmpty() ? store->lifecycle().sentence() : noRecentData;
         if (!states.contains(state))
             states.append(state);
     }
     if (!epochs.isEmpty())
         strip.epoch = (epochs.size() == 1 ? QStringLiteral("epoch ") : QStringLiteral("epochs ")) + epochs.join(beside);
-    if (known > 0 && strip.unheard.isEmpty()) // a mean of some would pass for that of all
+    if (known > 0 && strip.noRecentData.isEmpty()) // the mean of some runs would look like the mean of all
         strip.fraction = sum / double(stores.size());
     if (!states.isEmpty())
         strip.state = states.join(beside);
@@ -154,7 +155,7 @@ ExperimentModel::Strip ExperimentModel::strip() const {
         strip.name = names.join(beside);
     }
     takeProgress(m_follower->currents(), strip);
-    if (!strip.unheard.isEmpty())
+    if (!strip.noRecentData.isEmpty())
         strip.overall.reset();
     else if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
         strip.left = timeLeft(left) + QStringLiteral(" left");

@@ -15,8 +15,8 @@ class RunStore;
 /// "DDP ×2 failed: rank 1 killed (SIGKILL) on host box1, step 412"
 [[nodiscard]] QString failedSentence(const QString &name, const QString &reason);
 
-/// The strip on top and the queue: a row per entry of the followed experiment, first those that are over or run, then
-/// those that wait, in the order they will run.
+/// The strip on top and the queue: one row per entry of the followed experiment, first finished and running ones, then
+/// the waiting ones in the order of the queue.
 class ExperimentModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -35,25 +35,25 @@ public:
         std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown
-        QString unheard;                ///< why a current run's progress can't be known now; empty: it is heard
+        QString noRecentData;           ///< why a current run's progress is unknown now; empty: it is known
         QString pausedBy;               ///< who paused the queue; empty: it is not paused
         QString queueHost;              ///< the machine that keeps the queue; empty: this one
-        QString unknownWhy;             ///< why nobody knows how it stands now (a lost link); empty: it is known
+        QString unknownWhy;             ///< why its state is unknown now (a lost link); empty: it is known
         bool active = false;            ///< something runs or is queued and owned
-        bool orphaned = false;          ///< queued without an owner: offer to take it up
+        bool orphaned = false;          ///< queued without an owner: offer to resume it
     };
     [[nodiscard]] Strip strip() const;
 
-    /// A run that failed and was not made again.
+    /// A run that failed and was not repeated.
     struct Failure {
         QString name;     ///< "DDP ×2 (2 of 3)"
-        QString run;      ///< its id; empty: it never came so far
+        QString run;      ///< its id; empty: it never got one
         QString sentence; ///< "DDP ×2 (2 of 3) failed: rank 1 killed (SIGKILL) on host box1, step 412"
     };
     [[nodiscard]] std::vector<Failure> failures() const; ///< in the order of the entries
 
     [[nodiscard]] int entryAt(int row) const { return m_shown[std::size_t(row)]; } ///< index in Experiment::entries
-    /// Place of a row among the waiting ones, from 0; -1 when it does not wait.
+    /// Position of a row among the waiting ones, from 0; -1: not waiting.
     [[nodiscard]] int placeAt(int row) const { return std::max(-1, row - (int(m_shown.size()) - m_waiting)); }
 
     [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;

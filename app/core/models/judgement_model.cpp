@@ -46,8 +46,8 @@ void JudgementModel::setJudgement(Judgement judgement) {
 std::optional<std::size_t> JudgementModel::explainedPair() const {
     const std::vector<PairJudgement> &pairs = m_judgement.pairs;
     const ExplainedPairs explained = explainedPairs(pairs);
-    if (const PairJudgement *told = explained.gain ? explained.gain : explained.loss)
-        return std::size_t(told - pairs.data());
+    if (const PairJudgement *pair = explained.gain ? explained.gain : explained.loss)
+        return std::size_t(pair - pairs.data());
     const auto attributed =
         std::ranges::find_if(pairs, [](const PairJudgement &pair) { return pair.attribution.has_value(); });
     return attributed == pairs.end() ? std::nullopt : std::optional(std::size_t(attributed - pairs.begin()));

@@ -6,9 +6,9 @@
 
 namespace lockstep::core {
 
-/// What a verdict advises: what is unfair, heaviest first whichever pair it is of, then what bounds each run. DisplayRole is the
-/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole what the row is
-/// about ("DDP ×2 against baseline").
+/// A verdict's advice: what is unfair (heaviest first, over all pairs), then what bounds each run. DisplayRole is the
+/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole the subject
+/// ("DDP ×2 against baseline").
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -17,12 +17,12 @@ public:
     void setJudgement(Judgement judgement);
     [[nodiscard]] const Judgement &judgement() const { return m_judgement; }
 
-    /// The pair whose causes the sentence tells first (verdict.h): the largest gain, else the largest loss; of those that it
-    /// tells nothing of, the first that was attributed. Absent: none was.
+    /// The pair whose causes the sentence gives first (verdict.h): the largest gain, else the largest loss; if it gives
+    /// none, the first that was attributed. Absent: none was.
     [[nodiscard]] std::optional<std::size_t> explainedPair() const;
 
     [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }
-    /// Runs that one press starts: the control of a finding, the tips of a bottleneck.
+    /// Runs that a button of the row starts: the control of a finding, the tips of a bottleneck.
     [[nodiscard]] const std::vector<SuggestedRun> &suggestions(int row) const {
         return m_rows[std::size_t(row)].suggestions;
     }

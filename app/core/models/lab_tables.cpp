@@ -100,10 +100,10 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
         const ForecastOutcome outcome = i < outcomes.size() ? outcomes[i] : ForecastOutcome();
         table.methods << qs(toString(row.method));
         const TableCell name = words(QStringLiteral("%1 ×%2").arg(qs(specOf(row.method).title)).arg(row.devices));
-        if (!row.cannotTell.empty()) {
-            const TableCell none = figure({}, unknown, qs(row.cannotTell));
+        if (!row.whyUnknown.empty()) {
+            const TableCell none = figure({}, unknown, qs(row.whyUnknown));
             table.rows.push_back(
-                {name, none, words(qs(row.cannotTell), qs(row.cannotTell)), none, none, none, none, none});
+                {name, none, words(qs(row.whyUnknown), qs(row.whyUnknown)), none, none, none, none, none});
             continue;
         }
         const auto &grade = outcome.grade;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What Live draws of one run besides its curves, as plain values.
+// Figures of one run on Live besides its curves, as plain values.
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ class RunStore;
 /// Cores' worth of processor time that other programs took on the run's machine (agent 0's, for several nodes) while it went on;
 /// absent while it goes on, and where it wasn't measured.
 [[nodiscard]] std::optional<double> othersCores(const RunStore &run);
-/// The same from a tenth of a core on, as a figure and as a sentence that says where they may have run; empty otherwise.
+/// The same as a figure and as a sentence that says where they may have run; empty below a tenth of a core.
 [[nodiscard]] QString othersText(const RunStore &run);
 [[nodiscard]] QString othersSentence(const RunStore &run);
 
@@ -25,13 +25,13 @@ struct StepPhase {
     double seconds = 0; ///< mean per step
     bool operator==(const StepPhase &) const = default;
 };
-/// Where a step of one rank goes; phases that were not measured are absent.
+/// The phases of one rank's mean step; phases that were not measured are absent.
 struct RankStep {
     int rank = 0;
     std::vector<StepPhase> additive; ///< they add up to the step
     std::vector<StepPhase> nested;   ///< they lie inside those
 };
-/// A row for each rank that reported itself, over the whole run so far.
+/// One row per rank that has reported phases, over the whole run so far.
 [[nodiscard]] std::vector<RankStep> rankSteps(const RunStore &run);
 
 } // namespace lockstep::core

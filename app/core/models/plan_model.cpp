@@ -47,7 +47,7 @@ QString estimateHint(const PlannedRun &run) {
                                  : QStringLiteral("unknown: the time of a script is not estimated");
 }
 
-/// A cell without a tooltip of its own says why its run does not run, else what there is to know of the run.
+/// A cell without a tooltip of its own gets the reason why its run does not run, else the run's note.
 TableColumn<PlanRow> planColumn(const QString &head, std::function<TableCell(const PlanRow &)> cell) {
     return {head, [cell = std::move(cell)](const PlanRow &row) {
                 TableCell out = cell(row);
@@ -108,7 +108,7 @@ void PlanModel::setExperiment(const Experiment &experiment) {
     if (!same)
         return resetRows(std::move(now));
     for (std::size_t i = 0; i < now.size(); ++i)
-        now[i].place = rows()[i].place; // as the plan said
+        now[i].place = rows()[i].place; // as in the plan
     updateRows(std::move(now));
 }
 

@@ -14,14 +14,14 @@ struct PlanRow {
     bool started = false; ///< an experiment exists
 };
 
-/// What will run, in order; the same rows with their states once an experiment exists.
+/// The planned runs, in order; with their states once an experiment exists.
 class PlanModel : public TableModel<PlanRow> {
     Q_OBJECT
 public:
     enum Column { Order, Name, Repeat, Devices, Backend, Estimate, State, ColumnCount };
     explicit PlanModel(QObject *parent = nullptr);
     void setPlan(const Plan &plan);
-    /// The same rows by the experiment's states; dataChanged only when the runs are the same as before.
+    /// The same rows with the experiment's states; emits only dataChanged if the runs are the same as before.
     void setExperiment(const Experiment &experiment);
     [[nodiscard]] const PlannedRun &runAt(int row) const { return rowAt(row).entry.planned; }
     /// Device names to draw as boxes: {"cpu:0", "cpu:1"}.

@@ -9,7 +9,7 @@
 namespace lockstep::core {
 namespace {
 
-/// What there is to say of an interval, or why there is none.
+/// The explanation of an interval, or why there is none.
 QString intervalHint(const std::optional<SpeedUp> &speedUp) {
     if (!speedUp)
         return {};

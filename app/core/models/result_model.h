@@ -5,8 +5,8 @@
 
 namespace lockstep::core {
 
-/// The verdict's table: a row per run of the plan, then the published ones. Its columns are those of resultColumns() that the
-/// window shows, in that order; the ones that code names are listed here.
+/// The verdict's table: one row per run of the plan, then the published ones. Its columns are those of resultColumns() that the
+/// window shows, in that order; columns that code refers to are listed here.
 class ResultModel : public TableModel<ResultRow> {
 public:
     enum Column {
@@ -52,7 +52,7 @@ private:
     ResultTable m_table;
 };
 
-/// Test accuracy by class: a row per run, a column per class (classes 0-9), after the name.
+/// Test accuracy by class: one row per run, one column per class (0-9), after the name.
 class ClassAccuracyModel : public TableModel<ResultRow> {
 public:
     explicit ClassAccuracyModel(QObject *parent = nullptr);

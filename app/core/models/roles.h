@@ -4,14 +4,14 @@
 
 namespace lockstep::core {
 
-/// Roles every model here shares, besides Qt's (DisplayRole is text as people read it, ToolTipRole says why a value is
-/// unknown, TextAlignmentRole is right for numbers).
+/// Roles that all models here share, besides Qt's (DisplayRole: formatted text; ToolTipRole: also why a value is
+/// unknown; TextAlignmentRole: right for numbers).
 enum Role {
     ValueRole = Qt::UserRole + 1, ///< the plain number (or text), invalid when unknown; sort by this
     MethodRole,                   ///< "baseline" | "dp" | "ddp" | "": the colour
     RunIdRole,                    ///< QString
     StateRole,                    ///< "queued", "running", "done", "failed", "stopped", "not run", …
-    ReasonRole,                   ///< why not done
+    ReasonRole,                   ///< why it is not done
     PublishedRole,                ///< bool: a published figure, drawn dotted
     LevelRole                     ///< "debug" | "info" | "warning" | "error"
 };

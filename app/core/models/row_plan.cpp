@@ -7,7 +7,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::size_t mostSingly = 64; ///< rows that come or go one by one; each costs a view a layout
+constexpr std::size_t mostSingly = 64; ///< rows that are inserted or removed one by one; each costs a view a layout
 
 } // namespace
 

@@ -6,18 +6,18 @@
 
 namespace lockstep::core {
 
-/// How a table goes over to other rows in the way that disturbs a view least: a selection and the scroll position stay.
+/// How a table changes to other rows with the least effect on a view: selection and scroll position stay.
 struct RowPlan {
     enum class Kind {
-        Singly,  ///< few rows come or go, the others keep their order
+        Singly,  ///< few rows are inserted or removed, the others keep their order
         Reorder, ///< the same rows in another order
-        Reset    ///< so much changes that a view had better start anew
+        Reset    ///< too much changes: the model is reset
     };
     Kind kind = Kind::Reset;
-    std::vector<int> to; ///< where each present row goes; -1: nowhere
+    std::vector<int> to; ///< the new position of each current row; -1: removed
 };
 
-/// What a row speaks of, by its place: equal before and after for the same thing.
+/// The identity of the row at a position: equal before and after for the same subject.
 using RowKey = std::function<std::string(std::size_t row)>;
 
 [[nodiscard]] RowPlan planRows(std::size_t had, const RowKey &keyBefore, std::size_t has, const RowKey &keyAfter);

@@ -63,7 +63,7 @@ std::vector<TableColumn<RunChoice>> RunChoiceModel::columns() const {
              }}};
 }
 
-void RunChoiceModel::tellAll() {
+void RunChoiceModel::emitAllChanged() {
     if (rowCount() > 0)
         Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
 }
@@ -71,14 +71,14 @@ void RunChoiceModel::tellAll() {
 void RunChoiceModel::setShown(const QString &runId, bool shown) {
     if (shown ? m_hidden.erase(runId) == 0 : !m_hidden.insert(runId).second)
         return;
-    tellAll();
+    emitAllChanged();
     Q_EMIT shownChanged();
 }
 
 void RunChoiceModel::showAll(bool shown) {
     for (const RunStore *store : m_runs->stores())
         shown ? void(m_hidden.erase(store->runId())) : void(m_hidden.insert(store->runId()));
-    tellAll();
+    emitAllChanged();
     Q_EMIT shownChanged();
 }
 
@@ -88,14 +88,14 @@ void RunChoiceModel::showOnly(const QString &runId) {
     });
     for (const RunStore *store : m_runs->stores())
         alone || store->runId() == runId ? void(m_hidden.erase(store->runId())) : void(m_hidden.insert(store->runId()));
-    tellAll();
+    emitAllChanged();
     Q_EMIT shownChanged();
 }
 
 void RunChoiceModel::setPinned(const QString &runId, bool pinned) {
     if (pinned ? !m_pinned.insert(runId).second : m_pinned.erase(runId) == 0)
         return;
-    tellAll();
+    emitAllChanged();
     Q_EMIT pinnedChanged();
 }
 
@@ -107,7 +107,7 @@ void RunChoiceModel::setNames(const QStringList &names) {
     if (names == m_names)
         return;
     m_names = names;
-    tellAll();
+    emitAllChanged();
 }
 
 Qt::ItemFlags RunChoiceModel::flags(const QModelIndex &index) const {

@@ -14,7 +14,7 @@ struct RunChoice {
     int place = 0; ///< in the set
 };
 
-/// Which runs of the set are in the pictures: a row a run, its box checked while it is shown, and a second box that pins
+/// Which runs of the set the charts show: one row per run with a box for showing it and a second box for pinning
 /// it. Choices are kept by run id, also while a run is not in the set.
 class RunChoiceModel : public TableModel<RunChoice> {
     Q_OBJECT
@@ -25,12 +25,12 @@ public:
     [[nodiscard]] bool isShown(const QString &runId) const { return !m_hidden.contains(runId); }
     void setShown(const QString &runId, bool shown);
     void showAll(bool shown);
-    /// Shows this one and hides the others; all again when it is the only one.
+    /// Shows only this run; if it is the only one shown, shows all again.
     void showOnly(const QString &runId);
     [[nodiscard]] bool isPinned(const QString &runId) const { return m_pinned.contains(runId); }
     void setPinned(const QString &runId, bool pinned);
     [[nodiscard]] QStringList pinned() const;
-    /// How a run is called; `names` in the set's order.
+    /// Names of the runs, in the set's order.
     void setNames(const QStringList &names);
 
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override;
@@ -45,7 +45,7 @@ Q_SIGNALS:
     void pinnedChanged();
 
 private:
-    void tellAll();
+    void emitAllChanged();
     [[nodiscard]] std::vector<RunChoice> choices() const;
     [[nodiscard]] std::vector<TableColumn<RunChoice>> columns() const;
     [[nodiscard]] QString nameOf(const RunChoice &row) const;

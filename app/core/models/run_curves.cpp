@@ -70,7 +70,7 @@ std::shared_ptr<const Curve> RunCurves::smoothed(int run, XAxis axis, double wei
     if (!(weight > 0) || kept.curve->size() < 3)
         return kept.curve;
     const double span = kept.curve->last().x() - kept.curve->first().x(), reach = weight / (1 - weight) * span / 400;
-    // A growing run is looked at again only when its span has grown by a quarter.
+    // A growing run is examined again only when its span has grown by a quarter.
     if (!kept.smoothed || kept.weight != weight || reach > kept.smoother.reach() * 1.25) {
         kept.smoothed = std::make_shared<Curve>();
         kept.smoother = Smoother(reach);
@@ -115,7 +115,7 @@ std::optional<std::int64_t> RunCurves::wallUsAt(int run, XAxis axis, double x) c
     return before.wallUs + std::int64_t(share * double(next->wallUs - before.wallUs));
 }
 
-/// An epoch's exact mean stands where the epoch ended: at its last window.
+/// An epoch's exact mean is placed at the epoch's end: at its last window.
 QList<QPointF> RunCurves::epochPoints(int run, XAxis axis) const {
     QList<QPointF> out;
     const RunStore *store = m_runs->at(run);

@@ -14,28 +14,28 @@
 
 namespace lockstep::core {
 
-/// Curves of the loss, or of a metric, of the runs in a set, by their place in it.
+/// Curves of the loss, or of a metric, of the runs in a set, by their index in it.
 class RunCurves : public QObject {
 public:
     /// Step; epochs done; Unix seconds; seconds of training since the first window, pauses left out.
     enum class XAxis { Step, Epoch, Wall, RunTime };
     explicit RunCurves(RunSet *runs, QObject *parent = nullptr);
     [[nodiscard]] RunSet *runs() const { return m_runs; }
-    /// What curve() and smoothed() are of: a metric by its name, empty the loss.
+    /// The metric that curve() and smoothed() return; empty: the loss.
     void setMetric(const std::string &name);
     [[nodiscard]] int windowsAPoint(int run) const { return seriesOf(run).windowsAPoint(); }
 
-    /// Windows of about 100 ms, all ranks together. The same object as long as points are only appended; kept for one axis
-    /// a run at a time. Brought up to date by each call.
+    /// Windows of about 100 ms, all ranks together. The same object as long as points are only appended; cached for one axis
+    /// per run. Each call updates it.
     [[nodiscard]] std::shared_ptr<const Curve> curve(int run, XAxis axis);
-    /// The same smoothed by `weight`, 0 (as it is) to below 1: a hundredth of its odds of the curve's span is what the
-    /// average reaches back, from nothing to about a quarter of it.
+    /// The same smoothed by `weight`, from 0 (not smoothed) to below 1. The average reaches back weight ÷ (1 - weight) ÷ 400 of
+    /// the curve's span, at most about a quarter of it.
     [[nodiscard]] std::shared_ptr<const Curve> smoothed(int run, XAxis axis, double weight);
-    /// Where a run stood at a wall clock time, in x; absent without points.
+    /// A run's x at a wall clock time; absent without points.
     [[nodiscard]] std::optional<double> placeOf(int run, XAxis axis, std::int64_t wallUs) const;
-    /// When a run stood at x; absent without points.
+    /// The wall clock time at a run's x; absent without points.
     [[nodiscard]] std::optional<std::int64_t> wallUsAt(int run, XAxis axis, double x) const;
-    /// One exact point an epoch.
+    /// One exact point per epoch.
     [[nodiscard]] QList<QPointF> epochPoints(int run, XAxis axis) const;
 
 private:

@@ -21,7 +21,7 @@ QVariant plainValue(const ColumnValue &value) {
     return {};
 }
 
-/// An empty tag or note is nothing unknown: nobody wrote any.
+/// An empty tag or note is not unknown: nobody wrote one.
 bool mayBeEmpty(const RunColumn &column) {
     return column.key == "tags" || column.key == "note" || column.kind == ColumnKind::Flag;
 }
@@ -71,7 +71,7 @@ int RunListModel::columnOf(std::string_view key) const {
     return found ? countColumn() + 1 + int(found - m_invented.data()) : -1;
 }
 
-/// They stay when no run knows them any more: a view's columns would move under the pointer.
+/// Columns stay when no run has their metric any more; otherwise a view's columns would move under the pointer.
 void RunListModel::addInvented(const std::vector<IndexedRun> &runs) {
     std::vector<RunColumn> fresh = inventedColumns(runs);
     std::erase_if(fresh, [&](const RunColumn &column) { return columnOf(column.key) >= 0; });
@@ -184,7 +184,7 @@ void RunListModel::setOpen(int row, bool open) {
 
 void RunListModel::sort(int column, Qt::SortOrder order) {
     const RunColumn *by = columnAt(column);
-    if (!by) // a group's count sorts nothing
+    if (!by) // the count column does not sort
         return;
     m_order = {*by, order == Qt::DescendingOrder};
     m_sorted = sortedRuns(m_runs, m_order);

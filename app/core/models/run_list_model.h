@@ -10,10 +10,10 @@
 
 namespace lockstep::core {
 
-/// The history as it is shown: filtered, sorted, repeats together. Columns are those of runColumns(), in that order, one that
-/// counts a group's runs, and one for each metric that scripts invented; these are added as runs with them come, and stay.
-/// Rows come and go singly while few change, so that a selection stays; a filter that changes much resets. For thousands of
-/// runs: nothing here grows faster than n log n.
+/// The history as shown: filtered, sorted, repeats grouped. Columns are those of runColumns(), in that order, then the count of
+/// a group's runs, then one for each metric that scripts invented; these are added when runs with them appear, and stay.
+/// While few rows change, they are inserted and removed one by one, so that a selection stays; a large change resets the model.
+/// For thousands of runs: nothing here grows faster than n log n.
 class RunListModel : public TableModel<RunRow> {
     Q_OBJECT
 public:
@@ -26,7 +26,7 @@ public:
     explicit RunListModel(std::unique_ptr<RunIndex> index, QObject *parent = nullptr);
     ~RunListModel() override;
 
-    /// Looks at the disk now, on this thread (a window uses RunHistory). The error is the index's.
+    /// Reads the disk now, on this thread (a window uses RunHistory). The error is the index's.
     Result<void> refresh();
     /// Newest first.
     void setRuns(std::vector<IndexedRun> runs);
@@ -38,22 +38,22 @@ public:
     [[nodiscard]] int matched() const { return m_matched; } ///< runs that the filter accepts
     [[nodiscard]] bool grouped() const { return m_grouped; }
     [[nodiscard]] bool isGroup(int row) const { return rowAt(row).run < 0; } ///< a group's head
-    /// The run of a row; of a group's head its newest.
+    /// The run of a row; for a group's head its newest run.
     [[nodiscard]] const IndexedRun &runAt(int row) const;
-    /// The run of a row; all runs of a group's head.
+    /// The run of a row; for a group's head all its runs.
     [[nodiscard]] std::vector<const IndexedRun *> runsAt(int row) const;
     [[nodiscard]] int rowOf(const std::string &run) const; ///< -1: not shown
     [[nodiscard]] const IndexedRun *find(const std::string &run) const;
     [[nodiscard]] RunIndex *index() const { return m_index.get(); }
     using QAbstractTableModel::index;
-    [[nodiscard]] static int countColumn(); ///< "Runs": how many a group has
-    /// Columns behind countColumn().
+    [[nodiscard]] static int countColumn(); ///< "Runs": the number of runs in a group
+    /// Columns after countColumn().
     [[nodiscard]] const std::vector<RunColumn> &invented() const { return m_invented; }
-    /// What a column shows; null for countColumn() and beyond the last.
+    /// A column's description; null for countColumn() and beyond the last.
     [[nodiscard]] const RunColumn *columnAt(int column) const;
     [[nodiscard]] int columnOf(std::string_view key) const; ///< -1: none
 
-    /// The name, by EditRole: asks for it (`renameAsked`) and changes nothing itself.
+    /// Edits the name (EditRole): emits `renameAsked` and changes nothing itself.
     bool setData(const QModelIndex &index, const QVariant &value, int role = Qt::EditRole) override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override;
     void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
@@ -68,7 +68,7 @@ private:
     [[nodiscard]] const RunGroup &groupOf(const RunRow &row) const { return m_groups[std::size_t(row.group)]; }
     [[nodiscard]] std::vector<const IndexedRun *> runsOf(const RunRow &row) const;
     [[nodiscard]] RunRows rowsOf(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted) const;
-    /// Goes over to other rows, and to other runs when they are given.
+    /// Changes to other rows and, if given, to other runs.
     void show(RunRows rows, std::vector<IndexedRun> *runs);
     void addInvented(const std::vector<IndexedRun> &runs);
     [[nodiscard]] TableColumn<RunRow> tableColumn(const RunColumn &column) const;
@@ -79,7 +79,7 @@ private:
     std::unique_ptr<RunIndex> m_index;
     std::vector<IndexedRun> m_runs; ///< newest first
     std::vector<RunColumn> m_invented;
-    std::vector<int> m_sorted; ///< all of them in the order asked for
+    std::vector<int> m_sorted; ///< all runs in the requested order
     std::vector<RunGroup> m_groups;
     int m_matched = 0;
     RunFilter m_filter;

@@ -9,15 +9,16 @@
 
 namespace lockstep::core {
 
-/// The runs a page shows, in order; every per-run model reads one of these. Owns no store.
+/// The runs that a page shows, in order; every per-run model reads such a set. Does not own the stores.
 class RunSet : public QObject {
     Q_OBJECT
 public:
     explicit RunSet(QObject *parent = nullptr);
-    void add(RunStore *store); ///< twice is once; leaves by itself when destroyed
+    void add(RunStore *store); ///< adds it once; a destroyed store is removed automatically
     void remove(RunStore *store);
     void clear();
-    void assign(const std::vector<RunStore *> &stores); ///< these, in this order, in one reset; none when they are
+    void
+    assign(const std::vector<RunStore *> &stores); ///< these, in this order, in one reset; no reset if nothing changes
     [[nodiscard]] const std::vector<RunStore *> &stores() const { return m_stores; }
     [[nodiscard]] int count() const { return int(m_stores.size()); }
     [[nodiscard]] RunStore *at(int index) const { return m_stores[std::size_t(index)]; }

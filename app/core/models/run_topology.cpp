@@ -8,7 +8,7 @@
 
 #include "models/cells.h"
 #include "nodes/torch_line.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 namespace lockstep::core {
 namespace {
@@ -47,7 +47,7 @@ TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at
         node.ranks.push_back({firstRank + local, local, at, device});
     }
     const auto link = run.links().all().find(int(at));
-    node.heard = whyUnheard(run).isEmpty() &&
+    node.heard = whyNoRecentData(run).isEmpty() &&
                  (link == run.links().all().end() || link->second.up || link->second.ended || run.over());
     return node;
 }
@@ -71,13 +71,13 @@ Topology topologyOf(const RunStore &run) {
             TopologyLink link;
             link.a = a;
             link.b = b;
-            const auto told = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
-            if (told != run.links().all().end() && whyUnheard(run).isEmpty()) {
-                link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
-                             : told->second.up                ? TopologyLink::State::Up
-                                                              : TopologyLink::State::Lost;
-                link.sentence = sentenceOf(told->second);
-                link.roundTripS = told->second.roundTripS;
+            const auto reported = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
+            if (reported != run.links().all().end() && whyNoRecentData(run).isEmpty()) {
+                link.state = reported->second.ended || run.over() ? TopologyLink::State::Ended
+                             : reported->second.up                ? TopologyLink::State::Up
+                                                                  : TopologyLink::State::Lost;
+                link.sentence = sentenceOf(reported->second);
+                link.roundTripS = reported->second.roundTripS;
             }
             topology.links.push_back(link);
         }
@@ -90,19 +90,19 @@ QString linksLine(const RunStore &run) {
         return {};
     if (run.over())
         return QStringLiteral("Links: ended with the run");
-    if (const QString why = whyUnheard(run); !why.isEmpty())
+    if (const QString why = whyNoRecentData(run); !why.isEmpty())
         return QStringLiteral("Links: unknown, ") + why;
     return QStringLiteral("Links: ") + (linkToNodeLost(run) ? run.links().sentence() : QStringLiteral("all up"));
 }
 
 QString torchSentence(const RunRecord &record) {
     std::map<std::string, QStringList> hosts;
-    bool told = false;
+    bool anyKnown = false;
     for (const MachineRecord &machine : record.machines) {
-        told = told || !machine.torchVersion.empty();
+        anyKnown = anyKnown || !machine.torchVersion.empty();
         hosts[machine.torchVersion.empty() ? "an unknown version" : machine.torchVersion] << qs(machine.host);
     }
-    if (!told)
+    if (!anyKnown)
         return {};
     QStringList parts;
     for (const auto &[version, names] : hosts)
@@ -111,7 +111,7 @@ QString torchSentence(const RunRecord &record) {
                                                             : names.join(QStringLiteral(", ")));
     const QString text = QStringLiteral("PyTorch ") + parts.join(QStringLiteral("; "));
     const TorchLine *line = hosts.size() == 1 ? lineOf(hosts.begin()->first) : nullptr;
-    // The book's reason names the line that a sync chose; of another one than was met it would say nothing true.
+    // The book's reason is about the line that a sync chose: valid only if the run used that line.
     const QString head = line ? qs(titleOf(*line)) + QStringLiteral(": ") : QString();
     const QString reason = qs(record.torchReason);
     return !head.isEmpty() && reason.startsWith(head) ? text + QStringLiteral(": ") + reason.mid(head.size()) : text;
@@ -119,7 +119,7 @@ QString torchSentence(const RunRecord &record) {
 
 QString runLine(const RunStore &run) {
     return QStringLiteral("Run: ") +
-           (whyUnheard(run).isEmpty() ? run.lifecycle().sentence() : QStringLiteral("state unknown"));
+           (whyNoRecentData(run).isEmpty() ? run.lifecycle().sentence() : QStringLiteral("state unknown"));
 }
 
 } // namespace lockstep::core

@@ -7,18 +7,18 @@
 
 namespace lockstep::core {
 
-/// Whether the run has several nodes, as it was launched or as agent 0 tells.
+/// Whether the run has several nodes, by its config or by agent 0's frames.
 [[nodiscard]] bool hasSeveralNodes(const RunStore &run);
 
-/// The run's nodes, ranks and devices, its agents' links as agent 0 last told, and its method's traffic. What nobody measured
-/// in the run (bandwidth) is absent.
+/// The run's nodes, ranks and devices, its agents' links as agent 0 last reported them, and its method's traffic. What was not
+/// measured in the run (bandwidth) is absent.
 [[nodiscard]] Topology topologyOf(const RunStore &run);
 
-/// The links apart from the run: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node. While
-/// nothing is heard of the run by this viewer they are unknown, as its state is.
+/// The links' state: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node. Without recent
+/// data of the run they are unknown, as its state is.
 [[nodiscard]] QString linksLine(const RunStore &run);
 /// "PyTorch 2.11.0+cu130 on all nodes: the newest, and every node can use it"; with the nodes named when they differ, without a
-/// reason where none was recorded. Empty: no trainer told its version.
+/// reason where none was recorded. Empty: no trainer reported its version.
 [[nodiscard]] QString torchSentence(const RunRecord &record);
 [[nodiscard]] QString runLine(const RunStore &run); ///< "Run: training", "Run: state unknown"
 

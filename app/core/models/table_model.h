@@ -12,7 +12,7 @@
 
 namespace lockstep::core {
 
-/// What one column shows of a row.
+/// One column: how it shows a row.
 template <class Row> struct TableColumn {
     QString head; ///< with its unit
     std::function<TableCell(const Row &)> cell;
@@ -20,7 +20,7 @@ template <class Row> struct TableColumn {
 };
 
 /// A table of rows of one kind, described by its columns. A cell's text, value, alignment and tooltip come from its column;
-/// what all cells of a row share (method, run, state …) from rowData(). A model that owns rows says how they change.
+/// what all cells of a row share (method, run, state …) comes from rowData(). Derived models replace the rows.
 template <class Row> class TableModel : public QAbstractTableModel {
 public:
     [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override {
@@ -79,10 +79,10 @@ protected:
         m_rows = std::move(rows);
         endResetModel();
     }
-    /// As many rows as before, which speak of the same things: a selection stays.
+    /// The same number of rows about the same subjects: a selection stays.
     void updateRows(std::vector<Row> rows) {
         m_rows = std::move(rows);
-        tellAllChanged();
+        emitAllChanged();
     }
     void appendRows(std::vector<Row> rows) {
         if (rows.empty())
@@ -104,8 +104,8 @@ protected:
         m_columns.insert(m_columns.end(), columns.begin(), columns.end());
         endInsertColumns();
     }
-    /// Goes over to `rows` by the plan. Rows may refer to something outside the table: `replace` exchanges that, after the
-    /// rows that go are gone and before those that come are there.
+    /// Changes to `rows` by the plan. Rows may refer to data outside the table: `replace` exchanges it after the removed rows
+    /// are gone and before the new ones are inserted.
     template <class Replace> void changeRows(const RowPlan &plan, std::vector<Row> rows, const Replace &replace) {
         switch (plan.kind) {
         case RowPlan::Kind::Singly:
@@ -121,7 +121,7 @@ protected:
     }
 
 private:
-    void tellAllChanged() {
+    void emitAllChanged() {
         if (!m_rows.empty())
             Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
     }
@@ -142,7 +142,7 @@ private:
                 stays[std::size_t(place)] = true;
                 m_rows.push_back(rows[std::size_t(place)]);
             }
-        tellAllChanged();
+        emitAllChanged();
         for (int row = 0; row < int(rows.size()); ++row) {
             if (stays[std::size_t(row)])
                 continue;
@@ -160,7 +160,7 @@ private:
             now.append(index(to[std::size_t(old.row())], old.column()));
         changePersistentIndexList(from, now);
         Q_EMIT layoutChanged({}, VerticalSortHint);
-        tellAllChanged();
+        emitAllChanged();
     }
 
     std::vector<TableColumn<Row>> m_columns;

@@ -13,16 +13,17 @@ TableCell targetCell(const TargetColumn &column, const TimeToTarget &row, Target
     return cell;
 }
 
-QString methodOfCell(const Cell &cell) {
-    return cell.runs.empty() || !cell.runs.front().config ? QString() : qs(toString(cell.runs.front().config->method));
+QString methodOfGroup(const RepeatGroup &group) {
+    return group.runs.empty() || !group.runs.front().config ? QString()
+                                                            : qs(toString(group.runs.front().config->method));
 }
 
 } // namespace
 
 TargetModel::TargetModel(QObject *parent) : CellTableModel(parent) {}
 
-void TargetModel::setCells(std::vector<Cell> cells) {
-    m_cells = std::move(cells);
+void TargetModel::setGroups(std::vector<RepeatGroup> groups) {
+    m_groups = std::move(groups);
     refresh();
 }
 
@@ -32,7 +33,7 @@ void TargetModel::setTarget(const Target &target) {
 }
 
 void TargetModel::refresh() {
-    std::vector<TimeToTarget> times = timesToTarget(m_cells, m_target);
+    std::vector<TimeToTarget> times = timesToTarget(m_groups, m_target);
     if (times == m_times)
         return;
     m_times = std::move(times);
@@ -43,13 +44,13 @@ void TargetModel::refresh() {
         std::vector<TableCell> &cells = shown.rows.emplace_back();
         for (const TargetColumn &column : targetColumns())
             cells.push_back(targetCell(column, m_times[i], m_target.kind));
-        shown.methods.append(methodOfCell(m_cells[i]));
+        shown.methods.append(methodOfGroup(m_groups[i]));
     }
     setTable(std::move(shown));
 }
 
 std::optional<Target> TargetModel::suggestion(Target::Kind kind) const {
-    return suggestedTarget(m_cells, kind);
+    return suggestedTarget(m_groups, kind);
 }
 
 } // namespace lockstep::core

@@ -5,7 +5,7 @@
 
 namespace lockstep::core {
 
-/// How long each setting took until a target was reached: a row a cell.
+/// The time each configuration took to reach a target: one row per group.
 class TargetModel : public CellTableModel {
     Q_OBJECT
 public:
@@ -19,20 +19,20 @@ public:
         Best,
         Energy,
         How
-    }; ///< as targetColumns() has them
+    }; ///< in the order of targetColumns()
     explicit TargetModel(QObject *parent = nullptr);
-    void setCells(std::vector<Cell> cells);
+    void setGroups(std::vector<RepeatGroup> groups);
     void setTarget(const Target &target);
     [[nodiscard]] const Target &target() const { return m_target; }
     [[nodiscard]] const std::vector<TimeToTarget> &times() const { return m_times; }
-    /// suggestedTarget() of the cells.
+    /// suggestedTarget() of the groups.
     [[nodiscard]] std::optional<Target> suggestion(Target::Kind kind) const;
 
 private:
     void refresh();
-    std::vector<Cell> m_cells;
+    std::vector<RepeatGroup> m_groups;
     Target m_target;
-    std::vector<TimeToTarget> m_times; ///< what is shown: a table that did not change keeps its selection
+    std::vector<TimeToTarget> m_times; ///< as shown, to keep the selection of an unchanged table
 };
 
 } // namespace lockstep::core

@@ -50,24 +50,24 @@ public:
           const std::function<void(const std::string &)> &progress, std::stop_token stop)
         : m_options(options), m_answers(answers), m_progress(progress), m_stop(std::move(stop)) {}
 
-    DoctorLook run(const std::vector<NodeEntry> &nodes) {
-        m_look.ownVersion = LOCKSTEP_VERSION;
-        m_look.port = m_options.port;
-        m_look.dataset = m_options.dataset;
-        m_look.neededBytes = m_options.neededBytes;
-        m_look.builtLines = versionsOf(localLines());
+    DoctorSnapshot run(const std::vector<NodeEntry> &nodes) {
+        m_snapshot.ownVersion = LOCKSTEP_VERSION;
+        m_snapshot.port = m_options.port;
+        m_snapshot.dataset = m_options.dataset;
+        m_snapshot.neededBytes = m_options.neededBytes;
+        m_snapshot.builtLines = versionsOf(localLines());
         for (const NodeEntry &node : nodes)
             meet(node);
-        m_look.choices.resize(nodes.size());
+        m_snapshot.choices.resize(nodes.size());
         if (usable() >= 2 && !m_stop.stop_requested()) {
             resolveNames();
             tryAddresses();
-            m_look.choices = chooseInterfaces(m_look);
+            m_snapshot.choices = chooseInterfaces(m_snapshot);
             measureLinks();
         }
         if (!m_options.dataset.empty())
-            lookAtData();
-        return std::move(m_look);
+            examineData();
+        return std::move(m_snapshot);
     }
 
 private:
@@ -77,14 +77,14 @@ private:
     }
 
     [[nodiscard]] std::size_t usable() const {
-        return std::size_t(std::count_if(m_look.nodes.begin(), m_look.nodes.end(),
-                                         [](const NodeLook &node) { return node.usable(); }));
+        return std::size_t(std::count_if(m_snapshot.nodes.begin(), m_snapshot.nodes.end(),
+                                         [](const NodeSnapshot &node) { return node.usable(); }));
     }
 
     void meet(const NodeEntry &node) {
         report("examining " + node.name);
         auto shell = NodeShell::open(node, m_answers, m_stop);
-        m_look.nodes.push_back(shell ? lookAtNode(**shell) : troubledLook(node, shell.error()));
+        m_snapshot.nodes.push_back(shell ? probeNode(**shell) : failedProbe(node, shell.error()));
         m_shells.push_back(shell ? std::move(*shell) : nullptr);
     }
 
@@ -104,17 +104,17 @@ private:
     void resolveNames() {
         report("resolving names");
         Json names = Json::array();
-        for (const NodeLook &node : m_look.nodes)
+        for (const NodeSnapshot &node : m_snapshot.nodes)
             if (node.usable())
                 names.push_back(node.facts->host);
-        for (std::size_t i = 0; i < m_look.nodes.size(); ++i) {
-            if (!m_look.nodes[i].usable())
+        for (std::size_t i = 0; i < m_snapshot.nodes.size(); ++i) {
+            if (!m_snapshot.nodes[i].usable())
                 continue;
             const Json answer = ask(i, {"net", "resolve"}, {{"names", names}}, 30s);
             for (const Json &one : documents::valueIn(answer, "names", Json::array()))
-                m_look.names.push_back({i, documents::valueIn(one, "name", ""),
-                                        documents::valueIn(one, "addresses", std::vector<std::string>()),
-                                        documents::valueIn(one, "error", "")});
+                m_snapshot.names.push_back({i, documents::valueIn(one, "name", ""),
+                                            documents::valueIn(one, "addresses", std::vector<std::string>()),
+                                            documents::valueIn(one, "error", "")});
         }
     }
 
@@ -129,8 +129,9 @@ private:
     void listen(std::size_t node, std::optional<int> port, std::vector<Listening> &all) {
         Listening one;
         one.process = m_shells[node]->startAgent({"net", "listen"});
-        const Json request = {
-            {"token", one.token}, {"addresses", addressesOf(*m_look.nodes[node].facts)}, {"port", port.value_or(0)}};
+        const Json request = {{"token", one.token},
+                              {"addresses", addressesOf(*m_snapshot.nodes[node].facts)},
+                              {"port", port.value_or(0)}};
         one.process->write(QByteArray::fromStdString(request.dump() + "\n"));
         one.process->waitForBytesWritten(3000);
         const Json said = documents::objectOrNull(m_shells[node]->readLine(*one.process, 15s).value_or(""));
@@ -140,7 +141,7 @@ private:
                     one.sockets.push_back({documents::valueIn(socket, "address", ""),
                                            documents::valueIn(socket, "port", 0), port.has_value()});
                 else if (port)
-                    m_look.ports.push_back(
+                    m_snapshot.ports.push_back(
                         {node, documents::valueIn(socket, "address", ""), documents::valueIn(socket, "holder", ""),
                          documents::valueIn(socket, "error", ""), documents::valueIn(socket, "in_use", false)});
             }
@@ -163,8 +164,8 @@ private:
         report("testing which interfaces reach each other");
         std::vector<Listening> all;
         std::vector<std::size_t> of;
-        for (std::size_t i = 0; i < m_look.nodes.size(); ++i)
-            if (m_look.nodes[i].usable()) {
+        for (std::size_t i = 0; i < m_snapshot.nodes.size(); ++i)
+            if (m_snapshot.nodes[i].usable()) {
                 listen(i, std::nullopt, all);
                 of.push_back(i);
                 if (m_options.port) {
@@ -172,8 +173,8 @@ private:
                     of.push_back(i);
                 }
             }
-        for (std::size_t from = 0; from < m_look.nodes.size(); ++from) {
-            if (!m_look.nodes[from].usable())
+        for (std::size_t from = 0; from < m_snapshot.nodes.size(); ++from) {
+            if (!m_snapshot.nodes[from].usable())
                 continue;
             Json targets = Json::array();
             std::vector<NetTry> tries;
@@ -200,24 +201,24 @@ private:
                 tries[i].ok = documents::valueIn(result, "ok", false);
                 tries[i].error = documents::valueIn(result, "error", tries[i].ok ? "" : "the agent did not answer");
                 tries[i].roundTripS = numberIn(result, "round_trip_s");
-                m_look.tries.push_back(tries[i]);
+                m_snapshot.tries.push_back(tries[i]);
             }
         }
         endListening(all);
     }
 
     [[nodiscard]] bool hasWay(std::size_t node) const {
-        return m_look.nodes[node].usable() && !m_look.choices[node].address.empty();
+        return m_snapshot.nodes[node].usable() && !m_snapshot.choices[node].address.empty();
     }
 
     /// One direction of one pair at a time, so that no measurement disturbs another.
     void measureLinks() {
-        for (std::size_t to = 0; to < m_look.nodes.size(); ++to) {
+        for (std::size_t to = 0; to < m_snapshot.nodes.size(); ++to) {
             if (!hasWay(to))
                 continue;
             std::vector<Listening> listening;
             listen(to, std::nullopt, listening);
-            for (std::size_t from = 0; from < m_look.nodes.size() && !m_stop.stop_requested(); ++from)
+            for (std::size_t from = 0; from < m_snapshot.nodes.size() && !m_stop.stop_requested(); ++from)
                 if (from != to && hasWay(from))
                     measure(from, to, listening.front());
             endListening(listening);
@@ -225,26 +226,26 @@ private:
     }
 
     void measure(std::size_t from, std::size_t to, const Listening &listening) {
-        report("measuring " + m_look.nodes[from].node.name + " → " + m_look.nodes[to].node.name);
+        report("measuring " + m_snapshot.nodes[from].node.name + " → " + m_snapshot.nodes[to].node.name);
         LinkMeasure link;
         link.from = from;
         link.to = to;
-        link.interface = m_look.choices[from].interface;
-        link.address = m_look.choices[to].address;
+        link.interface = m_snapshot.choices[from].interface;
+        link.address = m_snapshot.choices[to].address;
         const auto socket = std::find_if(listening.sockets.begin(), listening.sockets.end(),
                                          [&](const Socket &one) { return one.address == link.address; });
         if (socket == listening.sockets.end()) {
             link.error = "cannot listen at " + link.address;
-            m_look.links.push_back(link);
+            m_snapshot.links.push_back(link);
             return;
         }
         Json target = {
             {"address", link.address}, {"port", socket->port},           {"token", listening.token},   {"pings", 50},
             {"patience_ms", 3000},     {"bulk_s", m_options.bandwidthS}, {"interface", link.interface}};
-        const bool sameFamily = (m_look.choices[from].address.find(':') == std::string::npos) ==
+        const bool sameFamily = (m_snapshot.choices[from].address.find(':') == std::string::npos) ==
                                 (link.address.find(':') == std::string::npos);
         if (sameFamily)
-            target["source"] = m_look.choices[from].address;
+            target["source"] = m_snapshot.choices[from].address;
         const Json answer = ask(from, {"net", "connect"}, {{"targets", Json::array({target})}},
                                 std::chrono::milliseconds(30'000 + int(m_options.bandwidthS * 1000)));
         const Json results = documents::valueIn(answer, "results", Json::array());
@@ -256,10 +257,10 @@ private:
         link.bandwidthBytesS = numberIn(result, "bandwidth_bytes_s");
         if (const int bytes = documents::valueIn(result, "segment_bytes", 0); bytes > 0)
             link.segmentBytes = bytes;
-        m_look.links.push_back(link);
+        m_snapshot.links.push_back(link);
     }
 
-    void lookAtData() {
+    void examineData() {
         // Prints "DIR folder", then sha256sum's lines, for the first folder that holds files.
         constexpr const char *hashes = R"(home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
 name=$1; shift
@@ -271,25 +272,25 @@ done; exit 0)";
         const auto source = findDataset(knownDatasets(), m_options.dataset);
         if (source)
             for (const DatasetFile &file : source->files)
-                m_look.knownSha256[file.name] = file.sha256;
-        for (std::size_t i = 0; i < m_look.nodes.size() && !m_stop.stop_requested(); ++i) {
+                m_snapshot.knownSha256[file.name] = file.sha256;
+        for (std::size_t i = 0; i < m_snapshot.nodes.size() && !m_stop.stop_requested(); ++i) {
             if (!m_shells[i])
                 continue;
-            report("comparing " + m_options.dataset + " on " + m_look.nodes[i].node.name);
+            report("comparing " + m_options.dataset + " on " + m_snapshot.nodes[i].node.name);
             std::vector<std::string> arguments = {m_options.dataset};
             if (!m_options.dataFolder.empty())
                 arguments.push_back(m_options.dataFolder);
             arguments.push_back(packagedDataFolder(m_options.dataset));
             const Said said = m_shells[i]->script(hashes, arguments, {}, 10min);
-            DataLook look;
-            look.node = i;
+            NodeData found;
+            found.node = i;
             for (const QString &line : QString::fromStdString(said.out).split(u'\n', Qt::SkipEmptyParts)) {
                 if (line.startsWith(u"DIR "))
-                    look.folder = line.mid(4).toStdString();
+                    found.folder = line.mid(4).toStdString();
                 else if (line.size() > 66)
-                    look.sha256[line.mid(66).toStdString()] = line.left(64).toStdString();
+                    found.sha256[line.mid(66).toStdString()] = line.left(64).toStdString();
             }
-            m_look.data.push_back(std::move(look));
+            m_snapshot.data.push_back(std::move(found));
         }
     }
 
@@ -297,29 +298,31 @@ done; exit 0)";
     const SshAnswers &m_answers;
     const std::function<void(const std::string &)> &m_progress;
     std::stop_token m_stop;
-    DoctorLook m_look;
+    DoctorSnapshot m_snapshot;
     std::vector<std::unique_ptr<NodeShell>> m_shells; ///< one per node; null if not connected
 };
 
 } // namespace
 
-DoctorLook lookAround(const std::vector<NodeEntry> &nodes, const DoctorOptions &options, const SshAnswers &answers,
-                      const std::function<void(const std::string &)> &progress, std::stop_token stop) {
+DoctorSnapshot examineNodes(const std::vector<NodeEntry> &nodes, const DoctorOptions &options,
+                            const SshAnswers &answers, const std::function<void(const std::string &)> &progress,
+                            std::stop_token stop) {
     return Round(options, answers, progress, std::move(stop)).run(nodes);
 }
 
-Result<void> keepChoices(const DoctorLook &look) {
+Result<void> keepChoices(const DoctorSnapshot &snapshot) {
     return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
-        for (std::size_t i = 0; i < look.choices.size(); ++i)
+        for (std::size_t i = 0; i < snapshot.choices.size(); ++i)
             for (NodeEntry &node : nodes)
-                if (node.name == look.nodes[i].node.name && !node.interfacePinned && !look.choices[i].interface.empty())
-                    node.interface = look.choices[i].interface;
+                if (node.name == snapshot.nodes[i].node.name && !node.interfacePinned &&
+                    !snapshot.choices[i].interface.empty())
+                    node.interface = snapshot.choices[i].interface;
         return {};
     });
 }
 
 DoctorJob::DoctorJob(QObject *parent) : QObject(parent) {
-    qRegisterMetaType<DoctorLook>();
+    qRegisterMetaType<DoctorSnapshot>();
     qRegisterMetaType<std::vector<Finding>>();
 }
 
@@ -333,13 +336,13 @@ void DoctorJob::start(std::vector<NodeEntry> nodes, DoctorOptions options, SshAn
     m_thread = std::jthread([this, nodes = std::move(nodes), options = std::move(options),
                              answers = std::move(answers)](std::stop_token stop) {
         ::prctl(PR_SET_NAME, "lockstep-nodes");
-        const DoctorLook look = lookAround(
+        const DoctorSnapshot snapshot = examineNodes(
             nodes, options, answers,
             [this](const std::string &what) {
                 Q_EMIT progressed(QString::fromStdString(what)); // queued: the receiver lives in another thread
             },
             stop);
-        Q_EMIT finished(look, findingsOf(look));
+        Q_EMIT finished(snapshot, findingsOf(snapshot));
     });
 }
 

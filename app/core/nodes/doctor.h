@@ -23,14 +23,14 @@ struct DoctorOptions {
 
 /// Examines the nodes and the connections between them. Blocks: a second per node, and two per pair. `progress` gets a
 /// sentence before each part.
-[[nodiscard]] DoctorLook lookAround(const std::vector<NodeEntry> &nodes, const DoctorOptions &options,
-                                    const SshAnswers &answers,
-                                    const std::function<void(const std::string &)> &progress = {},
-                                    std::stop_token stop = {});
+[[nodiscard]] DoctorSnapshot examineNodes(const std::vector<NodeEntry> &nodes, const DoctorOptions &options,
+                                          const SshAnswers &answers,
+                                          const std::function<void(const std::string &)> &progress = {},
+                                          std::stop_token stop = {});
 
 /// Writes the chosen interfaces into the list of nodes, except where a person set one. Nodes that are not in the list
 /// are left out.
-[[nodiscard]] Result<void> keepChoices(const DoctorLook &look);
+[[nodiscard]] Result<void> keepChoices(const DoctorSnapshot &snapshot);
 
 /// Runs the doctor in its own thread ("lockstep-nodes"), for a window. One use.
 class DoctorJob : public QObject {
@@ -44,7 +44,7 @@ public:
 Q_SIGNALS:
     void progressed(const QString &what);
     /// Also after a stop, with the results so far.
-    void finished(const lockstep::core::DoctorLook &look, const std::vector<lockstep::core::Finding> &findings);
+    void finished(const lockstep::core::DoctorSnapshot &snapshot, const std::vector<lockstep::core::Finding> &findings);
 
 private:
     std::jthread m_thread;

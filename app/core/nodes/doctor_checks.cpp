@@ -11,24 +11,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json nodeJson(const NodeLook &look) {
-    Json json = {{"name", look.node.name},
-                 {"how", look.node.how},
-                 {"host", look.node.host},
-                 {"usable", look.usable()},
-                 {"agent", look.agentVersion}};
-    if (!look.usable()) {
-        json["problem"] = look.problem;
+Json nodeJson(const NodeSnapshot &snapshot) {
+    Json json = {{"name", snapshot.node.name},
+                 {"how", snapshot.node.how},
+                 {"host", snapshot.node.host},
+                 {"usable", snapshot.usable()},
+                 {"agent", snapshot.agentVersion}};
+    if (!snapshot.usable()) {
+        json["problem"] = snapshot.problem;
         return json;
     }
-    json["hostname"] = look.facts->host;
-    json["torch"] = look.facts->torch;
-    json["nccl"] = look.facts->nccl;
-    json["cores"] = look.facts->allowedCoreCount;
-    json["gpus"] = look.facts->gpus.size();
-    json["disk_free_bytes"] = orNull(look.facts->diskFreeBytes);
-    json["clock_offset_s"] = look.clock ? Json(look.clock->offsetS) : Json(nullptr);
-    json["clock_error_s"] = look.clock ? Json(look.clock->errorS) : Json(nullptr);
+    json["hostname"] = snapshot.facts->host;
+    json["torch"] = snapshot.facts->torch;
+    json["nccl"] = snapshot.facts->nccl;
+    json["cores"] = snapshot.facts->allowedCoreCount;
+    json["gpus"] = snapshot.facts->gpus.size();
+    json["disk_free_bytes"] = orNull(snapshot.facts->diskFreeBytes);
+    json["clock_offset_s"] = snapshot.clock ? Json(snapshot.clock->offsetS) : Json(nullptr);
+    json["clock_error_s"] = snapshot.clock ? Json(snapshot.clock->errorS) : Json(nullptr);
     return json;
 }
 
@@ -56,19 +56,19 @@ bool anyError(const std::vector<Finding> &findings) {
                        [](const Finding &one) { return one.severity == Finding::Severity::Error; });
 }
 
-std::vector<Finding> findingsOf(const DoctorLook &look) {
+std::vector<Finding> findingsOf(const DoctorSnapshot &snapshot) {
     Findings findings;
-    checkNodes(look, findings);
-    checkVersions(look, findings);
-    checkLines(look, findings);
-    checkNetwork(look, findings);
-    checkNames(look, findings);
-    checkData(look, findings);
+    checkNodes(snapshot, findings);
+    checkVersions(snapshot, findings);
+    checkLines(snapshot, findings);
+    checkNetwork(snapshot, findings);
+    checkNames(snapshot, findings);
+    checkData(snapshot, findings);
     sortFindings(findings);
     return findings;
 }
 
-std::string toJson(const DoctorLook &look, const std::vector<Finding> &findings) {
+std::string toJson(const DoctorSnapshot &snapshot, const std::vector<Finding> &findings) {
     Json json = {
         {"findings", Json::array()}, {"nodes", Json::array()}, {"interfaces", Json::array()}, {"links", Json::array()}};
     for (const Finding &one : findings)
@@ -77,18 +77,18 @@ std::string toJson(const DoctorLook &look, const std::vector<Finding> &findings)
                                     {"where", one.where},
                                     {"what", one.what},
                                     {"fix", one.fix}});
-    for (const NodeLook &node : look.nodes)
+    for (const NodeSnapshot &node : snapshot.nodes)
         json["nodes"].push_back(nodeJson(node));
-    const auto line = lineFor(look);
+    const auto line = lineFor(snapshot);
     json["torch_line"] = line ? Json({{"version", line->line.version}, {"reason", line->reason}}) : Json(nullptr);
-    for (std::size_t i = 0; i < look.choices.size(); ++i)
-        json["interfaces"].push_back({{"node", look.nodes[i].node.name},
-                                      {"interface", look.choices[i].interface},
-                                      {"address", look.choices[i].address},
-                                      {"pinned", look.choices[i].pinned}});
-    for (const LinkMeasure &link : look.links)
-        json["links"].push_back({{"from", look.nodes[link.from].node.name},
-                                 {"to", look.nodes[link.to].node.name},
+    for (std::size_t i = 0; i < snapshot.choices.size(); ++i)
+        json["interfaces"].push_back({{"node", snapshot.nodes[i].node.name},
+                                      {"interface", snapshot.choices[i].interface},
+                                      {"address", snapshot.choices[i].address},
+                                      {"pinned", snapshot.choices[i].pinned}});
+    for (const LinkMeasure &link : snapshot.links)
+        json["links"].push_back({{"from", snapshot.nodes[link.from].node.name},
+                                 {"to", snapshot.nodes[link.to].node.name},
                                  {"interface", link.interface},
                                  {"address", link.address},
                                  {"ok", link.ok},

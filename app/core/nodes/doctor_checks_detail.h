@@ -6,13 +6,14 @@ namespace lockstep::core {
 
 using Findings = std::vector<Finding>;
 
-void checkNodes(const DoctorLook &look, Findings &out);    ///< each node alone: reachability, disk, limits, clock, GPUs
-void checkVersions(const DoctorLook &look, Findings &out); ///< differences between nodes
-void checkLines(const DoctorLook &look,
+void checkNodes(const DoctorSnapshot &snapshot,
+                Findings &out); ///< each node alone: reachability, disk, limits, clock, GPUs
+void checkVersions(const DoctorSnapshot &snapshot, Findings &out); ///< differences between nodes
+void checkLines(const DoctorSnapshot &snapshot,
                 Findings &out); ///< which PyTorch all nodes can use, and which nodes use another
-void checkNetwork(const DoctorLook &look, Findings &out); ///< interfaces, ports, links, MTU
-void checkNames(const DoctorLook &look, Findings &out);
-void checkData(const DoctorLook &look, Findings &out);
+void checkNetwork(const DoctorSnapshot &snapshot, Findings &out); ///< interfaces, ports, links, MTU
+void checkNames(const DoctorSnapshot &snapshot, Findings &out);
+void checkData(const DoctorSnapshot &snapshot, Findings &out);
 
 inline void say(Findings &out, std::string code, Finding::Severity severity, std::string where, std::string what,
                 std::string fix) {

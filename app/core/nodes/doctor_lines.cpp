@@ -9,9 +9,9 @@ namespace {
 
 using Severity = Finding::Severity;
 
-std::vector<const NodeLook *> usableNodes(const DoctorLook &look) {
-    std::vector<const NodeLook *> nodes;
-    for (const NodeLook &node : look.nodes)
+std::vector<const NodeSnapshot *> usableNodes(const DoctorSnapshot &snapshot) {
+    std::vector<const NodeSnapshot *> nodes;
+    for (const NodeSnapshot &node : snapshot.nodes)
         if (node.usable())
             nodes.push_back(&node);
     return nodes;
@@ -23,7 +23,7 @@ std::string ownTorch(const NodeFacts &facts) {
     return facts.torchFolder.empty() || synced ? std::string() : facts.torch;
 }
 
-LineFacts factsOf(const NodeLook &node) {
+LineFacts factsOf(const NodeSnapshot &node) {
     LineFacts facts;
     facts.node = node.node.name;
     facts.driver = node.facts->gpuDriver;
@@ -34,49 +34,49 @@ LineFacts factsOf(const NodeLook &node) {
     return facts;
 }
 
-std::string names(const std::vector<const NodeLook *> &nodes) {
+std::string names(const std::vector<const NodeSnapshot *> &nodes) {
     std::string text;
-    for (const NodeLook *node : nodes)
+    for (const NodeSnapshot *node : nodes)
         text += (text.empty() ? "" : " ") + node->node.name;
     return text;
 }
 
 /// A line counts as built when this machine has a trainer for it, or when each node has one already. A machine without
 /// any (a viewer) copies none: the choice then only says what is possible.
-std::vector<std::string> available(const DoctorLook &look, const std::vector<const NodeLook *> &nodes) {
-    std::vector<std::string> versions = look.builtLines;
+std::vector<std::string> available(const DoctorSnapshot &snapshot, const std::vector<const NodeSnapshot *> &nodes) {
+    std::vector<std::string> versions = snapshot.builtLines;
     if (versions.empty())
         for (const TorchLine &line : torchLines())
             versions.push_back(line.version);
     const TorchLine *first = nodes.empty() ? nullptr : lineOf(nodes.front()->facts->torch);
     if (first && std::all_of(nodes.begin(), nodes.end(),
-                             [&](const NodeLook *node) { return lineOf(node->facts->torch) == first; }))
+                             [&](const NodeSnapshot *node) { return lineOf(node->facts->torch) == first; }))
         versions.push_back(first->version);
     return versions;
 }
 
 } // namespace
 
-Result<LineChoice> lineFor(const DoctorLook &look) {
-    const auto nodes = usableNodes(look);
+Result<LineChoice> lineFor(const DoctorSnapshot &snapshot) {
+    const auto nodes = usableNodes(snapshot);
     std::vector<LineFacts> facts;
-    for (const NodeLook *node : nodes)
+    for (const NodeSnapshot *node : nodes)
         facts.push_back(factsOf(*node));
-    return chooseLine(facts, available(look, nodes));
+    return chooseLine(facts, available(snapshot, nodes));
 }
 
-void checkLines(const DoctorLook &look, Findings &out) {
-    const auto nodes = usableNodes(look);
+void checkLines(const DoctorSnapshot &snapshot, Findings &out) {
+    const auto nodes = usableNodes(snapshot);
     if (nodes.empty())
         return;
-    for (const NodeLook *node : nodes)
+    for (const NodeSnapshot *node : nodes)
         if (const TorchLine *line = lineOf(node->facts->torch))
             if (const std::string why = whyNot(*line, factsOf(*node)); !why.empty())
                 say(out, "line_unfit", Severity::Error, node->node.name,
                     "the trainer of " + node->node.name + " uses " + titleOf(*line) + ", which does not run on " +
                         node->node.name + ", " + why,
                     "let sync choose one that does: lockstepctl nodes sync " + names(nodes));
-    const auto choice = lineFor(look);
+    const auto choice = lineFor(snapshot);
     if (!choice) {
         say(out, "no_common_line", Severity::Error, nodes.size() > 1 ? "all nodes" : nodes.front()->node.name,
             choice.error().what, choice.error().wayOut);

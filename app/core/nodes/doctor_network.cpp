@@ -42,16 +42,16 @@ std::string addressesOf(const NodeFacts &facts, std::string_view interface) {
 }
 
 /// An interface of the node that works in place of a pinned one.
-InterfaceChoice alternative(const DoctorLook &look, std::size_t node) {
-    DoctorLook free = look;
+InterfaceChoice alternative(const DoctorSnapshot &snapshot, std::size_t node) {
+    DoctorSnapshot free = snapshot;
     free.nodes[node].node.interfacePinned = false;
     return chooseInterfaces(free)[node];
 }
 
-void checkPinned(const DoctorLook &look, std::size_t i, Findings &out) {
-    const NodeLook &node = look.nodes[i];
-    const std::string &name = node.node.name, &interface = look.choices[i].interface;
-    const InterfaceChoice other = alternative(look, i);
+void checkPinned(const DoctorSnapshot &snapshot, std::size_t i, Findings &out) {
+    const NodeSnapshot &node = snapshot.nodes[i];
+    const std::string &name = node.node.name, &interface = snapshot.choices[i].interface;
+    const InterfaceChoice other = alternative(snapshot, i);
     const std::string fix = other.interface.empty()
                                 ? "check cables, addresses and firewalls of both nodes"
                                 : "use " + other.interface + ": lockstepctl nodes set " + name + " --interface " +
@@ -59,60 +59,61 @@ void checkPinned(const DoctorLook &look, std::size_t i, Findings &out) {
                                       " NCCL_SOCKET_IFNAME=" + other.interface + ")";
     if (!findInterface(*node.facts, interface))
         return say(out, "wrong_interface", Severity::Error, name, name + " has no interface " + interface, fix);
-    if (!look.choices[i].address.empty() && reachedByAll(look, i, look.choices[i].address))
+    if (!snapshot.choices[i].address.empty() && reachedByAll(snapshot, i, snapshot.choices[i].address))
         return;
     std::string who;
-    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
-        const auto reached = std::any_of(look.tries.begin(), look.tries.end(), [&](const NetTry &one) {
-            return one.from == from && one.to == i && !one.named && one.ok && one.address == look.choices[i].address;
+    for (std::size_t from = 0; from < snapshot.nodes.size(); ++from) {
+        const auto reached = std::any_of(snapshot.tries.begin(), snapshot.tries.end(), [&](const NetTry &one) {
+            return one.from == from && one.to == i && !one.named && one.ok &&
+                   one.address == snapshot.choices[i].address;
         });
-        if (from != i && look.nodes[from].usable() && !reached)
-            who += (who.empty() ? "" : " and ") + look.nodes[from].node.name;
+        if (from != i && snapshot.nodes[from].usable() && !reached)
+            who += (who.empty() ? "" : " and ") + snapshot.nodes[from].node.name;
     }
     say(out, "wrong_interface", Severity::Error, name,
         interface + " of " + name + " (" + addressesOf(*node.facts, interface) + ") is not reached from " + who, fix);
 }
 
-void checkNoInterface(const DoctorLook &look, std::size_t i, Findings &out) {
-    const std::string &name = look.nodes[i].node.name;
+void checkNoInterface(const DoctorSnapshot &snapshot, std::size_t i, Findings &out) {
+    const std::string &name = snapshot.nodes[i].node.name;
     std::string list;
     std::set<std::string> seen;
-    for (const NetTry &one : look.tries)
+    for (const NetTry &one : snapshot.tries)
         if (one.to == i && !one.named && !one.ok && seen.insert(one.address + std::to_string(one.from)).second &&
             seen.size() <= 6) {
-            const auto *interface = interfaceOf(*look.nodes[i].facts, one.address);
+            const auto *interface = interfaceOf(*snapshot.nodes[i].facts, one.address);
             list += (list.empty() ? "" : ", ") + (interface ? interface->name + " " : std::string()) + one.address +
-                    " from " + look.nodes[one.from].node.name + ": " + sentenceOf(one.error);
+                    " from " + snapshot.nodes[one.from].node.name + ": " + sentenceOf(one.error);
         }
     say(out, "no_interface", Severity::Error, name,
         "no interface of " + name + " is reached by every other node" + (list.empty() ? "" : " (" + list + ")"),
         "join the nodes by one network, and open TCP between them in their firewalls (Gloo and NCCL use any port)");
 }
 
-void checkInterfaces(const DoctorLook &look, Findings &out) {
-    const auto usable =
-        std::count_if(look.nodes.begin(), look.nodes.end(), [](const NodeLook &node) { return node.usable(); });
+void checkInterfaces(const DoctorSnapshot &snapshot, Findings &out) {
+    const auto usable = std::count_if(snapshot.nodes.begin(), snapshot.nodes.end(),
+                                      [](const NodeSnapshot &node) { return node.usable(); });
     if (usable < 2)
         return;
-    for (std::size_t i = 0; i < look.nodes.size(); ++i) {
-        if (!look.nodes[i].usable())
+    for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+        if (!snapshot.nodes[i].usable())
             continue;
-        const InterfaceChoice &choice = look.choices[i];
+        const InterfaceChoice &choice = snapshot.choices[i];
         if (choice.pinned)
-            checkPinned(look, i, out);
+            checkPinned(snapshot, i, out);
         else if (choice.interface.empty())
-            checkNoInterface(look, i, out);
+            checkNoInterface(snapshot, i, out);
     }
 }
 
-void checkPorts(const DoctorLook &look, Findings &out) {
-    if (!look.port)
+void checkPorts(const DoctorSnapshot &snapshot, Findings &out) {
+    if (!snapshot.port)
         return;
-    const std::string port = std::to_string(*look.port);
-    for (const PortLook &one : look.ports) {
-        if (one.address != look.choices[one.node].address)
+    const std::string port = std::to_string(*snapshot.port);
+    for (const PortFailure &one : snapshot.ports) {
+        if (one.address != snapshot.choices[one.node].address)
             continue;
-        const std::string &name = look.nodes[one.node].node.name;
+        const std::string &name = snapshot.nodes[one.node].node.name;
         if (one.inUse)
             say(out, "port_in_use", Severity::Error, name,
                 "port " + port + " of " + name + " is in use" +
@@ -122,32 +123,32 @@ void checkPorts(const DoctorLook &look, Findings &out) {
             say(out, "port_refused", Severity::Error, name,
                 "port " + port + " of " + name + " can't be bound: " + one.error, "choose a port above 1023");
     }
-    for (const NetTry &one : look.tries) {
-        if (!one.named || one.ok || one.address != look.choices[one.to].address)
+    for (const NetTry &one : snapshot.tries) {
+        if (!one.named || one.ok || one.address != snapshot.choices[one.to].address)
             continue;
-        const bool otherwise = std::any_of(look.tries.begin(), look.tries.end(), [&](const NetTry &free) {
+        const bool otherwise = std::any_of(snapshot.tries.begin(), snapshot.tries.end(), [&](const NetTry &free) {
             return !free.named && free.ok && free.from == one.from && free.to == one.to && free.address == one.address;
         });
         if (otherwise)
             say(out, "closed_port", Severity::Error,
-                look.nodes[one.from].node.name + " → " + look.nodes[one.to].node.name,
-                "port " + port + " of " + look.nodes[one.to].node.name + " (" + one.address + ") is closed to " +
-                    look.nodes[one.from].node.name + ": " + sentenceOf(one.error) + ", while other ports are open",
-                "open TCP port " + port + " in the firewall of " + look.nodes[one.to].node.name +
+                snapshot.nodes[one.from].node.name + " → " + snapshot.nodes[one.to].node.name,
+                "port " + port + " of " + snapshot.nodes[one.to].node.name + " (" + one.address + ") is closed to " +
+                    snapshot.nodes[one.from].node.name + ": " + sentenceOf(one.error) + ", while other ports are open",
+                "open TCP port " + port + " in the firewall of " + snapshot.nodes[one.to].node.name +
                     ", or choose another port");
     }
 }
 
-const LinkMeasure *back(const DoctorLook &look, const LinkMeasure &link) {
-    const auto found = std::find_if(look.links.begin(), look.links.end(),
+const LinkMeasure *back(const DoctorSnapshot &snapshot, const LinkMeasure &link) {
+    const auto found = std::find_if(snapshot.links.begin(), snapshot.links.end(),
                                     [&](const LinkMeasure &one) { return one.from == link.to && one.to == link.from; });
-    return found == look.links.end() ? nullptr : &*found;
+    return found == snapshot.links.end() ? nullptr : &*found;
 }
 
-std::optional<double> ownSpeed(const DoctorLook &look, const LinkMeasure &link) {
+std::optional<double> ownSpeed(const DoctorSnapshot &snapshot, const LinkMeasure &link) {
     std::optional<double> least;
     for (const std::size_t end : {link.from, link.to}) {
-        const auto *interface = findInterface(*look.nodes[end].facts, look.choices[end].interface);
+        const auto *interface = findInterface(*snapshot.nodes[end].facts, snapshot.choices[end].interface);
         if (!interface || !interface->speedMbit)
             return std::nullopt;
         const double speed = *interface->speedMbit * 1e6 / 8;
@@ -156,10 +157,10 @@ std::optional<double> ownSpeed(const DoctorLook &look, const LinkMeasure &link) 
     return least;
 }
 
-void checkLink(const DoctorLook &look, const LinkMeasure &link, Findings &out) {
-    const std::string &from = look.nodes[link.from].node.name, &to = look.nodes[link.to].node.name;
+void checkLink(const DoctorSnapshot &snapshot, const LinkMeasure &link, Findings &out) {
+    const std::string &from = snapshot.nodes[link.from].node.name, &to = snapshot.nodes[link.to].node.name;
     const std::string where = from + " → " + to;
-    const LinkMeasure *other = back(look, link);
+    const LinkMeasure *other = back(snapshot, link);
     if (!link.ok)
         return say(out, other && other->ok ? "one_way" : "link", Severity::Error, where,
                    from + " does not reach " + to + " from " + link.interface + " to " + link.address + ": " +
@@ -173,7 +174,7 @@ void checkLink(const DoctorLook &look, const LinkMeasure &link, Findings &out) {
                        " mtu 1500 on both, or fix the switch");
     if (!link.bandwidthBytesS)
         return;
-    if (const auto speed = ownSpeed(look, link); speed && *link.bandwidthBytesS < *speed * slowShare)
+    if (const auto speed = ownSpeed(snapshot, link); speed && *link.bandwidthBytesS < *speed * slowShare)
         say(out, "slow_link", Severity::Warning, where,
             "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", but the interfaces are rated " +
                 mbit(*speed),
@@ -185,49 +186,50 @@ void checkLink(const DoctorLook &look, const LinkMeasure &link, Findings &out) {
             "check the duplex setting and the cable: ethtool " + link.interface);
 }
 
-void checkMtu(const DoctorLook &look, Findings &out) {
+void checkMtu(const DoctorSnapshot &snapshot, Findings &out) {
     std::set<int> sizes;
     std::string list;
-    for (std::size_t i = 0; i < look.nodes.size(); ++i) {
-        const auto *interface =
-            look.nodes[i].usable() ? findInterface(*look.nodes[i].facts, look.choices[i].interface) : nullptr;
+    for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+        const auto *interface = snapshot.nodes[i].usable()
+                                    ? findInterface(*snapshot.nodes[i].facts, snapshot.choices[i].interface)
+                                    : nullptr;
         if (!interface || !interface->mtu)
             continue;
         sizes.insert(*interface->mtu);
-        list += (list.empty() ? "" : ", ") + std::to_string(*interface->mtu) + " on " + look.nodes[i].node.name + " (" +
-                interface->name + ")";
+        list += (list.empty() ? "" : ", ") + std::to_string(*interface->mtu) + " on " + snapshot.nodes[i].node.name +
+                " (" + interface->name + ")";
     }
     if (sizes.size() > 1)
         say(out, "mtu_differs", Severity::Warning, "all nodes", "the MTU differs: " + list,
-            "set one on all, e.g. ip link set " + look.choices.front().interface + " mtu " +
+            "set one on all, e.g. ip link set " + snapshot.choices.front().interface + " mtu " +
                 std::to_string(*sizes.begin()));
 }
 
 } // namespace
 
-void checkNetwork(const DoctorLook &look, Findings &out) {
-    checkInterfaces(look, out);
-    checkPorts(look, out);
-    for (const LinkMeasure &link : look.links)
-        checkLink(look, link, out);
-    checkMtu(look, out);
+void checkNetwork(const DoctorSnapshot &snapshot, Findings &out) {
+    checkInterfaces(snapshot, out);
+    checkPorts(snapshot, out);
+    for (const LinkMeasure &link : snapshot.links)
+        checkLink(snapshot, link, out);
+    checkMtu(snapshot, out);
 }
 
-void checkNames(const DoctorLook &look, Findings &out) {
-    for (const NameLook &one : look.names) {
-        const NodeLook &on = look.nodes[one.on];
-        const auto owner = std::find_if(look.nodes.begin(), look.nodes.end(), [&](const NodeLook &node) {
+void checkNames(const DoctorSnapshot &snapshot, Findings &out) {
+    for (const NameLookup &one : snapshot.names) {
+        const NodeSnapshot &on = snapshot.nodes[one.on];
+        const auto owner = std::find_if(snapshot.nodes.begin(), snapshot.nodes.end(), [&](const NodeSnapshot &node) {
             return node.usable() && node.facts->host == one.name;
         });
-        if (owner == look.nodes.end())
+        if (owner == snapshot.nodes.end())
             continue;
         const auto loopback = [](const std::string &address) {
             return address.starts_with("127.") || address == "::1";
         };
         const bool loops = std::any_of(one.addresses.begin(), one.addresses.end(), loopback);
-        const std::size_t place = std::size_t(owner - look.nodes.begin());
+        const std::size_t place = std::size_t(owner - snapshot.nodes.begin());
         const std::string line =
-            (look.choices[place].address.empty() ? "ADDRESS" : look.choices[place].address) + " " + one.name;
+            (snapshot.choices[place].address.empty() ? "ADDRESS" : snapshot.choices[place].address) + " " + one.name;
         if (place == one.on && loops)
             say(out, "own_name_loopback", Severity::Note, on.node.name,
                 one.name + " resolves to " + one.addresses.front() +
@@ -243,15 +245,15 @@ void checkNames(const DoctorLook &look, Findings &out) {
     }
 }
 
-void checkData(const DoctorLook &look, Findings &out) {
-    if (look.dataset.empty())
+void checkData(const DoctorSnapshot &snapshot, Findings &out) {
+    if (snapshot.dataset.empty())
         return;
     std::map<std::string, std::map<std::string, std::vector<std::string>>> byFile; // file → sha256 → nodes
-    for (const DataLook &one : look.data) {
-        const std::string &name = look.nodes[one.node].node.name;
+    for (const NodeData &one : snapshot.data) {
+        const std::string &name = snapshot.nodes[one.node].node.name;
         if (one.folder.empty() || one.sha256.empty()) {
-            say(out, "data_missing", Severity::Error, name, name + " has no " + look.dataset,
-                "copy it there: lockstepctl nodes sync " + name + " --data " + look.dataset);
+            say(out, "data_missing", Severity::Error, name, name + " has no " + snapshot.dataset,
+                "copy it there: lockstepctl nodes sync " + name + " --data " + snapshot.dataset);
             continue;
         }
         for (const auto &[file, hash] : one.sha256)
@@ -260,8 +262,8 @@ void checkData(const DoctorLook &look, Findings &out) {
     // A distribution may repack files, which changes their sha256. If all nodes agree, that is no damage.
     std::string repacked;
     for (const auto &[file, hashes] : byFile) {
-        const auto known = look.knownSha256.find(file);
-        if (known == look.knownSha256.end())
+        const auto known = snapshot.knownSha256.find(file);
+        if (known == snapshot.knownSha256.end())
             continue;
         if (hashes.size() == 1 && hashes.begin()->first != known->second)
             repacked += (repacked.empty() ? "" : ", ") + file;
@@ -270,21 +272,21 @@ void checkData(const DoctorLook &look, Findings &out) {
                 continue;
             for (const std::string &name : nodes)
                 say(out, "data_damaged", Severity::Error, name, file + " on " + name + " is not the published file",
-                    "copy it there again: lockstepctl nodes sync " + name + " --data " + look.dataset);
+                    "copy it there again: lockstepctl nodes sync " + name + " --data " + snapshot.dataset);
         }
     }
     if (!repacked.empty())
         say(out, "data_repacked", Severity::Note, "all nodes",
-            repacked + " of " + look.dataset +
+            repacked + " of " + snapshot.dataset +
                 " are repacked, differing from the published files but the same on every node",
             "nothing to do: the contents are checked when they are read");
     for (const auto &[file, hashes] : byFile)
-        if (hashes.size() > 1 && !look.knownSha256.contains(file)) {
+        if (hashes.size() > 1 && !snapshot.knownSha256.contains(file)) {
             std::string list;
             for (const auto &[hash, nodes] : hashes)
                 list += (list.empty() ? "" : ", ") + hash.substr(0, 12) + "… on " + nodes.front();
             say(out, "data_differs", Severity::Error, "all nodes", file + " differs between nodes: " + list,
-                "copy it to all of them: lockstepctl nodes sync --data " + look.dataset);
+                "copy it to all of them: lockstepctl nodes sync --data " + snapshot.dataset);
         }
 }
 

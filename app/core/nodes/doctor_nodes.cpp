@@ -48,7 +48,7 @@ const char *codeOf(NodeTrouble trouble) {
     }
 }
 
-void checkDisk(const DoctorLook &look, const NodeLook &node, Findings &out) {
+void checkDisk(const DoctorSnapshot &snapshot, const NodeSnapshot &node, Findings &out) {
     const NodeFacts &facts = *node.facts;
     const std::string fix = "free some there, or set LOCKSTEP_HOME on it to a folder on another disk";
     if (!facts.homeWritable)
@@ -57,7 +57,7 @@ void checkDisk(const DoctorLook &look, const NodeLook &node, Findings &out) {
             "make your user its owner, or set LOCKSTEP_HOME there");
     if (!facts.diskFreeBytes)
         return;
-    const double needed = std::max(look.neededBytes, leastFreeBytes);
+    const double needed = std::max(snapshot.neededBytes, leastFreeBytes);
     if (*facts.diskFreeBytes < needed)
         say(out, "disk_full", Severity::Error, node.node.name,
             "the disk of " + facts.home + " has " + size(*facts.diskFreeBytes) + " left and " + size(needed) +
@@ -68,7 +68,7 @@ void checkDisk(const DoctorLook &look, const NodeLook &node, Findings &out) {
             "the disk of " + facts.home + " has only " + size(*facts.diskFreeBytes) + " left", fix);
 }
 
-void checkLimits(const NodeLook &node, Findings &out) {
+void checkLimits(const NodeSnapshot &node, Findings &out) {
     const NodeFacts &facts = *node.facts;
     const auto few = [](const NodeFacts::Limit &limit, std::int64_t least) {
         return limit.hard && *limit.hard >= 0 && *limit.hard < least;
@@ -85,7 +85,7 @@ void checkLimits(const NodeLook &node, Findings &out) {
             "set memlock to unlimited in /etc/security/limits.conf there and log in again");
 }
 
-void checkClock(const NodeLook &node, Findings &out) {
+void checkClock(const NodeSnapshot &node, Findings &out) {
     if (!node.clock || std::abs(node.clock->offsetS) <= clockToleranceS + node.clock->errorS)
         return;
     const std::string by = QString::number(std::abs(node.clock->offsetS), 'f', 2).toStdString() + " s " +
@@ -96,7 +96,7 @@ void checkClock(const NodeLook &node, Findings &out) {
         "turn on its time service: timedatectl set-ntp true");
 }
 
-void checkGpus(const NodeLook &node, Findings &out) {
+void checkGpus(const NodeSnapshot &node, Findings &out) {
     const auto &gpus = node.facts->gpus;
     bool apart = false;
     for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -123,10 +123,10 @@ std::string release(const std::string &version) {
 }
 
 /// The usable nodes grouped by `value`, without those whose value is empty.
-std::map<std::string, std::vector<std::string>> groups(const DoctorLook &look,
+std::map<std::string, std::vector<std::string>> groups(const DoctorSnapshot &snapshot,
                                                        const std::function<std::string(const NodeFacts &)> &value) {
     std::map<std::string, std::vector<std::string>> out;
-    for (const NodeLook &node : look.nodes)
+    for (const NodeSnapshot &node : snapshot.nodes)
         if (node.usable())
             if (const std::string said = value(*node.facts); !said.empty())
                 out[said].push_back(node.node.name);
@@ -151,14 +151,14 @@ std::string namesOf(const std::map<std::string, std::vector<std::string>> &group
     return out;
 }
 
-void checkAgents(const DoctorLook &look, Findings &out) {
-    for (const NodeLook &node : look.nodes)
-        if (node.usable() && node.agentVersion != look.ownVersion)
+void checkAgents(const DoctorSnapshot &snapshot, Findings &out) {
+    for (const NodeSnapshot &node : snapshot.nodes)
+        if (node.usable() && node.agentVersion != snapshot.ownVersion)
             say(out, "old_agent", Severity::Error, node.node.name,
                 "lockstep-agent on " + node.node.name + " is version " + node.agentVersion + ", but this machine has " +
-                    look.ownVersion,
+                    snapshot.ownVersion,
                 "update it: lockstepctl nodes sync " + node.node.name);
-    for (const NodeLook &node : look.nodes)
+    for (const NodeSnapshot &node : snapshot.nodes)
         if (node.usable() && node.facts->torch.empty())
             say(out, "no_trainer", Severity::Error, node.node.name,
                 "lockstep-trainer does not work on " + node.node.name +
@@ -168,36 +168,37 @@ void checkAgents(const DoctorLook &look, Findings &out) {
 
 } // namespace
 
-void checkNodes(const DoctorLook &look, Findings &out) {
-    for (const NodeLook &node : look.nodes) {
+void checkNodes(const DoctorSnapshot &snapshot, Findings &out) {
+    for (const NodeSnapshot &node : snapshot.nodes) {
         if (!node.usable()) {
             say(out, codeOf(node.trouble), Severity::Error, node.node.name, node.problem, node.wayOut);
             continue;
         }
-        checkDisk(look, node, out);
+        checkDisk(snapshot, node, out);
         checkLimits(node, out);
         checkClock(node, out);
         checkGpus(node, out);
     }
 }
 
-void checkVersions(const DoctorLook &look, Findings &out) {
-    checkAgents(look, out);
-    if (const auto torch = groups(look, [](const NodeFacts &facts) { return release(facts.torch); }); torch.size() > 1)
+void checkVersions(const DoctorSnapshot &snapshot, Findings &out) {
+    checkAgents(snapshot, out);
+    if (const auto torch = groups(snapshot, [](const NodeFacts &facts) { return release(facts.torch); });
+        torch.size() > 1)
         say(out, "torch_differs", Severity::Error, "all nodes",
             "the nodes have different versions of PyTorch: " + listed(torch),
             "let sync choose one line for all and copy it where it is missing: lockstepctl nodes sync" +
                 namesOf(torch));
     if (const auto nccl =
-            groups(look, [](const NodeFacts &facts) { return facts.gpus.empty() ? std::string() : facts.nccl; });
+            groups(snapshot, [](const NodeFacts &facts) { return facts.gpus.empty() ? std::string() : facts.nccl; });
         nccl.size() > 1)
         say(out, "nccl_differs", Severity::Error, "all nodes",
             "the nodes have different versions of NCCL, which cannot communicate: " + listed(nccl),
             "install one version of PyTorch everywhere, or let sync copy it: lockstepctl nodes sync --torch");
-    if (const auto driver = groups(look, [](const NodeFacts &facts) { return facts.gpuDriver; }); driver.size() > 1)
+    if (const auto driver = groups(snapshot, [](const NodeFacts &facts) { return facts.gpuDriver; }); driver.size() > 1)
         say(out, "driver_differs", Severity::Note, "all nodes", "the nodes' GPU drivers differ: " + listed(driver),
             "nothing to do as long as each is new enough for PyTorch's CUDA");
-    if (const auto arch = groups(look, [](const NodeFacts &facts) { return facts.arch; }); arch.size() > 1)
+    if (const auto arch = groups(snapshot, [](const NodeFacts &facts) { return facts.arch; }); arch.size() > 1)
         say(out, "arch_differs", Severity::Warning, "all nodes",
             "the nodes have different processor architectures: " + listed(arch),
             "sync copies programs only to nodes of this machine's architecture");

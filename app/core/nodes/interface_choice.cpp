@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "nodes/doctor_look.h"
+#include "nodes/doctor_snapshot.h"
 
 namespace lockstep::core {
 namespace {
@@ -11,9 +11,9 @@ bool isPlain(std::string_view address) {
 }
 
 /// The interface's first address that all nodes reach; IPv4 comes first in the list.
-std::string reachedAddress(const DoctorLook &look, std::size_t node, const NodeFacts::Interface &interface) {
+std::string reachedAddress(const DoctorSnapshot &snapshot, std::size_t node, const NodeFacts::Interface &interface) {
     for (const std::string &address : interface.addresses)
-        if (reachedByAll(look, node, address))
+        if (reachedByAll(snapshot, node, address))
             return address;
     return {};
 }
@@ -28,16 +28,16 @@ bool better(const NodeFacts::Interface &a, const std::string &addressA, const No
     return isPlain(addressA) && !isPlain(addressB);
 }
 
-InterfaceChoice chooseFor(const DoctorLook &look, std::size_t node) {
+InterfaceChoice chooseFor(const DoctorSnapshot &snapshot, std::size_t node) {
     InterfaceChoice choice;
-    const NodeLook &own = look.nodes[node];
+    const NodeSnapshot &own = snapshot.nodes[node];
     if (!own.usable())
         return choice;
     if (own.node.interfacePinned && !own.node.interface.empty()) {
         choice.pinned = true;
         choice.interface = own.node.interface;
         if (const auto *pinned = findInterface(*own.facts, own.node.interface)) {
-            choice.address = reachedAddress(look, node, *pinned);
+            choice.address = reachedAddress(snapshot, node, *pinned);
             if (choice.address.empty() && !pinned->addresses.empty())
                 choice.address = pinned->addresses.front();
         }
@@ -47,7 +47,7 @@ InterfaceChoice chooseFor(const DoctorLook &look, std::size_t node) {
     for (const NodeFacts::Interface &interface : own.facts->interfaces) {
         if (interface.loopback)
             continue;
-        const std::string address = reachedAddress(look, node, interface);
+        const std::string address = reachedAddress(snapshot, node, interface);
         if (address.empty() || (best && !better(interface, address, *best, choice.address)))
             continue;
         best = &interface;
@@ -59,13 +59,13 @@ InterfaceChoice chooseFor(const DoctorLook &look, std::size_t node) {
 
 } // namespace
 
-bool reachedByAll(const DoctorLook &look, std::size_t to, std::string_view address) {
+bool reachedByAll(const DoctorSnapshot &snapshot, std::size_t to, std::string_view address) {
     bool any = false;
-    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
-        if (from == to || !look.nodes[from].usable())
+    for (std::size_t from = 0; from < snapshot.nodes.size(); ++from) {
+        if (from == to || !snapshot.nodes[from].usable())
             continue;
         any = true;
-        if (std::none_of(look.tries.begin(), look.tries.end(), [&](const NetTry &one) {
+        if (std::none_of(snapshot.tries.begin(), snapshot.tries.end(), [&](const NetTry &one) {
                 return one.from == from && one.to == to && !one.named && one.ok && one.address == address;
             }))
             return false;
@@ -73,10 +73,10 @@ bool reachedByAll(const DoctorLook &look, std::size_t to, std::string_view addre
     return any;
 }
 
-std::vector<InterfaceChoice> chooseInterfaces(const DoctorLook &look) {
+std::vector<InterfaceChoice> chooseInterfaces(const DoctorSnapshot &snapshot) {
     std::vector<InterfaceChoice> choices;
-    for (std::size_t i = 0; i < look.nodes.size(); ++i)
-        choices.push_back(chooseFor(look, i));
+    for (std::size_t i = 0; i < snapshot.nodes.size(); ++i)
+        choices.push_back(chooseFor(snapshot, i));
     return choices;
 }
 

@@ -48,13 +48,13 @@ ClockView clockView(std::int64_t sentUs, std::int64_t thereUs, std::int64_t gotU
     return view;
 }
 
-NodeLook troubledLook(const NodeEntry &node, const NodeError &error) {
-    NodeLook look;
-    look.node = node;
-    look.trouble = error.trouble;
-    look.problem = error.error.what;
-    look.wayOut = error.error.wayOut;
-    return look;
+NodeSnapshot failedProbe(const NodeEntry &node, const NodeError &error) {
+    NodeSnapshot snapshot;
+    snapshot.node = node;
+    snapshot.trouble = error.trouble;
+    snapshot.problem = error.error.what;
+    snapshot.wayOut = error.error.wayOut;
+    return snapshot;
 }
 
 NodeError agentError(const NodeEntry &node, const Said &said) {
@@ -74,22 +74,22 @@ NodeError agentError(const NodeEntry &node, const Said &said) {
                                "update it: lockstepctl nodes sync " + node.name)};
 }
 
-NodeLook lookAtNode(NodeShell &shell) {
-    NodeLook look;
-    look.node = shell.node();
+NodeSnapshot probeNode(NodeShell &shell) {
+    NodeSnapshot snapshot;
+    snapshot.node = shell.node();
     const auto agent = shell.startAgent({"node", "--every", "3600"});
     if (const auto line = shell.readLine(*agent, 40s)) {
         auto facts = nodeFactsFromJson(*line);
         if (!facts)
-            return troubledLook(look.node, {NodeTrouble::OldAgent, facts.error()});
-        look.agentVersion = facts->agent;
-        look.facts = std::move(*facts);
-        look.clock = askClock(shell, *agent);
+            return failedProbe(snapshot.node, {NodeTrouble::OldAgent, facts.error()});
+        snapshot.agentVersion = facts->agent;
+        snapshot.facts = std::move(*facts);
+        snapshot.clock = askClock(shell, *agent);
         agent->closeWriteChannel();
         if (!agent->waitForFinished(3000))
             agent->kill();
         agent->waitForFinished(1000);
-        return look;
+        return snapshot;
     }
     Said said;
     said.late = agent->state() != QProcess::NotRunning && !agent->waitForFinished(500);
@@ -99,22 +99,22 @@ NodeLook lookAtNode(NodeShell &shell) {
     }
     said.code = agent->error() == QProcess::FailedToStart ? 127 : agent->exitCode();
     said.err = agent->readAllStandardError().toStdString();
-    look = troubledLook(look.node, agentError(look.node, said));
-    if (look.trouble == NodeTrouble::OldAgent) {
+    snapshot = failedProbe(snapshot.node, agentError(snapshot.node, said));
+    if (snapshot.trouble == NodeTrouble::OldAgent) {
         const Said version = shell.agent({"version"});
         const std::string words = lastLine(version.out);
         if (version.code == 0 && words.starts_with("lockstep-agent ")) {
-            look.agentVersion = words.substr(15, 40);
-            look.problem = "lockstep-agent on " + look.node.name + " is version " + look.agentVersion +
-                           " and can't report the node's state";
+            snapshot.agentVersion = words.substr(15, 40);
+            snapshot.problem = "lockstep-agent on " + snapshot.node.name + " is version " + snapshot.agentVersion +
+                               " and can't report the node's state";
         }
     }
-    return look;
+    return snapshot;
 }
 
-NodeLook lookAtNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop) {
+NodeSnapshot probeNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop) {
     auto shell = NodeShell::open(node, answers, std::move(stop));
-    return shell ? lookAtNode(**shell) : troubledLook(node, shell.error());
+    return shell ? probeNode(**shell) : failedProbe(node, shell.error());
 }
 
 } // namespace lockstep::core

@@ -16,7 +16,7 @@ struct ClockView {
 [[nodiscard]] ClockView clockView(std::int64_t sentUs, std::int64_t thereUs, std::int64_t gotUs);
 
 /// The snapshot of a node that one probe took.
-struct NodeLook {
+struct NodeSnapshot {
     NodeEntry node;
     NodeTrouble trouble = NodeTrouble::None;
     std::string problem, wayOut; ///< if there is trouble
@@ -25,12 +25,12 @@ struct NodeLook {
     std::optional<ClockView> clock;
     [[nodiscard]] bool usable() const { return facts.has_value(); }
 };
-[[nodiscard]] NodeLook troubledLook(const NodeEntry &node, const NodeError &error);
+[[nodiscard]] NodeSnapshot failedProbe(const NodeEntry &node, const NodeError &error);
 
 /// Probes once, through an open connection; takes under a second, plus the time to load LibTorch there. Blocks.
-[[nodiscard]] NodeLook lookAtNode(NodeShell &shell);
+[[nodiscard]] NodeSnapshot probeNode(NodeShell &shell);
 /// Connects, probes and disconnects.
-[[nodiscard]] NodeLook lookAtNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop = {});
+[[nodiscard]] NodeSnapshot probeNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop = {});
 
 /// Explains an agent's failed command.
 [[nodiscard]] NodeError agentError(const NodeEntry &node, const Said &said);

@@ -37,7 +37,7 @@ std::string orDash(const std::string &text) {
 
 NodeWatch::NodeWatch(NodeEntry node, SshAnswers answers, QObject *parent)
     : QObject(parent), m_node(std::move(node)), m_answers(std::move(answers)) {
-    m_look.node = m_node;
+    m_snapshot.node = m_node;
     m_again.setSingleShot(true);
     m_again.setInterval(againMs);
     connect(&m_again, &QTimer::timeout, this, &NodeWatch::start);
@@ -81,18 +81,18 @@ void NodeWatch::read() {
             json["wall_us"].is_number_integer()) {
             const ClockView view = clockView(m_pingedUs, json["wall_us"].get<std::int64_t>(), nowUs);
             // Keep the most precise measurement, unless it is much older than a new one.
-            if (!m_look.clock || view.errorS <= m_look.clock->errorS * 1.5)
-                m_look.clock = view;
+            if (!m_snapshot.clock || view.errorS <= m_snapshot.clock->errorS * 1.5)
+                m_snapshot.clock = view;
             continue;
         }
         auto facts = nodeFactsFromJson(line);
         if (!facts)
             continue;
-        m_look.trouble = NodeTrouble::None;
-        m_look.problem.clear();
-        m_look.wayOut.clear();
-        m_look.agentVersion = facts->agent;
-        m_look.facts = std::move(*facts);
+        m_snapshot.trouble = NodeTrouble::None;
+        m_snapshot.problem.clear();
+        m_snapshot.wayOut.clear();
+        m_snapshot.agentVersion = facts->agent;
+        m_snapshot.facts = std::move(*facts);
         m_live = true;
         m_pingedUs = SystemClock().wallUs();
         m_process->write("ping 1\n");
@@ -109,23 +109,25 @@ void NodeWatch::over() {
 
 void NodeWatch::fail(const NodeError &error) {
     m_live = false;
-    m_look.trouble = error.trouble;
-    m_look.problem = error.error.what;
-    m_look.wayOut = error.error.wayOut;
+    m_snapshot.trouble = error.trouble;
+    m_snapshot.problem = error.error.what;
+    m_snapshot.wayOut = error.error.wayOut;
     // A changed host key or a refused key needs a person; retrying would only ask again and again.
     if (error.trouble == NodeTrouble::Unreachable)
         m_again.start();
     Q_EMIT changed();
 }
 
-std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &look) {
+std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeSnapshot &snapshot) {
     std::vector<std::pair<std::string, std::string>> rows;
     const auto add = [&](const char *title, std::string value) { rows.emplace_back(title, std::move(value)); };
-    if (!look.facts) {
-        add("state", look.problem.empty() ? "-" : look.problem + (look.wayOut.empty() ? "" : "; " + look.wayOut));
+    if (!snapshot.facts) {
+        add("state", snapshot.problem.empty()
+                         ? "-"
+                         : snapshot.problem + (snapshot.wayOut.empty() ? "" : "; " + snapshot.wayOut));
         return rows;
     }
-    const NodeFacts &facts = *look.facts;
+    const NodeFacts &facts = *snapshot.facts;
     add("host", facts.host + ", " + facts.os + ", " + facts.arch + ", glibc " + orDash(facts.glibc));
     add("processor",
         orDash(facts.cpuModel) + ", " + std::to_string(facts.allowedCoreCount) + " cores (" + facts.allowedCores + ")");
@@ -143,9 +145,9 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &loo
                         orDash(facts.nccl) + ", driver " + orDash(facts.gpuDriver));
     if (facts.torch.empty() && !facts.trainerProblem.empty())
         add("trainer", facts.trainerProblem);
-    add("clock", look.clock ? number(look.clock->offsetS * 1e3, 2).toStdString() + " ms ± " +
-                                  number(look.clock->errorS * 1e3, 2).toStdString() + " ms"
-                            : "-");
+    add("clock", snapshot.clock ? number(snapshot.clock->offsetS * 1e3, 2).toStdString() + " ms ± " +
+                                      number(snapshot.clock->errorS * 1e3, 2).toStdString() + " ms"
+                                : "-");
     for (const NodeFacts::Interface &one : facts.interfaces) {
         if (one.loopback)
             continue;
@@ -154,7 +156,7 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &loo
             text += " " + address;
         text += ", MTU " + (one.mtu ? std::to_string(*one.mtu) : "-");
         text += ", " + (one.speedMbit ? std::to_string(*one.speedMbit) + " Mbit/s" : std::string("speed -"));
-        add("interface", text + (one.name == look.node.interface ? " (chosen)" : ""));
+        add("interface", text + (one.name == snapshot.node.interface ? " (chosen)" : ""));
     }
     return rows;
 }

@@ -21,12 +21,12 @@ public:
     void start();
     /// The newest snapshot: trouble with its sentence, or facts and clock. While the link is down, the last facts are
     /// kept.
-    [[nodiscard]] const NodeLook &look() const { return m_look; }
+    [[nodiscard]] const NodeSnapshot &snapshot() const { return m_snapshot; }
     [[nodiscard]] bool live() const { return m_live; }
     static constexpr int againMs = 5000; ///< pause before reconnecting
 
 Q_SIGNALS:
-    void changed(); ///< look() or live() changed
+    void changed(); ///< snapshot() or live() changed
 
 private:
     void read();
@@ -34,7 +34,7 @@ private:
     void fail(const NodeError &error);
     NodeEntry m_node;
     SshAnswers m_answers;
-    NodeLook m_look;
+    NodeSnapshot m_snapshot;
     std::unique_ptr<QProcess> m_process;
     QTimer m_again;
     std::int64_t m_pingedUs = 0;
@@ -43,6 +43,6 @@ private:
 
 /// What a page shows of one node in a row: its entry in the book and its watch's snapshot.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>
-nodeFigures(const NodeLook &look); ///< title, value; "-" unknown
+nodeFigures(const NodeSnapshot &snapshot); ///< title, value; "-" unknown
 
 } // namespace lockstep::core

@@ -171,23 +171,23 @@ void SshQuestionServer::read(int id) {
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0 || asking.text.size() + std::size_t(size) > longest) {
-        const bool told = asking.told;
+        const bool announced = asking.announced;
         asking.notifier->setEnabled(false);
         asking.notifier.release()->deleteLater(); // we are inside its signal
         m_asking.erase(found);
-        if (told)
+        if (announced)
             Q_EMIT withdrawn(id);
         return;
     }
     asking.text.append(buffer, std::size_t(size));
     const auto end = asking.text.find('\n');
-    if (asking.told || end == std::string::npos)
+    if (asking.announced || end == std::string::npos)
         return;
     const Json json = documents::objectOrNull(asking.text.substr(0, end));
     const auto prompt = documents::optionalIn<std::string>(json, "prompt");
     if (!prompt)
         return refuse(id);
-    asking.told = true;
+    asking.announced = true;
     Q_EMIT asked(id, sshQuestion(*prompt));
 }
 

@@ -55,7 +55,7 @@ private:
     struct Asking {
         Fd fd;
         std::string text;
-        bool told = false;
+        bool announced = false;
         std::unique_ptr<QSocketNotifier> notifier;
     };
     std::unique_ptr<UnixListener> m_listener;

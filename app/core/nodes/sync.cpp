@@ -152,14 +152,14 @@ Result<void> fits(const SyncSurvey &node, const std::string &ownArch, const std:
 }
 
 Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle,
-                              const SyncListener &told, SyncWay way) {
+                              const SyncListener &progressed, SyncWay way) {
     SyncProgress progress{shell.node().name, bundle.name, "comparing", 0, 0};
-    const auto tell = [&](const char *what) {
+    const auto showStep = [&](const char *what) {
         progress.what = what;
-        if (told)
-            told(progress);
+        if (progressed)
+            progressed(progress);
     };
-    tell("comparing");
+    showStep("comparing");
     const auto plan = makePlan(shell, node, bundle);
     if (!plan)
         return fail(plan.error());
@@ -177,7 +177,7 @@ Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const Sy
         progress.totalBytes = plan->bytes();
         const auto moved = [&](double bytes) {
             progress.doneBytes = std::min(bytes, progress.totalBytes);
-            tell("copying");
+            showStep("copying");
         };
         const bool byRsync = way == SyncWay::Best && mayRsync(shell, node);
         report.by = byRsync ? "rsync" : "tar";
@@ -187,10 +187,10 @@ Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const Sy
             return fail(sent.error());
         report.movedBytes = *sent;
     }
-    tell("verifying");
+    showStep("verifying");
     if (auto done = finish(shell, node, bundle); !done)
         return fail(done.error());
-    tell("switched");
+    showStep("switched");
     return report;
 }
 

@@ -50,7 +50,7 @@ enum class SyncWay { Best, Tar }; ///< Best: rsync where both have it
 /// every file's sha256 is right. Files that the previous version has are linked, not sent. An interrupted sync is
 /// resumed. The previous version stays until the next one; older ones are removed. Blocks.
 [[nodiscard]] Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle,
-                                            const SyncListener &told = {}, SyncWay way = SyncWay::Best);
+                                            const SyncListener &progressed = {}, SyncWay way = SyncWay::Best);
 
 struct SyncOptions {
     std::vector<std::string> datasets;

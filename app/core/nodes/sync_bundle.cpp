@@ -211,10 +211,10 @@ Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
     if (!line.torchHere)
         return withoutTorch(line);
     const std::string &program = line.trainer;
-    const auto told = cuda ? factsWithCuda(program) : Result<std::string>(line.facts);
-    if (!told)
-        return fail(told.error());
-    const auto json = documents::objectOrNull(*told);
+    const auto facts = cuda ? factsWithCuda(program) : Result<std::string>(line.facts);
+    if (!facts)
+        return fail(facts.error());
+    const auto json = documents::objectOrNull(*facts);
     if (!json.is_object() || !json.contains("libraries"))
         return fail(unclear(program, "no libraries are named"));
     LocalTrainer trainer;

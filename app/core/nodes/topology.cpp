@@ -8,41 +8,41 @@
 namespace lockstep::core {
 namespace {
 
-const LinkMeasure *measured(const DoctorLook &look, std::size_t from, std::size_t to) {
-    const auto found = std::find_if(look.links.begin(), look.links.end(), [&](const LinkMeasure &link) {
+const LinkMeasure *measured(const DoctorSnapshot &snapshot, std::size_t from, std::size_t to) {
+    const auto found = std::find_if(snapshot.links.begin(), snapshot.links.end(), [&](const LinkMeasure &link) {
         return link.from == from && link.to == to && link.ok;
     });
-    return found == look.links.end() ? nullptr : &*found;
+    return found == snapshot.links.end() ? nullptr : &*found;
 }
 
 /// What a run would use before any measurement: the interface of the book, or the only physical one that is up.
-InterfaceChoice assumedInterface(const NodeLook &look) {
-    InterfaceChoice choice{look.node.interface, {}, false};
-    if (!look.facts)
+InterfaceChoice assumedInterface(const NodeSnapshot &snapshot) {
+    InterfaceChoice choice{snapshot.node.interface, {}, false};
+    if (!snapshot.facts)
         return choice;
     std::vector<const NodeFacts::Interface *> up;
-    for (const NodeFacts::Interface &one : look.facts->interfaces)
+    for (const NodeFacts::Interface &one : snapshot.facts->interfaces)
         if (!one.loopback && one.state == "up" && !one.addresses.empty())
             up.push_back(&one);
     if (choice.interface.empty() && up.size() == 1)
         choice.interface = up.front()->name;
-    if (const auto *found = findInterface(*look.facts, choice.interface); found && !found->addresses.empty())
+    if (const auto *found = findInterface(*snapshot.facts, choice.interface); found && !found->addresses.empty())
         choice.address = found->addresses.front();
     return choice;
 }
 
-TopologyNode nodeOf(const NodeLook &look, const InterfaceChoice &choice) {
+TopologyNode nodeOf(const NodeSnapshot &snapshot, const InterfaceChoice &choice) {
     TopologyNode node;
-    node.name = look.node.name;
-    node.host = look.facts ? look.facts->host : look.node.host;
+    node.name = snapshot.node.name;
+    node.host = snapshot.facts ? snapshot.facts->host : snapshot.node.host;
     node.interface = choice.interface;
     node.address = choice.address;
-    node.usable = look.usable();
-    if (!look.facts)
+    node.usable = snapshot.usable();
+    if (!snapshot.facts)
         return node;
-    const bool gpus = !look.facts->gpus.empty();
+    const bool gpus = !snapshot.facts->gpus.empty();
     node.deviceKind = gpus ? "cuda" : "cpu";
-    node.devices = gpus ? int(look.facts->gpus.size()) : look.facts->allowedCoreCount;
+    node.devices = gpus ? int(snapshot.facts->gpus.size()) : snapshot.facts->allowedCoreCount;
     return node;
 }
 
@@ -78,23 +78,24 @@ std::optional<double> Topology::leastStepS() const {
     return least;
 }
 
-Topology topologyOf(const DoctorLook &look) {
+Topology topologyOf(const DoctorSnapshot &snapshot) {
     Topology topology;
-    for (std::size_t i = 0; i < look.nodes.size(); ++i) {
-        const bool chosen = i < look.choices.size() && !look.choices[i].interface.empty();
-        topology.nodes.push_back(nodeOf(look.nodes[i], chosen ? look.choices[i] : assumedInterface(look.nodes[i])));
+    for (std::size_t i = 0; i < snapshot.nodes.size(); ++i) {
+        const bool chosen = i < snapshot.choices.size() && !snapshot.choices[i].interface.empty();
+        topology.nodes.push_back(
+            nodeOf(snapshot.nodes[i], chosen ? snapshot.choices[i] : assumedInterface(snapshot.nodes[i])));
     }
-    for (std::size_t a = 0; a < look.nodes.size(); ++a)
-        for (std::size_t b = a + 1; b < look.nodes.size(); ++b) {
+    for (std::size_t a = 0; a < snapshot.nodes.size(); ++a)
+        for (std::size_t b = a + 1; b < snapshot.nodes.size(); ++b) {
             TopologyLink link;
             link.a = a;
             link.b = b;
-            for (const LinkMeasure *way : {measured(look, a, b), measured(look, b, a)})
+            for (const LinkMeasure *way : {measured(snapshot, a, b), measured(snapshot, b, a)})
                 if (way && way->roundTripS)
                     link.roundTripS = std::min(link.roundTripS.value_or(*way->roundTripS), *way->roundTripS);
-            if (const LinkMeasure *there = measured(look, a, b))
+            if (const LinkMeasure *there = measured(snapshot, a, b))
                 link.bandwidthThereBytesS = there->bandwidthBytesS;
-            if (const LinkMeasure *back = measured(look, b, a))
+            if (const LinkMeasure *back = measured(snapshot, b, a))
                 link.bandwidthBackBytesS = back->bandwidthBytesS;
             topology.links.push_back(link);
         }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ipc/methods.h"
-#include "nodes/doctor_look.h"
+#include "nodes/doctor_snapshot.h"
 
 namespace lockstep::core {
 
@@ -60,7 +60,7 @@ struct Topology {
 };
 
 /// Nodes and connections as the doctor found them. Without its measurements, what the nodes themselves reported.
-[[nodiscard]] Topology topologyOf(const DoctorLook &look);
+[[nodiscard]] Topology topologyOf(const DoctorSnapshot &snapshot);
 
 /// Puts up to `devicesPerNode` ranks on each usable node and the method's traffic between them.
 void putOn(Topology &topology, std::string_view method, double gradientBytes, int devicesPerNode);

@@ -93,7 +93,8 @@ std::string named(std::size_t index) {
 
 class Check {
 public:
-    Check(const std::vector<TorchrunLine> &lines, const DoctorLook *look) : m_lines(lines), m_look(look) {}
+    Check(const std::vector<TorchrunLine> &lines, const DoctorSnapshot *snapshot)
+        : m_lines(lines), m_snapshot(snapshot) {}
 
     std::vector<Finding> run() {
         if (m_lines.size() > 1) {
@@ -180,14 +181,15 @@ private:
         }
     }
 
-    [[nodiscard]] const NodeLook *nodeOf(std::size_t index) const {
-        return m_look && index < m_look->nodes.size() && m_look->nodes[index].usable() ? &m_look->nodes[index]
-                                                                                       : nullptr;
+    [[nodiscard]] const NodeSnapshot *nodeOf(std::size_t index) const {
+        return m_snapshot && index < m_snapshot->nodes.size() && m_snapshot->nodes[index].usable()
+                   ? &m_snapshot->nodes[index]
+                   : nullptr;
     }
 
     void interfaces() {
         for (std::size_t i = 0; i < m_lines.size(); ++i)
-            if (const NodeLook *node = nodeOf(i)) {
+            if (const NodeSnapshot *node = nodeOf(i)) {
                 for (const char *variable : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"})
                     if (const auto found = m_lines[i].environment.find(variable); found != m_lines[i].environment.end())
                         interface(i, *node, variable, found->second);
@@ -202,12 +204,12 @@ private:
             }
     }
 
-    void masterIsHere(std::size_t i, const NodeLook &node) {
+    void masterIsHere(std::size_t i, const NodeSnapshot &node) {
         const std::string master = m_lines[i].master();
         if (node.facts->host == master || node.node.name == master || node.node.host == master ||
             interfaceOf(*node.facts, master))
             return;
-        for (const NodeLook &other : m_look->nodes)
+        for (const NodeSnapshot &other : m_snapshot->nodes)
             if (other.usable() && &other != &node &&
                 (other.facts->host == master || other.node.name == master || interfaceOf(*other.facts, master)))
                 return say("master_elsewhere", named(i),
@@ -216,7 +218,7 @@ private:
                            "name " + node.node.name + "'s own address, or give " + other.node.name + " --node-rank=0");
     }
 
-    void interface(std::size_t i, const NodeLook &node, const std::string &variable, const std::string &value) {
+    void interface(std::size_t i, const NodeSnapshot &node, const std::string &variable, const std::string &value) {
         if (value.starts_with('^')) // NCCL: all but these
             return;
         const bool exact = variable == "GLOO_SOCKET_IFNAME" || value.starts_with('=');
@@ -233,7 +235,7 @@ private:
             if (!one.loopback && !one.addresses.empty())
                 known += (known.empty() ? "" : ", ") + one.name;
         const std::string better =
-            m_look->choices.size() > i && !m_look->choices[i].interface.empty() ? m_look->choices[i].interface : known;
+            m_snapshot->choices.size() > i && !m_snapshot->choices[i].interface.empty() ? m_snapshot->choices[i].interface : known;
         say("wrong_interface", named(i),
             variable + "=" + value + " in " + named(i) + ", but " + node.node.name + " has no such interface (it has " +
                 known + ")",
@@ -241,7 +243,7 @@ private:
     }
 
     const std::vector<TorchrunLine> &m_lines;
-    const DoctorLook *m_look;
+    const DoctorSnapshot *m_snapshot;
     std::vector<Finding> m_findings;
 };
 
@@ -323,8 +325,8 @@ Result<TorchrunLine> readTorchrun(std::string_view text) {
     return line;
 }
 
-std::vector<Finding> torchrunFindings(const std::vector<TorchrunLine> &lines, const DoctorLook *look) {
-    return Check(lines, look).run();
+std::vector<Finding> torchrunFindings(const std::vector<TorchrunLine> &lines, const DoctorSnapshot *snapshot) {
+    return Check(lines, snapshot).run();
 }
 
 } // namespace lockstep::core

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nodes/doctor_look.h"
+#include "nodes/doctor_snapshot.h"
 #include "nodes/finding.h"
 
 namespace lockstep::core {
@@ -28,9 +28,9 @@ struct TorchrunLine {
 /// Reads torchrun, python -m torch.distributed.run or .launch, and lockstep-agent run; anything else is a BadArgument.
 [[nodiscard]] Result<TorchrunLine> readTorchrun(std::string_view text);
 
-/// Contradictions between the commands of one run, one command per node: masters, ports, ranks, counts. With `look`
+/// Contradictions between the commands of one run, one command per node: masters, ports, ranks, counts. With `snapshot`
 /// (one node per command, in that order), also interfaces and addresses that the nodes do not have. Pure.
 [[nodiscard]] std::vector<Finding> torchrunFindings(const std::vector<TorchrunLine> &lines,
-                                                    const DoctorLook *look = nullptr);
+                                                    const DoctorSnapshot *snapshot = nullptr);
 
 } // namespace lockstep::core

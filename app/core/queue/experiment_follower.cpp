@@ -38,7 +38,7 @@ Result<void> ExperimentFollower::open(const std::string &experimentId) {
     if (const auto origin = queueOriginOf(m_id)) {
         bridge(*origin);
         Q_EMIT experimentChanged();
-        m_runs.follow(m_experiment); // as far as they were known when it was looked at last
+        m_runs.follow(m_experiment); // as far as they were known at the last snapshot
         return {};
     }
     watch();
@@ -62,9 +62,9 @@ void ExperimentFollower::bridge(const QueueOrigin &origin) {
     m_poll.start(); // for changes of control
 }
 
-void ExperimentFollower::take(const QueueSnapshot &sight) {
-    m_experiment = sight.experiment;
-    m_owned = sight.owned;
+void ExperimentFollower::take(const QueueSnapshot &snapshot) {
+    m_experiment = snapshot.experiment;
+    m_owned = snapshot.owned;
     m_runs.follow(m_experiment);
     Q_EMIT experimentChanged();
 }
@@ -179,14 +179,14 @@ Result<void> ExperimentFollower::claim(const QString &by) {
 
 Asked ExperimentFollower::takeOver(const QString &by) {
     Asked asked = takeOverControl(m_id, by.toStdString());
-    const auto look = [this] {
+    const auto refresh = [this] {
         readControl();
         Q_EMIT experimentChanged();
     };
     if (asked && *asked)
-        connect(asked->get(), &Request::finished, this, look);
+        connect(asked->get(), &Request::finished, this, refresh);
     else
-        look();
+        refresh();
     return asked;
 }
 

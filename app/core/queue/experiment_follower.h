@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool readOnly() const { return m_heldElsewhere; }
     /// Takes control if nobody holds it.
     [[nodiscard]] Result<void> claim(const QString &by);
-    /// Takes control from whoever holds it.
+    /// Takes control from its holder.
     [[nodiscard]] Asked takeOver(const QString &by);
     /// The other machine has no such queue: retrying won't help.
     [[nodiscard]] bool linkFailed() const;

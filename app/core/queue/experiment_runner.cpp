@@ -71,14 +71,14 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
 void ExperimentRunner::start() {
     m_poll.start();
     const std::vector<int> inherited = experiment().currents();
-    for (const int entry : inherited) // all, before the first of them can end and make room
+    for (const int entry : inherited) // all of them before the first can end and make room
         underWay(entry).inherited = true;
     for (const int entry : inherited)
         resume(entry);
     next();
 }
 
-/// A run of an earlier owner's: its agent came up, or never did.
+/// A run of an earlier owner: its agent started, or never did.
 void ExperimentRunner::resume(int entry) {
     const bool launched = at(entry).state == EntryState::Running || !m_queue->prefixOf(entry).local() ||
                           QFile::exists(QString::fromStdString(runFolder(at(entry).run).config()));
@@ -125,7 +125,7 @@ void ExperimentRunner::addRoundsForWidth() {
     Q_EMIT widthMeasured();
 }
 
-/// Launches the first that waits, if there is room for it.
+/// Launches the first waiting run, if there is room for it.
 bool ExperimentRunner::startNext() {
     const std::vector<int> queued = experiment().queued();
     if (queued.empty() || int(m_underWay.size()) >= experiment().sideBySide.runs)
@@ -144,7 +144,7 @@ bool ExperimentRunner::startNext() {
 }
 
 void ExperimentRunner::launch(int entry) {
-    // The id is on disk before the agent is: whoever resumes the queue finds the run, however early we die.
+    // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
     at(entry).run = makeRunId();
     QueueRun &run = *underWay(entry).run;
     const CommandPrefix &where = m_queue->prefix();
@@ -183,7 +183,7 @@ void ExperimentRunner::relaunch(int entry) {
 
 void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
     if (exitCode == AgentLauncher::linkFailed && ++underWay(entry).attempts <= mostAttempts) {
-        // The link broke: the agent there may have come up or not. Following it tells.
+        // The link broke: the agent there may have started or not. Following it shows which.
         QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
         return;
     }
@@ -221,7 +221,7 @@ void ExperimentRunner::ended(int entry) {
     }
     if (refusal) {
         forget();
-        if (m_queue->prefixOf(entry).local()) { // a refusal is no run
+        if (m_queue->prefixOf(entry).local()) { // a refused run does not count as a run
             std::error_code ignored;
             std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
         }
@@ -251,11 +251,11 @@ void ExperimentRunner::drop(int entry) {
     if (found == m_underWay.end())
         return;
     found->second.run->disconnect(this);
-    found->second.run->deleteLater(); // this may be its own signal
+    found->second.run->deleteLater(); // this may run inside its signal
     m_underWay.erase(found);
 }
 
-/// The machine went down under the run, and under its queue's owner with it: the run is made again, its torso kept.
+/// The machine went down during the run, and with it the queue's owner: the run is repeated, its partial folder kept.
 void ExperimentRunner::interrupted(int entry) {
     underWay(entry).inherited = false;
     ExperimentEntry &one = at(entry);
@@ -267,7 +267,7 @@ void ExperimentRunner::interrupted(int entry) {
     launch(entry);
 }
 
-/// A refusal would repeat for the other runs, or needs fixing first. Runs that have started end by themselves.
+/// Ends the queue, since a refusal would repeat for the other runs or needs fixing first. Runs that have started end by themselves.
 void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
     if (!m_refused)
         m_refused.emplace(exitCode, QString::fromStdString(error.message()));
@@ -298,7 +298,7 @@ void ExperimentRunner::stop(const QString &by) {
         return;
     if (m_underWay.empty())
         return next();
-    for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once, and end one
+    for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once and end a run
         one.run->stop(by);
 }
 

@@ -14,11 +14,11 @@
 namespace lockstep::core {
 
 /// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
-/// owner by lock (OwnedExperiment). Killed at any moment, a new one on the same experiment attaches to the runs that still run
-/// and goes on. What happens to a single run is QueueRun's.
+/// owner by lock (OwnedExperiment). If it is killed at any moment, a new one for the same experiment attaches to the current
+/// runs and continues. QueueRun handles a single run.
 ///
-/// The order of the queue also holds side by side: the first that waits starts as soon as there is room for it, and holds back
-/// those behind it until then.
+/// The order of the queue also holds side by side: the first waiting run starts as soon as there is room for it, and those
+/// behind it wait until then.
 class ExperimentRunner : public QObject {
     Q_OBJECT
 public:
@@ -30,7 +30,7 @@ public:
     /// Sets the function that explains the nodes' line of PyTorch for RunRecord::torchReason; without it nothing is
     /// recorded.
     void setTorchReason(std::function<std::string(const RunConfig &)> reason) { m_torchReason = std::move(reason); }
-    /// Sets the function that measures how narrow the intervals are of an experiment with a goal; without it no round is added.
+    /// Sets the function that measures the intervals of an experiment with a goal; without it no round is added.
     void setWidth(std::function<WidthReached(const Experiment &)> width) { m_width = std::move(width); }
     void start();
     /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
@@ -47,7 +47,7 @@ public:
 
 Q_SIGNALS:
     void experimentChanged();
-    void checking(int entry);                                    ///< checks its devices before the first run over them
+    void checking(int entry); ///< its devices are checked before the first run over them
     void runStarted(int entry, lockstep::core::RunStore *store); ///< store lives until runFinished
     void runFinished(int entry);
     void widthMeasured(); ///< after a round, in experiment().until: rounds were added, or it is settled
@@ -57,8 +57,8 @@ private:
     /// A run that is being launched or runs.
     struct UnderWay {
         QueueRun *run = nullptr;          ///< our child
-        int attempts = 0;                 ///< at launching it over a failing link
-        bool inherited = false;           ///< an earlier owner's, met when the queue was resumed
+        int attempts = 0;                 ///< to launch it over a failing link
+        bool inherited = false;           ///< started by an earlier owner
         std::optional<QString> skippedBy; ///< it is being stopped alone
     };
     UnderWay &underWay(int entry);
@@ -90,7 +90,7 @@ private:
     std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_finished = false;
-    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, to be told when no run goes on
+    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, reported when no run goes on
     std::optional<QString> m_stoppedBy;               ///< the queue is being stopped
     int m_exitCode = 0;
     QString m_sentence;

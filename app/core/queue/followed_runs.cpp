@@ -32,13 +32,13 @@ void FollowedRuns::follow(const Experiment &experiment) {
         const ExperimentEntry &entry = experiment.entries[std::size_t(i)];
         const Result<CommandPrefix> prefix = prefixOfAgent0(entry.planned.config, *where);
         if (!prefix)
-            continue; // its launch says why
+            continue; // the launch reports why
         if (const RunStore *known = store(i); known && known->runId().toStdString() != entry.run)
             forget(i);
-        // A run that is still launching may be given another id by a second attempt.
+        // A second attempt may give a launching run another id.
         if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
             continue;
-        // A run that was deleted since has nothing to follow.
+        // The run was deleted meanwhile: nothing to follow.
         if (isOver(entry.state) && prefix->local() && !QFile::exists(QString::fromStdString(runFolder(entry.run).path)))
             continue;
         const QString id = QString::fromStdString(entry.run);
@@ -70,7 +70,7 @@ void FollowedRuns::fetchMore() {
 void FollowedRuns::forget(int entry) {
     std::erase(m_toFetch, entry);
     m_fetching.erase(entry);
-    m_followers.erase(entry); // before the store it feeds
+    m_followers.erase(entry); // before its store
     m_stores.erase(entry);
 }
 

@@ -23,13 +23,13 @@ public:
     explicit FollowedRuns(QObject *parent = nullptr);
     ~FollowedRuns() override;
 
-    /// Follows the entries that have begun, each once. An entry that was queued again loses its earlier run.
+    /// Follows the entries that have started, each once. Forgets the earlier run of an entry that was queued again.
     void follow(const Experiment &experiment);
     void clear();
 
     [[nodiscard]] RunStore *store(int entry) const;       ///< null: not followed
     [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
-    /// What the stores say of each entry's time. Valid while this lives.
+    /// Times of the entries, from their stores. Valid while this lives.
     [[nodiscard]] ExperimentClock clock() const;
     /// Asks for a trace of the next steps of each of these entries that is followed.
     [[nodiscard]] Asked trace(const std::vector<int> &entries, std::int64_t steps, const QString &by);
@@ -43,8 +43,9 @@ private:
     void forget(int entry);
 
     std::map<int, std::unique_ptr<RunStore>> m_stores;
-    std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< go before the stores they feed
-    std::deque<int> m_toFetch; ///< runs elsewhere that are over: not all at once, sshd would refuse so many connections
+    std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< destroyed before their stores
+    std::deque<int>
+        m_toFetch; ///< finished runs elsewhere; fetched a few at a time, since sshd refuses many connections
     std::set<int> m_fetching;
 };
 

@@ -26,7 +26,7 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     OwnedExperiment out;
     out.m_lock = std::move(*lock);
     out.m_folder = HeldFolder(experimentFolder(id).path);
-    Result<Experiment> experiment = readExperiment(id); // it may have changed until we had the lock
+    Result<Experiment> experiment = readExperiment(id); // it may have changed before we got the lock
     if (!experiment)
         return fail(experiment.error());
     out.m_experiment = std::move(*experiment);

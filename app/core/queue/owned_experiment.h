@@ -12,26 +12,26 @@
 
 namespace lockstep::core {
 
-/// experiment.json in the hands of the queue's owner: under its lock, for as long as this lives.
+/// experiment.json as its owner changes it: holds the queue's lock as long as this lives.
 class OwnedExperiment {
 public:
-    /// Takes the lock, reads the experiment and carries out what was asked while nobody owned it. An error names the owner's
-    /// pid, or where the queue lives instead.
+    /// Takes the lock, reads the experiment and carries out requests from the time without an owner. An error names the owner's
+    /// pid, or the machine that keeps the queue.
     [[nodiscard]] static Result<OwnedExperiment> own(const std::string &id);
 
     [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
     [[nodiscard]] Experiment &experiment() { return m_experiment; }
     [[nodiscard]] ExperimentEntry &at(int entry) { return m_experiment.entries[std::size_t(entry)]; }
-    /// Where its runs are launched from.
+    /// The machine from which its runs are launched.
     [[nodiscard]] const CommandPrefix &prefix() const { return m_prefix; }
-    /// Where the entry's agent 0 is. A host that can't be one is refused at the launch.
+    /// The machine of the entry's agent 0. An invalid host is refused at the launch.
     [[nodiscard]] CommandPrefix prefixOf(int entry) const;
 
-    void save() const; ///< a failure is logged; not for a folder that is gone
-    /// What has been asked since, oldest first.
+    void save() const; ///< logs a failure; does nothing once the folder was removed
+    /// New requests, oldest first.
     [[nodiscard]] std::vector<QueueRequest> requests() const;
-    [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< somebody removed the folder
-    /// That it is, and which runs go on by themselves.
+    [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< the folder was removed
+    /// A sentence that says so, and which runs continue by themselves.
     [[nodiscard]] std::string goneSentence() const;
     void remove() const; ///< the whole folder
 

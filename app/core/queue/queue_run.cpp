@@ -26,7 +26,7 @@ void QueueRun::check(const RunConfig &config, const CommandPrefix &where) {
 
 void QueueRun::launch(const CommandPrefix &where, const LaunchRequest &request) {
     if (m_launcher)
-        m_launcher.release()->deleteLater(); // this may be its own signal
+        m_launcher.release()->deleteLater(); // this may run inside its signal
     m_launcher = std::make_unique<NodesLauncher>();
     connect(m_launcher.get(), &NodesLauncher::ready, this, &QueueRun::launched);
     connect(m_launcher.get(), &NodesLauncher::failed, this, &QueueRun::launchFailed);

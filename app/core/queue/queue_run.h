@@ -17,8 +17,8 @@ class PlaceCheck;
 class RunFollower;
 class RunStore;
 
-/// One run of a queue while its owner checks its devices, launches it, follows it and stops it. What its end means for the queue
-/// is the owner's to decide. An owner that is done with it calls deleteLater(): it may be emitting.
+/// One run of a queue while its owner checks its devices, launches it, follows it and stops it. The owner decides
+/// what its end means for the queue. Delete it by deleteLater(), since it may be emitting.
 class QueueRun : public QObject {
     Q_OBJECT
 public:
@@ -29,16 +29,16 @@ public:
     [[nodiscard]] bool wasChecked() const { return m_check != nullptr; }
     void launch(const CommandPrefix &where, const LaunchRequest &request); ///< launched() or launchFailed() follows
     RunStore *follow(const std::string &run,
-                     const CommandPrefix &agent0); ///< for startFollowing(), once its reader is there
+                     const CommandPrefix &agent0); ///< makes the store; then call startFollowing()
     void startFollowing();                         ///< ended() follows
     [[nodiscard]] bool followed() const { return m_follower != nullptr; }
     [[nodiscard]] RunStore *store() const { return m_store.get(); }
-    void forget(); ///< no longer followed, and its store is gone
-    /// Ends a check, asks a run to stop until its agent has answered. A run that is being launched is not stopped yet.
+    void forget(); ///< stops following and deletes the store
+    /// Ends a check, or asks the run to stop, again and again until its agent answers. A run that is being launched is stopped afterwards.
     void stop(const QString &by);
 
 Q_SIGNALS:
-    /// Its devices, before the first run over them; `error` absent: good. `linkFailed`: the check itself did not get there.
+    /// The check of its devices before the first run over them; `error` absent: passed. `linkFailed`: the host was not reached.
     void checked(const std::optional<lockstep::Error> &error, bool linkFailed);
     void launched(const QString &run);
     void launchFailed(const lockstep::Error &error, int exitCode);
@@ -46,20 +46,20 @@ Q_SIGNALS:
     void ended();
 
 private:
-    std::unique_ptr<PlaceCheck> m_check; ///< before the launcher
+    std::unique_ptr<PlaceCheck> m_check; ///< runs before the launcher
     std::unique_ptr<NodesLauncher> m_launcher;
     std::unique_ptr<RunStore> m_store;
-    std::unique_ptr<RunFollower> m_follower;       ///< goes before the store it feeds
-    std::vector<std::unique_ptr<Request>> m_stops; ///< the agent was asked and has not answered
+    std::unique_ptr<RunFollower> m_follower;       ///< destroyed before its store
+    std::vector<std::unique_ptr<Request>> m_stops; ///< not answered by the agent yet
 };
 
-/// What an entry of the queue becomes when its run has ended with what the store says.
+/// The queue entry's state after its run has ended, from the store.
 struct EntryEnd {
     EntryState state = EntryState::Failed;
     QString reason;
 };
 [[nodiscard]] EntryEnd entryEndOf(const RunStore &store);
-/// Whether a run was refused before its first step: that is no run.
+/// Whether a run was refused before its first step. It does not count as a run.
 [[nodiscard]] bool refusedToTrain(const RunStore &store);
 
 } // namespace lockstep::core

@@ -20,7 +20,7 @@ Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::funct
             onFrame();
     };
     const std::vector<int> nodes = nodesIn(folder);
-    if (nodes.size() < 2) { // readLog() recognises a torn tail, too
+    if (nodes.size() < 2) { // readLog() also recognises a torn last line
         if (nodes.empty())
             return {};
         const Result<LogReadReport> report = readLog(folder.log(nodes.front()), 0, take);

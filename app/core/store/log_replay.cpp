@@ -31,7 +31,8 @@ bool LogReplay::slice(const std::function<void(std::string_view)> &onLine) {
     }
     m_partial = bytes.mid(from);
     if (m_partial.size() > qsizetype(maxFrameBytes)) {
-        onLine({m_partial.constData(), std::size_t(m_partial.size())}); // no frame is that long: damage, and counted so
+        onLine(
+            {m_partial.constData(), std::size_t(m_partial.size())}); // no frame is that long: counted as a damaged line
         m_partial.clear();
     }
     return more;

@@ -8,12 +8,12 @@
 
 namespace lockstep::core {
 
-/// Reads a log file's whole lines in slices, going on where it stopped: the file may still grow.
+/// Reads a log file's whole lines in slices; each call continues where the last one stopped, since the file may still grow.
 class LogReplay {
 public:
     void open(const QString &path);
     [[nodiscard]] bool isOpen() const { return m_file.isOpen(); }
-    /// Reads about 1 MiB. Returns false when there is no more whole line for now.
+    /// Reads about 1 MiB. False: there is no further whole line for now.
     bool slice(const std::function<void(std::string_view)> &onLine);
 
 private:

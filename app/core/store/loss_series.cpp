@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t mostWeight = std::int64_t(1) << 60; // so that two of them can be added
 
 LossPoint joined(const LossPoint &a, const LossPoint &b, OverSteps over = OverSteps::Mean) {
-    LossPoint out = b; // the later one's place on every axis
+    LossPoint out = b; // the position of the later one on every axis
     out.samples = std::min(mostWeight, std::min(a.samples, mostWeight) + std::min(b.samples, mostWeight));
     const double weightA = a.samples > 0 ? double(a.samples) : 1, weightB = b.samples > 0 ? double(b.samples) : 1;
     if (over == OverSteps::Max)
@@ -56,7 +56,7 @@ void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
     m_waiting[rank].push_back(point);
     if (int(m_waiting.size()) < m_ranks)
         return;
-    std::int64_t all = INT64_MAX; // the step every rank has come to
+    std::int64_t all = INT64_MAX; // the step that every rank has reached
     for (const auto &[other, points] : m_waiting)
         all = std::min(all, points.empty() ? -1 : points.back().step);
     if (all >= 0)

@@ -11,8 +11,8 @@
 namespace lockstep::core {
 
 /// A curve of the loss, or of a metric, of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max
-/// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps taken again after a restart
-/// replace those taken before.
+/// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps repeated after a restart
+/// replace the earlier ones.
 class LossSeries {
 public:
     static constexpr std::size_t usualLimit = 100'000;
@@ -20,9 +20,9 @@ public:
         : m_limit(limit), m_over(over) {}
     void append(const LossPoint &point);
     [[nodiscard]] const std::vector<LossPoint> &points() const { return m_points; }
-    /// Counts up each time earlier points were merged or replaced, so that a reader knows that its indexes are stale.
+    /// Increases each time earlier points are merged or replaced: then a reader's indexes are stale.
     [[nodiscard]] int generation() const { return m_generation; }
-    /// Windows that a point stands for at most: 1 until neighbours were merged.
+    /// The most windows merged into one point; 1 before the first merge.
     [[nodiscard]] int windowsAPoint() const { return m_windowsAPoint; }
 
 private:
@@ -32,13 +32,13 @@ private:
     int m_generation = 0, m_windowsAPoint = 1;
 };
 
-/// Joins the ranks' windows into one curve: a point is made when every rank has come that far.
+/// Joins the ranks' windows into one curve: a point is made when every rank has reached it.
 class LossMerger {
 public:
     void setRanks(int count) { m_ranks = count; }
     /// Adds a rank's window; appends to `out` what is now complete.
     void add(int rank, const LossPoint &point, LossSeries &out);
-    /// The run is over: what is left is joined as it is.
+    /// The run is over: joins the remaining windows without the missing ranks.
     void flush(LossSeries &out);
 
 private:

@@ -37,13 +37,13 @@ std::uint64_t NodeLines::damagedLines() const {
 
 std::vector<LogGap> NodeLines::missing(const RunResult &result) const {
     std::vector<LogGap> missing;
-    const auto look = [&](int node, std::uint64_t lines) {
+    const auto check = [&](int node, std::uint64_t lines) {
         if (const std::uint64_t next = nextSeq(node); next < lines)
             missing.push_back({next, lines - 1});
     };
-    look(0, result.logLines);
+    check(0, result.logLines);
     for (const auto &[node, lines] : result.nodeLogLines)
-        look(node, lines);
+        check(node, lines);
     return missing;
 }
 

@@ -10,18 +10,18 @@
 
 namespace lockstep::core {
 
-/// The sealed lines of a run's nodes as they come in any mixture: each node's by its own checker, so that nothing is lost
-/// unseen and nothing counts twice, whatever was cut in between.
+/// Takes the sealed lines of a run's nodes in any mixture. Each node has its own checker, so that lost lines are noticed and
+/// none counts twice, whatever was cut in between.
 class NodeLines {
 public:
-    /// A line (no newline). Whose a damaged one is nobody knows; it is counted with `hint`.
+    /// A line (no newline). The node of a damaged line is unknown: it is counted for `hint`.
     LineChecker::Verdict check(std::string_view line, int hint = 0);
 
-    [[nodiscard]] std::uint64_t nextSeq(int node) const; ///< the first that lacks
+    [[nodiscard]] std::uint64_t nextSeq(int node) const; ///< of the first missing line
     [[nodiscard]] std::map<int, std::uint64_t> nextSeqsBut(int node) const;
     [[nodiscard]] std::vector<LogGap> gaps() const;
     [[nodiscard]] std::uint64_t damagedLines() const;
-    /// Whether all lines are here that the run's result counts, and those that are not.
+    /// Whether all lines that the run's result counts are here; and the missing ones.
     [[nodiscard]] bool complete(const RunResult &result) const { return missing(result).empty(); }
     [[nodiscard]] std::vector<LogGap> missing(const RunResult &result) const;
 

@@ -15,7 +15,7 @@ public:
     void take(const Frame &frame, const LinkFrame &body);
 
     [[nodiscard]] const std::map<int, NodeLink> &all() const { return m_links; } ///< by node; empty for one node
-    /// How far a node's clock is known to be ahead of node 0's.
+    /// How far a node's clock is ahead of node 0's; absent: unknown.
     [[nodiscard]] std::optional<double> clockOffsetS(int node) const;
     [[nodiscard]] bool anyLost() const; ///< links that have ended are not lost
     /// One line for people: "3 nodes, all links up", "link to hostB lost, …"; empty for one node.

@@ -48,7 +48,7 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
         if (source->lines.empty())
             more = fill(*source) || more;
     }
-    // Until one has run dry: what it has next may be earlier than the others'.
+    // Stop when one source is empty for now: its next line may be earlier than the others'.
     for (Source *next = earliest(); next; next = earliest()) {
         const std::string line = std::move(next->lines.front());
         next->lines.pop_front();
@@ -68,7 +68,7 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
     return more;
 }
 
-/// The source whose next line was written first. A node of which node 0 has not told yet how its clock goes waits for node 0.
+/// The source whose next line was written first. A node whose clock offset node 0 has not reported yet waits for node 0.
 NodesReplay::Source *NodesReplay::earliest() {
     Source *first = nullptr;
     double least = std::numeric_limits<double>::infinity();

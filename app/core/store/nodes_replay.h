@@ -13,12 +13,12 @@
 
 namespace lockstep::core {
 
-/// Reads the logs of all nodes in a run's folder in slices, interleaved by time as the clocks' offsets in node 0's log relate
-/// them, each node's lines in their own order. Goes on where it stopped: files may still grow, and further ones appear.
+/// Reads the logs of all nodes in a run's folder in slices, interleaved by time (corrected by the clock offsets in node 0's
+/// log), each node's lines in their own order. Continues where it stopped: files may still grow, and further ones appear.
 class NodesReplay {
 public:
     void open(const RunFolder &folder);
-    /// Reads on by about 1 MiB. False when there is no more whole line for now.
+    /// Reads about 1 MiB more. False: there is no further whole line for now.
     bool slice(const std::function<void(std::string_view line, int node)> &onLine);
 
 private:
@@ -27,7 +27,7 @@ private:
         std::deque<std::string> lines;
         std::optional<double> offsetUs; ///< of its clock against node 0's; node 0: 0
     };
-    /// True when it read something.
+    /// Whether it read something.
     static bool fill(Source &source);
     [[nodiscard]] Source *earliest();
     void learnOffset(std::string_view line);

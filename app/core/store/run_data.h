@@ -31,14 +31,14 @@ using DeviceUse = DeviceEpochUse;
 struct RankEpoch {
     int rank = 0;
     EpochFrame frame;
-    std::int64_t wallUs = 0; ///< when it was told
+    std::int64_t wallUs = 0; ///< when it was reported
 };
 
 /// One epoch over all ranks.
 struct MergedEpoch {
     int epoch = 1;
     std::optional<double> loss;     ///< finite
-    std::optional<double> lostLoss; ///< in its place where training diverged: NaN or infinite, to be shown as a word
+    std::optional<double> lostLoss; ///< instead of `loss` where training diverged: NaN or infinite, shown as a word
     double durationS = 0;           ///< largest over the ranks that have reported
     std::int64_t samples = 0;       ///< sum over ranks
     int ranksReported = 0;
@@ -49,8 +49,8 @@ struct MergedEpoch {
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
     std::optional<EvalFrame> eval;
     MetricValues metrics;                ///< over all ranks; filled in by outcomeOf() alone
-    double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
-    std::int64_t evalWallUs = 0;         ///< when it was told
+    double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
+    std::int64_t evalWallUs = 0;         ///< when it was reported
 };
 
 /// A device's sample in its lane.
@@ -79,7 +79,7 @@ struct StateChange {
     std::optional<int> epoch;
 };
 
-/// One rank as far as it is known.
+/// What is known of one rank.
 struct RankInfo {
     int rank = 0;
     std::optional<RunState> state;
@@ -99,7 +99,7 @@ struct Progress {
     std::optional<double> leftS;                       ///< at the pace of the last 30 s of training
 };
 
-/// How a follower stands to its run.
+/// The state of a follower's link to its run.
 enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
@@ -124,11 +124,11 @@ struct NodeLink {
 };
 [[nodiscard]] std::string sentenceOf(const NodeLink &link); ///< "link to hostB lost, its training state unknown (…)"
 
-/// The machine and the circumstances of a run, for whether two can be compared; from its record, result and log.
+/// The machine and the conditions of a run, to judge whether two can be compared; from its record, result and log.
 struct RunConditions {
     std::vector<MachineRecord> machines;
     std::string lockstepVersion;
-    std::string program;          ///< what trained: "lockstep-trainer", or a script's name
+    std::string program;          ///< "lockstep-trainer", or the name of the training script
     std::optional<int> freeCores; ///< RunRecord's
     std::string scheduling;       ///< as the ranks say: "batch", "other"; "mixed" when they differ
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
@@ -137,28 +137,28 @@ struct RunConditions {
     std::optional<Energy> energy;
 };
 
-/// What a run amounts to, enough for the result table; from a RunStore whether live, replayed or compared.
+/// A summary of a run for the result table; made from a RunStore, live or replayed.
 struct RunOutcome {
     std::string run, name, experiment, recipe;
     int repeat = 1;
     std::optional<RunConfig> config;
-    About about; ///< what a script said of itself
+    About about; ///< what a script reported about itself
     int processes = 1;
     std::vector<std::string> deviceNames;
-    std::optional<RunState> state; ///< final or present; absent: nothing heard yet
+    std::optional<RunState> state; ///< final or current; absent: nothing reported yet
     bool agentDied = false;
     std::string reason;     ///< why not done
-    std::string divergence; ///< "loss is NaN since step 120"; empty: it was finite as far as heard
+    std::string divergence; ///< "loss is NaN since step 120"; empty: every reported loss was finite
     std::string backend;    ///< as resolved by the ranks, else as configured
     std::vector<MergedEpoch> epochs;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
-    /// Each rank's own, over the whole run; as far as frames told.
+    /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
     MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
     std::optional<double> launchS; ///< from launch until a rank began to train
-    bool script = false;           ///< the ranks run somebody's script and not lockstep-trainer
+    bool script = false;           ///< the ranks run a script instead of lockstep-trainer
     std::vector<std::string> hosts;
     int nodes = 1;
     bool oversubscribed = false;

@@ -27,7 +27,7 @@ void RunDevices::take(const Frame &frame, const DeviceFrame &body) {
 }
 
 void RunDevices::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {
-    std::optional<double> cores; // a viewer's first sample does not know its use yet
+    std::optional<double> cores; // unknown in a viewer's first sample
     for (const ProcessSample &viewer : body.viewers)
         if (viewer.cpuCores)
             cores = cores.value_or(0) + *viewer.cpuCores;

@@ -10,19 +10,19 @@
 
 namespace lockstep::core {
 
-/// The devices of a run as its agents sample them, and what watching them costs.
+/// The devices of a run as its agents sample them, and the CPU time of its viewers.
 class RunDevices {
 public:
     void setRecorded(std::vector<std::string> names) { m_recorded = std::move(names); }
     void take(const Frame &frame, const DeviceFrame &body);
 
     [[nodiscard]] std::vector<std::string>
-    names() const; ///< in the record's order, others behind as they were heard of
+    names() const; ///< in the record's order; then others, as they were first reported
     /// The last hour of a device at 5 Hz, oldest first; null: never sampled.
     [[nodiscard]] const std::deque<LaneSample> *lane(const std::string &device) const;
     [[nodiscard]] std::optional<int> nodeOf(const std::string &device) const; ///< absent: never sampled
     /// Processor seconds per second of all viewers on the run's machine, mean of the last ten seconds of samples. Absent:
-    /// nobody watches there, or it is not known yet.
+    /// there is no viewer, or it is unknown yet.
     [[nodiscard]] std::optional<double> viewersShare() const;
 
 private:

@@ -16,7 +16,7 @@ void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &mo
     }
 }
 
-/// The first rank's speaks for all, unless one of them is not finite: then training has diverged.
+/// The first rank's loss stands for all, unless one is not finite: then training has diverged.
 void takeLoss(MergedEpoch &epoch, std::optional<double> loss) {
     if (loss && !isFiniteValue(*loss))
         epoch.lostLoss = loss;
@@ -28,7 +28,7 @@ void takeLoss(MergedEpoch &epoch, std::optional<double> loss) {
 
 } // namespace
 
-/// A frame may name any epoch, and memory must not follow it: of all epochs, so many may be skipped over.
+/// A frame may name any epoch. This limits how many epochs may be skipped, so that memory stays bounded.
 bool RunEpochs::plausible(int epoch) const {
     constexpr int mostSkipped = 10'000;
     return epoch >= 1 && epoch - 1 - int(m_epochs.size()) <= mostSkipped - m_skipped;

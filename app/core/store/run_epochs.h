@@ -14,16 +14,16 @@ public:
     void take(int rank, const StepsFrame &body);
     /// Training time of a rank's windows of `epoch` so far.
     void running(int epoch, double seconds);
-    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: an epoch that was told before, or can't be.
+    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before, or is impossible.
     bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
-    /// False: an epoch that can't be.
+    /// False: the epoch is impossible.
     bool take(const Frame &frame, const EvalFrame &body);
 
-    /// By epoch, without gaps from 1 as far as heard.
+    /// By epoch, without gaps from 1 to the newest reported one.
     [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
     /// Sum of their durations, seconds; of an unfinished epoch, what its first ranks reported.
     [[nodiscard]] double trainingS() const;
-    [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; } ///< as they came
+    [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; } ///< in order of arrival
 
 private:
     MergedEpoch &at(int epoch);
@@ -35,7 +35,7 @@ private:
         double sum = 0, samples = 0;
     };
     std::vector<MergedEpoch> m_epochs;
-    int m_skipped = 0; ///< epochs that were made because a later one came first
+    int m_skipped = 0; ///< epochs that were added because a later one arrived first
     std::vector<RankEpoch> m_rankEpochs;
     std::map<int, WindowLosses> m_windows; ///< by rank
 };

@@ -8,7 +8,7 @@
 namespace lockstep::core {
 namespace {
 
-/// The rank whose end the reason is about; null: of none, or of none that was heard.
+/// The rank that the reason is about; null: none, or an unknown one.
 const RankInfo *rankAtFault(const RunStore &store, const std::string &reason) {
     const auto &ranks = store.ranks().all();
     const auto found = std::ranges::find_if(ranks, [&](const auto &entry) {
@@ -29,7 +29,7 @@ std::string endReason(const RunStore &store) {
         return "agent died";
     std::string reason = store.lifecycle().reason();
     const RankInfo *rank = hasFailed(store) ? rankAtFault(store, reason) : nullptr;
-    if (rank && rank->lastStep) // before what the rank said itself
+    if (rank && rank->lastStep) // before the rank's own message
         reason.insert(std::min(reason.find(": "), reason.size()), " after step " + std::to_string(*rank->lastStep));
     return reason;
 }

@@ -13,7 +13,7 @@
 
 namespace lockstep::core {
 
-/// What runs on the thread. Tells its owner by queued calls.
+/// What runs on the thread. Notifies its owner by queued calls.
 class RunHistory::Worker : public QObject {
 public:
     explicit Worker(RunHistory *owner) : m_owner(owner) {}
@@ -22,11 +22,11 @@ public:
     void refresh() {
         QElapsedTimer timer;
         timer.start();
-        look(timer);
+        refreshIndex(timer);
         const int tookMs = int(timer.elapsed());
-        tell([tookMs](RunHistory *owner) {
-            owner->m_looking = false;
-            Q_EMIT owner->looked(tookMs);
+        notifyOwner([tookMs](RunHistory *owner) {
+            owner->m_refreshing = false;
+            Q_EMIT owner->refreshed(tookMs);
         });
     }
 
@@ -44,7 +44,7 @@ public:
         }
         reread(runs);
         if (!before.empty())
-            tell([before, undoable](RunHistory *owner) {
+            notifyOwner([before, undoable](RunHistory *owner) {
                 undoable ? Q_EMIT owner->noted(before) : Q_EMIT owner->reverted(before);
             });
     }
@@ -54,7 +54,7 @@ public:
         if (!batch)
             return complain(batch.error());
         reread(batch->runs);
-        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->trashed(batch); });
+        notifyOwner([batch = *batch](RunHistory *owner) { Q_EMIT owner->trashed(batch); });
     }
 
     void restore(const std::string &id) {
@@ -65,7 +65,7 @@ public:
         if (!batch)
             return complain(batch.error());
         reread(batch->runs);
-        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->restored(batch); });
+        notifyOwner([batch = *batch](RunHistory *owner) { Q_EMIT owner->restored(batch); });
     }
 
     void emptyTrash(std::chrono::seconds age, bool say) {
@@ -73,11 +73,11 @@ public:
         if (!removed)
             return complain(removed.error());
         if (say)
-            tell([count = *removed](RunHistory *owner) { Q_EMIT owner->emptied(count); });
+            notifyOwner([count = *removed](RunHistory *owner) { Q_EMIT owner->emptied(count); });
     }
 
 private:
-    static constexpr int many = 300, tellMs = 500;
+    static constexpr int many = 300, progressMs = 500;
 
     bool open() {
         if (m_index)
@@ -91,18 +91,18 @@ private:
         return true;
     }
 
-    void look(const QElapsedTimer &timer) {
+    void refreshIndex(const QElapsedTimer &timer) {
         if (!open())
             return;
         if (!m_listed)
-            list(); // what the index knows already shows at once
-        qint64 told = 0;
+            list(); // shows at once what the index already has
+        qint64 progressedMs = 0;
         const Result<int> changed = m_index->refresh([&](int done, int all) {
-            if (all > many && timer.elapsed() - told > tellMs) {
-                if (told == 0)
+            if (all > many && timer.elapsed() - progressedMs > progressMs) {
+                if (progressedMs == 0)
                     list(); // the newest are read first
-                told = timer.elapsed();
-                tell([done, all](RunHistory *owner) { Q_EMIT owner->progressed(done, all); });
+                progressedMs = timer.elapsed();
+                notifyOwner([done, all](RunHistory *owner) { Q_EMIT owner->progressed(done, all); });
             }
             return !leaving;
         });
@@ -117,7 +117,7 @@ private:
     void show(std::vector<IndexedRun> runs) {
         m_runs = std::make_shared<const std::vector<IndexedRun>>(std::move(runs));
         m_listed = true;
-        tell([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
+        notifyOwner([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
     }
 
     void reread(const std::vector<std::string> &runs) {
@@ -127,7 +127,7 @@ private:
             return complain(read.error());
         if (!m_listed || int(runs.size()) > many)
             return list();
-        // A star must not wait for thousands of rows to be read again.
+        // Do not make a star wait until thousands of rows are read again.
         std::vector<IndexedRun> now;
         now.reserve(m_runs->size() + runs.size());
         const std::set<std::string> changed(runs.begin(), runs.end());
@@ -146,10 +146,10 @@ private:
 
     void complain(const Error &error) {
         const QString sentence = QString::fromStdString(error.message());
-        tell([sentence](RunHistory *owner) { Q_EMIT owner->failed(sentence); });
+        notifyOwner([sentence](RunHistory *owner) { Q_EMIT owner->failed(sentence); });
     }
 
-    template <class Call> void tell(Call call) {
+    template <class Call> void notifyOwner(Call call) {
         QMetaObject::invokeMethod(
             m_owner, [owner = m_owner, call] { call(owner); }, Qt::QueuedConnection);
     }
@@ -164,7 +164,7 @@ RunHistory::RunHistory(QObject *parent) : QObject(parent), m_thread(new QThread(
     m_thread->setObjectName(QStringLiteral("lockstep-runs"));
     m_worker->moveToThread(m_thread);
     connect(m_thread, &QThread::finished, m_worker,
-            &QObject::deleteLater); // on its thread: its SQL connection is bound
+            &QObject::deleteLater); // on its own thread, to which its SQL connection belongs
     m_thread->start(QThread::LowPriority);
     ask([](Worker *worker) { worker->emptyTrash(trashKept, false); });
 }
@@ -181,7 +181,7 @@ template <class Job> void RunHistory::ask(Job job) {
 }
 
 void RunHistory::refresh() {
-    if (std::exchange(m_looking, true))
+    if (std::exchange(m_refreshing, true))
         return;
     ask([](Worker *worker) { worker->refresh(); });
 }

@@ -16,22 +16,22 @@ class QThread;
 namespace lockstep::core {
 
 using RunList = std::shared_ptr<const std::vector<IndexedRun>>;
-/// Run → what was said of it before.
+/// Run → its earlier notes.
 using NotesBefore = std::vector<std::pair<std::string, RunNotes>>;
 
-/// The history for a window: whatever touches many files or waits for the disk happens on one thread of its own
-/// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are done in order.
+/// The history for a window: work on many files and waiting for the disk happen on a thread of its own
+/// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are executed in order.
 class RunHistory : public QObject {
     Q_OBJECT
 public:
     explicit RunHistory(QObject *parent = nullptr);
-    ~RunHistory() override; ///< lets what was asked be done, but cuts a reading of the runs short
+    ~RunHistory() override; ///< finishes what was asked, but cuts a reading of the runs short
 
-    /// Looks at the disk; while a look is under way, once is enough. `listed` follows when anything changed (or at the
-    /// first look), `looked` in any case.
+    /// Reads the disk; does nothing while a refresh is under way. `listed` follows when anything changed (or after the
+    /// first refresh), `refreshed` in any case.
     void refresh();
     void change(const std::vector<std::string> &runs, const NotesChange &change);
-    /// Puts notes back as they were; `reverted` tells what they had become.
+    /// Puts notes back as they were; `reverted` carries what they had become.
     void revert(const NotesBefore &before);
     void trash(const std::vector<std::string> &runs);
     void restore(const std::string &trashId); ///< empty: what was deleted last
@@ -40,7 +40,7 @@ public:
 Q_SIGNALS:
     void listed(const lockstep::core::RunList &runs); ///< newest first
     void progressed(int done, int all);               ///< only while many runs are read for the first time
-    void looked(int tookMs);
+    void refreshed(int tookMs);
     void noted(const lockstep::core::NotesBefore &before);
     void reverted(const lockstep::core::NotesBefore &before);
     void trashed(const lockstep::core::TrashedRuns &runs);
@@ -53,7 +53,7 @@ private:
     template <class Job> void ask(Job job);
     QThread *m_thread;
     Worker *m_worker; ///< lives on m_thread
-    bool m_looking = false;
+    bool m_refreshing = false;
 };
 
 } // namespace lockstep::core

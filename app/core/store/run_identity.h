@@ -9,15 +9,15 @@
 
 namespace lockstep::core {
 
-/// Which run it is: its id, its record, and what a script reported of itself.
+/// Identity of a run: its id, its record, and what a script reported about itself.
 class RunIdentity {
 public:
     explicit RunIdentity(QString runId) : m_runId(std::move(runId)) {}
 
     void setRecord(const RunRecord &record) { m_record = record; }
-    /// The log's header names the run: used if nobody else did.
+    /// The run id in the log's header: used if no other source named it.
     void hearRunId(const std::string &runId);
-    /// The first rank to report a fact is believed.
+    /// The first rank that reports a fact wins.
     void hear(const About &about) { m_about.insert(about.begin(), about.end()); }
 
     [[nodiscard]] QString runId() const { return m_runId; }

@@ -32,8 +32,8 @@ QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
 }
 
-/// What must be the same for a row to stand. config, result and notes come by rename, which the folder's own time tells;
-/// notes.json also by its own, since people edit it by hand. A run that lives is read at every look anyway.
+/// A row is up to date while this is the same. config, result and notes come by rename, which changes the folder's own time;
+/// notes.json also by its own, since people edit it by hand. A live run is read at every refresh anyway.
 QString stampOf(const RunFolder &folder) {
     QString out;
     for (const std::string &path : {folder.path, folder.notes()}) {
@@ -70,7 +70,7 @@ int schemaVersion() {
     return version;
 }
 
-/// Changes when another connection commits, and never by this one's own.
+/// Changes when another connection commits, but not by this one's own commits.
 int versionOf(const QSqlDatabase &database) {
     QSqlQuery query(database);
     return query.exec(QStringLiteral("PRAGMA data_version")) && query.next() ? query.value(0).toInt() : 0;
@@ -88,7 +88,7 @@ bool prepare(const QString &connection) {
     query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
     if (version == schemaVersion())
-        return true; // nothing is written: another one may be writing
+        return true; // needs no write; another process may be writing
     query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
     return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
            query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
@@ -130,7 +130,7 @@ Result<RunIndex> RunIndex::open() {
 }
 
 Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string &indexFile) {
-    static std::atomic<int> count = 0; // connection names must be unlike within a process
+    static std::atomic<int> count = 0; // connection names must be unique within a process
     if (const Result<void> made =
             realFileSystem().makeFolders(QFileInfo(QString::fromStdString(indexFile)).path().toStdString());
         !made)
@@ -178,7 +178,7 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
     QSqlDatabase database = QSqlDatabase::database(m_connection);
     QSqlQuery query(database);
     query.setForwardOnly(true);
-    std::unordered_map<std::string, QString> known; // run → stamp; empty: it lives, so it is read again
+    std::unordered_map<std::string, QString> known; // run → stamp; empty: it is live, so it is read again
     if (!query.exec(QStringLiteral("SELECT run, stamp, state FROM runs")))
         return fail(sqlError(query));
     while (query.next()) {
@@ -205,12 +205,12 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
         if (!settled && !readRun(run))
             continue;
         known.erase(run);
-        if (!settled && ++changed % rowsACommit == 0) { // others write too, and what is read may be shown
+        if (!settled && ++changed % rowsACommit == 0) { // others write too, and rows that were read can be shown
             database.commit();
             database.transaction();
         }
     }
-    if (whole) { // what is left is gone from the disk, or can't be read any more
+    if (whole) { // the rest has disappeared from the disk, or can't be read any more
         std::vector<std::string> gone;
         for (const auto &[run, stamp] : known)
             gone.push_back(run);
@@ -246,7 +246,7 @@ void RunIndex::forget(const std::vector<std::string> &runs) {
 
 Result<void> RunIndex::readRun(const std::string &run) {
     const RunFolder folder{m_runs + "/" + run};
-    const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next look
+    const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next refresh
     const Result<IndexedRun> row = detail::readRow(run, folder);
     if (!row)
         return fail(row.error());

@@ -18,7 +18,7 @@ struct IndexedRun {
     std::string run, name, experiment, recipe, method, device, backend, model, dataset, host, cpuModel;
     int repeat = 1, devices = 1, epochs = 0;
     std::string state;  ///< starting, running, done, failed, stopped
-    std::string reason; ///< why not done
+    std::string reason; ///< why it is not done
     std::int64_t startWallUs = 0;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::optional<double> samplesPerS;             ///< all samples ÷ total training time
@@ -28,13 +28,13 @@ struct IndexedRun {
     std::optional<double> ranksWaitedS;            ///< for a core, summed over the ranks' threads
     std::optional<double> freeCores;               ///< cores no rank was bound to
     std::optional<double> otherLoad;               ///< cores' worth of processor time that went to other programs
-    std::optional<double> stolenShare;             ///< of a core: what the hypervisor gave to others
+    std::optional<double> stolenShare;             ///< of a core: processor time that the hypervisor gave to others
     std::optional<double> throttledShare;          ///< of the run's time in which the slowest clock was held down
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
     std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
-    std::string work;     ///< workKey(), or someone's own command: what repeats have in common
-    // What people say (notes.json):
+    std::string work;     ///< workKey(), or a script's command: equal for repeats
+    // From people (notes.json):
     std::string givenName, tags, note; ///< tags: "a, b"
     bool starred = false;
     bool operator==(const IndexedRun &) const = default;
@@ -47,14 +47,14 @@ struct IndexedRun {
     [[nodiscard]] std::vector<std::string> metricNames() const;
 };
 
-/// What tells one machine's times from another's; as run records name it.
+/// Identifies the machine that times were measured on; as in run records.
 struct MachineName {
     std::string host, cpuModel;
 };
-/// This one's. Reads /proc/cpuinfo.
+/// This machine's. Reads /proc/cpuinfo.
 [[nodiscard]] MachineName thisMachine();
 
-/// Told while an index reads: how many folders of how many. False stops it; what was read is kept.
+/// Called while an index reads: how many folders of how many. False stops it; what was read is kept.
 using IndexProgress = std::function<bool(int done, int all)>;
 
 /// SQLite as an index of runsFolder(): only what can be read from the runs themselves. Delete it and it is rebuilt.
@@ -68,10 +68,10 @@ public:
     RunIndex(RunIndex &&other) noexcept;
     RunIndex &operator=(RunIndex &&other) noexcept;
 
-    /// Reads what is new or changed on disk and forgets what is gone. Returns how many rows changed; 1 at least if another
-    /// process has changed the index since the last look.
+    /// Reads what is new or changed on disk and removes rows of deleted runs. Returns how many rows changed; at least 1 if another
+    /// process has changed the index since the last refresh.
     Result<int> refresh(const IndexProgress &progress = {});
-    /// Reads these alone, whatever their files' age.
+    /// Reads only these runs, even if their files did not change.
     Result<void> refresh(const std::vector<std::string> &runs);
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
@@ -87,12 +87,12 @@ private:
     void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;
-    int m_version = 0; ///< SQLite's count of what others have committed, at the last look
+    int m_version = 0; ///< SQLite's count of what others have committed, at the last refresh
 };
 
-/// What makes two runs the same work for an estimate: the config's JSON without seed, files and addresses.
+/// Equal for runs of the same work, whose times give an estimate: the config's JSON without seed, files and addresses.
 [[nodiscard]] std::string workKey(const RunConfig &config);
-/// The same of a script, whose command may still have placeholders: which Python runs it and the folder it lies in aside.
+/// The same for a script, whose command may still have placeholders. Its Python and its folder do not count.
 [[nodiscard]] std::string workKey(const RunConfig &config, const std::vector<std::string> &command);
 
 } // namespace lockstep::core

@@ -41,7 +41,7 @@ constexpr NumberColumn numberColumns[] = {
     {"stolen_share", &IndexedRun::stolenShare},      {"throttled_share", &IndexedRun::throttledShare},
 };
 
-/// Per-process fields say nothing of the work.
+/// Per-process fields do not affect the work.
 std::string settingsOf(const RunConfig &config) {
     static const RunConfig defaults;
     std::string text = "\n";
@@ -86,7 +86,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.work = isScript(record) ? workKey(config, record.command) : workKey(config); // its times are not our trainer's
 }
 
-/// What a script said of itself.
+/// Facts that a script reported about itself.
 void takeWords(const Summary &summary, IndexedRun &row) {
     row.method = summary.method;
     row.model = summary.model;
@@ -97,7 +97,7 @@ void takeWords(const Summary &summary, IndexedRun &row) {
 std::string metricsOf(const Summary &summary) {
     std::string text;
     for (const auto &[name, value] : summary.metrics)
-        if (char buffer[32]; isScalarName(name)) // a script's file may say anything
+        if (char buffer[32]; isScalarName(name)) // a script's file may contain anything
             text += (text.empty() ? "\n" : "") + name + "=" +
                     std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr) + "\n";
     return text;
@@ -182,7 +182,7 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
 
 void takeNotes(const RunFolder &folder, IndexedRun &row) {
     const Result<RunNotes> notes = readRunNotes(folder);
-    if (!notes) { // the run is worth showing all the same
+    if (!notes) { // show the run nevertheless
         row.note = notes.error().message();
         return;
     }

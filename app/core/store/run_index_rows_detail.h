@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside the index only: a run's files as a row, and a row as SQL has it.
+// Internal to the index: conversion between a run's files, a row, and SQL.
 #include <QSqlQuery>
 #include <QVariant>
 
@@ -9,7 +9,7 @@
 
 namespace lockstep::core::detail {
 
-/// "run TEXT PRIMARY KEY, stamp TEXT, …", in the order that valuesOf() and rowOf() keep.
+/// "run TEXT PRIMARY KEY, stamp TEXT, …", in the order of valuesOf() and rowOf().
 [[nodiscard]] QString tableColumns();
 [[nodiscard]] QVariantList valuesOf(const IndexedRun &row, const QString &stamp);
 /// Of a query that selected every column.

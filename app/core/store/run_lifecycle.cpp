@@ -7,7 +7,7 @@ void RunLifecycle::take(const Frame &frame, const StateFrame &body) {
     if (frame.rank == 0)
         m_ofRank0 = body.state;
     if (frame.rank || frame.node.value_or(0) > 0)
-        return; // only agent 0 speaks for the run as a whole
+        return; // only agent 0 reports the state of the whole run
     m_ofAgent = body.state;
     m_detail = body.detail;
 }

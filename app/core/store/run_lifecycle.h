@@ -11,7 +11,7 @@
 
 namespace lockstep::core {
 
-/// Where a run is between launch and exit, and how the follower stands to it.
+/// Where a run is between launch and exit, and the state of the follower's link.
 class RunLifecycle {
 public:
     /// A state that agent 0 or a rank reported.
@@ -20,11 +20,11 @@ public:
     /// False: nothing changed.
     bool setLink(LinkState link, const QString &sentence);
 
-    /// The run's own state; absent until it is heard.
+    /// The run's own state; absent until it is reported.
     [[nodiscard]] std::optional<RunState> state() const;
     [[nodiscard]] bool over() const; ///< final state, or the agent died
     [[nodiscard]] bool agentDied() const;
-    [[nodiscard]] std::string reason() const; ///< why it did not succeed, as agent 0 or the result says
+    [[nodiscard]] std::string reason() const; ///< why it did not succeed, from agent 0 or the result
     [[nodiscard]] QString sentence() const;   ///< "training", "done", "failed: rank 1 …", "failed: agent died"
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }
     [[nodiscard]] LinkState link() const { return m_link; }

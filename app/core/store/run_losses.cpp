@@ -21,7 +21,7 @@ void RunLosses::watch(int rank, const StepsFrame &body) {
     const std::optional<double> lost = notFiniteIn(*body.loss);
     const auto known = m_diverged.find(rank);
     if (known != m_diverged.end() && body.firstStep <= known->second.firstStep)
-        m_diverged.erase(known); // the rank began again before it
+        m_diverged.erase(known); // the rank restarted from an earlier step
     else if (known != m_diverged.end())
         known->second.recovered = !lost;
     if (lost)

@@ -21,12 +21,12 @@ public:
     void setRanks(int count) { m_merger.setRanks(count); }
     /// `place`: step, epoch and times of the window. A window without a loss is ignored.
     void take(int rank, LossPoint place, const StepsFrame &body);
-    /// The run is over: points that still wait for another rank are joined without it.
+    /// The run is over: points that still wait for another rank are joined without that rank.
     void join() { m_merger.flush(m_all); }
 
     /// By windows of about 100 ms.
     [[nodiscard]] const LossSeries &all() const { return m_all; }
-    [[nodiscard]] const LossSeries *ofRank(int rank) const; ///< null: none heard
+    [[nodiscard]] const LossSeries *ofRank(int rank) const; ///< null: none reported
 
     /// Of the rank that diverged first; absent: every loss was finite.
     [[nodiscard]] std::optional<Divergence> divergence() const;

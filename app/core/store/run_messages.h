@@ -8,7 +8,7 @@
 
 namespace lockstep::core {
 
-/// What agents and ranks said: console lines, alerts, changes of state.
+/// Messages of agents and ranks: console lines, alerts, changes of state.
 class RunMessages {
 public:
     void take(const Frame &frame, const LogFrame &body);

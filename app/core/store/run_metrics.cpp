@@ -32,7 +32,7 @@ RunMetrics::Metric *RunMetrics::metric(std::string_view name) {
 
 void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place) {
     const auto reached = m_reached.find(rank);
-    if (reached != m_reached.end() && frame.lastStep <= reached->second) { // all ranks began again
+    if (reached != m_reached.end() && frame.lastStep <= reached->second) { // all ranks restarted
         m_reached.clear();
         for (auto &[name, metric] : m_metrics)
             metric.waiting.clear();
@@ -58,7 +58,7 @@ void RunMetrics::flush() {
         join(metric, std::numeric_limits<std::int64_t>::max());
 }
 
-/// What waits up to that step becomes one point, at the place of the latest window.
+/// Merges the waiting windows up to that step into one point, at the position of the latest window.
 void RunMetrics::join(Metric &metric, std::int64_t upTo) {
     std::vector<ScalarWindow> ranks;
     LossPoint place;

@@ -20,13 +20,13 @@ public:
     /// `place`: step, epoch and times of the window.
     void take(int rank, const StepsFrame &frame, const LossPoint &place);
     void take(int rank, const EpochFrame &frame) { m_totals.take(rank, frame); }
-    /// The run is over: what is left is joined as it is.
+    /// The run is over: joins the remaining windows without the missing ranks.
     void flush();
 
     /// In the order of metricBefore().
     [[nodiscard]] std::vector<std::string> names() const;
-    /// All ranks' windows of about 100 ms as one curve, the value in LossPoint::loss; a point comes when every rank has come
-    /// that far. Null: no such metric.
+    /// All ranks' windows of about 100 ms as one curve, the value in LossPoint::loss; a point is made when every rank has reached
+    /// it. Null: no such metric.
     [[nodiscard]] const LossSeries *series(std::string_view name) const;
     [[nodiscard]] const LossSeries *rankSeries(std::string_view name, int rank) const;
     [[nodiscard]] MetricValues ofEpoch(int epoch) const { return m_totals.ofEpoch(epoch); }

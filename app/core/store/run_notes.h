@@ -10,7 +10,7 @@
 
 namespace lockstep::core {
 
-/// What people say of a run: notes.json in its folder, shared by windows and lockstepctl.
+/// A person's notes on a run: notes.json in its folder, shared by windows and lockstepctl.
 struct RunNotes {
     std::string name;              ///< instead of the run's own; empty: its own
     std::vector<std::string> tags; ///< sorted, each once
@@ -20,11 +20,10 @@ struct RunNotes {
 };
 using NotesChange = std::function<void(RunNotes &)>;
 
-/// No file: nothing said. A damaged one is an error.
+/// Without a file: empty notes. A damaged file is an error.
 [[nodiscard]] Result<RunNotes> readRunNotes(const RunFolder &folder);
-/// Reads, changes, writes by rename, under a lock on the folder, so that two who change lose nothing of each other; keys
-/// that this version doesn't know stay. Returns what stood there before. Waits for the other and the disk: not for the
-/// GUI thread.
+/// Reads, changes and writes by rename, under a lock on the folder, so that concurrent changes are not lost. Unknown keys
+/// are kept. Returns the earlier notes. Waits for the lock and the disk: not for the GUI thread.
 [[nodiscard]] Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &change);
 
 /// "a, b" or "a b" as tags; a tag has no space, comma, quote or control character and at most 64 bytes.

@@ -12,7 +12,7 @@ namespace lockstep::core {
 namespace {
 
 void takeSummary(const Summary &summary, RunOutcome &out) {
-    if (!out.totalTrainingTimeS) // else the sum of what each rank reported, as it is shown by epoch
+    if (!out.totalTrainingTimeS) // else the sum of what the ranks reported by epoch
         out.totalTrainingTimeS = summary.totalTrainingTimeS;
     if (summary.testAccuracy && isShare(*summary.testAccuracy))
         out.testAccuracy = summary.testAccuracy;
@@ -21,13 +21,13 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
         if (isFiniteValue(value))
-            out.metrics.try_emplace(name, value); // else what the log's frames come to
+            out.metrics.try_emplace(name, value); // else computed from the log's frames
     if (!summary.backend.empty())
         out.backend = summary.backend;
 }
 
-/// Whether a frame is missing that may have ended an epoch: then the epochs that were heard are all only if they are as many
-/// as were meant.
+/// Whether a frame is missing that may have ended an epoch. Then the reported epochs are complete only if there are as many
+/// as planned.
 bool lacksEpochs(const RunStore &store) {
     const auto saysSo = [](const AlertLine &line) {
         return line.alert.kind == malformedFrameKind || line.alert.kind == framesLostKind;
@@ -59,7 +59,7 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
     for (const MergedEpoch &epoch : out.epochs) {
         whole = whole && epoch.complete;
         if (epoch.complete && (epoch.loss || epoch.lostLoss))
-            out.finalLoss = epoch.loss; // after a divergence it is unknown, and not that of an earlier epoch
+            out.finalLoss = epoch.loss; // unknown after a divergence; never that of an earlier epoch
         if (epoch.eval) {
             out.testAccuracy = epoch.eval->accuracy;
             out.perClassAccuracy = epoch.eval->perClassAccuracy;

@@ -5,7 +5,7 @@
 namespace lockstep::core {
 class RunStore;
 
-/// What a run amounts to so far.
+/// The run's outcome so far.
 [[nodiscard]] RunOutcome outcomeOf(const RunStore &run);
 
 } // namespace lockstep::core

@@ -21,7 +21,7 @@ void RunPhases::OfRank::finish(const PhaseTimes &times, std::int64_t steps) {
 
 void RunPhases::take(int rank, const Frame &frame, const StepsFrame &body) {
     OfRank &phases = m_ranks[rank];
-    if (phases.currentEpoch != body.epoch) { // an epoch whose own frame never came counts by its windows
+    if (phases.currentEpoch != body.epoch) { // an epoch without an epoch frame counts by its windows
         phases.finish(phases.current, phases.currentSteps);
         phases.currentEpoch = body.epoch;
     }

@@ -10,20 +10,20 @@
 
 namespace lockstep::core {
 
-/// Where the time of a run goes: each rank's phases over the whole run so far, exact for finished epochs, by windows for the
-/// present one.
+/// Where the time of a run goes: each rank's phases over the whole run so far, exact for finished epochs, from windows for the
+/// current one.
 class RunPhases {
 public:
     void take(int rank, const Frame &frame, const StepsFrame &body);
     void take(int rank, const EpochFrame &body);
 
     [[nodiscard]] PhaseTimes of(int rank) const;
-    [[nodiscard]] std::int64_t steps(int rank) const; ///< that of() covers
+    [[nodiscard]] std::int64_t steps(int rank) const; ///< covered by of()
     /// Time of a rank's windows in the epoch that runs.
     [[nodiscard]] double runningS(int rank) const;
     /// DP: each device's own times in the parallel parts, over the windows that report them.
     [[nodiscard]] const std::vector<ReplicaTime> &replicas() const { return m_replicas; }
-    [[nodiscard]] std::int64_t replicaSteps() const { return m_replicaSteps; } ///< that replicas() covers
+    [[nodiscard]] std::int64_t replicaSteps() const { return m_replicaSteps; } ///< covered by replicas()
     /// Of the slowest rank, over its last 30 s of training.
     [[nodiscard]] std::optional<double> secondsPerStep() const;
 

@@ -19,7 +19,7 @@ public:
     void take(int rank, const StepsFrame &body);
     void take(const ProcessSample &process); ///< ignored unless it is a rank's
 
-    [[nodiscard]] const std::map<int, RankInfo> &all() const { return m_ranks; } ///< that have been heard of
+    [[nodiscard]] const std::map<int, RankInfo> &all() const { return m_ranks; } ///< all that reported something
     [[nodiscard]] int expected() const { return m_recorded.value_or(m_reported.value_or(0)); } ///< 0 when unknown
     /// Steps that every rank has done, 0 until all have reported; absent before the first report.
     [[nodiscard]] std::optional<std::int64_t> doneSteps() const;

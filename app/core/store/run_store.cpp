@@ -7,27 +7,27 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int tellEveryMs = 33;
+constexpr int changedEveryMs = 33;
 
 } // namespace
 
 RunStore::RunStore(QString runId, QObject *parent) : QObject(parent), m_identity(std::move(runId)) {
     m_timer.setSingleShot(true);
-    m_timer.setInterval(tellEveryMs);
+    m_timer.setInterval(changedEveryMs);
     connect(&m_timer, &QTimer::timeout, this, &RunStore::flush);
 }
 
-void RunStore::tell(Changes what) {
-    m_told |= what;
+void RunStore::note(Changes what) {
+    m_pending |= what;
     if (!m_timer.isActive())
         m_timer.start();
 }
 
 void RunStore::flush() {
     m_timer.stop();
-    if (!m_told)
+    if (!m_pending)
         return;
-    const Changes what = std::exchange(m_told, Changes());
+    const Changes what = std::exchange(m_pending, Changes());
     Q_EMIT changed(what);
 }
 
@@ -48,7 +48,7 @@ void RunStore::refuse(const Error &why) {
     here.wallUs = m_log.lastWallUs;
     m_messages.take(
         here, AlertFrame{"warning", std::string(malformedFrameKind), "a line of the log is left out: " + why.what, {}});
-    tell(Alerts);
+    note(Alerts);
 }
 
 void RunStore::takeHere(const Frame &frame) {
@@ -61,7 +61,7 @@ void RunStore::setRecord(const RunRecord &record) {
     m_devices.setRecorded(record.deviceNames);
     m_ranks.setRecorded(std::max(1, record.processes));
     setRanks(m_ranks.expected());
-    tell(Record | Devices);
+    note(Record | Devices);
 }
 
 void RunStore::setRanks(int count) {
@@ -69,7 +69,7 @@ void RunStore::setRanks(int count) {
     m_metrics.setRanks(count);
 }
 
-/// No more windows will come: what waits for other ranks is shown as it is.
+/// No more windows will come: shows points that still wait for other ranks.
 void RunStore::joinRanks() {
     m_losses.join();
     m_metrics.flush();
@@ -78,7 +78,7 @@ void RunStore::joinRanks() {
 void RunStore::setResult(const RunResult &result) {
     m_lifecycle.setResult(result);
     joinRanks();
-    tell(State | Loss | ProgressChange);
+    note(State | Loss | ProgressChange);
 }
 
 void RunStore::setLink(LinkState link, const QString &sentence) {
@@ -86,13 +86,13 @@ void RunStore::setLink(LinkState link, const QString &sentence) {
         return;
     if (link == LinkState::Finished || link == LinkState::AgentDied)
         joinRanks();
-    tell(Link | State | Loss);
+    note(Link | State | Loss);
 }
 
 void RunStore::setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines) {
     m_log.gaps = gaps;
     m_log.damagedLines = damagedLines;
-    tell(Gaps);
+    note(Gaps);
 }
 
 void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
@@ -102,14 +102,14 @@ void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
 void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     m_messages.take(frame, body);
     if (!frame.rank && frame.node.value_or(0) > 0)
-        return; // only agent 0 speaks for the run as a whole
+        return; // only agent 0 reports the state of the whole run
     m_lifecycle.take(frame, body);
     if (frame.rank) {
         m_ranks.take(*frame.rank, frame, body);
         if (!body.about.empty()) {
             m_identity.hear(body.about);
             m_length.take(body.about);
-            tell(Record | ProgressChange);
+            note(Record | ProgressChange);
         }
     } else if (isFinal(body.state)) {
         joinRanks();
@@ -120,7 +120,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
             setRanks(*body.worldSize);
     }
     m_length.take(body);
-    tell(State | ProgressChange);
+    note(State | ProgressChange);
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
@@ -136,7 +136,7 @@ void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
     place.runS = m_ranks.trainedS(rank, frame.monoNs);
     m_metrics.take(rank, body, place);
     m_losses.take(rank, place, body);
-    tell(Changes(Loss) | Phases | Epochs | ProgressChange);
+    note(Changes(Loss) | Phases | Epochs | ProgressChange);
 }
 
 void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
@@ -145,43 +145,43 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
         return;
     m_metrics.take(rank, body);
     m_phases.take(rank, body);
-    tell(Changes(Epochs) | Phases);
+    note(Changes(Epochs) | Phases);
 }
 
 void RunStore::takeBody(const Frame &frame, const EvalFrame &body) {
     if (m_epochs.take(frame, body))
-        tell(Epochs);
+        note(Epochs);
 }
 
 void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
     m_devices.take(frame, body);
     for (const ProcessSample &process : body.processes)
         m_ranks.take(process);
-    tell(Devices);
+    note(Devices);
 }
 
 void RunStore::takeBody(const Frame &frame, const LogFrame &body) {
     m_messages.take(frame, body);
-    tell(Console);
+    note(Console);
 }
 
 void RunStore::takeBody(const Frame &frame, const AlertFrame &body) {
     m_messages.take(frame, body);
-    tell(Alerts);
+    note(Alerts);
 }
 
 void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
     if (frame.rank)
         m_ranks.take(*frame.rank, body);
     m_messages.take(frame, body);
-    tell(Changes(State) | Console);
+    note(Changes(State) | Console);
 }
 
 void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
-    if (frame.rank) // only agent 0 knows of its links: logs of older agents let ranks send this
+    if (frame.rank) // only agent 0 knows its links; older agents accepted this from ranks
         return;
     m_links.take(frame, body);
-    tell(Link | State);
+    note(Link | State);
 }
 
 } // namespace lockstep::core

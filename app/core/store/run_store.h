@@ -21,9 +21,9 @@
 
 namespace lockstep::core {
 
-/// Everything known of one run, built from its frames: the same for live, replay, compare and export. It hands each frame to
-/// the parts that keep something of it and reports what changed; readers ask the part they need. What takes several parts
-/// stands beside it: progressOf(), outcomeOf(), whyUnheard(). Lives on one thread; take() is cheap (a few µs a frame) and
+/// Everything known of one run, built from its frames: the same for live, replay, compare and export. It passes each frame to
+/// the parts that use it and reports what changed; readers use the part they need. Functions over several parts
+/// are separate: progressOf(), outcomeOf(), whyNoRecentData(). Lives on one thread; take() is cheap (a few µs a frame) and
 /// changed() is emitted at most 30 times a second.
 class RunStore : public QObject {
     Q_OBJECT
@@ -54,12 +54,12 @@ public:
     void setResult(const RunResult &result);
     void setLink(LinkState link, const QString &sentence = {});
     void setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines);
-    /// A good line of the log that is no frame, and why. The first one raises an alert.
+    /// A valid line of the log that is not a frame, and why. The first one raises an alert.
     void refuse(const Error &why);
     /// Emits changed() now instead of within 33 ms.
     void flush();
 
-    // What most readers ask.
+    // Used by most readers.
     [[nodiscard]] QString runId() const { return m_identity.runId(); }
     [[nodiscard]] const std::optional<RunRecord> &record() const { return m_identity.record(); }
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_lifecycle.result(); }
@@ -73,7 +73,7 @@ public:
     [[nodiscard]] const RunRanks &ranks() const { return m_ranks; }
     [[nodiscard]] const RunEpochs &epochs() const { return m_epochs; }
     [[nodiscard]] const RunLosses &losses() const { return m_losses; }
-    [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< told by changed(Loss)
+    [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< announced by changed(Loss)
     [[nodiscard]] const RunPhases &phases() const { return m_phases; }
     [[nodiscard]] const RunDevices &devices() const { return m_devices; }
     [[nodiscard]] const RunMessages &messages() const { return m_messages; }
@@ -95,11 +95,11 @@ private:
     void takeBody(const Frame &frame, const ExitFrame &body);
     void takeBody(const Frame &frame, const HeaderFrame &body);
     void takeBody(const Frame &frame, const LinkFrame &body);
-    // Nothing is kept of these.
+    // These are not stored.
     void takeBody(const Frame &, const CommFrame &) {}
     void takeBody(const Frame &, const HeartbeatFrame &) {}
     void takeBody(const Frame &, const UnknownFrame &) {}
-    void tell(Changes what);
+    void note(Changes what);
     void setRanks(int count);
     void joinRanks();
 
@@ -115,7 +115,7 @@ private:
     RunMessages m_messages;
     NodeLinks m_links;
     LogHealth m_log;
-    Changes m_told;
+    Changes m_pending;
     QTimer m_timer;
 };
 Q_DECLARE_OPERATORS_FOR_FLAGS(RunStore::Changes)

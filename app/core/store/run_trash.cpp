@@ -13,7 +13,7 @@ namespace lockstep::core {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::chrono::seconds quiet{60}; // a run that begins shows a sign of life within
+constexpr std::chrono::seconds quiet{60}; // a starting run writes something within this time
 
 Result<void> moveFolder(const std::string &from, const std::string &to) {
     std::error_code error;
@@ -132,7 +132,7 @@ Result<void> restoreRun(const std::string &run) {
         if (const Result<void> moved = moveFolder(place + "/" + run, runFolder(run).path); !moved)
             return moved;
         std::error_code error;
-        fs::remove(place, error); // goes only when it is empty
+        fs::remove(place, error); // succeeds only when it is empty
         return {};
     }
     return fail(

@@ -16,21 +16,21 @@ struct TrashedRuns {
     std::vector<std::string> runs;
 };
 
-/// What lies longer than this is removed for good.
+/// Runs deleted longer ago than this are removed for good.
 inline constexpr std::chrono::days trashKept{30};
 
 [[nodiscard]] std::string trashFolder();
-/// Why the run can't be deleted: it runs, it starts, there is none.
+/// Why the run can't be deleted: it is running or starting, or does not exist.
 [[nodiscard]] Result<void> checkDeletable(const std::string &run);
-/// All of them or, when one can't be, none.
+/// Deletes all of them or, if one can't be deleted, none.
 [[nodiscard]] Result<TrashedRuns> trashRuns(const std::vector<std::string> &runs);
 /// Newest first.
 [[nodiscard]] std::vector<TrashedRuns> listTrash();
-/// Puts back what was deleted together.
+/// Restores runs that were deleted together.
 [[nodiscard]] Result<TrashedRuns> restoreTrashed(std::string_view id);
-/// Puts one run back, whatever it was deleted with.
+/// Restores one run alone.
 [[nodiscard]] Result<void> restoreRun(const std::string &run);
-/// Removes for good what has lain at least `age`; returns how many runs.
+/// Removes for good what was deleted at least `age` ago; returns how many runs.
 [[nodiscard]] Result<int> emptyTrash(std::chrono::seconds age = std::chrono::seconds(0));
 
 } // namespace lockstep::core

@@ -19,13 +19,13 @@ void TrainingClock::hear(std::int64_t monoNs, RunState state) {
 
 double TrainingClock::at(std::int64_t monoNs) {
     m_begun = true;
-    if (m_from && monoNs < *m_from) { // a clock that began anew: the machine did
+    if (m_from && monoNs < *m_from) { // the clock started anew, so the machine was restarted
         m_from.reset();
-        m_beforeS = m_toldS;
+        m_beforeS = m_lastS;
     }
     if (!m_from)
         m_from = monoNs;
-    return m_toldS = m_beforeS + double(monoNs - *m_from) * 1e-9;
+    return m_lastS = m_beforeS + double(monoNs - *m_from) * 1e-9;
 }
 
 } // namespace lockstep::core

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 
 namespace lockstep::ui {
 namespace {

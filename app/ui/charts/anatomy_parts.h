@@ -11,7 +11,7 @@
 
 namespace lockstep::ui {
 
-/// A run, or one rank of it, and where its step goes.
+/// A run, or one rank of it, and the parts of its step.
 struct AnatomyRun {
     QString name; ///< "DP ×2"; empty for a further rank of the run above
     QColor color;
@@ -24,15 +24,15 @@ struct AnatomyRun {
 struct AnatomyPart {
     double startS = 0, seconds = 0; ///< within the step
     QString phase;                  ///< wire name; empty while it waits
-    bool atMost = false;            ///< its own time wasn't recorded: the slowest device's is known
+    bool atMost = false;            ///< its own time wasn't recorded: only the slowest device's is known
 
     [[nodiscard]] double middleS() const { return startS + seconds / 2; }
-    [[nodiscard]] QString name() const; ///< as it is written in the picture
+    [[nodiscard]] QString name() const; ///< as shown in the chart
 };
 
-/// How long the device worked in a stage where all do; absent: not recorded, or not such a stage.
+/// How long the device worked in a stage of all devices; absent: not recorded, or another stage.
 [[nodiscard]] std::optional<double> ownTime(const core::DpDevice &device, const core::DpStage &stage);
-/// A device's row from the step's beginning to its end. Waits that follow each other are one.
+/// A device's row from the step's beginning to its end. Consecutive waits are merged.
 [[nodiscard]] QList<AnatomyPart> partsOf(const AnatomyRun &run, std::size_t device);
 
 } // namespace lockstep::ui

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -16,7 +16,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double leastAnatomyRow = 16, usualAnatomyRow = 30, highestAnatomyRow = 56;
-/// Whether a row needs names above it is judged for a plot of this width, so that the picture's height does not depend on its
+/// The plot width for deciding whether a row needs names above it. Fixed, so that the chart's height does not depend on its
 /// width.
 constexpr double referencePlot = 560;
 constexpr double alike = 0.03; ///< of the longest step: parts that near each other share a name
@@ -51,7 +51,7 @@ bool holdsItsName(const AnatomyPart &part, double width) {
     return QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(part.name()) + 10 <= width;
 }
 
-/// The parts that a plot of so many pixels a second can't hold the names of. Waits are not among them: the key tells the line.
+/// The parts that are too narrow for their names at so many pixels per second. Waits are not among them: the key explains the line.
 QList<AnatomyPart> slivers(const QList<AnatomyPart> &parts, double pixelsPerS) {
     QList<AnatomyPart> out;
     for (const AnatomyPart &part : parts)
@@ -187,7 +187,7 @@ void AnatomyView::paintPart(QPainter *painter, const AnatomyRun &run, const Anat
     const QColor color = shadeOf(run.color, run.whose.name);
     const QColor fill = part.atMost ? mix(p.surface, color, 0.4) : phaseFill(part.phase, color, p);
     paintPhase(painter, box, part.phase, color, p);
-    if (part.atMost) { // at most all of it: the slowest device decides how long it is
+    if (part.atMost) { // an upper limit: the slowest device determines its length
         painter->fillRect(box, fill);
         painter->setPen(QPen(color, 1, Qt::DashLine));
         painter->setBrush(Qt::NoBrush);

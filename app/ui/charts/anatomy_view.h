@@ -10,9 +10,9 @@
 
 namespace lockstep::ui {
 
-/// Steps of data parallel runs as they happen, all on one scale of time that begins with the step: a row a device, its stages
-/// from left to right. Device 0 of DP does them all, the others work in the parallel ones alone; a rank of DDP does a whole
-/// step. Each device's bar is its own time, and the line behind it its wait; where no frame tells its own time, the stretch
+/// Steps of data parallel runs on one time scale that begins with the step: one row per device, its stages from left to
+/// right. Device 0 of DP works in all stages, the others only in the parallel ones; a rank of DDP does a whole
+/// step. Each device's bar is its own time, and the line after it its wait; where no frame reports its own time, the stretch
 /// is outlined with a question mark. Every part is named: within it, or above its row with a line down to it.
 class AnatomyView : public PaintedChart {
     Q_OBJECT
@@ -22,8 +22,8 @@ public:
     [[nodiscard]] const QList<AnatomyRun> &runs() const { return m_runs; }
     /// Whether some device's own time is not known.
     [[nodiscard]] bool hasUnknown() const;
-    /// The names above a row in a picture of that width, in order of their places. Empty: all of its parts hold their own, or the
-    /// row above has the same ones at the same places.
+    /// The names above a row at that chart width, from left to right. Empty: all parts have room for their names, or the
+    /// row above has the same ones at the same positions.
     [[nodiscard]] QStringList namesAbove(qsizetype row, int width) const;
 
     [[nodiscard]] QString chartData() const override;
@@ -44,7 +44,7 @@ private:
         bool band = false; ///< room for names above it
     };
     struct Layout {
-        BarRows bars;          ///< milliseconds; rows are not evenly spread, but as `tops` says
+        BarRows bars;          ///< milliseconds; rows are not evenly spaced: see `tops`
         QList<double> tops;    ///< of each row, under its band
         double bandHeight = 0; ///< 0: no room for names
     };

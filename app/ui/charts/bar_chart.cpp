@@ -58,7 +58,7 @@ void BarChart::restyle() {
     m_values->setTitleBrush(p.textMuted);
     m_values->setGridLinePen(QPen(p.grid, 1));
     m_values->setLineVisible(false);
-    // Written by drawForeground; invisible ones keep room for the first label of the other axis.
+    // Drawn by drawForeground; invisible labels keep room for the first label of the other axis.
     m_rows->setLabelsColor(Qt::transparent);
     m_rows->setGridLineVisible(false);
     m_rows->setLinePen(QPen(p.border, 1));

@@ -27,7 +27,7 @@ struct BarData {
     bool operator==(const BarData &) const = default;
 };
 
-/// Horizontal bars in Qt Charts, one a row, first on top, with names on the left and values at the bars' ends.
+/// Horizontal bars in Qt Charts, one per row, the first on top, with names on the left and values at the bars' ends.
 class BarChart : public QChartView, public ChartSource {
     Q_OBJECT
 public:
@@ -40,9 +40,9 @@ public:
     void setEmptyText(const QString &text);
     void setBars(const QList<BarData> &bars);
     [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
-    /// Points at the run whose bar is under the pointer, and pales the others while one is pointed at.
+    /// Highlights the run whose bar is under the pointer, and pales the others meanwhile.
     void follow(RunHighlight &highlight);
-    /// What the pointer is told over a row: the whole name, its value, its interval, and what else there is to say.
+    /// A row's tooltip: the whole name, its value, its interval, and further remarks.
     [[nodiscard]] QString hintOf(qsizetype row) const;
 
     [[nodiscard]] QString chartName() const override { return m_name; }
@@ -63,7 +63,7 @@ protected:
 private:
     void restyle();
     void rebuild();
-    void shade(); ///< the bars' colours, by what is pointed at
+    void shade(); ///< the bars' colours, by the highlighted run
     [[nodiscard]] double rowCentre(qsizetype row) const;
     [[nodiscard]] qsizetype rowAt(double y) const; ///< -1: none
     [[nodiscard]] double nameWidth() const;

@@ -11,24 +11,24 @@ namespace lockstep::ui {
 struct Palette;
 struct Ticks;
 
-/// What the pictures that paint bars in rows have alike: a row each with its name on the left and its value on the right, on
-/// one horizontal axis whose labels and title stand below the last row.
+/// The common layout of charts with bars in rows: each row has its name on the left and its value on the right, over
+/// one horizontal axis whose labels and title are below the last row.
 struct BarRows {
     static constexpr double axisHeight = 34, gap = 8, leastRow = 18;
     static constexpr double longName = 110; ///< px: a wider name of a run with one row gets room for two lines
 
-    double nameWidth = 0, valueWidth = 0; ///< what the texts take, set before place()
+    double nameWidth = 0, valueWidth = 0; ///< widths of the texts, set before place()
     double low = 0, high = 1;             ///< ends of the axis, in its unit
     double rowHeight = 0;
     QRectF plot; ///< of all rows
 
-    /// Shares the area out. Rows are never less than `lowestRow` high: a picture asks for leastHeight() at least.
+    /// Divides the area. Rows are at least `lowestRow` high, so a chart needs at least leastHeight().
     void place(const QRectF &area, qsizetype count, double highestRow, double lowestRow = leastRow);
     [[nodiscard]] double x(double value) const { return plot.left() + (value - low) / (high - low) * plot.width(); }
     [[nodiscard]] double y(qsizetype row) const { return plot.top() + double(row) * rowHeight; }
     /// -1 where there is none.
     [[nodiscard]] int rowAt(const QPointF &position, qsizetype count) const;
-    /// Pixels that `count` rows of `each` pixels and the axis take.
+    /// Height in pixels of `count` rows of `each` pixels, with the axis.
     [[nodiscard]] static int heightOf(qsizetype count, double each);
     [[nodiscard]] static int leastHeight(qsizetype count) { return heightOf(count, leastRow); }
 };

@@ -9,7 +9,7 @@ namespace lockstep::ui {
 struct Palette;
 struct Ticks;
 
-/// Two axes of Qt Charts in our style, with ticks of our own: a grid of thin lines across y alone.
+/// Two axes of Qt Charts in our style, with our own ticks; thin grid lines for y only.
 class ChartAxes {
 public:
     /// Adds them to the chart, which owns them.

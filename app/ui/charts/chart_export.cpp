@@ -90,7 +90,7 @@ QByteArray pngOf(const QImage &image) {
 
 Result<std::function<QByteArray()>> chartBytes(ChartSource &chart, const QSize &size, const QString &format) {
     const auto ready = [](QByteArray bytes) { return [bytes = std::move(bytes)] { return bytes; }; };
-    if (format == QLatin1String("png")) // to stroke many long lines takes seconds, to note them down does not
+    if (format == QLatin1String("png")) // painting many long lines takes seconds, recording them does not
         return [picture = chartPicture(chart, size), size] {
             return pngOf(imageOf(size, [&](QPainter &painter) { painter.drawPicture(0, 0, picture); }));
         };

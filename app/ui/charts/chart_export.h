@@ -14,15 +14,15 @@ class QString;
 namespace lockstep::ui {
 class ChartSource;
 
-/// For people: "duration-per-epoch" is "Duration per epoch".
+/// "Duration per epoch" for "duration-per-epoch".
 [[nodiscard]] QString chartTitle(const ChartSource &chart);
-/// The picture at twice the size's pixels.
+/// The chart as pixels, at twice the size.
 [[nodiscard]] QImage chartImage(ChartSource &chart, const QSize &size);
-/// What is painted, to be played on any thread.
+/// A recording of what the chart paints; any thread may play it.
 [[nodiscard]] QPicture chartPicture(ChartSource &chart, const QSize &size);
 /// The drawing as a whole SVG document.
 [[nodiscard]] QByteArray chartSvg(ChartSource &chart, const QSize &size);
-/// Draws it now; what is returned makes the file's bytes, on any thread. Format: png, svg, tsv (the data), csv (the data).
+/// Draws the chart now; the returned function makes the file's bytes, on any thread. Format: png, svg, tsv (the data), csv (the data).
 [[nodiscard]] Result<std::function<QByteArray()>> chartBytes(ChartSource &chart, const QSize &size,
                                                              const QString &format);
 /// Format by the file's suffix.

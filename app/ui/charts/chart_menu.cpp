@@ -33,7 +33,7 @@ void exportByDialog(QWidget *widget, ChartSource *chart) {
         QMessageBox::warning(widget, QObject::tr("Export chart"), QString::fromStdString(saved.error().message()));
 }
 
-/// Pixels for most programs, the drawing for those that take one.
+/// Pixels for most programs, SVG for those that accept it.
 void copyImage(ChartSource &chart, const QSize &size) {
     auto *mime = new QMimeData;
     mime->setImageData(chartImage(chart, size));

@@ -9,7 +9,7 @@ class QWidget;
 namespace lockstep::ui {
 class ChartSource;
 
-/// Sent to a chart's window, which exports it as it exports everything. Not accepted: the menu writes the file itself.
+/// Sent to a chart's window, which exports the chart. If it is not accepted, the menu writes the file itself.
 class ChartExportEvent : public QEvent {
 public:
     ChartExportEvent(ChartSource &source, const QSize &pictureSize, QString file)

@@ -10,7 +10,7 @@ namespace lockstep::ui {
 /// Around an exported picture.
 inline constexpr int exportMargin = 16;
 
-/// What the context menu and the exports need of any picture, be it Qt Charts or our own painting.
+/// What the context menu and the exports need from any chart, of Qt Charts or our own.
 class ChartSource {
 public:
     virtual ~ChartSource() = default;
@@ -18,9 +18,9 @@ public:
     [[nodiscard]] virtual QString chartName() const = 0;
     /// Tab-separated, heads with units.
     [[nodiscard]] virtual QString chartData() const = 0;
-    /// What a screen reader reads: its values in words, units in their names. Unless a chart says it shorter, chartData().
+    /// Text for a screen reader: values in words, units in their names. By default made from chartData().
     [[nodiscard]] virtual QString chartWords() const;
-    /// The size it is exported in when none is asked for.
+    /// The size of an export without a requested size.
     [[nodiscard]] virtual QSize exportSize() const { return {960, 540}; }
     /// Paints the picture (background and margins included) into `size`.
     virtual void renderChart(QPainter *painter, const QSize &size) = 0;

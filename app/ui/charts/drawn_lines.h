@@ -15,10 +15,10 @@ namespace lockstep::ui {
 class DrawnLines {
     Q_DECLARE_TR_FUNCTIONS(DrawnLines)
 public:
-    /// Replaces all lines; false when they are as they were.
+    /// Replaces all lines; false: nothing changed.
     bool set(const QList<LineData> &lines);
     [[nodiscard]] const QList<LineData> &lines() const { return m_lines; }
-    /// Brings what is painted up to date: [from, to] in that many columns.
+    /// Updates the decimated points: [from, to] in that many columns.
     void decimate(double from, double to, int columns);
 
     /// All points of a line, by its place among the lines.
@@ -35,7 +35,7 @@ public:
     /// "showing 812 of 400,000 points": over the lines that are not faint, within what is zoomed to. Empty when all
     /// are.
     [[nodiscard]] QString shownText() const;
-    /// What was measured, tab-separated, with a head.
+    /// The measured values, tab-separated, with a head.
     [[nodiscard]] QString table(const QString &xTitle, const QString &yTitle) const;
     /// Each line's end and range: "DDP ×2: loss 0.069 at epoch 3, between 0.065 and 2.31."
     [[nodiscard]] QString words(const QString &xTitle, const QString &yTitle) const;

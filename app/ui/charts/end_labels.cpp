@@ -14,7 +14,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double rowHeight = 16, twoLines = 28, swatch = 14, gap = 6;
-constexpr double leastName = 24; ///< px: a shorter piece of a name says nothing
+constexpr double leastName = 24; ///< px: a shorter piece of a name is useless
 constexpr double overhang = 6;   ///< px that labels may stand above and below the plot
 
 struct Columns {
@@ -39,7 +39,7 @@ void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, 
     painter->setPen(palette.textSecondary);
     painter->setFont(Theme::font(Type::Small));
     const double left = row.left() + swatch + gap;
-    if (columns.name > 0) // else its colour tells whose figure it is
+    if (columns.name > 0) // else its colour shows which line the figure belongs to
         paintName(painter, QRectF(left, row.top(), columns.name, row.height()), label.name);
     painter->setPen(palette.text);
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));

@@ -22,7 +22,7 @@ struct EndLabel {
 [[nodiscard]] QList<double> spreadLabels(const QList<double> &wanted, double height, double top, double bottom);
 
 [[nodiscard]] double endLabelsWidth(const QList<EndLabel> &labels);
-/// How many labels a plot of that height has room for.
+/// The number of labels that fit into a plot of that height.
 [[nodiscard]] qsizetype endLabelsRoom(double plotHeight);
 /// Right of `plot`, in so many pixels; a longer name takes two lines where all have room for that.
 void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, double width,

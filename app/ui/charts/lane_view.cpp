@@ -18,10 +18,10 @@ namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
-constexpr double headHeight = 16;  ///< of the line that says what the figures are
+constexpr double headHeight = 16;  ///< of the line with the figures' heads
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
-/// The sample nearest to a time, when there is one within the reach of a gap.
+/// The sample nearest to a time; none if the nearest is further away than a gap.
 std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
     const auto next =
         std::lower_bound(samples.begin(), samples.end(), at, [](const QPointF &p, double x) { return p.x() < x; });
@@ -259,7 +259,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
             QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * BarRows::gap));
         return;
     }
-    const QColor color = shadeOf(lane.unheard.isEmpty() ? lane.color : p.textMuted, lane.run);
+    const QColor color = shadeOf(lane.noRecentData.isEmpty() ? lane.color : p.textMuted, lane.run);
     const int columns = std::max(1, int(strip.width() / 2));
     const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
     const double width = strip.width() / columns;
@@ -284,7 +284,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->setPen(QPen(color, 1.25));
     painter->setBrush(Qt::NoBrush);
     painter->drawPath(line);
-    if (lane.unheard.isEmpty())
+    if (lane.noRecentData.isEmpty())
         return;
     const QRectF silent =
         strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + BarRows::gap, 0, -BarRows::gap, 0);
@@ -292,7 +292,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->setPen(p.textMuted);
     if (silent.width() > leastWords)
         painter->drawText(silent, Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(lane.unheard, Qt::ElideRight, silent.width()));
+                          QFontMetricsF(painter->font()).elidedText(lane.noRecentData, Qt::ElideRight, silent.width()));
 }
 
 /// At the crosshair while there is one.
@@ -330,7 +330,7 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
     }
 }
 
-/// A run's name stands once, over all of its lanes' height.
+/// A run's name is written once, across the height of all its lanes.
 void LaneView::paintNames(QPainter *painter, const QRectF &area, const Columns &columns) const {
     const Palette &p = theme().palette();
     for (qsizetype i = 0; i < m_lanes.size(); ++i) {
@@ -403,9 +403,9 @@ QString LaneView::hint(const QPointF &position) const {
 QString LaneView::chartWords() const {
     QStringList out;
     for (const Lane &lane : m_lanes) {
-        const QString value = !lane.unheard.isEmpty()  ? lane.unheard
-                              : lane.samples.isEmpty() ? lane.unknown
-                                                       : lane.value;
+        const QString value = !lane.noRecentData.isEmpty() ? lane.noRecentData
+                              : lane.samples.isEmpty()     ? lane.unknown
+                                                           : lane.value;
         out.append(QStringLiteral("%1, %2: %3.").arg(lane.run, lane.device, value));
     }
     return out.isEmpty() ? tr("No values yet.") : out.join(u' ');

@@ -19,21 +19,20 @@ struct Lane {
     QString runId;
     QString device; ///< "cpu:0"
     QColor color;
-    QList<QPointF> samples; ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
-    QString value = {};     ///< at the lane's end, its mean: "96 %", "-" when unknown
-    QString idle = {};      ///< beside it, the share of the time in which the device did nothing
-    QString others = {};  ///< beside that, what other programs took while its run went on; empty: nothing worth a word
-    QString unknown = {}; ///< in the lane while it has no sample: why
-    QString hint = {};    ///< tooltip
-    QString unheard =
-        {}; ///< why nothing is known of it now: its past is greyed, and this stands where the present would
+    QList<QPointF> samples;    ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
+    QString value = {};        ///< at the lane's end, its mean: "96 %", "-" when unknown
+    QString idle = {};         ///< beside it, the share of the time in which the device did nothing
+    QString others = {};       ///< beside that, the other programs' load during its run; empty: negligible
+    QString unknown = {};      ///< in the lane while it has no sample: why
+    QString hint = {};         ///< tooltip
+    QString noRecentData = {}; ///< why there is no recent data: its past is greyed, and this text replaces the present
     bool operator==(const Lane &) const = default;
 };
 
-/// Many devices as lanes under each other on one time axis and one scale: a heat strip (how busy, by depth of the method's
-/// colour) with the line on it (mean of each pixel column); at its end, under a head, its mean, how much of the time it was
-/// idle, and what others took. What happened to a run is marked through all its lanes, with
-/// the sign at the foot of its last one. Left, Right and Escape move the crosshair.
+/// Many devices as lanes under each other on one time axis and one scale: a heat strip (the busier, the deeper the method's
+/// colour) with a line on it (mean of each pixel column); at its end, under heads, its mean, its idle share of the time,
+/// and the other programs' load. Events of a run are marked through all its lanes, with
+/// a sign at the bottom of the last one. Left, Right and Escape move the crosshair.
 class LaneView : public PaintedChart {
     Q_OBJECT
 public:
@@ -41,15 +40,15 @@ public:
 
     void setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle);
     [[nodiscard]] const QList<Lane> &lanes() const { return m_lanes; }
-    /// What the lanes show, and the value of a full lane.
+    /// The metric of the lanes, and the value of a full lane.
     void setMetric(core::DeviceMetric metric, double full);
     [[nodiscard]] core::DeviceMetric metric() const { return m_metric; }
     /// x: seconds on the axis. Epochs' ends too close to be told apart are left out when painted.
     void setMarks(const QList<ChartMark> &marks);
     [[nodiscard]] const QList<ChartMark> &marks() const { return m_marks; }
-    /// Where a mark's sign stands, in this widget; absent when it is outside the axis or its run has no lane.
+    /// Position of a mark's sign in this widget; absent when it is outside the axis or its run has no lane.
     [[nodiscard]] std::optional<QPointF> signOf(const ChartMark &mark) const;
-    /// Where the crosshair stands for each run, in seconds on the axis: runs pass one step at unlike times.
+    /// Position of the crosshair for each run, in seconds on the axis: runs pass the same step at different times.
     void setCrosshair(const QHash<QString, double> &byRun);
     [[nodiscard]] const QHash<QString, double> &crosshair() const { return m_crosshair; }
 

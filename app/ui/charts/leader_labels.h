@@ -9,7 +9,7 @@ class QPainter;
 namespace lockstep::ui {
 struct Palette;
 
-/// The name of something too narrow to hold it: it stands in a band above, with a line down to its place.
+/// The name of a part that is too narrow for it: written in a band above, with a line down to the part.
 struct LeaderLabel {
     double x = 0; ///< of its place, in the painter's coordinates
     QString text;
@@ -20,7 +20,7 @@ struct LeaderLabel {
 
 constexpr double leaderBand = 14; ///< px that the band is high
 
-/// Puts labels side by side in [left, right], each as near above its place as its neighbours let it; in order of their places.
+/// Places labels side by side in [left, right], in the order of their parts and each as near above its part as possible.
 [[nodiscard]] QList<LeaderLabel> placeLeaders(QList<LeaderLabel> labels, double left, double right);
 /// `band`: where the texts stand; `foot`: how far down the lines go.
 void paintLeaders(QPainter *painter, const QList<LeaderLabel> &labels, const QRectF &band, double foot,

@@ -20,7 +20,7 @@ namespace lockstep::ui {
 LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     : QChartView(new QChart, parent), m_theme(theme), m_name(std::move(name)), m_axes(chart()),
       m_input(new LineInput(m_content, *chart(), viewport())) {
-    setMinimumHeight(leastHeight); // QChartView has a least size of its own, beside which no hint counts
+    setMinimumHeight(leastHeight); // QChartView sets a minimum size, which overrides size hints
     setFrameShape(QFrame::NoFrame);
     setRenderHint(QPainter::Antialiasing);
     setMouseTracking(true);
@@ -31,7 +31,7 @@ LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     chart()->setDropShadowEnabled(false);
     chart()->setBackgroundRoundness(0);
     chart()->layout()->setContentsMargins(0, 0, 0, 0);
-    // The pictures are ours to renew: what changes in the scene makes them stale.
+    // A change in the scene makes the cached pictures stale.
     setViewportUpdateMode(QGraphicsView::NoViewportUpdate);
     connect(scene(), &QGraphicsScene::changed, this, &LineChart::repaintAll);
     connect(chart(), &QChart::plotAreaChanged, this, [this] {
@@ -78,7 +78,7 @@ void LineChart::restyle() {
 void LineChart::setAxisTitles(const QString &x, const QString &y) {
     if (x == m_content.xTitle && y == m_content.yTitle)
         return;
-    if (x != m_content.xTitle) { // another axis: what was zoomed to and pointed at means nothing there
+    if (x != m_content.xTitle) { // another axis: zoom and crosshair no longer apply
         m_content.scale.showAllX();
         setCrosshair({});
     }
@@ -230,7 +230,7 @@ void LineChart::paintEvent(QPaintEvent *event) {
         painterOf().paintCrosshair(&painter, *x);
 }
 
-/// Exports come through here; the picture on screen paints its axes alone first.
+/// Used by exports; on screen the axes are painted and cached first.
 void LineChart::drawForeground(QPainter *painter, const QRectF &) {
     if (m_axesOnly)
         return;

@@ -15,15 +15,15 @@ class LinePainter;
 class RunHighlight;
 class Theme;
 
-/// Lines over one x axis: Qt Charts' axes with our own look and our own curves on them, since a QLineSeries strokes its
+/// Lines over one x axis: Qt Charts' axes in our own style with our own curves on them, since a QLineSeries strokes its
 /// whole path anew for hit tests at every replace (docs/benchmarks/charts.md). No legend but names and values at the
 /// lines' ends, thin grid, few round ticks, a crosshair that reads every line. Points are decimated to the lowest and
-/// highest of each pixel column; how many of how many are shown is told. The wheel, a band and keys zoom, Shift and the
+/// highest of each pixel column; it says how many of how many are shown. The wheel, a band and keys zoom, Shift and the
 /// middle button pan, a double click shows all again.
 ///
-/// The widget puts its parts together: LineScale decides what is seen, DrawnLines decimates, ChartAxes and LinePainter
-/// paint, LineInput reads pointer and keys. What is painted is kept in two pictures, axes and everything, so that the
-/// crosshair costs no repaint of the curves.
+/// The widget combines its parts: LineScale chooses the visible range, DrawnLines decimates, ChartAxes and LinePainter
+/// paint, LineInput reads pointer and keys. Two cached pictures, of the axes and of everything, make moving the crosshair
+/// cheap: curves are not repainted.
 class LineChart : public QChartView, public ChartSource {
     Q_OBJECT
 public:
@@ -34,13 +34,13 @@ public:
     void setXKind(XKind kind);
     /// Whole-number ticks on x (epochs, steps).
     void setWholeX(bool whole) { setXKind(whole ? XKind::Whole : XKind::Real); }
-    /// y starts at zero (durations) or hugs the data (loss).
+    /// y starts at zero (durations) or covers just the data (loss).
     void setZeroBased(bool zero) { m_content.scale.setZeroBased(zero); }
-    /// The range of x that is shown even before data reaches it; absent hugs the data.
+    /// The range of x that is shown even before data reaches it; absent: the data's range.
     void setXRange(std::optional<double> low, std::optional<double> high);
     /// Shown in the middle while there is no point.
     void setEmptyText(const QString &text);
-    /// Replaces all lines; does nothing when they are as they were.
+    /// Replaces all lines; does nothing if they are equal.
     void setLines(const QList<LineData> &lines);
     [[nodiscard]] const QList<LineData> &lines() const { return m_content.lines.lines(); }
     void setMarks(const QList<ChartMark> &marks);
@@ -50,7 +50,7 @@ public:
     /// Points painted after decimation, over all lines.
     [[nodiscard]] qsizetype drawnPoints() const { return drawn().points(); }
 
-    /// Points at the run whose line is under the pointer, and pales the others while one is pointed at.
+    /// Highlights the run whose line is under the pointer, and pales the others meanwhile.
     void follow(RunHighlight &highlight);
 
     /// The crosshair, in x; set on every chart that shares it.

@@ -16,18 +16,19 @@ namespace lockstep::ui {
 struct LineData {
     QString key;        ///< identity over updates
     QString name;       ///< at the line's end and in the data: "DDP ×2"
-    QString group = {}; ///< of names that are read as one where there are many: "DDP"
+    QString group = {}; ///< names of one group are summarised when there are many: "DDP"
     QString runId = {}; ///< whose; empty: of no run
     QColor color;
-    Qt::PenStyle style = Qt::SolidLine;       ///< says repeat, or published (dotted)
+    Qt::PenStyle style = Qt::SolidLine;       ///< shows the repeat, or published (dotted)
     bool markers = false;                     ///< a dot at each point (few points)
     bool faint = false;                       ///< the raw line behind a smoothed one: no label, not in the data
     bool labelled = true;                     ///< named at its end; repeats share one name
     QString endText;                          ///< value at the line's end; empty: the last y
     QList<QPointF> points;                    ///< sorted by x; few. Many come as `curve`
     std::shared_ptr<const core::Curve> curve; ///< instead of `points`; may grow until the next setLines()
-    std::shared_ptr<const core::Curve> data;  ///< what was measured, where `curve` is made of it: copied and exported
-    int windowsAPoint = 1;                    ///< of steps, at most
+    std::shared_ptr<const core::Curve>
+        data;              ///< the measured values if `curve` is derived from them: copied and exported
+    int windowsAPoint = 1; ///< of steps, at most
     bool operator==(const LineData &) const = default;
 
     [[nodiscard]] qsizetype size() const { return curve ? curve->size() : points.size(); }

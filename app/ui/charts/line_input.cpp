@@ -19,7 +19,7 @@ QString lineKeyOf(const LineData *line) {
     return line ? line->key : QString();
 }
 
-/// What a band from one corner to the other covers of the plot; all of its height when it is flat.
+/// The part of the plot that a selection band covers; the full height if the band is flat.
 QRectF bandOf(const QPointF &from, const QPointF &to, const QRectF &area) {
     const auto in = [&area](const QPointF &p) {
         return QPointF(std::clamp(p.x(), area.left(), area.right()), std::clamp(p.y(), area.top(), area.bottom()));

@@ -16,8 +16,8 @@ class QWidget;
 
 namespace lockstep::ui {
 
-/// Pointer and keys over a LineChart: they move the crosshair, zoom, pan, and choose places and marks. It changes
-/// nothing of what the chart shows but its crosshair: its signals say what a person wants.
+/// Pointer and keys of a LineChart: they move the crosshair, zoom, pan, and choose positions and marks. It changes
+/// only the crosshair itself and emits signals for the rest.
 class LineInput : public QObject {
     Q_OBJECT
 public:
@@ -49,7 +49,7 @@ private:
     struct Drag {
         QPointF from;
         bool pan = false, moved = false;
-        Span x{0, 1}, y{0, 1}; ///< what was seen when it began
+        Span x{0, 1}, y{0, 1}; ///< the visible range when it began
     };
 
     void moveCrosshair(std::optional<double> x);

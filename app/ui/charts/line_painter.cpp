@@ -59,7 +59,7 @@ int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
     // A narrow chart keeps its room for the curves: longer names are cut short, and the list of runs has them whole.
     const int most = std::min(chart.width() * 2 / 5, std::max(leastNames, chart.width() - roomOfCurves));
     const int wanted = std::min(int(std::ceil(natural)), most);
-    // Figures change their width all the time; the plot does not move with each of them.
+    // Figures change their width all the time; the plot must not move each time.
     return wanted > before || wanted < before - 24 ? wanted : before;
 }
 
@@ -150,7 +150,7 @@ void LinePainter::paintCurve(QPainter *painter, qsizetype place) const {
             painter->drawEllipse(placeOf(p), 2.5, 2.5);
 }
 
-/// What is not finite has no place on y: it is marked at the top where it happened.
+/// A value that is not finite has no position on y: marks it at the top, at its x.
 void LinePainter::paintBroken(QPainter *painter) const {
     const DrawnLines &lines = m_content.lines;
     painter->setFont(Theme::font(Type::Small, QFont::DemiBold));

@@ -11,7 +11,7 @@ class QPainter;
 namespace lockstep::ui {
 struct Palette;
 
-/// Paints what a LineChart shows over axes that are there already.
+/// Paints a LineChart's content over the axes, which are already painted.
 class LinePainter {
     Q_DECLARE_TR_FUNCTIONS(LinePainter)
 public:
@@ -23,7 +23,7 @@ public:
 
     /// Marks, curves, their names at their ends, and how many of the points are shown.
     void paint(QPainter *painter) const;
-    /// A line at `x`, and beside the plot, in the names' place, what the lines read there.
+    /// A line at `x`, and beside the plot, instead of the names, the lines' values there.
     void paintCrosshair(QPainter *painter, double x) const;
 
 private:
@@ -44,8 +44,8 @@ private:
     const Palette &m_palette;
 };
 
-/// The room that the names at the lines' ends take in a chart of that size; `before`: what they took last. It grows at
-/// once and shrinks when much is free.
+/// The width of the names at the lines' ends in a chart of that size; `before`: the last width. It grows at
+/// once and shrinks only when much is free.
 [[nodiscard]] int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before);
 
 } // namespace lockstep::ui

@@ -11,7 +11,7 @@ namespace lockstep::ui {
 class DrawnLines;
 struct Palette;
 
-/// What lines of one name read at a place: the mean over them, and from where to where they reach.
+/// The values of lines with one name at a position: their mean and range.
 struct ReadRow {
     QString name, group;
     QColor color;
@@ -34,10 +34,10 @@ struct Reading {
 /// A row for all lines of a group ("DDP, 12 runs").
 [[nodiscard]] QList<ReadRow> byGroup(const QList<ReadRow> &rows);
 
-/// How many pixels rows with a head take; those with a range take two lines.
+/// Height in pixels of rows with a head; rows with a range take two lines.
 [[nodiscard]] double readoutHeight(const QList<ReadRow> &rows);
 [[nodiscard]] double readoutWidth(const QList<ReadRow> &rows);
-/// Writes it into the column beside the plot: by name, or where that is too much by group.
+/// Writes it into the column beside the plot: by name, or by group if there are too many names.
 void paintReadout(QPainter *painter, const QString &head, const QList<ReadRow> &rows, const QRectF &column,
                   const Palette &palette);
 

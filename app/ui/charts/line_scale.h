@@ -14,8 +14,8 @@ class DrawnLines;
 
 enum class XKind { Real, Whole, WallTime, Bytes }; ///< ticks of x; WallTime: Unix seconds; Bytes: x is log2 of them
 
-/// What a LineChart shows of x and y, its ticks, and where a value lies in the plot. A range hugs the data unless it
-/// was set or zoomed to. On a log axis, ranges of y are in log10.
+/// The visible ranges of a LineChart, its ticks, and the position of a value in the plot. A range covers just the data
+/// unless it was set or zoomed to. On a log axis, ranges of y are in log10.
 class LineScale {
 public:
     using Span = std::pair<double, double>; ///< low, high
@@ -34,7 +34,7 @@ public:
     struct AxisTicks {
         Ticks x, y;
     };
-    /// Decides what a plot of that size shows.
+    /// Chooses the ranges and ticks for a plot of that size.
     AxisTicks fit(const DrawnLines &lines, const QSizeF &plot);
 
     [[nodiscard]] double xFrom() const { return m_xFrom; }

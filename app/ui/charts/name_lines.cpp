@@ -10,7 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
-/// How many characters of the name stand on its first line, without the space that the break takes away; 0: it is one long word.
+/// The number of characters on the name's first line, without the space at the break; 0: the name is one long word.
 qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double width) {
     qsizetype fits = 0, comma = 0, space = 0;
     while (fits < name.size() && metrics.horizontalAdvance(name.left(fits + 1)) <= width) {

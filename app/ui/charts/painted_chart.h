@@ -8,7 +8,7 @@
 namespace lockstep::ui {
 class Theme;
 
-/// A picture we paint ourselves, with the same menu and exports as the Qt Charts ones.
+/// A chart that we paint ourselves, with the same menu and exports as those of Qt Charts.
 class PaintedChart : public QWidget, public ChartSource {
     Q_OBJECT
 public:
@@ -18,19 +18,19 @@ public:
     [[nodiscard]] QSize exportSize() const override { return {960, sizeHint().height() + 2 * exportMargin}; }
     void renderChart(QPainter *painter, const QSize &size) override;
     void setEmptyText(const QString &text);
-    /// Points at the run under the pointer, and pales the others while one is pointed at.
+    /// Highlights the run under the pointer, and pales the others meanwhile.
     void follow(RunHighlight &highlight);
 
 protected:
     /// Paints into `area`; the background is there.
     virtual void paintChart(QPainter *painter, const QRectF &area) = 0;
     [[nodiscard]] virtual bool isEmpty() const = 0;
-    /// What the pointer at `position` means; empty for nothing.
+    /// The tooltip at `position`; empty: none.
     [[nodiscard]] virtual QString hint(const QPointF &position) const;
     /// Whose row the pointer at `position` is on; of no run by default.
     [[nodiscard]] virtual RunHighlight::Run runAt(const QPointF &position) const;
     [[nodiscard]] const Theme &theme() const { return m_theme; }
-    /// Paler while another run is pointed at; never in an export.
+    /// Pales the colour while another run is highlighted; never in an export.
     [[nodiscard]] QColor shadeOf(const QColor &color, const QString &runName) const;
 
     void mouseMoveEvent(QMouseEvent *event) override;

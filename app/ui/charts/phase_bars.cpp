@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "app/ui/charts/name_lines.h"
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -86,7 +86,7 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
         paintPhase(painter, box, part.phase, color, p);
         const QString name = shortName(part.phase);
         // A plate on hatching must leave some of it to see.
-        const bool hatched = phaseLook(part.phase) == PhaseLook::Communicate;
+        const bool hatched = phaseStyle(part.phase) == PhaseStyle::Communicate;
         if (metrics.horizontalAdvance(name) + (hatched ? 32 : 4) < box.width() && box.height() >= 12)
             paintPhaseName(painter, box, name, part.phase, phaseFill(part.phase, color, p));
         x += box.width();
@@ -108,7 +108,7 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
     }
 }
 
-/// A run's name stands once, over the height of all its ranks where it takes two lines.
+/// A run's name is written once; if it needs two lines, across the height of all its ranks.
 void PhaseBars::paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const {
     const Palette &p = theme().palette();
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold), plain = Theme::font(Type::Small);

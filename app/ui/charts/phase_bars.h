@@ -15,7 +15,7 @@ struct PhasePart {
     bool operator==(const PhasePart &) const = default;
 };
 
-/// Where a step of one rank goes.
+/// The phases of one rank's step.
 struct PhaseBar {
     QString label;           ///< "DDP ×2 rank 1"
     QColor color;            ///< the method's

@@ -7,7 +7,7 @@
 
 namespace lockstep::ui {
 
-/// A painted chart of bars in rows, one `Bar` a row: what PhaseBars and Waterfall share.
+/// A painted chart of bars in rows, one `Bar` per row: the base of PhaseBars and Waterfall.
 template <class Bar> class RowsChart : public PaintedChart {
 public:
     void setBars(const QList<Bar> &bars) {

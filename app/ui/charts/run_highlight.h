@@ -5,7 +5,7 @@
 
 namespace lockstep::ui {
 
-/// The run under the pointer, in whatever picture or list that is. Pictures that share it emphasise that run and pale all
+/// The run under the pointer, in any chart or list. Charts that share this object emphasise that run and pale all
 /// others.
 class RunHighlight : public QObject {
     Q_OBJECT
@@ -20,7 +20,7 @@ public:
     void point(const Run &run);
     void clear() { point({}); }
     [[nodiscard]] const Run &run() const { return m_run; }
-    /// A run of another name is pointed at.
+    /// Whether a run of another name is highlighted.
     [[nodiscard]] bool pales(const QString &name) const { return !m_run.id.isEmpty() && name != m_run.name; }
     [[nodiscard]] bool isOn(const QString &id) const { return !id.isEmpty() && id == m_run.id; }
 

@@ -189,7 +189,7 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
     for (int i = 0; i < shown; ++i) {
         const QRectF at = discOf(node.ranks[std::size_t(i)], area);
         const QColor fill = mix(p.raised, flowColor(), node.heard ? 0.74 : 0.2);
-        if (i > 0 && m_topology.traffic == Traffic::Ring) { // the ring goes on inside the node
+        if (i > 0 && m_topology.traffic == Traffic::Ring) { // the ring continues inside the node
             painter->setPen(QPen(flowColor(), 2));
             painter->drawLine(QPointF(at.left() - discGap, at.center().y()), QPointF(at.left(), at.center().y()));
         }

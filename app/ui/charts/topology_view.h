@@ -5,8 +5,8 @@
 
 namespace lockstep::ui {
 
-/// Nodes as boxes with their ranks, the ways between them with what was measured, and a method's traffic on them. A line is
-/// the thicker the more a way carries; arrows say who sends to whom. What a word means is said where the pointer rests.
+/// Nodes as boxes with their ranks, the links between them with their measurements, and a method's traffic on them. A link's
+/// line is the thicker the more it carries; arrows show the direction. Tooltips explain the figures.
 class TopologyView : public PaintedChart {
     Q_OBJECT
 public:
@@ -17,7 +17,7 @@ public:
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
-    /// What the pointer at `position` means; for tests too.
+    /// The tooltip at `position`; for tests too.
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
     /// Where a node's box and a rank's disc lie in `area`.

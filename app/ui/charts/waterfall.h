@@ -11,18 +11,18 @@ namespace lockstep::ui {
 /// One row of a Waterfall.
 struct WaterfallBar {
     QString name;
-    double seconds = 0;        ///< of a total: the whole; of a cause: what it adds (negative: it saves)
+    double seconds = 0;        ///< a total, or the time that a cause adds (negative: saves)
     double low = 0, high = 0;  ///< the 95 % interval of `seconds`; both equal to it where there is none
     bool total = false;        ///< drawn from zero, in `color`
-    bool unattributed = false; ///< outlined: nobody knows what it is
+    bool unattributed = false; ///< outlined: its cause is unknown
     QColor color = {};         ///< the method's
     QString hint = {};
     [[nodiscard]] bool isDoubtful() const { return low < high && low <= 0 && high >= 0; } ///< drawn pale
     bool operator==(const WaterfallBar &) const = default;
 };
 
-/// From the reference's time to the run's, cause by cause: totals from zero, each cause from where the last one ended. What
-/// saves is full colour, what adds is hatched grey, so that hue goes on to mean the method.
+/// From the reference's time to the run's, cause by cause: totals from zero, each cause from where the last one ended. Savings
+/// have the full colour, additions are hatched grey, so that the hue still stands for the method.
 class Waterfall : public RowsChart<WaterfallBar> {
     Q_OBJECT
 public:

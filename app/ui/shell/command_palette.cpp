@@ -122,7 +122,7 @@ CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> co
     m_list->setCurrentIndex(m_filter.index(0, 0));
 }
 
-/// The field keeps the keys; those that move go to the list.
+/// The field handles the keys, except those that move the selection: they go to the list.
 bool CommandPalette::eventFilter(QObject *watched, QEvent *event) {
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent *>(event)->key();
@@ -145,7 +145,7 @@ void CommandPalette::run() {
     if (!index.isValid() || !(index.flags() & Qt::ItemIsEnabled))
         return;
     const std::function<void()> act = m_commands[std::size_t(index.data(CommandDelegate::IndexRole).toInt())].run;
-    accept(); // first, so that what is done finds the window as it was
+    accept(); // first, so that the command acts on the window without the palette
     QTimer::singleShot(0, parentWidget(), act);
 }
 

@@ -44,7 +44,7 @@ private:
     const Theme &m_theme;
 };
 
-/// Type a few letters of what you want, Enter does it.
+/// A search field over all commands; Enter runs the selected one.
 class CommandPalette : public QDialog {
     Q_OBJECT
 public:

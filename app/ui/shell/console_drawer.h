@@ -30,8 +30,8 @@ private:
     int m_level = 0;
 };
 
-/// The drawer below: every rank's console and the agent's, and the alerts. Folded to its head until wanted. It follows the
-/// last line until it is scrolled away from it. Filters hide lines; the search goes from one hit to the next.
+/// The drawer below: every rank's console and the agent's, and the alerts. Folded to its head until opened. Shows the last
+/// line until the person scrolls away from it. Filters hide lines; the search goes from one hit to the next.
 class ConsoleDrawer : public QFrame {
     Q_OBJECT
 public:
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] QTableView *alertTable() const { return m_alerts; }
     [[nodiscard]] QLineEdit *searchLine() const { return m_search; }
     [[nodiscard]] QLabel *searchNote() const { return m_searchNote; }
-    /// Goes to the run's line nearest to a time, if one is not hidden by a filter.
+    /// Selects the run's line nearest to a time, unless the filters hide all its lines.
     void showTime(const QString &runId, qint64 wallUs);
 
 Q_SIGNALS:
@@ -54,7 +54,7 @@ private:
     QWidget *buildSearch();
     void chooseLine(const QModelIndex &index);
     void goTo(int row); ///< of the filter
-    /// To the next hit (or the one before) from the current line on, around the end.
+    /// Selects the next (or previous) hit from the current line on; wraps around.
     void searchNext(int direction);
     void countHits();
     [[nodiscard]] bool isHit(int row) const;

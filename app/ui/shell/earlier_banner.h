@@ -8,7 +8,7 @@ namespace lockstep::ui {
 class ElidedLabel;
 class Workspace;
 
-/// Over a page that shows what is open, while another experiment runs: which one this is, and the way to what runs.
+/// Shown above a page while another experiment runs than the open one: names the open one and has a button for the running one.
 class EarlierBanner : public QFrame {
     Q_OBJECT
 public:

@@ -8,9 +8,9 @@ void ExperimentStarter::start(const core::StartRequest &request) {
         begin()->start(request);
 }
 
-void ExperimentStarter::takeUp(const std::string &experiment) {
+void ExperimentStarter::resumeQueue(const std::string &experiment) {
     if (!m_start)
-        begin()->takeUp(experiment);
+        begin()->resumeQueue(experiment);
 }
 
 core::DetachedStart *ExperimentStarter::begin() {

@@ -16,7 +16,7 @@ public:
     /// `started` follows, or `failed`. Nothing happens while another start is under way.
     void start(const core::StartRequest &request);
     /// Resumes the queue of an experiment whose owner has ended.
-    void takeUp(const std::string &experiment);
+    void resumeQueue(const std::string &experiment);
     [[nodiscard]] bool starting() const { return m_start != nullptr; }
 
 Q_SIGNALS:

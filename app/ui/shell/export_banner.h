@@ -10,7 +10,7 @@ class ExportJob;
 class ProgressBar;
 class Theme;
 
-/// Over the page while an export goes on: how far it is and *Cancel*; then what was written and *Open folder*, or why nothing was.
+/// Shown above the page during an export: its progress and *Cancel*; afterwards the files and *Open folder*, or the error.
 class ExportBanner : public QFrame {
     Q_OBJECT
 public:

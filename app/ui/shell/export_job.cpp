@@ -12,7 +12,7 @@
 
 namespace lockstep::ui {
 
-/// What happens on the thread.
+/// The part that runs on the thread.
 class ExportJob::Writer : public QObject {
 public:
     explicit Writer(const ExportTarget &target)
@@ -73,7 +73,7 @@ ExportJob::~ExportJob() {
     m_thread->wait();
 }
 
-/// `work` runs on the thread; what it returns is called here.
+/// Runs `work` on the thread, and the function that it returns on this one.
 template <class Work> void ExportJob::ask(Work work) {
     QMetaObject::invokeMethod(
         m_writer,
@@ -89,7 +89,7 @@ void ExportJob::start() {
 }
 
 void ExportJob::cancel() {
-    m_cancelled = true; // said when what is under way is done
+    m_cancelled = true; // reported when the current step is done
 }
 
 void ExportJob::next() {
@@ -119,10 +119,10 @@ void ExportJob::next() {
 void ExportJob::written(const Result<void> &done) {
     if (!done)
         return leave(done.error());
-    m_turn.start(0); // a queued call would run before keys that wait
+    m_turn.start(0); // a queued call would run before waiting key events
 }
 
-/// Takes away what was written, then says so.
+/// Removes the written files, then reports it.
 void ExportJob::leave(const std::optional<Error> &error) {
     ask([this, error](Writer &writer) {
         writer.drop();

@@ -15,10 +15,10 @@ class QThread;
 
 namespace lockstep::ui {
 
-/// Makes a file's bytes, on the export's thread: it may hold nothing that the GUI thread uses.
+/// Makes a file's bytes, on the export's thread: it must not use anything of the GUI thread.
 using MakeBytes = std::function<Result<QByteArray>()>;
 
-/// One step of an export, as long as a key may wait.
+/// One step of an export; short enough that key presses may wait for it.
 struct ExportStep {
     QString file; ///< "loss.png"; empty: it prepares files that come later
     /// On the GUI thread: draws, or copies what changes. Without MakeBytes there is no file.
@@ -31,9 +31,9 @@ struct ExportTarget {
     bool alone = false; ///< one file only, whose folder is there
 };
 
-/// One export, never longer than a step at a time on the GUI thread; files are made and written on a thread of its own
-/// ("lockstep-export"). They appear together at the end: after a cancel or an error nothing is left. Ends with one of
-/// finished, failed and cancelled; while it is destroyed it waits for the file under way.
+/// One export. It runs step by step on the GUI thread; files are made and written on a thread of its own
+/// ("lockstep-export"). They appear together at the end; after a cancel or an error none is left. Ends with one of
+/// finished, failed and cancelled; the destructor waits for the current file.
 class ExportJob : public QObject {
     Q_OBJECT
 public:

@@ -20,8 +20,8 @@ class TensorBoardFeed;
 namespace lockstep::ui {
 class ExportJob;
 
-/// What the Export button opens: everything into a folder, the results as one file, the table to the clipboard, event files
-/// for TensorBoard that go on while the runs do.
+/// The menu of the Export button: everything into a folder, the results as one file, the table to the clipboard, event files
+/// for TensorBoard that are written during the runs.
 class ExportMenu : public QMenu {
     Q_OBJECT
 public:
@@ -29,8 +29,8 @@ public:
     ExportMenu(Theme &theme, Workspace &workspace, std::function<std::vector<ChartSource *>()> charts, QWidget *parent);
     ~ExportMenu() override;
 
-    /// Each begins an export, `began` or `failed` follows. Charts are in light colours whatever the window's are: they are read
-    /// on paper and by others.
+    /// Each begins an export, `began` or `failed` follows. Charts always have light colours, for paper and
+    /// other readers.
     void saveAll(const QString &folder);
     void save(const QString &path); ///< the results
     void saveChart(ChartSource &chart, const QSize &size, const QString &path);
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] bool writesEventFiles() const { return m_feed != nullptr; }
 
 Q_SIGNALS:
-    void began(lockstep::ui::ExportJob *job); ///< which says itself how it goes
+    void began(lockstep::ui::ExportJob *job); ///< which reports its own progress
     void failed(const QString &sentence);
 
 private:
@@ -56,10 +56,10 @@ private:
     Workspace &m_workspace;
     std::function<std::vector<ChartSource *>()> m_charts;
     std::unique_ptr<core::TensorBoardFeed> m_feed;
-    QList<QPointer<core::RunStore>> m_toFollow; ///< a run each turn of the event loop: all that it has seen is written
+    QList<QPointer<core::RunStore>> m_toFollow; ///< one run per turn of the event loop, since its whole past is written
     QTimer m_followNext;
     std::unique_ptr<ExportJob> m_job; ///< under way
-    QList<QAction *> m_writing;       ///< what can't be asked meanwhile
+    QList<QAction *> m_writing;       ///< disabled meanwhile
     QAction *m_eventFiles;
 };
 

@@ -29,7 +29,7 @@ std::vector<ChartSource *> besidesTheReports(std::vector<ChartSource *> charts) 
     return charts;
 }
 
-/// Cuts an export into steps: a run's curves each, a chart's picture each, then the files that are made of them.
+/// Divides an export into steps: one per run's curves, one per chart, then the files made from them.
 class Steps {
 public:
     explicit Steps(const ExportSource &source) : m_source(source), m_open(source.workspace.openId()) { addReport(); }
@@ -141,7 +141,7 @@ private:
 
     const ExportSource m_source;
     const QString m_open;
-    /// Filled by steps on the GUI thread, then read by those who make files.
+    /// Filled by steps on the GUI thread, then read on the export's thread.
     const std::shared_ptr<core::Report> m_report = std::make_shared<core::Report>();
     std::vector<ExportStep> m_steps;
 };

@@ -14,17 +14,17 @@ class ExportJob;
 class Theme;
 class Workspace;
 
-/// What can be written: core::resultFormats(), pdf (a page with charts), png and svg (charts).
+/// The formats: core::resultFormats(), pdf (a page with charts), png and svg (charts).
 [[nodiscard]] QStringList exportFormats();
 
-/// What an export is made of, drawn up to date; it lives until the first step.
+/// The input of an export, up to date; it must live until the first step.
 struct ExportSource {
     Workspace &workspace;
     std::vector<ChartSource *> charts;
     Theme *paper = nullptr; ///< charts are drawn in light colours, whatever the window's are; nothing: as they are
 };
 
-/// The results alone, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf. An error names what can't be.
+/// Only the results, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf. An error names an unknown suffix.
 [[nodiscard]] Result<std::unique_ptr<ExportJob>> resultsJob(const ExportSource &source, const QString &path);
 /// Results, curves and charts of what is open into `folder`. Empty `formats`: all of them; no `chartSize`: each chart's own.
 [[nodiscard]] Result<std::unique_ptr<ExportJob>> folderJob(const ExportSource &source, const QString &folder,
@@ -33,7 +33,7 @@ struct ExportSource {
 /// One chart, by the file's suffix: .png, .svg, .csv, .tsv.
 [[nodiscard]] Result<std::unique_ptr<ExportJob>> chartJob(ChartSource &chart, const QSize &size, const QString &path);
 
-/// The same for a caller without a window: they wait. An error names the file and the way out.
+/// The same for a caller without a window: blocks. An error names the file and what to do.
 [[nodiscard]] Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts,
                                        const QString &path);
 [[nodiscard]] Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts,

@@ -20,12 +20,12 @@ QString experimentOf(const QString &run) {
 } // namespace
 
 FollowedWork::FollowedWork(QObject *parent) : QObject(parent) {
-    m_look.setInterval(2000);
-    connect(&m_look, &QTimer::timeout, this, [this] {
+    m_poll.setInterval(2000);
+    connect(&m_poll, &QTimer::timeout, this, [this] {
         lookForRunning();
-        Q_EMIT looked();
+        Q_EMIT polled();
     });
-    m_look.start();
+    m_poll.start();
 }
 
 FollowedWork::~FollowedWork() {
@@ -76,7 +76,7 @@ void FollowedWork::clearOpen() {
     m_run.reset();
 }
 
-/// Who leaves an experiment gives its control up: another window need not ask for it.
+/// A window that leaves an experiment gives up control, so that another one need not ask for it.
 void FollowedWork::dropUnused() {
     std::erase_if(m_followers, [this](const auto &follower) {
         if (follower.get() == m_open || follower.get() == m_running)
@@ -133,7 +133,7 @@ void FollowedWork::lookForRunning() {
         m_running = nullptr;
     if (!m_running) {
         const auto all = core::listExperiments();
-        // Newest first: an old one without an owner, left undone, is history and not what runs now.
+        // Newest first: an old unfinished one without an owner is history.
         for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20) && !m_running; ++i) {
             const bool owned = core::isOwned(all[i]);
             if (!owned && i > 0)

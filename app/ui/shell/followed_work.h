@@ -14,7 +14,7 @@
 namespace lockstep::ui {
 
 /// What the window follows: the experiment (or the run by itself) that is open, and the experiment that runs now, which may
-/// be another one. Looks every two seconds whether one runs. GUI thread only; never blocks.
+/// be another one. Checks every two seconds whether one runs. GUI thread only; never blocks.
 class FollowedWork : public QObject {
     Q_OBJECT
 public:
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] Result<void> open(const QString &id);
     /// A run by itself, without its experiment.
     [[nodiscard]] Result<void> openRun(const QString &runId);
-    /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Looks first.
+    /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Checks first.
     bool attachToRunning();
     void lookForRunning();
 
@@ -35,22 +35,22 @@ public:
     /// The experiment that is open; null for a run by itself.
     [[nodiscard]] core::ExperimentFollower *opened() const { return m_open; }
     [[nodiscard]] core::ExperimentFollower *running() const { return m_running; }
-    /// What the strip on top is about: what runs now, else what is open. Null: a run by itself, or nothing.
+    /// The subject of the strip on top: the running experiment, else the open one. Null: a single run, or nothing.
     [[nodiscard]] core::ExperimentFollower *onStrip() const { return m_running ? m_running : m_open; }
     /// The run that is open by itself, and who follows it; null: an experiment is open, or nothing.
     [[nodiscard]] core::RunStore *run() const { return m_run.get(); }
     [[nodiscard]] core::RunFollower *runFollower() const { return m_runFollower.get(); }
     [[nodiscard]] core::RunSet &runs() { return m_runs; } ///< of what is open
-    /// All of these have ended and been read to their end.
+    /// Whether all of these have ended and were read completely.
     [[nodiscard]] bool complete() const;
-    /// Everything written so far has been read.
+    /// Whether everything written so far has been read.
     [[nodiscard]] bool isRead() const;
 
 Q_SIGNALS:
     void openChanged();                    ///< another experiment or run is open
     void openExperimentChanged();          ///< states, ids or control of the one that is open
     void onStripChanged();                 ///< another experiment, or its states, ids, control
-    void looked();                         ///< lookForRunning() was due
+    void polled();                         ///< lookForRunning() was due
     void refused(const QString &sentence); ///< by a queue on another machine
 
 private:
@@ -65,7 +65,7 @@ private:
     std::unique_ptr<core::RunStore> m_run;
     std::unique_ptr<core::RunFollower> m_runFollower;
     core::RunSet m_runs{this};
-    QTimer m_look;
+    QTimer m_poll;
 };
 
 } // namespace lockstep::ui

@@ -130,13 +130,13 @@ void MainWindow::connectPages() {
     connect(m_export, &ExportMenu::failed, m_strip, &StatusStrip::showMessage);
     connect(m_export, &ExportMenu::began, m_exporting, &ExportBanner::follow);
     connect(m_live, &LivePage::timeChosen, this, [this](const QString &runId, qint64 wallUs, bool insist) {
-        if (insist) // something is marked there: its words are wanted
+        if (insist) // for a marked event: show its lines
             m_drawer->setUnfolded(true);
         if (m_drawer->isUnfolded())
             m_drawer->showTime(runId, wallUs);
     });
     connect(m_drawer, &ConsoleDrawer::timeChosen, m_live, &LivePage::showTime);
-    // The switch to Live happens when there is something to follow; Start says meanwhile that it starts.
+    // Switches to Live once there is something to follow; meanwhile the Start button shows that it starts.
     connect(&m_workspace, &Workspace::opened, this, [this] {
         if (std::exchange(m_startPressed, false))
             showPage(Page::Live);

@@ -37,7 +37,7 @@ void OpenResults::recompute() {
         core::reportOf(table, outcomes, open ? open->experiment().recipe.varies : std::vector<std::string>());
     m_rows.setTable(report.table);
     m_classes.setTable(report.table);
-    m_targets.setCells(core::cellsOf(report.table, outcomes));
+    m_targets.setGroups(core::groupsOf(report.table, outcomes));
     m_judgement.setJudgement(std::move(report.judgement));
     Q_EMIT changed();
 }

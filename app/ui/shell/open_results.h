@@ -10,7 +10,7 @@
 namespace lockstep::ui {
 class FollowedWork;
 
-/// What came out of the runs that are open, as models; computed anew a moment after one of them changed.
+/// Results of the open runs, as models; recomputed shortly after one of them changed.
 class OpenResults : public QObject {
     Q_OBJECT
 public:

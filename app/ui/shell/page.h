@@ -11,7 +11,7 @@ enum class Page { Plan, Live, Verdict, Runs, Nodes, Lab };
 
 struct PageSpec {
     Page page;
-    const char *name;  ///< as `--page` has it; its icon has that name, too
+    const char *name;  ///< for `--page`; also its icon's name
     const char *title; ///< on the rail
     const char *about; ///< the rail's tooltip
 };

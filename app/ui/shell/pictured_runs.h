@@ -12,8 +12,8 @@
 
 namespace lockstep::ui {
 
-/// The runs that the pictures show: those of what is open, in their order, and behind them pinned runs of other
-/// experiments, which it reads and follows itself.
+/// The runs that charts show: the open ones, in their order, then pinned runs of other experiments, which this class
+/// reads and follows itself.
 class PicturedRuns : public QObject {
     Q_OBJECT
 public:
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] core::RunSet &runs() { return m_runs; }
     /// Shown or hidden, pinned or not.
     [[nodiscard]] core::RunChoiceModel &choice() { return m_choice; }
-    /// In the picture by a pin alone.
+    /// Whether it is shown only because it is pinned.
     [[nodiscard]] bool isForeign(const core::RunStore *store) const;
 
 private:
@@ -39,7 +39,7 @@ private:
     std::vector<Foreign> m_foreign;
     core::RunSet m_runs{this};
     core::RunChoiceModel m_choice{&m_runs};
-    QTimer m_later; ///< what is open changes in several steps: pins are looked at when it has
+    QTimer m_later; ///< what is open changes in several steps; pins are checked after the last
 };
 
 } // namespace lockstep::ui

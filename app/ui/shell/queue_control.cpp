@@ -13,7 +13,7 @@ namespace lockstep::ui {
 QueueControl::QueueControl(FollowedWork &work, const StripState &strip, ExperimentStarter &starter, QObject *parent)
     : QObject(parent), m_work(work), m_strip(strip), m_starter(starter) {
     connect(&m_work, &FollowedWork::openChanged, this, &QueueControl::claim);
-    connect(&m_work, &FollowedWork::looked, this, &QueueControl::claim);
+    connect(&m_work, &FollowedWork::polled, this, &QueueControl::claim);
     connect(&m_underWay, &RequestsUnderWay::failed, this, &QueueControl::failed);
 }
 
@@ -51,18 +51,18 @@ bool QueueControl::asking(Deed deed) const {
     return m_underWay.has(deed, m_strip.id());
 }
 
-/// The first window that watches a queue may change it; one that comes later asks first.
+/// The first window that watches a queue gets control; later ones must take over.
 void QueueControl::claim() {
     core::ExperimentFollower *follower = m_work.onStrip();
     if (!m_mayControl || !follower || follower->experiment().over() || follower->readOnly() ||
         (follower->holder() && follower->holder()->isMe()))
         return;
-    (void)follower->claim(me()); // a folder that can't be written shows when something is asked
+    (void)follower->claim(me()); // an unwritable folder is reported at the first request
 }
 
-void QueueControl::takeUp() {
+void QueueControl::resumeQueue() {
     if (const core::ExperimentFollower *follower = m_work.onStrip())
-        m_starter.takeUp(follower->experiment().id);
+        m_starter.resumeQueue(follower->experiment().id);
 }
 
 void QueueControl::takeOver() {
@@ -86,7 +86,7 @@ void QueueControl::ask(core::QueueRequest request) {
     const bool goesOn =
         request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
     if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
-        takeUp();
+        resumeQueue();
 }
 
 core::Asked QueueControl::askAll(core::ExperimentFollower &follower, std::vector<core::QueueRequest> requests,
@@ -97,7 +97,7 @@ core::Asked QueueControl::askAll(core::ExperimentFollower &follower, std::vector
         core::Asked asked = follower.ask(request);
         if (!asked && &request == &requests.front())
             return asked;
-        if (!asked) { // what was taken before it still wants an owner
+        if (!asked) { // the requests accepted before it still need an owner
             other(asked.error());
             break;
         }
@@ -126,7 +126,7 @@ void QueueControl::bringBack() {
         return;
     askInTurn(core::retriesOfDropped(follower->experiment()), tr("Queueing the dropped runs again…"));
     if (follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
-        takeUp();
+        resumeQueue();
 }
 
 void QueueControl::askInTurn(std::vector<core::QueueRequest> requests, const QString &sentence) {

@@ -18,8 +18,8 @@ class ExperimentStarter;
 class FollowedWork;
 class StripState;
 
-/// What a person asks of what the strip on top shows. All of it returns at once: underWay() says what is happening,
-/// `failed` why it did not. What is under way already is not asked twice.
+/// A person's requests for the experiment on the strip. All return at once: underWay() shows their progress,
+/// `failed` reports errors. A pending request is not sent twice.
 class QueueControl : public QObject {
     Q_OBJECT
 public:
@@ -28,19 +28,19 @@ public:
     void stop();
     void skipCurrents(); ///< stops what runs now, and the queue goes on
     void bringBack();    ///< the runs that a stop has dropped
-    /// Has its run record the next steps for Perfetto; where they lie, its console tells.
+    /// Has its run record the next steps for Perfetto; its console says into which file.
     void trace(std::int64_t steps);
     /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
     void ask(core::QueueRequest request);
-    void takeUp();   ///< the queue, whose owner is gone
-    void takeOver(); ///< control of it, whoever holds it
+    void resumeQueue(); ///< of which the owner has ended
+    void takeOver();    ///< takes control from its holder
     [[nodiscard]] RequestsUnderWay &underWay() { return m_underWay; }
     [[nodiscard]] bool asking(Deed deed) const; ///< it is under way for what the strip shows
     /// Whether this window may take control of what it follows; a picture of it must not.
     void setMayControl(bool may) { m_mayControl = may; }
-    /// Who asks, as others read it: "lockstep on box".
+    /// This window's name in requests: "lockstep on box".
     [[nodiscard]] static QString me();
-    /// All in their order, as one request; `other` is told of one that is refused after the first was taken.
+    /// All in their order, as one request; `other` gets the error of one that is refused after the first was taken.
     [[nodiscard]] static core::Asked askAll(core::ExperimentFollower &follower,
                                             std::vector<core::QueueRequest> requests,
                                             const std::function<void(const Error &)> &other);

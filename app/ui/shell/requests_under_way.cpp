@@ -37,7 +37,7 @@ void RequestsUnderWay::answered(const core::Request *request) {
     const QString error = result ? QString() : QString::fromStdString(result.error().message());
     const auto found =
         std::ranges::find_if(m_underWay, [&](const UnderWay &one) { return one.request.get() == request; });
-    found->request.release()->deleteLater(); // it is telling us so
+    found->request.release()->deleteLater(); // this is called from its signal
     m_underWay.erase(found);
     Q_EMIT changed();
     if (!error.isEmpty())

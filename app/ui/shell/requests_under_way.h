@@ -11,17 +11,17 @@
 
 namespace lockstep::ui {
 
-/// What a person can ask of a run or a queue; one of each kind at a time for each of them.
+/// The kinds of requests for a run or a queue; one of each kind at a time for each of them.
 enum class Deed { Stop, Trace, TakeOver, ChangeQueue };
 
-/// What the window asked for and nobody answered yet, with the words that say so on screen. GUI thread only; never blocks. Deleted,
-/// it gives all of it up.
+/// The window's unanswered requests, each with a sentence for the screen. GUI thread only; never blocks. Its destructor
+/// cancels them.
 class RequestsUnderWay : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
     /// Asks, unless the same is under way for `subject` (an experiment's or run's id). `sentence`: "Stopping DDP ×2 on hostA…".
-    /// Returns whether it was asked and not refused at once; failed() comes if it was.
+    /// Returns whether it was sent. A refusal emits failed().
     bool ask(Deed deed, const QString &subject, const QString &sentence, const std::function<core::Asked()> &ask);
     [[nodiscard]] bool has(Deed deed, const QString &subject) const;
     [[nodiscard]] QString sentence() const; ///< of the newest; empty: nothing is under way

@@ -95,9 +95,9 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     };
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
     connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
-    m_takeUp = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
-                   tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
-    connect(m_takeUp, &QPushButton::clicked, &m_control, &QueueControl::takeUp);
+    m_resumeQueue = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
+                        tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
+    connect(m_resumeQueue, &QPushButton::clicked, &m_control, &QueueControl::resumeQueue);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
     m_queue->setProperty("verb", tr("Open the queue"));
@@ -166,25 +166,25 @@ void StatusStrip::refresh() {
     set(m_epoch, details ? strip.epoch : QString());
     m_bar->setVisible(running);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
-    set(m_percent, running && strip.fraction             ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
-                   : running && !strip.unheard.isEmpty() ? QStringLiteral("-")
-                                                         : QString());
-    m_percent->setToolTip(strip.unheard);
+    set(m_percent, running && strip.fraction                  ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
+                   : running && !strip.noRecentData.isEmpty() ? QStringLiteral("-")
+                                                              : QString());
+    m_percent->setToolTip(strip.noRecentData);
     set(m_left, details ? strip.left : QString());
     const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
     const QString lost = m_status.lostNodes();
-    set(m_state, !m_message->isHidden()                ? QString()
-                 : !happening.isEmpty()                ? happening
-                 : !strip.unheard.isEmpty() && running ? strip.unheard
-                 : !lost.isEmpty() && running          ? lost
-                 : !heldBy.isEmpty() && strip.active   ? tr("read-only: %1 controls it").arg(heldBy)
-                 : paused && !running                  ? strip.state
-                 : paused && any && strip.active       ? tr("pauses after this run")
-                 : !any                                ? tr("choose what to run on Plan")
-                 : !elsewhere.isEmpty()                ? tr("press to watch it")
-                 : strip.epoch.isEmpty() || !running   ? strip.state
-                                                       : QString());
+    set(m_state, !m_message->isHidden()                     ? QString()
+                 : !happening.isEmpty()                     ? happening
+                 : !strip.noRecentData.isEmpty() && running ? strip.noRecentData
+                 : !lost.isEmpty() && running               ? lost
+                 : !heldBy.isEmpty() && strip.active        ? tr("read-only: %1 controls it").arg(heldBy)
+                 : paused && !running                       ? strip.state
+                 : paused && any && strip.active            ? tr("pauses after this run")
+                 : !any                                     ? tr("choose what to run on Plan")
+                 : !elsewhere.isEmpty()                     ? tr("press to watch it")
+                 : strip.epoch.isEmpty() || !running        ? strip.state
+                                                            : QString());
     const QString link = m_status.linkSentence();
     setToolTip(link);
     m_watch->setEnabled(!elsewhere.isEmpty());
@@ -211,7 +211,7 @@ void StatusStrip::refresh() {
     m_takeOver->setToolTip(
         tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
             .arg(heldBy));
-    m_takeUp->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
+    m_resumeQueue->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     if (!m_message->isHidden())
         m_dismiss->setIcon(m_theme.icon(QStringLiteral("close"), p.textSecondary));

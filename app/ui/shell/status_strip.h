@@ -20,8 +20,8 @@ class StripState;
 class Theme;
 class Workspace;
 
-/// The strip on top: always tells what runs now, how far it is, how long it takes yet, and stops it. While something is asked of
-/// another machine, or was refused, that is said in place of the details.
+/// The strip on top: shows what runs now, how far it is and how long it still takes, and stops it. While a request to
+/// another machine is under way, or after it was refused, the strip says so in place of the details.
 class StatusStrip : public QFrame {
     Q_OBJECT
 public:
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] QPushButton *failedButton() const { return m_failed; } ///< the badge
     [[nodiscard]] QAction *watchAction() const { return m_watch; }       ///< while another experiment runs than is open
     [[nodiscard]] QueuePanel *queuePanel() const { return m_panel; }
-    /// A failure in words, until it is dismissed or something starts.
+    /// Shows an error until it is dismissed or something starts.
     void showMessage(const QString &sentence);
 
 Q_SIGNALS:
@@ -61,7 +61,7 @@ private:
     ProgressBar *m_bar;
     QAction *m_trace, *m_watch;
     QToolButton *m_dismiss;
-    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
+    QPushButton *m_stop, *m_resumeQueue, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
     QueuePanel *m_panel;
     QColor m_dot;
 };

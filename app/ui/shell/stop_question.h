@@ -7,7 +7,7 @@ namespace lockstep::ui {
 class QueueControl;
 class StripState;
 
-/// Stops what the strip shows. Where runs wait behind it, a person is asked first: drop them too, or stop the current run alone?
+/// Stops the experiment on the strip. If runs are waiting, asks first: drop them too, or stop only the current run?
 /// Returns at once.
 void stopOrAsk(QWidget *parent, StripState &strip, QueueControl &control);
 

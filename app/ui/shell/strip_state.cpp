@@ -5,8 +5,8 @@
 #include "app/ui/shell/request_words.h"
 #include "base/format.h"
 #include "ipc/clock.h"
+#include "store/recent_data.h"
 #include "store/run_progress.h"
-#include "store/unheard.h"
 
 namespace lockstep::ui {
 
@@ -22,7 +22,7 @@ StripState::StripState(FollowedWork &work, QObject *parent) : QObject(parent), m
             Q_EMIT changed();
     });
     connect(&m_queue, &core::ExperimentModel::changed, this, &StripState::changed);
-    connect(&m_work, &FollowedWork::looked, this, &StripState::lookForLab);
+    connect(&m_work, &FollowedWork::polled, this, &StripState::lookForLab);
     lookForLab();
 }
 
@@ -62,11 +62,11 @@ core::ExperimentModel::Strip StripState::ofWork() const {
     const core::RunStore *run = m_work.run();
     if (!run)
         return out;
-    out.unheard = core::whyUnheard(*run);
-    const core::Progress progress = out.unheard.isEmpty() ? core::progressOf(*run) : core::Progress();
+    out.noRecentData = core::whyNoRecentData(*run);
+    const core::Progress progress = out.noRecentData.isEmpty() ? core::progressOf(*run) : core::Progress();
     out.title = run->identity().title();
     out.name = run->identity().title();
-    out.state = out.unheard.isEmpty() ? run->lifecycle().sentence() : out.unheard;
+    out.state = out.noRecentData.isEmpty() ? run->lifecycle().sentence() : out.noRecentData;
     out.fraction = out.overall = progress.fraction;
     if (progress.epoch && progress.epochs)
         out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);

@@ -11,28 +11,28 @@
 namespace lockstep::ui {
 class FollowedWork;
 
-/// What the strip on top says: of what runs now, else of what is open.
+/// The content of the strip on top: the running experiment's, else the open one's.
 class StripState : public QObject {
     Q_OBJECT
 public:
     explicit StripState(FollowedWork &work, QObject *parent = nullptr);
 
     [[nodiscard]] core::ExperimentModel::Strip now() const;
-    /// It speaks of a lab, since no experiment runs.
+    /// Whether it shows a lab, since no experiment runs.
     [[nodiscard]] bool showsLab() const;
     /// The experiment on the strip and its queue.
     [[nodiscard]] core::ExperimentModel &queue() { return m_queue; }
     [[nodiscard]] QString id() const;           ///< of the experiment, or of the run by itself
     [[nodiscard]] QString method() const;       ///< of the run that the strip names
-    [[nodiscard]] QString linkSentence() const; ///< how the window stands to it, and its nodes to each other
+    [[nodiscard]] QString linkSentence() const; ///< the window's link to it, and the links between its nodes
     [[nodiscard]] QString lostNodes() const;    ///< of several nodes, while a link between them is lost; else empty
     /// "lockstep on box (pid 123)" while another viewer holds control; empty otherwise.
     [[nodiscard]] QString heldBy() const;
     [[nodiscard]] int queuedRuns() const;  ///< that wait behind what runs
     [[nodiscard]] int droppedRuns() const; ///< that a stop took out of the queue before they began
-    /// What failed of it and was not made again.
+    /// Its runs that failed and were not repeated.
     [[nodiscard]] std::vector<core::ExperimentModel::Failure> failures() const;
-    /// The strip speaks of another experiment than the open one; its id.
+    /// The id of the experiment on the strip if it is not the open one.
     [[nodiscard]] QString runningElsewhere() const;
 
 Q_SIGNALS:
@@ -46,7 +46,7 @@ private:
 
     FollowedWork &m_work;
     core::ExperimentModel m_queue;
-    std::optional<core::LabProgress> m_lab; ///< looked for while no experiment runs
+    std::optional<core::LabProgress> m_lab; ///< read while no experiment runs
 };
 
 } // namespace lockstep::ui

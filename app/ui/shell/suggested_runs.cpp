@@ -77,8 +77,8 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
     if (!m_underWay.ask(Deed::ChangeQueue, idOf(*open), words, askAll))
         return;
     m_work.lookForRunning();
-    if (open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
-        m_starter.takeUp(experiment.id);
+    if (open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // a queue elsewhere is resumed by its machine
+        m_starter.resumeQueue(experiment.id);
 }
 
 } // namespace lockstep::ui

@@ -2,7 +2,7 @@
 #pragma once
 #include <QObject>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::ui {
 class ExperimentStarter;
@@ -15,10 +15,10 @@ class SuggestedRuns : public QObject {
 public:
     SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, ExperimentStarter &starter,
                   QObject *parent = nullptr);
-    /// A run as often as the reference, or whole rounds; sees that the queue goes on.
+    /// Queues the run as often as the reference, or whole rounds; resumes the queue if needed.
     void tryRun(const core::SuggestedRun &run);
     [[nodiscard]] bool mayTry() const { return whyNotTry().isEmpty(); }
-    [[nodiscard]] QString whyNotTry() const; ///< empty: tryRun() can be asked
+    [[nodiscard]] QString whyNotTry() const; ///< empty: tryRun() is possible
 
 Q_SIGNALS:
     void failed(const QString &sentence);

@@ -11,7 +11,7 @@ class QWidget;
 
 namespace lockstep::ui {
 
-/// One thing a person can do in the window, for the palette and the sheet of shortcuts.
+/// One command of the window, for the palette and the sheet of shortcuts.
 struct WindowCommand {
     QString title;     ///< "Start", "Go to Live", "Open DP against DDP, LeNet"
     QKeySequence keys; ///< may be empty

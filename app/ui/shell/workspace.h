@@ -19,15 +19,14 @@
 
 namespace lockstep::ui {
 
-/// What the window looks at: what is open, what runs now, and core's models over them, each part with an owner of its own
-/// that a page may be given alone. It follows, and owns no training: closing it changes nothing. GUI thread only; never
-/// blocks.
+/// The window's data: what is open, what runs now, and core's models of both, in parts that a page can be given
+/// separately. It only follows training: closing it changes nothing. GUI thread only; never blocks.
 class Workspace : public QObject {
     Q_OBJECT
 public:
     explicit Workspace(QObject *parent = nullptr);
 
-    /// As FollowedWork says; `opened` follows.
+    /// See FollowedWork; `opened` follows.
     [[nodiscard]] Result<void> open(const QString &id) { return m_work.open(id); }
     [[nodiscard]] Result<void> openRun(const QString &runId) { return m_work.openRun(runId); }
     bool attachToRunning() { return m_work.attachToRunning(); }
@@ -39,7 +38,7 @@ public:
     /// The open experiment, or nothing for a single run.
     [[nodiscard]] const core::Experiment *experiment() const;
     [[nodiscard]] bool complete() const { return m_work.complete(); }
-    /// Everything written so far has been read: a picture taken now shows all there is.
+    /// Whether everything written so far has been read, so that a chart exported now is complete.
     [[nodiscard]] bool settled() const { return m_results.upToDate() && m_work.isRead(); }
     [[nodiscard]] core::RunSet &runs() { return m_work.runs(); }
 
@@ -65,7 +64,7 @@ Q_SIGNALS:
 private:
     void follow(const QString &experiment);
 
-    // Models are declared after what they read, so that they go first.
+    // Models are declared after their data, so that they are destroyed first.
     FollowedWork m_work;
     StripState m_strip{m_work};
     ExperimentStarter m_starter;

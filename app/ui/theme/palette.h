@@ -6,7 +6,7 @@
 
 namespace lockstep::ui {
 
-/// Every colour of the window. Hue is kept for methods and for what is wrong; everything else is a grey.
+/// Every colour of the window. Hues are reserved for methods and errors; everything else is grey.
 struct Palette {
     bool dark = false;
     QColor window, surface, raised; ///< behind the cards, the cards, fields and hovered rows
@@ -21,7 +21,7 @@ struct Palette {
 [[nodiscard]] Palette lightPalette();
 [[nodiscard]] Palette darkPalette();
 
-/// Colour says method, the same in both themes and colour-blind safe (Okabe-Ito).
+/// Each method has one colour, the same in both themes and colour-blind safe (Okabe-Ito).
 /// `method` is a config's name; names that are not in the method table get the baseline's grey.
 [[nodiscard]] QColor methodColor(const QString &method);
 [[nodiscard]] QColor methodColor(Method method);
@@ -32,7 +32,7 @@ struct Palette {
 /// `over` laid on `under` with the given opacity, as an opaque colour.
 [[nodiscard]] QColor mix(const QColor &under, const QColor &over, double opacity);
 
-/// What is not pointed at while something else is.
+/// The colour of what is not highlighted while something else is.
 [[nodiscard]] inline QColor paled(const QColor &color, const Palette &palette) {
     return mix(palette.surface, color, 0.25);
 }

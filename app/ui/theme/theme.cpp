@@ -24,7 +24,7 @@ namespace lockstep::ui {
 namespace {
 
 bool looksDark() {
-    // Qt before 6.5 has no colour scheme: the palette the platform gives tells it.
+    // Qt before 6.5 has no colour scheme: derive it from the platform's palette.
     QApplication::setPalette(QPalette());
     const QPalette palette = QApplication::palette();
     return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();

@@ -19,7 +19,7 @@ inline constexpr int grid = 8;
 /// How light and dark are chosen.
 enum class ThemeMode { System, Light, Dark };
 
-/// The application's look: palette, type, icons, style sheet. One lives as long as the window; widgets get a
+/// The application's style: palette, type, icons, style sheet. One lives as long as the window; widgets get a
 /// reference and repaint on `changed`. GUI thread only.
 class Theme : public QObject {
     Q_OBJECT
@@ -60,8 +60,8 @@ private:
     bool m_applying = false;
 };
 
-/// While it lives, palette() is the light one: what is drawn now is for paper. The window keeps its colours, since nobody is told;
-/// so it lives within one turn of the event loop.
+/// While it lives, palette() is the light one: what is drawn meanwhile is for paper. The window keeps its colours, since changed() is not
+/// emitted; so it lives within one turn of the event loop.
 class PaperColours {
 public:
     explicit PaperColours(Theme &theme) : m_theme(theme), m_screen(theme.m_palette) {

@@ -22,7 +22,7 @@ public:
     [[nodiscard]] QString title() const;
     /// A quiet word after the title.
     void setNote(const QString &note);
-    /// What the card found, in one line: it becomes the headline, under the title in small; empty: the title alone.
+    /// The card's result in one line: it becomes the headline, with the title small above it; empty: only the title.
     void setFinding(const QString &finding);
     [[nodiscard]] QString finding() const;
 
@@ -36,8 +36,8 @@ private:
 [[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
 /// A hairline.
 [[nodiscard]] QFrame *makeLine(QWidget *parent = nullptr);
-/// Takes everything out of a layout. Its widgets are hidden now and deleted from the event loop: a click on one of them may be what
-/// led here.
+/// Empties a layout. Its widgets are hidden now and deleted by the event loop, since a click on one of them may have
+/// caused this call.
 void clear(QLayout &layout);
 /// Sets a button's words and keeps its shortcut, which QAbstractButton::setText would drop.
 void setWords(QAbstractButton *button, const QString &words);

@@ -61,7 +61,7 @@ QAction *addAction(QTableView *table, const QString &text, const QKeySequence &k
     return action;
 }
 
-/// A cell stays one cell, and text.
+/// Keeps a cell's text in one cell, and as text.
 std::string plain(const std::string &cell) {
     std::string text = core::cellText(cell);
     for (char &c : text)

@@ -4,7 +4,7 @@
 
 namespace lockstep::ui {
 
-/// One line of words that gives its room up to its neighbours: what doesn't fit ends in "…", and the tooltip has it all.
+/// One line of text that yields its room to its neighbours: text that doesn't fit ends in "…", and the tooltip has all of it.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:

@@ -9,7 +9,7 @@ class QVBoxLayout;
 namespace lockstep::ui {
 class Theme;
 
-/// What a page shows while it has nothing to show: what is missing, the next step, and a button that takes it.
+/// Shown by an empty page: what is missing, the next step, and a button for it.
 class EmptyState : public QWidget {
     Q_OBJECT
 public:

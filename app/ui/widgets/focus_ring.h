@@ -7,7 +7,7 @@
 namespace lockstep::ui {
 class Theme;
 
-/// While it lives, what has the keyboard's focus has a ring of two pixels around it, in every window of the application.
+/// While it lives, the widget with the keyboard focus has a ring of two pixels, in every window of the application.
 class FocusRing : public QObject {
     Q_OBJECT
 public:

@@ -5,7 +5,7 @@
 namespace lockstep::ui {
 class EmptyState;
 
-/// All that a page holds: its empty state until there is something to show, then its body. It lays itself out in the page,
+/// A page's content: its empty state until there is something to show, then its body. It lays itself out in the page,
 /// edge to edge.
 class PageStack : public QStackedWidget {
 public:

@@ -17,7 +17,7 @@ public:
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
 protected:
-    /// What a cell says; the model's text unless a page adds to it.
+    /// A cell's text; the model's unless a page adds to it.
     [[nodiscard]] virtual QString textOf(const QModelIndex &index) const;
     [[nodiscard]] const Theme &theme() const { return m_theme; }
 
@@ -26,7 +26,7 @@ private:
     int m_markColumn;
 };
 
-/// A table in the house's look: whole rows selected, no grid, no row numbers, copied by Ctrl+C and Ctrl+Shift+C. `markColumn` < 0: no method marks.
+/// A table in the house's style: whole rows selected, no grid, no row numbers, copied by Ctrl+C and Ctrl+Shift+C. `markColumn` < 0: no method marks.
 [[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
 /// Puts these columns first, in this order; the person may move them.
 void moveColumns(QTableView *table, const QList<int> &first);

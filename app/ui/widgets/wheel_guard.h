@@ -6,8 +6,8 @@ class QAbstractScrollArea;
 
 namespace lockstep::ui {
 
-/// While it lives, a wheel that scrolls a page changes no choice and no slider that happens to pass under the pointer: only the
-/// one that has the focus. For the whole application.
+/// While it lives, scrolling a page with the wheel does not change a combo box or slider under the pointer, unless it has the
+/// focus. For the whole application.
 class WheelGuard : public QObject {
     Q_OBJECT
 public:

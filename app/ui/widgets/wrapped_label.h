@@ -4,8 +4,8 @@
 
 namespace lockstep::ui {
 
-/// Wrapped words that ask for their height by a minimum. A layout that holds height-for-width is given the height it would
-/// like best by a scroll area, not the least it can do with, and the pictures beside the words then get too little or too much.
+/// Wrapped text that sets its minimum height itself. In a scroll area, a layout with height-for-width gets its preferred height,
+/// not its minimum, so that charts beside the text would become too low or too high.
 class WrappedLabel : public QLabel {
     Q_OBJECT
 public:

@@ -46,7 +46,7 @@ class Run:
         self._clock = PhaseClock()
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
-        self._told: Set[str] = set()  # phases with a refused time that was told
+        self._reported: Set[str] = set()  # phases of which a refused time was reported
         rank = _number("RANK", 0)
         self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
         if rank is None:  # with another rank's number, the two would be shown as one rank
@@ -130,7 +130,7 @@ class Run:
                 raise RuntimeError("step() was called before epoch(): loop over `run.epoch(number, loader)`")
             self._clock.lap("other")
             self._clock.end_step(log.phases, log.window.phases)
-            self._tell_refused()
+            self._report_refused()
             log.add(loss, samples)
             self._steps += 1
             if log.due():
@@ -161,10 +161,10 @@ class Run:
         self.lap("other", log.phases)
         self.send("epoch", **log.summary(self._clock.last_ns))
 
-    def _tell_refused(self) -> None:
-        """An alert for each phase of which a time was left out; one a phase."""
-        for phase in self._clock.refused.keys() - self._told:
-            self._told.add(phase)
+    def _report_refused(self) -> None:
+        """Sends one alert for each phase of which a time was left out."""
+        for phase in self._clock.refused.keys() - self._reported:
+            self._reported.add(phase)
             self._sender.send("alert", {
                 "severity": "warning", "kind": "refused_time", "step": self._steps,
                 "message": f"rank {self.rank} gave the phase {phase} a time of {self._clock.refused[phase]} ns, "

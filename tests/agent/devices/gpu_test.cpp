@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GPUs as NVML tells them: here by a library of known figures, loaded the way the real one is.
+// GPUs as NVML reports them: here by a library of known figures, loaded the way the real one is.
 #include <doctest/doctest.h>
 
 #include <algorithm>

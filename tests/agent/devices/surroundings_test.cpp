@@ -53,7 +53,7 @@ TEST_CASE("work of a process that is none of the run's is found, and a rank's ow
         const Stranger stranger;
         CHECK(eventually([&] { return stranger.cpuSeconds() > 2.0; }));
         const std::size_t seen = samplesOf(run.folder);
-        CHECK(eventually([&] { return samplesOf(run.folder) > seen + 6; })); // its last is in one more look
+        CHECK(eventually([&] { return samplesOf(run.folder) > seen + 6; })); // its last is in one more reading
         strangers = stranger.cpuSeconds();
     }
     const double rank = processCpuSeconds(rankPids(run.folder, 1).at(0)).value_or(0);
@@ -62,11 +62,11 @@ TEST_CASE("work of a process that is none of the run's is found, and a rank's ow
     REQUIRE(result.surroundings);
     REQUIRE(result.surroundings->otherCpuS);
     const double others = *result.surroundings->otherCpuS;
-    CHECK(others > 0.8 * strangers); // before the first look nothing is counted
+    CHECK(others > 0.8 * strangers); // before the first reading nothing is counted
     // Other tests may run beside this one; then the cores are full, and the rank's part is what the others' lack.
     const double cores = static_cast<double>(allowedCores().size());
     CHECK((others < strangers + 0.5 * rank || others + 0.6 * rank < cores * result.surroundings->measuredS + 0.2));
-    MESSAGE("stranger ", strangers, " s, rank ", rank, " s, told as others' ", others, " s of ",
+    MESSAGE("stranger ", strangers, " s, rank ", rank, " s, counted as others' ", others, " s of ",
             result.surroundings->measuredS, " s");
     CHECK(result.surroundings->measuredS > 2);
     CHECK(result.surroundings->measuredS <= result.runTimeS + 0.5);

@@ -103,8 +103,9 @@ TEST_CASE("a trace asked from a shell has reached the ranks when the command is 
         Child asked({agentBinary(), "trace", run.runId, std::to_string(steps), "--by", "a test"});
         CAPTURE(steps);
         CHECK(asked.wait() == 0);
-        const std::string told = "a trace of " + std::to_string(steps) + " steps, asked by a test: 2 ranks record it";
-        CHECK(eventually([&] { return contentsOf(run.folder.log(0)).find(told) != std::string::npos; }));
+        const std::string reported =
+            "a trace of " + std::to_string(steps) + " steps, asked by a test: 2 ranks record it";
+        CHECK(eventually([&] { return contentsOf(run.folder.log(0)).find(reported) != std::string::npos; }));
     }
     CHECK(Child({agentBinary(), "stop", run.runId}).wait() == 0);
     Child late({agentBinary(), "trace", run.runId, "3"});
@@ -144,7 +145,7 @@ TEST_CASE("of an ended run, and of one whose agent was killed, attach speaks for
     }
 }
 
-TEST_CASE("a follower of another major version is told what to upgrade, one that babbles is closed, the run goes on") {
+TEST_CASE("a follower of another major version learns what to upgrade, one that babbles is closed, the run goes on") {
     const TestHome home;
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=2;steps=60"}});
     (void)rankPids(run.folder, 1);
@@ -165,7 +166,7 @@ TEST_CASE("a follower of another major version is told what to upgrade, one that
     CHECK((resultOf(run.folder).state == RunState::Done));
 }
 
-TEST_CASE("status tells state, record and result as one line") {
+TEST_CASE("status prints state, record and result as one line") {
     const TestHome home;
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000"}});
     (void)rankPids(run.folder, 1);

@@ -43,7 +43,7 @@ TEST_CASE("an epoch frame carries the mean and largest use of every device of th
             CHECK(*use.utilizationMax <= 1.0);
             CHECK(*use.utilizationMax >= *use.utilizationMean - 1e-9);
             if (!use.memoryMaxBytes)
-                continue; // on a busy machine a rank can end before the agent looks at it a second time
+                continue; // on a busy machine a rank can end before the agent samples it a second time
             CHECK(*use.memoryMaxBytes > 1e6);
             ++memoryKnown;
         }
@@ -153,13 +153,13 @@ TEST_CASE("a console in full flood is kept whole in its file and thinned in the 
     auto logs = bodiesOf<LogFrame>(framesOf(run.folder));
     std::erase_if(logs, [](const LogFrame &log) { return log.source != "console"; });
     CHECK(logs.size() < 2000);
-    long told = 0, shown = 0;
+    long reported = 0, shown = 0;
     for (const LogFrame &log : logs)
         if (const auto at = log.message.find(" lines more in console/rank-0.log"); at != std::string::npos)
-            told += std::stol(log.message);
+            reported += std::stol(log.message);
         else
             ++shown;
-    CHECK(told + shown == 100'000);
+    CHECK(reported + shown == 100'000);
 }
 
 TEST_CASE("the log a run leaves is whole: every line sealed, no gap") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run on several nodes: agents on this machine that know of each other only what a launch tells them.
+// One run on several nodes: agents on this machine that know of each other only what a launch passes to them.
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -265,7 +265,7 @@ TEST_CASE("a link that falls silent is reported as lost, and resumes") {
     CHECK(linksOf(run) == std::vector<std::string>{"up", "lost", "up", "ended"});
 }
 
-TEST_CASE("a stranger with a wrong token is refused and told of with its address; the run waits on") {
+TEST_CASE("a connection with a wrong token is refused and reported with its address; the run goes on waiting") {
     const TestHome home;
     NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});
     run.startFirst();
@@ -387,7 +387,7 @@ struct RunByHand {
     Child first, second;
 };
 
-int restartsTold(const std::string &log) {
+int restartsReported(const std::string &log) {
     int count = 0;
     for (const AlertFrame &alert : bodiesOf<AlertFrame>(framesIn(log)))
         count += alert.kind == "restart" ? 1 : 0;
@@ -395,7 +395,7 @@ int restartsTold(const std::string &log) {
 }
 } // namespace
 
-TEST_CASE("a rank that dies on any node has the ranks of all nodes started again, counted once and told once") {
+TEST_CASE("a rank that dies on any node has the ranks of all nodes started again, counted once and reported once") {
     for (const char *dying : {"FAKE_RANK_0", "FAKE_RANK_2"}) {
         const TestHome home;
         RunByHand run({"--max-restarts", "2"},
@@ -406,8 +406,8 @@ TEST_CASE("a rank that dies on any node has the ranks of all nodes started again
         REQUIRE(result.ranks.size() == 3); // as those ended that were started last
         for (const RankExit &exit : result.ranks)
             CHECK(exit.code == 0);
-        CHECK(restartsTold(run.log(0)) == 1);
-        CHECK(restartsTold(run.log(1)) == 0);
+        CHECK(restartsReported(run.log(0)) == 1);
+        CHECK(restartsReported(run.log(1)) == 0);
         CHECK(hasAlert(run.log(0), "restart", "all ranks of all nodes are started again, 1 of 2 times, since rank "));
         for (int rank = 0; rank < 3; ++rank) {
             const std::string console = contentsOf(runFolder(run.id).console(rank));
@@ -423,7 +423,7 @@ TEST_CASE("when no restart is left the run fails with the last cause, and nothin
     const RunResult result = resultOf(runFolder(run.id));
     CHECK((result.state == RunState::Failed));
     CHECK_MESSAGE(result.reason.find("rank 1 on ") == 0, result.reason);
-    CHECK(restartsTold(run.log(0)) == 1);
+    CHECK(restartsReported(run.log(0)) == 1);
     CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
 }
 
@@ -432,14 +432,14 @@ TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again")
     RunByHand bad({"--max-restarts", "3"},
                   {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}});
     CHECK(bad.wait() == 2);
-    CHECK(restartsTold(bad.log(0)) == 0);
+    CHECK(restartsReported(bad.log(0)) == 0);
     CHECK(resultOf(runFolder(bad.id)).reason == "no such data");
     RunByHand stopped({"--max-restarts", "3"}, {{"FAKE_RANK", "epochs=1000"}});
     CHECK(eventually([&] { return stopped.log(1).find("\"type\":\"steps\"") != std::string::npos; }));
     Child stop({agentBinary(), "stop", stopped.id, "--by", "a test"});
     CHECK(stop.wait() == 0);
     CHECK(stopped.wait() == 130);
-    CHECK(restartsTold(stopped.log(0)) == 0);
+    CHECK(restartsReported(stopped.log(0)) == 0);
     CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
 }
 

@@ -322,7 +322,8 @@ TEST_CASE("unknown runs are one sentence, exit 2") {
         }
 }
 
-TEST_CASE("with a full disk training goes on, viewers are told and miss nothing, and room made later makes all whole") {
+TEST_CASE(
+    "with a full disk training goes on, viewers are informed and miss nothing, and room made later makes all whole") {
     const TestHome home;
     const std::string folder = home.path() + "/small", ballast = folder + "/ballast";
     const SmallDisk disk(folder, "size=16m");

@@ -90,7 +90,7 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(slow)));
     }
 
-    void showTellsWhatWatchingTook() {
+    void showShowsWhatWatchingTook() {
         const Home home;
         const std::string run = madeRun(1, 10);
         QVERIFY(!control({"show", id(run)}).out.contains("watched")); // an older version's run
@@ -108,7 +108,7 @@ private Q_SLOTS:
         QVERIFY(!watching.contains("agent_cpu_s"));
     }
 
-    void showTellsWhatElseWentOn() {
+    void showShowsWhatElseWentOn() {
         const Home home;
         const std::string run = madeRun(1, 10);
         RunResult result = doneResult(run, 10, 20);
@@ -120,7 +120,7 @@ private Q_SLOTS:
                  qPrintable(shown.out));
     }
 
-    void aLargeComparisonIsShortTellsWhatItLeftOutAndIsWholeWhenAsked() {
+    void aLargeComparisonIsShortShowsWhatItLeftOutAndIsWholeWhenAsked() {
         const Home home;
         QStringList runs;
         for (std::uint32_t i = 1; i <= 15; ++i) { // as many settings, all unlike in the rate
@@ -148,7 +148,7 @@ private Q_SLOTS:
         QCOMPARE(json["judgement"].toObject()["pairs"].toArray().size(), 14);
     }
 
-    void compareTellsWhenATargetWasReachedAndHowItKnows() {
+    void compareShowsWhenATargetWasReachedAndHowItKnows() {
         const Home home;
         const QString run = id(madeRun(1, 10)); // epochs of 0.45 s, losses 1.0 and 0.5, accuracies 0.8 and 0.9
         const Said said = control({"compare", run, "--target-loss", "0.75", "--target-accuracy", "0.95"});

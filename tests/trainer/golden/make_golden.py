@@ -92,7 +92,7 @@ def main():
     (HERE / "sampler.txt").write_text("\n".join(sampler_lines()) + "\n")
     (HERE / "affine.txt").write_text("\n".join(affine_lines()) + "\n")
     write_safetensors(HERE / "lenet.safetensors", model_tensors("lenet"))
-    # convnet's parameters take 4.8 MB: the seed alone makes them, a probe of each tells whether they are right.
+    # convnet's parameters take 4.8 MB: the seed alone makes them, a probe of each shows whether they are right.
     tensors = model_tensors("convnet")
     for key in [k for k in tensors if k.startswith("param.")]:
         value = tensors.pop(key).double().flatten()

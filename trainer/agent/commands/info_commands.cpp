@@ -80,7 +80,7 @@ int devicesCommand(int coresPerDevice) {
     const auto nvml = Nvml::load();
     const auto orNull = [](const auto &value) { return value ? Json(*value) : Json(nullptr); };
     Json json = {{"devices", Json::array()}};
-    for (const DeviceUse &use : lookAtDevices(coresPerDevice, nvml.get())) {
+    for (const DeviceUse &use : sampleDevices(coresPerDevice, nvml.get())) {
         Json device = {{"device", use.record.device},
                        {"kind", use.record.kind},
                        {"name", use.record.name},

@@ -5,7 +5,7 @@
 #include "ipc/printable.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/commands/stdout_pump.h"
-#include "trainer/agent/nodes/interface_meeting.h"
+#include "trainer/agent/nodes/interface_discovery.h"
 #include "trainer/agent/ranks/node_plan.h"
 #include "trainer/agent/ranks/slurm_origin.h"
 #include "trainer/agent/session/run_session.h"
@@ -31,7 +31,7 @@ int runCommand(const CommandOptions &given) {
     auto nvml = Nvml::load();
     CommandOptions options = given;
     std::string found;
-    if (meetsByTrying(options)) {
+    if (needsDiscovery(options)) {
         auto sentence = findInterfaces(options);
         if (!sentence)
             return refuse({sentence.error()});

@@ -20,7 +20,7 @@ namespace lockstep::agent {
 
 namespace {
 
-constexpr std::chrono::milliseconds lookingTime{350};
+constexpr std::chrono::milliseconds deviceSampleTime{350};
 constexpr double leastShare = 0.02;
 constexpr std::size_t mostUsers = 8;
 
@@ -113,12 +113,12 @@ DeviceUse gpuUse(const DeviceRecord &record, Nvml &nvml, std::size_t index) {
 
 } // namespace
 
-std::vector<DeviceUse> lookAtDevices(int coresPerDevice, Nvml *nvml) {
+std::vector<DeviceUse> sampleDevices(int coresPerDevice, Nvml *nvml) {
     const MachineRecord machine = takeMachineRecord(0, coresPerDevice, nvml);
     const auto coresBefore = parseProcStat(readSmallFile("/proc/stat"));
     const auto processesBefore = allProcesses();
     const auto start = std::chrono::steady_clock::now();
-    std::this_thread::sleep_for(lookingTime);
+    std::this_thread::sleep_for(deviceSampleTime);
     const auto coresAfter = parseProcStat(readSmallFile("/proc/stat"));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const auto processesAfter = allProcesses();

@@ -28,6 +28,6 @@ struct DeviceUse {
 /// Measures the devices of this machine for about a third of a second, and blocks for so long. `nvml` gives the GPUs;
 /// it may be null. A CPU device's users are the processes that took at least 2 % of its cores. A process that moved
 /// between cores counts where it last ran. This process and its parent are left out of both figures.
-[[nodiscard]] std::vector<DeviceUse> lookAtDevices(int coresPerDevice, Nvml *nvml);
+[[nodiscard]] std::vector<DeviceUse> sampleDevices(int coresPerDevice, Nvml *nvml);
 
 } // namespace lockstep::agent

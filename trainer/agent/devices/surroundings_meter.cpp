@@ -15,21 +15,21 @@ double tickSeconds() {
 
 void SurroundingsMeter::take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) {
     addGpus(sample);
-    m_sinceLookS += sample.intervalS;
-    if (m_before && m_sinceLookS < meterEveryS)
+    m_sinceReadingS += sample.intervalS;
+    if (m_before && m_sinceReadingS < meterEveryS)
         return;
-    Look now = look(sample, queueOwners);
+    Reading now = reading(sample, queueOwners);
     if (m_before) {
-        m_measuredS += m_sinceLookS;
+        m_measuredS += m_sinceReadingS;
         addSince(*m_before, now);
     }
-    m_sinceLookS = 0;
+    m_sinceReadingS = 0;
     m_before = std::move(now);
 }
 
-SurroundingsMeter::Look SurroundingsMeter::look(const DeviceFrame &sample,
-                                                const std::vector<pid_t> &queueOwners) const {
-    Look now;
+SurroundingsMeter::Reading SurroundingsMeter::reading(const DeviceFrame &sample,
+                                                      const std::vector<pid_t> &queueOwners) const {
+    Reading now;
     now.cores = parseProcStat(readSmallFile("/proc/stat"));
     for (const pid_t pid : treeOf(::getpid())) // the ranks are its children
         if (const auto used = processCpuSeconds(pid))
@@ -45,7 +45,7 @@ SurroundingsMeter::Look SurroundingsMeter::look(const DeviceFrame &sample,
     return now;
 }
 
-void SurroundingsMeter::addSince(const Look &before, const Look &now) {
+void SurroundingsMeter::addSince(const Reading &before, const Reading &now) {
     double busyS = 0, stolenS = 0;
     bool known = true;
     for (const int core : m_cores) {

@@ -24,21 +24,21 @@ public:
     [[nodiscard]] std::optional<Surroundings> total() const;
 
 private:
-    struct Look { ///< what was read at one moment
+    struct Reading { ///< what was read at one moment
         CoreTimesByCore cores;
         std::map<pid_t, double> treeCpuS;   ///< CPU s of the agent, its ranks, what they started
         std::map<pid_t, double> guestsCpuS; ///< CPU s of viewers and the queue's owner, which may be older than the run
         std::optional<double> quotaWaitedS;
         std::optional<std::uint64_t> heatThrottles;
     };
-    [[nodiscard]] Look look(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) const;
-    void addSince(const Look &before, const Look &now);
+    [[nodiscard]] Reading reading(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) const;
+    void addSince(const Reading &before, const Reading &now);
     void addGpus(const DeviceFrame &sample);
     void addReason(const std::string &reason);
 
     CoreList m_cores;
-    std::optional<Look> m_before;
-    double m_sinceLookS = 0, m_measuredS = 0;
+    std::optional<Reading> m_before;
+    double m_sinceReadingS = 0, m_measuredS = 0;
     std::optional<double> m_otherCpuS; ///< may be slightly negative: ticks and CPU clocks differ a little
     std::optional<double> m_stolenS, m_quotaS;
     std::map<std::string, double> m_gpuThrottledS;

@@ -14,7 +14,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::size_t chunkBytes = 1 << 20;
-constexpr int mostChunksALook = 64; ///< then it is the next file's turn
+constexpr int mostChunksAPoll = 64; ///< then it is the next file's turn
 } // namespace
 
 Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) {
@@ -31,7 +31,7 @@ Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) 
     return FrameFiles(path, folder, std::move(handlers));
 }
 
-bool FrameFiles::look() {
+bool FrameFiles::poll() {
     namespace fs = std::filesystem;
     std::error_code error;
     if (m_folder)
@@ -58,7 +58,7 @@ bool FrameFiles::readFile(const std::string &file, Place &place) {
     }
     bool any = false;
     std::string chunk;
-    for (int i = 0; i < mostChunksALook; ++i) {
+    for (int i = 0; i < mostChunksAPoll; ++i) {
         chunk.resize(chunkBytes);
         const ssize_t n = ::pread(fd->get(), chunk.data(), chunk.size(), static_cast<off_t>(place.offset));
         if (n <= 0)

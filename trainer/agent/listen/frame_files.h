@@ -25,7 +25,7 @@ public:
     static Result<FrameFiles> open(const std::string &path, Handlers handlers);
 
     /// Reads what is new and returns whether there was anything. Call it repeatedly.
-    bool look();
+    bool poll();
     [[nodiscard]] std::size_t files() const { return m_places.size(); }
 
 private:

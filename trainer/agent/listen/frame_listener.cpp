@@ -22,7 +22,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::seconds helloTimeout{5};
-constexpr std::size_t mostPeers = 8192; ///< strangers must not use up all descriptors
+constexpr std::size_t mostPeers = 8192; ///< unauthenticated connections must not use up all descriptors
 
 /// Compares in constant time: how long it takes does not reveal how many characters match.
 bool sameToken(const std::string &a, const std::string &b) {

@@ -10,10 +10,11 @@ namespace {
 constexpr std::chrono::milliseconds filesEvery{200};
 } // namespace
 
-ListenSession::ListenSession(ListenPlan plan, Told told) : m_plan(std::move(plan)), m_told(std::move(told)) {}
+ListenSession::ListenSession(ListenPlan plan, Handlers handlers)
+    : m_plan(std::move(plan)), m_handlers(std::move(handlers)) {}
 
-Result<std::unique_ptr<ListenSession>> ListenSession::start(ListenPlan plan, Told told) {
-    std::unique_ptr<ListenSession> session(new ListenSession(std::move(plan), std::move(told)));
+Result<std::unique_ptr<ListenSession>> ListenSession::start(ListenPlan plan, Handlers handlers) {
+    std::unique_ptr<ListenSession> session(new ListenSession(std::move(plan), std::move(handlers)));
     if (const auto opened = session->openSources(); !opened)
         return fail(opened.error());
     session->startTimers();
@@ -43,7 +44,7 @@ Result<void> ListenSession::openFiles() {
         if (m_run)
             m_run->alert("frames_begun_anew", sentence);
         else
-            m_told.onNote(sentence);
+            m_handlers.onNote(sentence);
     };
     auto files = FrameFiles::open(m_plan.files, std::move(handlers));
     if (!files)
@@ -70,9 +71,9 @@ Result<void> ListenSession::openListener() {
         if (m_run)
             m_run->onRankCut(rank, why);
     };
-    handlers.onRefused = [this](const std::string &message) { m_told.onNote(message); };
+    handlers.onRefused = [this](const std::string &message) { m_handlers.onNote(message); };
     m_listener->open(std::move(handlers));
-    m_told.onListening(m_listener->address());
+    m_handlers.onListening(m_listener->address());
     return {};
 }
 
@@ -93,7 +94,7 @@ Result<void> ListenSession::openRun(const Frame &first) {
     handlers.sendControl = [this](const Control &control) {
         return m_listener ? m_listener->sendControl(control) : std::set<int>();
     };
-    handlers.onNote = m_told.onNote;
+    handlers.onNote = m_handlers.onNote;
     handlers.onServed = [this] { m_loop.quit(); };
     auto run = ListenedRun::open(m_loop, m_clock, {m_plan.name, m_plan.ranks, m_files.has_value()}, std::move(handlers),
                                  first);
@@ -107,7 +108,7 @@ Result<void> ListenSession::openRun(const Frame &first) {
     logging.toStderr = false;
     logging.file = m_run->folder().agentConsole();
     setUpLogging(logging);
-    m_told.onReady(m_run->id());
+    m_handlers.onReady(m_run->id());
     return {};
 }
 
@@ -140,7 +141,7 @@ void ListenSession::takeLine(int rank, std::string_view line) {
     if (!m_run) {
         const auto frame = m_decoder.decode(line);
         if (!frame || frame->rank != rank)
-            return m_told.onNote("rank " + std::to_string(rank) + " sent a line that is not one of its own frames");
+            return m_handlers.onNote("rank " + std::to_string(rank) + " sent a line that is not one of its own frames");
         if (const auto opened = openRun(*frame); !opened)
             return quit({exitCodeOf(opened.error()), opened.error().message()});
     }
@@ -161,7 +162,7 @@ void ListenSession::takeFileLine(std::string_view line) {
     const auto frame = m_decoder.decode(line);
     if (!frame || !frame->rank || !frame->rseq || *frame->rank < 0 || *frame->rank >= mostListenedRanks) {
         if (m_strays++ == 0)
-            m_told.onNote("a line in the files is not a rank's frame and is ignored");
+            m_handlers.onNote("a line in the files is not a rank's frame and is ignored");
         return;
     }
     if (!m_run)
@@ -179,7 +180,7 @@ void ListenSession::takeFileLine(std::string_view line) {
 void ListenSession::readFiles() {
     if (m_run && m_run->over())
         return;
-    const bool any = m_files->look();
+    const bool any = m_files->poll();
     if (m_run && (any || !m_plan.import || m_run->over()))
         return m_run->checkOver();
     if (any || !m_plan.import)

@@ -38,17 +38,17 @@ struct ListenPlan {
 ///   Waiting → (first frame) Running → Over
 class ListenSession {
 public:
-    struct Told {
+    struct Handlers {
         std::function<void(const std::string &address)> onListening;
         std::function<void(const std::string &run)> onReady;     ///< the run's folder exists
         std::function<void(const std::string &sentence)> onNote; ///< for stderr, e.g. refused connections
     };
-    static Result<std::unique_ptr<ListenSession>> start(ListenPlan plan, Told told);
+    static Result<std::unique_ptr<ListenSession>> start(ListenPlan plan, Handlers handlers);
 
     ListenEnding run();
 
 private:
-    ListenSession(ListenPlan plan, Told told);
+    ListenSession(ListenPlan plan, Handlers handlers);
     Result<void> openSources();
     Result<void> openFiles();
     Result<void> openListener();
@@ -65,7 +65,7 @@ private:
     void quit(ListenEnding ending); ///< ends before a run began
 
     ListenPlan m_plan;
-    Told m_told;
+    Handlers m_handlers;
     SystemClock m_clock;
     EventLoop m_loop;
     std::optional<SignalWatch> m_signals;

@@ -30,7 +30,7 @@ public:
         std::function<void(int rank, std::string_view line)> onRankLine;
         std::function<void(int rank, const Error &why)> onRankCut; ///< this side closed it: a line without end
         std::function<void(const Control &control)> onControl;
-        std::function<void(std::string message)> onRefused; ///< a connection of a stranger
+        std::function<void(std::string message)> onRefused; ///< an unauthenticated connection
     };
 
     static Result<std::unique_ptr<RunSocket>> bind(EventLoop &loop, RunJournal &journal, const std::string &path,

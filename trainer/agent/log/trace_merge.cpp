@@ -67,7 +67,7 @@ std::string clockWords(const RankTrace &rank) {
 
 } // namespace
 
-Result<std::optional<TraceMerge::Merged>> TraceMerge::look(const std::string &folder,
+Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &folder,
                                                            const std::vector<RankTrace> &ranks) {
     std::error_code absent;
     const std::string merged = folder + "/trace.json";

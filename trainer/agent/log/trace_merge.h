@@ -26,7 +26,7 @@ public:
     struct Merged {
         std::string path, missing; ///< "rank 2, rank 3"; empty: none
     };
-    [[nodiscard]] Result<std::optional<Merged>> look(const std::string &folder, const std::vector<RankTrace> &ranks);
+    [[nodiscard]] Result<std::optional<Merged>> poll(const std::string &folder, const std::vector<RankTrace> &ranks);
 
 private:
     std::map<int, bool> m_leftOut; ///< ranks that the last merge left out

@@ -21,10 +21,10 @@ void WatchingMeter::take(const DeviceFrame &sample, const std::vector<pid_t> &qu
         m_total->watchedS += sample.intervalS;
     if (sample.agent && sample.agent->cpuCores)
         addTo(m_total->agentCpuS, *sample.agent->cpuCores * sample.intervalS);
-    m_sinceLookS += sample.intervalS;
-    if (m_sinceLookS < meterEveryS)
+    m_sinceReadingS += sample.intervalS;
+    if (m_sinceReadingS < meterEveryS)
         return;
-    m_sinceLookS = 0;
+    m_sinceReadingS = 0;
     addOwners(queueOwners);
     addWaiting(sample.processes);
 }

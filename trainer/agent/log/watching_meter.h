@@ -24,7 +24,7 @@ private:
     void addWaiting(const std::vector<ProcessSample> &ranks);
 
     std::optional<Watching> m_total;
-    double m_sinceLookS = 0;
+    double m_sinceReadingS = 0;
     std::map<pid_t, double> m_ownersCpuS;                ///< as last read
     std::map<std::pair<pid_t, pid_t>, double> m_waitedS; ///< by process and thread, as last read
 };

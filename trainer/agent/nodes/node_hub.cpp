@@ -18,18 +18,18 @@ int badness(const NodeMessage &over) {
 } // namespace
 
 Result<std::unique_ptr<NodeHub>> NodeHub::open(EventLoop &loop, const Clock &clock, const RunFolder &folder,
-                                               NodeDoor::Options options, const std::vector<std::string> &titles,
+                                               NodeListener::Options options, const std::vector<std::string> &titles,
                                                int ownProcesses) {
     options.otherNodes = static_cast<int>(titles.size());
-    auto door = NodeDoor::open(loop, clock, std::move(options));
-    if (!door)
-        return fail(door.error());
-    return std::unique_ptr<NodeHub>(new NodeHub(loop, clock, folder, std::move(*door), titles, ownProcesses));
+    auto listener = NodeListener::open(loop, clock, std::move(options));
+    if (!listener)
+        return fail(listener.error());
+    return std::unique_ptr<NodeHub>(new NodeHub(loop, clock, folder, std::move(*listener), titles, ownProcesses));
 }
 
-NodeHub::NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeDoor> door,
+NodeHub::NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeListener> listener,
                  const std::vector<std::string> &titles, int ownProcesses)
-    : m_loop(loop), m_door(std::move(door)), m_ownProcesses(ownProcesses) {
+    : m_loop(loop), m_listener(std::move(listener)), m_ownProcesses(ownProcesses) {
     for (const std::string &title : titles)
         m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_sync, folder, count() + 1, title));
 }
@@ -43,10 +43,10 @@ void NodeHub::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     for (const auto &node : m_nodes)
         openNode(*node);
-    m_door->start({[this](int number, const Hello &hello, std::shared_ptr<LineSocket> socket) {
-                       m_nodes[static_cast<std::size_t>(number - 1)]->connect(std::move(socket), hello);
-                   },
-                   m_handlers.onRefused});
+    m_listener->start({[this](int number, const Hello &hello, std::shared_ptr<LineSocket> socket) {
+                           m_nodes[static_cast<std::size_t>(number - 1)]->connect(std::move(socket), hello);
+                       },
+                       m_handlers.onRefused});
     m_secondTimer = m_loop.every(oneSecond, [this] {
         for (const auto &node : m_nodes)
             node->everySecond();

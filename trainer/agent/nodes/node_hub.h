@@ -14,7 +14,7 @@
 #include "ipc/run_folder.h"
 #include "trainer/agent/log/disk_sync.h"
 #include "trainer/agent/net/event_loop.h"
-#include "trainer/agent/nodes/node_door.h"
+#include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
 
 namespace lockstep::agent {
@@ -35,17 +35,17 @@ public:
         std::function<void(int node, TraceInbox::Whole trace)> onTrace;
         std::function<void()> onGone;                          ///< a node's ranks are gone and may be restarted
         std::function<void(const Control &control)> onControl; ///< a request that was made on that node
-        std::function<void(std::string message)> onRefused;    ///< a stranger's connection
+        std::function<void(std::string message)> onRefused;    ///< an unauthenticated connection
     };
     /// `titles` name the nodes from 1 on in messages until they report their host names.
     static Result<std::unique_ptr<NodeHub>> open(EventLoop &loop, const Clock &clock, const RunFolder &folder,
-                                                 NodeDoor::Options options, const std::vector<std::string> &titles,
+                                                 NodeListener::Options options, const std::vector<std::string> &titles,
                                                  int ownProcesses);
     ~NodeHub();
     void start(Handlers handlers);
 
-    [[nodiscard]] const std::string &join() const { return m_door->address(); } ///< "HOST:PORT" to connect to
-    [[nodiscard]] const std::string &token() const { return m_door->token(); }
+    [[nodiscard]] const std::string &join() const { return m_listener->address(); } ///< "HOST:PORT" to connect to
+    [[nodiscard]] const std::string &token() const { return m_listener->token(); }
     [[nodiscard]] int count() const { return static_cast<int>(m_nodes.size()); } ///< other nodes
     [[nodiscard]] const RemoteNode &node(int number) const { return *m_nodes[static_cast<std::size_t>(number - 1)]; }
     [[nodiscard]] std::string absent() const; ///< have not joined: "node 1 (hostB), node 2 (hostC)"; empty: none
@@ -55,7 +55,7 @@ public:
     [[nodiscard]] std::vector<MachineRecord> machines() const;
     [[nodiscard]] std::vector<std::string> devices() const;
 
-    /// Tells all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
+    /// Orders all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
     /// are left after this one.
     void go(const std::string &masterAddress, int masterPort, int number, int restarts);
     void settle();                         ///< no further restart: each node reports how its ranks ended
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] std::optional<NodeMessage> worstEnd() const;
 
 private:
-    NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeDoor> door,
+    NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeListener> listener,
             const std::vector<std::string> &titles, int ownProcesses);
     void openNode(RemoteNode &node);
     void onJoined(RemoteNode &node, bool first);
@@ -88,7 +88,7 @@ private:
 
     EventLoop &m_loop;
     DiskSync m_sync;
-    std::unique_ptr<NodeDoor> m_door;
+    std::unique_ptr<NodeListener> m_listener;
     int m_ownProcesses;
     Handlers m_handlers;
     EventLoop::Token m_secondTimer = 0, m_silenceTimer = 0;

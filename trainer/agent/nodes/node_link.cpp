@@ -16,7 +16,7 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, linkLookInterval{250};
+constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, linkCheckInterval{250};
 constexpr std::size_t bytesATurn = 256 * 1024;
 
 std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
@@ -37,7 +37,7 @@ NodeLink::~NodeLink() {
 void NodeLink::close() {
     m_closed = true;
     m_loop.cancel(m_timer);
-    m_loop.cancel(m_lookTimer);
+    m_loop.cancel(m_checkTimer);
     m_loop.unwatch(m_connectToken);
     m_connecting.close();
     if (m_socket)
@@ -49,7 +49,7 @@ void NodeLink::close() {
 void NodeLink::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_lostNs = m_clock.monoNs();
-    m_lookTimer = m_loop.every(linkLookInterval, [this] { look(); });
+    m_checkTimer = m_loop.every(linkCheckInterval, [this] { checkLink(); });
     connect();
 }
 
@@ -130,7 +130,7 @@ void NodeLink::takeLine(std::string_view line) {
     } else if (message->what == What::TraceKept) {
         m_traces.kept(*message);
     } else {
-        m_handlers.onTold(*message);
+        m_handlers.onOrder(*message);
     }
 }
 
@@ -174,7 +174,7 @@ void NodeLink::lose(const std::string &why) {
     retry();
 }
 
-void NodeLink::look() {
+void NodeLink::checkLink() {
     const std::int64_t before = m_clock.monoNs() - std::chrono::nanoseconds(silence).count();
     if (m_socket && m_socket->lastHeardNs() < before)
         lose("nothing was heard for " + std::to_string(silence.count()) + " s");

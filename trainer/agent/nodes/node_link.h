@@ -22,9 +22,9 @@ public:
     static constexpr std::chrono::seconds silence{6};
 
     struct Handlers {
-        std::function<void()> onJoined;                         ///< once
-        std::function<void(const Error &why)> onRefused;        ///< before the first join only
-        std::function<void(const NodeMessage &message)> onTold; ///< go, abort, stop, trace, end
+        std::function<void()> onJoined;                          ///< once
+        std::function<void(const Error &why)> onRefused;         ///< before the first join only
+        std::function<void(const NodeMessage &message)> onOrder; ///< go, abort, stop, trace, end
         std::function<void(const std::string &why)> onLost;
         std::function<void()> onBack;
     };
@@ -65,7 +65,7 @@ private:
     void takeHello(std::string_view line);
     void lose(const std::string &why);
     void retry();
-    void look();
+    void checkLink();
     void sendAllTraces();
 
     EventLoop &m_loop;
@@ -74,7 +74,7 @@ private:
     Options m_options;
     Handlers m_handlers;
     Fd m_connecting;
-    EventLoop::Token m_connectToken = 0, m_timer = 0, m_lookTimer = 0;
+    EventLoop::Token m_connectToken = 0, m_timer = 0, m_checkTimer = 0;
     std::shared_ptr<LineSocket> m_socket;
     RunJournal::Position m_position;
     std::vector<NodeMessage> m_kept; ///< sent again after a cut

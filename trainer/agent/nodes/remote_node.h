@@ -40,7 +40,7 @@ public:
 
     void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< replaces an older connection
     void send(const NodeMessage &message);                                ///< dropped if there is no connection
-    /// Tells the node to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
+    /// Orders the node to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
     void sendGo(const NodeMessage &go, int ranks);
     void everySecond();
     void checkSilence(std::chrono::seconds limit); ///< a link without traffic for longer than `limit` is lost

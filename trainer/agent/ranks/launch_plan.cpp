@@ -69,7 +69,7 @@ Errors mistakesIn(const CommandOptions &options) {
         mistake("node 0 of " + std::to_string(options.nodes) + " does not know where to listen",
                 "give --interface IF or --join HOST:PORT, or leave both out on all nodes");
     if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))
-        mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
+        mistake("a run on " + std::to_string(options.nodes) + " nodes needs the address of node 0",
                 "give --run-id and --join, or --master-addr and --master-port of node 0 for one run per node");
     const CoreList allowed = allowedCores();
     const int there = options.coresPerRank > 0 ? cpuDeviceCount(options.coresPerRank, allowed) : options.processes;

@@ -28,7 +28,7 @@ constexpr const char *question = "import importlib.util, sys\n"
                                  "        found = None\n"
                                  "    if found is None:\n"
                                  "        sys.exit(100 + i)\n";
-constexpr int patienceMs = 20'000, lookEveryMs = 2;
+constexpr int patienceMs = 20'000, waitPollMs = 2;
 
 /// The exit code of a short process without input or output; absent if it cannot be run or was killed.
 std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
@@ -53,13 +53,13 @@ std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
     if (spawned != 0)
         return std::nullopt;
     int status = 0;
-    for (int waited = 0; ::waitpid(pid, &status, WNOHANG) == 0; waited += lookEveryMs) {
+    for (int waited = 0; ::waitpid(pid, &status, WNOHANG) == 0; waited += waitPollMs) {
         if (waited > patienceMs) {
             ::kill(pid, SIGKILL);
             ::waitpid(pid, &status, 0);
             return std::nullopt;
         }
-        ::usleep(lookEveryMs * 1000);
+        ::usleep(waitPollMs * 1000);
     }
     return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }

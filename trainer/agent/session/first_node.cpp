@@ -60,7 +60,7 @@ void FirstNode::cancelTimers() {
 
 Result<void> FirstNode::begin() {
     const LaunchPlan &plan = m_local.plan();
-    NodeDoor::Options options;
+    NodeListener::Options options;
     options.address = plan.nodes.listenAddress;
     options.port = plan.nodes.listenPort;
     options.announce = plan.nodes.announce;

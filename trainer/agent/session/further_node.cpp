@@ -72,7 +72,7 @@ void FurtherNode::openLink() {
     handlers.onRefused = [this](const Error &why) {
         refuseJoin(Error::failed("agent 0 at " + m_local.plan().nodes.join + " refused: " + why.what, why.wayOut));
     };
-    handlers.onTold = [this](const NodeMessage &message) { onOrder(message); };
+    handlers.onOrder = [this](const NodeMessage &message) { onOrder(message); };
     handlers.onLost = [this](const std::string &why) { onLinkLost(why); };
     handlers.onBack = [this] { m_local.journal().note("info", "agent 0 is reached again"); };
     m_link->start(std::move(handlers));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 
 namespace lockstep::agent {
 
@@ -33,13 +33,13 @@ bool LostNodes::judgeNode(int node) {
     const auto &own = m_local.plan().record.machines.front().interfaces;
     if (std::any_of(own.begin(), own.end(), [&](const auto &one) { return one.second == address; }))
         return true; // the node is this machine itself
-    const PeerSight sight = lookAtPeer(address);
-    switch (judge(sight)) {
+    const PeerTcpState state = readPeerTcpState(address);
+    switch (judge(state)) {
     case PeerVerdict::Gone: {
-        const auto silent = std::chrono::duration_cast<std::chrono::seconds>(*sight.lastHeard);
+        const auto silent = std::chrono::duration_cast<std::chrono::seconds>(*state.lastHeard);
         m_local.alert("error", "node_gone",
                       host + " is down or cut off: neither its agent nor its ranks answer, and " +
-                          std::to_string(sight.unanswered) + " of " + std::to_string(sight.connections) +
+                          std::to_string(state.unanswered) + " of " + std::to_string(state.connections) +
                           " connections of the ranks here with it have had no answer for " +
                           std::to_string(silent.count()) + " s");
         return true;

@@ -18,7 +18,7 @@ void TraceCollection::store(const std::string &host, const TraceInbox::Whole &tr
 }
 
 void TraceCollection::merge(const std::vector<RankTrace> &ranks) {
-    const auto merged = m_merge.look(m_folder.traces(), ranks);
+    const auto merged = m_merge.poll(m_folder.traces(), ranks);
     if (!merged)
         m_journal.note("warning", "the ranks' traces can't be merged: " + merged.error().message());
     else if (*merged && !(*merged)->missing.empty())

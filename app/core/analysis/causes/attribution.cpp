@@ -18,31 +18,31 @@ namespace {
 
 constexpr std::size_t mostFactors = 6; ///< 64 controls, 720 orders
 constexpr std::size_t mostMissing = 6; ///< more would be a list nobody starts
-constexpr double worthTelling = 0.05;  ///< share of a training time in no phase that is said
+constexpr double worthNoting = 0.05;   ///< share of a training time in no phase that is said
 
 using TimePart = std::optional<double> TimeParts::*;
 
-/// Where one does not tell waiting from communicating, both are taken together.
+/// Where one of the two does not report waiting apart from communicating, both are taken together.
 void joinWaiting(TimeParts &parts) {
     if (parts.communicationS && parts.waitS)
         *parts.communicationS += *parts.waitS;
     parts.waitS.reset();
 }
 
-void noteUnreported(const Cell &cell, const TimeParts &own, const TimeParts &other, std::vector<std::string> &notes) {
+void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimeParts &other,
+                    std::vector<std::string> &notes) {
     const std::pair<TimePart, const char *> parts[] = {{&TimeParts::loadS, "loading"},
                                                        {&TimeParts::computeS, "computing"},
                                                        {&TimeParts::communicationS, "communication"}};
     for (const auto &[part, name] : parts)
         if (!(own.*part) && other.*part)
-            notes.push_back(cell.name + " reports no " + name + ": that time of both is unattributed.");
+            notes.push_back(group.name + " reports no " + name + ": that time of both is unattributed.");
     if (!own.waitS && own.communicationS)
-        notes.push_back(
-            cell.name +
-            " does not tell waiting for slower ranks from communication: imbalance is inside communication.");
+        notes.push_back(group.name +
+                        " reports no waiting for slower ranks by itself: imbalance is inside communication.");
     const double share = own.restS / own.trainingS;
-    if (share > worthTelling)
-        notes.push_back(percent(share, 0).toStdString() + " of the training time of " + cell.name +
+    if (share > worthNoting)
+        notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +
                         " is in no phase that it reports.");
 }
 
@@ -64,7 +64,7 @@ struct Sides {
     }
 };
 
-void addBars(const Cell &reference, const Cell &run, Sides sides, Attribution &out) {
+void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, Attribution &out) {
     noteUnreported(reference, sides.reference.front().parts, sides.run.front().parts, out.notes);
     noteUnreported(run, sides.run.front().parts, sides.reference.front().parts, out.notes);
     if (!sides.bothReport(&TimeParts::waitS))
@@ -93,10 +93,10 @@ void addBars(const Cell &reference, const Cell &run, Sides sides, Attribution &o
     out.bars.push_back({Cause::Unattributed, rest.value, rest.low, rest.high});
 }
 
-/// The controls between two cells: names and times by which of the factors are the run's.
+/// The controls between two groups: names and times by which of the factors are the run's.
 class Lattice {
 public:
-    Lattice(const Cell &reference, const Cell &run, const std::vector<Cell> &others,
+    Lattice(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &others,
             const std::vector<SettingFactor> &factors)
         : m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
         std::vector<RunConfig> wanted;
@@ -105,7 +105,7 @@ public:
             wanted.push_back(configBetween(reference, run, factors, mask));
             script.push_back(scriptBetween(reference, run, factors, mask));
         }
-        for (const Cell &other : others) {
+        for (const RepeatGroup &other : others) {
             if (other.runs.empty() || !other.runs.front().config || other.name == reference.name ||
                 other.name == run.name)
                 continue;
@@ -174,7 +174,7 @@ private:
 };
 
 /// One change by itself first, then all but one, then what lies between.
-std::vector<std::uint32_t> mostTellingFirst(std::size_t factors) {
+std::vector<std::uint32_t> mostInformativeFirst(std::size_t factors) {
     std::vector<std::uint32_t> masks;
     for (std::uint32_t mask = 1; mask + 1 < std::uint32_t(1) << factors; ++mask)
         masks.push_back(mask);
@@ -185,7 +185,8 @@ std::vector<std::uint32_t> mostTellingFirst(std::size_t factors) {
     return masks;
 }
 
-void addFactors(const Cell &reference, const Cell &run, const std::vector<Cell> &others, Attribution &out) {
+void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &others,
+                Attribution &out) {
     const std::vector<SettingFactor> factors = factorsBetween(reference, run);
     if (factors.size() < 2)
         return;
@@ -197,7 +198,7 @@ void addFactors(const Cell &reference, const Cell &run, const std::vector<Cell> 
     Lattice lattice(reference, run, others, factors);
     lattice.setEnds(out.referenceS, out.runS);
     out.factors = lattice.effects(factors);
-    for (const std::uint32_t mask : mostTellingFirst(factors.size()))
+    for (const std::uint32_t mask : mostInformativeFirst(factors.size()))
         if (!lattice.has(mask) && out.missing.size() < mostMissing)
             if (auto control = controlBetween(reference, run, factors, mask))
                 out.missing.push_back(std::move(*control));
@@ -239,7 +240,8 @@ double Attribution::unattributedShare() const {
     return whole > 0 ? std::fabs(secondsOf(Cause::Unattributed)) / whole : 0;
 }
 
-std::optional<Attribution> attribute(const Cell &reference, const Cell &run, const std::vector<Cell> &others) {
+std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
+                                     const std::vector<RepeatGroup> &others) {
     const Sides sides{partsOfRepeats(reference), partsOfRepeats(run)};
     if (sides.reference.empty() || sides.run.empty())
         return std::nullopt;

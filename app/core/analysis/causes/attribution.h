@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Why one cell takes another time than its reference: a waterfall in seconds, from what ranks measured of themselves
+// Why one group takes another time than its reference: a waterfall in seconds, from what ranks measured of themselves
 // (phase_parts.h) and from control runs. Pure functions; nothing is modelled.
 //
 // Bars. A run's time from launch to exit is the sum of its parts, so the difference of two runs is the sum of the parts'
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -38,7 +38,7 @@ struct AttributionBar {
     [[nodiscard]] std::optional<double> reach() const {
         return low && high ? std::optional((*high - *low) / 2) : std::nullopt;
     }
-    /// Whether these repeats can't tell it from nothing.
+    /// Whether it is within the chance of these repeats.
     [[nodiscard]] bool isDoubtful() const { return low && high && *low <= 0 && *high >= 0; }
     bool operator==(const AttributionBar &) const = default;
 };
@@ -48,7 +48,7 @@ struct FactorEffect {
     std::string key;   ///< workers, loader, method
     std::string label; ///< "4 loading workers instead of 0"
     double seconds = 0, low = 0, high = 0;
-    std::vector<std::string> controls; ///< names of the cells that it rests on
+    std::vector<std::string> controls; ///< names of the groups that it rests on
     bool operator==(const FactorEffect &) const = default;
 };
 
@@ -57,7 +57,7 @@ struct Attribution {
     double referenceS = 0, runS = 0;   ///< launch to exit, geometric means over repeats
     std::vector<AttributionBar> bars;  ///< every cause once, in the enum's order; they add up to runS - referenceS
     std::vector<FactorEffect> factors; ///< empty: one setting differs, or controls are missing
-    std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most telling first
+    std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most informative first
     std::vector<std::string> notes;    ///< a sentence each: what a run does not report, and where it went
     /// A bar's seconds; of what a training time is made of when start-up is left out: trainingChangeS().
     [[nodiscard]] double secondsOf(Cause cause) const;
@@ -68,8 +68,8 @@ struct Attribution {
     bool operator==(const Attribution &) const = default;
 };
 
-/// Absent when either has no phases. `others`: cells that may serve as controls.
-[[nodiscard]] std::optional<Attribution> attribute(const Cell &reference, const Cell &run,
-                                                   const std::vector<Cell> &others);
+/// Absent when either has no phases. `others`: groups that may serve as controls.
+[[nodiscard]] std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
+                                                   const std::vector<RepeatGroup> &others);
 
 } // namespace lockstep::core

@@ -12,7 +12,7 @@
 namespace lockstep::core {
 namespace {
 
-// bottleneck.h tells them.
+// bottleneck.h explains them.
 constexpr double stragglerFrom = 0.10, inputFrom = 0.20, communicationFrom = 0.20, outsideFrom = 0.20,
                  computeFrom = 0.50, busyGpuFrom = 0.60; // and launchFrom
 constexpr double closeTo = 0.75; ///< of its threshold: what is so near is named beside the bound
@@ -31,17 +31,17 @@ std::string loadText(double fraction) {
     return shareText(fraction, inputFrom);
 }
 
-template <class Get> std::optional<double> medianOver(const Cell &cell, Get get) {
+template <class Get> std::optional<double> medianOver(const RepeatGroup &group, Get get) {
     std::vector<double> values;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const std::optional<double> value = get(run))
             values.push_back(*value);
     return median(std::move(values));
 }
 
 /// How much of training time a GPU has a kernel running, mean over devices and epochs; absent on CPUs.
-std::optional<double> gpuBusy(const Cell &cell) {
-    return medianOver(cell, [](const RunOutcome &run) -> std::optional<double> {
+std::optional<double> gpuBusy(const RepeatGroup &group) {
+    return medianOver(group, [](const RunOutcome &run) -> std::optional<double> {
         if (!run.config || run.config->device != "cuda")
             return std::nullopt;
         double sum = 0, seconds = 0;
@@ -55,8 +55,8 @@ std::optional<double> gpuBusy(const Cell &cell) {
     });
 }
 
-std::string stepText(const Cell &cell, double seconds) {
-    const auto steps = stepsOf(cell);
+std::string stepText(const RepeatGroup &group, double seconds) {
+    const auto steps = stepsOf(group);
     return steps ? ", " + milliseconds(seconds / *steps) + " a step" : std::string();
 }
 
@@ -90,10 +90,10 @@ std::string ranksText(const std::vector<int> &ranks) {
     return out;
 }
 
-std::string stragglerText(const Cell &cell, const TimeParts &parts) {
+std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
-                      " of training time (" + secondsText(*parts.waitS) + stepText(cell, *parts.waitS) + ")";
-    const auto slow = slowRankOf(cell);
+                      " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + ")";
+    const auto slow = slowRankOf(group);
     if (slow && slow->ranks.size() > 1)
         return out + ": ranks " + ranksText(slow->ranks) + " spend up to " + secondsText(slow->moreS) +
                " more than the others, most of it in " + slow->phase + ".";
@@ -102,8 +102,8 @@ std::string stragglerText(const Cell &cell, const TimeParts &parts) {
                 : out + ": no one rank is slower, they wait for each other in turn.";
 }
 
-void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
-    const auto launch = launchShare(cell), busy = gpuBusy(cell);
+void takeLaunch(const RepeatGroup &group, const TimeParts &parts, Bottleneck &out) {
+    const auto launch = launchShare(group), busy = gpuBusy(group);
     const double outside = parts.restS / parts.trainingS;
     if (launch && *launch > launchFrom) {
         out.bound = Bound::Launch;
@@ -120,8 +120,8 @@ void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
     } else if (outside >= outsideFrom) {
         out.bound = Bound::Launch;
         out.share = outside;
-        out.evidence = share(outside) + " of training time (" + secondsText(parts.restS) + stepText(cell, parts.restS) +
-                       ") is in no phase of a step: it goes into the loop around it.";
+        out.evidence = share(outside) + " of training time (" + secondsText(parts.restS) +
+                       stepText(group, parts.restS) + ") is in no phase of a step: it goes into the loop around it.";
     }
 }
 
@@ -152,14 +152,14 @@ std::string shareText(double share, double threshold) {
     return percent(share, digits).toStdString();
 }
 
-Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
+Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup> &others) {
     Bottleneck out;
-    out.run = cell.name;
-    const auto parts = partsOf(cell);
+    out.run = group.name;
+    const auto parts = partsOf(group);
     if (!parts || !parts->loadS || !parts->computeS) {
-        out.evidence = !parts          ? "Unknown: it told no phases of its steps."
-                       : !parts->loadS ? "Unknown: it told no phase for loading."
-                                       : "Unknown: it told no phase for computing.";
+        out.evidence = !parts          ? "Unknown: it reported no phases of its steps."
+                       : !parts->loadS ? "Unknown: it reported no phase for loading."
+                                       : "Unknown: it reported no phase for computing.";
         return out;
     }
     const double training = parts->trainingS;
@@ -172,28 +172,28 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
             out.share = one.share;
         }
     if (out.bound == Bound::Straggler)
-        out.evidence = stragglerText(cell, *parts);
+        out.evidence = stragglerText(group, *parts);
     else if (out.bound == Bound::Input)
         out.evidence = "Loading takes " + share(*out.share) + " of training time (" + secondsText(*parts->loadS) +
-                       stepText(cell, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";
+                       stepText(group, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";
     else if (out.bound == Bound::Communication)
         out.evidence = "Communication that nothing hides takes " + share(*out.share) + " of training time (" +
-                       secondsText(*parts->communicationS) + stepText(cell, *parts->communicationS) + "), computing " +
+                       secondsText(*parts->communicationS) + stepText(group, *parts->communicationS) + "), computing " +
                        share(*parts->computeS / training) +
                        (parts->waitS ? "." : "; waiting for slower ranks is not told apart from it.");
     else
-        takeLaunch(cell, *parts, out);
+        takeLaunch(group, *parts, out);
     if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {
         out.bound = Bound::Compute;
         out.share = *parts->computeS / training;
         out.evidence = "Computing takes " + share(*out.share) + " of training time (" + secondsText(*parts->computeS) +
-                       stepText(cell, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
+                       stepText(group, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
     }
     if (out.bound == Bound::Unknown)
         out.evidence = "Unknown: nothing takes enough of training time to bound it (loading " +
                        loadText(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
     out.evidence += closeBehind(out, waits);
-    out.tips = tipsFor(cell, *parts, out, others);
+    out.tips = tipsFor(group, *parts, out, others);
     return out;
 }
 

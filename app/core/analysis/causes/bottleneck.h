@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -26,7 +26,7 @@ enum class Bound { Unknown, Input, Compute, Communication, Launch, Straggler };
 [[nodiscard]] std::string_view toString(Bound bound); ///< "input-bound", …
 
 struct Bottleneck {
-    std::string run; ///< the cell's name
+    std::string run; ///< the group's name
     Bound bound = Bound::Unknown;
     /// Of training time that the bounding phase takes, 0..1; where start-up bounds, of the run's time until a rank trains.
     std::optional<double> share;
@@ -37,6 +37,6 @@ struct Bottleneck {
 /// "20 %"; a share under a threshold that would be rounded onto it gets more digits, "19.8 %".
 [[nodiscard]] std::string shareText(double share, double threshold);
 /// `others`: what was measured already is no tip; the reference among them is what tips are named by.
-[[nodiscard]] Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others);
+[[nodiscard]] Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup> &others);
 
 } // namespace lockstep::core

@@ -15,7 +15,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostTips = 4;
-constexpr double worthTrying = 1.03;  ///< a gain below it is not told from noise
+constexpr double worthTrying = 1.03;  ///< a smaller gain is within the noise
 constexpr double asSlowWithin = 0.25; ///< of the way from the slowest rank to the fastest
 constexpr double slowFrom = 1.05;     ///< own time of a slow rank ÷ the others'
 constexpr double unhidden =
@@ -24,9 +24,9 @@ constexpr double unhidden =
 /// Tips with what each could gain at most: the training time of now ÷ what would be left.
 class Tips {
 public:
-    Tips(const Cell &cell, const TimeParts &parts, const std::vector<Cell> &others)
-        : m_cell(cell), m_others(others), m_training(parts.trainingS) {
-        for (const Cell &other : others)
+    Tips(const RepeatGroup &group, const TimeParts &parts, const std::vector<RepeatGroup> &others)
+        : m_group(group), m_others(others), m_training(parts.trainingS) {
+        for (const RepeatGroup &other : others)
             if (other.reference && !other.runs.empty() && other.runs.front().config)
                 m_reference = &other;
     }
@@ -56,15 +56,15 @@ public:
 
 private:
     void take(const std::vector<std::string> &keys, RunConfig config, double gain, const std::string &why) {
-        const RunConfig &from = *m_cell.runs.front().config;
+        const RunConfig &from = *m_group.runs.front().config;
         const bool samePlaces = config.workers == from.workers && config.devices == from.devices &&
                                 processCount(config) == processCount(from);
         const bool shared = config.workers == from.workers && from.workerCores.empty(); // no cores of their own before
-        if (!samePlaces && !shared && !fitWorkerCores(m_cell, config))
+        if (!samePlaces && !shared && !fitWorkerCores(m_group, config))
             return; // no core is free to load on
-        auto run = withChange(m_cell, keys, config, m_reference);
-        const auto isThere = [&](const Cell &other) {
-            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_cell) &&
+        auto run = withChange(m_group, keys, config, m_reference);
+        const auto isThere = [&](const RepeatGroup &other) {
+            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_group) &&
                    isSameSetting(*other.runs.front().config, config);
         };
         if (!run || std::ranges::any_of(m_others, isThere))
@@ -73,9 +73,9 @@ private:
         m_tips.emplace_back(gain, std::move(*run));
     }
 
-    const Cell &m_cell;
-    const std::vector<Cell> &m_others;
-    const Cell *m_reference = nullptr; ///< whose setting goes without saying in a name
+    const RepeatGroup &m_group;
+    const std::vector<RepeatGroup> &m_others;
+    const RepeatGroup *m_reference = nullptr; ///< whose setting goes without saying in a name
     double m_training;
     std::vector<std::pair<double, SuggestedRun>> m_tips;
 };
@@ -104,13 +104,13 @@ void addFewerDevices(const RunConfig &config, const TimeParts &parts, std::vecto
 }
 
 /// Twice the loading threads, two to begin with, or as many as have a core that trains nothing.
-int moreWorkers(const Cell &cell, const RunConfig &config) {
+int moreWorkers(const RepeatGroup &group, const RunConfig &config) {
     const int wanted = config.workers == 0 ? 2 : std::min(2 * config.workers, 256);
-    const auto cores = coresBesideDevices(cell, config);
+    const auto cores = coresBesideDevices(group, config);
     return cores ? std::min(wanted, int(cores->size()) / processCount(config)) : wanted;
 }
 
-void addLoading(const Cell &cell, const RunConfig &config, double loadS, Tips &tips) {
+void addLoading(const RepeatGroup &group, const RunConfig &config, double loadS, Tips &tips) {
     const double gain = tips.without(loadS);
     const std::string why = "loading is " + tips.share(loadS);
     if (config.loader == "item") {
@@ -118,7 +118,7 @@ void addLoading(const Cell &cell, const RunConfig &config, double loadS, Tips &t
         batch.loader = "batch";
         tips.add({"loader"}, batch, gain, why + ", and an image at a time is the slow way");
     }
-    if (const int workers = moreWorkers(cell, config); config.loader != "device" && workers > config.workers) {
+    if (const int workers = moreWorkers(group, config); config.loader != "device" && workers > config.workers) {
         RunConfig more = config;
         more.workers = workers;
         tips.add({"workers"}, more, gain, why + ", and workers load while the device computes");
@@ -149,13 +149,13 @@ void addScheduling(const RunConfig &config, double seconds, const std::string &w
 }
 
 /// Whether all gradients leave at once under that cap, so that it changes nothing.
-bool isOneBucket(const Cell &cell, const RunConfig &config) {
-    const auto bytes = isScript(cell) ? std::nullopt : gradientBytesOf(config.model);
+bool isOneBucket(const RepeatGroup &group, const RunConfig &config) {
+    const auto bytes = isScript(group) ? std::nullopt : gradientBytesOf(config.model);
     const double each = config.precision == "fp64" ? 2 : 1; // of fp32's bytes
     return bytes && *bytes * each <= std::min(firstBucketMb, config.bucketMb) * 1024 * 1024;
 }
 
-void addCommunication(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+void addCommunication(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
     const double seconds = *parts.communicationS;
     const std::string why = "communication is " + tips.share(seconds);
     if (knowsKey(config.method, "dp_replicas")) {
@@ -176,7 +176,7 @@ void addCommunication(const Cell &cell, const RunConfig &config, const TimeParts
         }
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
-        if (!isOneBucket(cell, buckets)) // what backward could hide, less the last bucket, which comes when it is over
+        if (!isOneBucket(group, buckets)) // what backward could hide, less the last bucket, which comes when it is over
             tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
                      why + ", and smaller buckets leave while backward still runs");
         addScheduling(config, seconds, why, tips);
@@ -189,10 +189,10 @@ void addCommunication(const Cell &cell, const RunConfig &config, const TimeParts
     addBatch(config, seconds, why, tips);
 }
 
-void addStraggler(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
-    const auto slow = slowRankOf(cell);
+void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+    const auto slow = slowRankOf(group);
     if (slow && slow->phase == phase::load)
-        addLoading(cell, config, *parts.waitS, tips);
+        addLoading(group, config, *parts.waitS, tips);
     std::vector<std::string> without = config.devices;
     if (slow && std::size_t(slow->ranks.back()) < without.size() && slow->ranks.size() < without.size())
         for (std::size_t i = slow->ranks.size(); i-- > 0;)
@@ -228,11 +228,11 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
 }
 
 /// More devices only where some other run shows that the machine has them.
-void addCompute(const RunConfig &config, const TimeParts &parts, const std::vector<Cell> &others, Tips &tips) {
+void addCompute(const RunConfig &config, const TimeParts &parts, const std::vector<RepeatGroup> &others, Tips &tips) {
     const double seconds = *parts.computeS;
     const std::string why = "computing is " + tips.share(seconds);
     std::vector<std::string> most = config.devices;
-    for (const Cell &other : others)
+    for (const RepeatGroup &other : others)
         if (!other.runs.empty() && other.runs.front().config && other.runs.front().config->device == config.device &&
             other.runs.front().config->coresPerDevice == config.coresPerDevice &&
             other.runs.front().config->devices.size() > most.size())
@@ -275,10 +275,10 @@ std::vector<int> asSlowAs(const RunOutcome &run, double slowest) {
 
 } // namespace
 
-std::optional<double> stepsOf(const Cell &cell) {
-    if (cell.runs.empty() || !cell.runs.front().config || cell.runs.front().epochs.empty())
+std::optional<double> stepsOf(const RepeatGroup &group) {
+    if (group.runs.empty() || !group.runs.front().config || group.runs.front().epochs.empty())
         return std::nullopt;
-    const RunOutcome &run = cell.runs.front();
+    const RunOutcome &run = group.runs.front();
     const double batch = double(std::max<std::int64_t>(1, globalBatch(*run.config)));
     double steps = 0;
     for (const MergedEpoch &epoch : run.epochs)
@@ -286,19 +286,19 @@ std::optional<double> stepsOf(const Cell &cell) {
     return steps > 0 ? std::optional(steps) : std::nullopt;
 }
 
-std::optional<double> launchShare(const Cell &cell) {
+std::optional<double> launchShare(const RepeatGroup &group) {
     std::vector<double> values;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (run.launchS && run.runTimeS && *run.runTimeS > 0)
             values.push_back(*run.launchS / *run.runTimeS);
     return median(std::move(values));
 }
 
-std::optional<SlowRank> slowRankOf(const Cell &cell) {
-    if (cell.runs.empty())
+std::optional<SlowRank> slowRankOf(const RepeatGroup &group) {
+    if (group.runs.empty())
         return std::nullopt;
     std::vector<const RunOutcome *> runs;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         runs.push_back(&run);
     std::ranges::sort(runs, {}, [](const RunOutcome *run) { return run->runTimeS.value_or(0); });
     const RunOutcome &run = *runs[(runs.size() - 1) / 2];
@@ -335,21 +335,21 @@ std::optional<SlowRank> slowRankOf(const Cell &cell) {
     return out;
 }
 
-std::vector<SuggestedRun> tipsFor(const Cell &cell, const TimeParts &parts, const Bottleneck &found,
-                                  const std::vector<Cell> &others) {
-    if (cell.runs.empty() || !cell.runs.front().config || found.bound == Bound::Unknown)
+std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &parts, const Bottleneck &found,
+                                  const std::vector<RepeatGroup> &others) {
+    if (group.runs.empty() || !group.runs.front().config || found.bound == Bound::Unknown)
         return {};
-    const RunConfig &config = *cell.runs.front().config;
-    Tips tips(cell, parts, others);
+    const RunConfig &config = *group.runs.front().config;
+    Tips tips(group, parts, others);
     if (found.bound == Bound::Input)
-        addLoading(cell, config, *parts.loadS, tips);
+        addLoading(group, config, *parts.loadS, tips);
     else if (found.bound == Bound::Communication) {
-        addCommunication(cell, config, parts, tips);
+        addCommunication(group, config, parts, tips);
         addFewerDevices(config, parts, {config.devices.front()}, tips);
     } else if (found.bound == Bound::Straggler)
-        addStraggler(cell, config, parts, tips);
+        addStraggler(group, config, parts, tips);
     else if (found.bound == Bound::Launch)
-        addLaunch(config, parts, found, launchShare(cell).value_or(0) > launchFrom, tips);
+        addLaunch(config, parts, found, launchShare(group).value_or(0) > launchFrom, tips);
     else
         addCompute(config, parts, others, tips);
     return tips.take();

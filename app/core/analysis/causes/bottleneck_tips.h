@@ -11,7 +11,7 @@
 namespace lockstep::core {
 
 /// Steps of the whole run, of one rank: images ÷ global batch, rounded up an epoch; absent without a config.
-[[nodiscard]] std::optional<double> stepsOf(const Cell &cell);
+[[nodiscard]] std::optional<double> stepsOf(const RepeatGroup &group);
 
 /// The rank that the others wait for.
 struct SlowRank {
@@ -21,14 +21,14 @@ struct SlowRank {
     std::string phase;      ///< where most of that is
 };
 /// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
-[[nodiscard]] std::optional<SlowRank> slowRankOf(const Cell &cell);
+[[nodiscard]] std::optional<SlowRank> slowRankOf(const RepeatGroup &group);
 
-/// Of a run's time, how much passes until a rank trains: median over repeats; absent where it is not told.
-[[nodiscard]] std::optional<double> launchShare(const Cell &cell);
+/// The share of a run's time before a rank trains: median over repeats; absent where it was not reported.
+[[nodiscard]] std::optional<double> launchShare(const RepeatGroup &group);
 inline constexpr double launchFrom = 0.50; ///< the share from which it bounds a run
 
 /// Most promising first, at most four, none that `others` hold.
-[[nodiscard]] std::vector<SuggestedRun> tipsFor(const Cell &cell, const TimeParts &parts, const Bottleneck &found,
-                                                const std::vector<Cell> &others);
+[[nodiscard]] std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &parts,
+                                                const Bottleneck &found, const std::vector<RepeatGroup> &others);
 
 } // namespace lockstep::core

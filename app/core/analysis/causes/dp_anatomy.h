@@ -22,14 +22,14 @@ struct DpDevice {
     std::string device;                  ///< "cpu:0"
     std::optional<std::int64_t> samples; ///< of a batch
     std::optional<double> share;         ///< of a batch, 0..1
-    /// Its own time in the stages where every device works, mean seconds per step; a stage of which frames tell nothing is absent
+    /// Its own time in the stages where every device works, mean seconds per step; a stage that no frame reports is absent
     /// (a GPU's work ends later than the call that starts it).
     std::map<std::string, double, std::less<>> ownS;
     std::optional<double> utilization; ///< mean over the epochs, 0..1, as the agent sampled it
     bool operator==(const DpDevice &) const = default;
 };
 
-/// Where a step of data parallel goes, device by device as far as frames tell. Device 0 is the first: it holds the model.
+/// Where the time of a data parallel step goes, by device, as far as frames report it. Device 0 is the first: it holds the model.
 struct DpAnatomy {
     std::vector<DpStage> stages;
     std::vector<DpDevice> devices;
@@ -42,7 +42,7 @@ struct DpAnatomy {
 [[nodiscard]] std::optional<DpAnatomy> dpAnatomy(const RunStore &store);
 
 /// A step of a rank of DDP in the same form, its one device in each stage from first to last; "wait" is the part of the exposed
-/// communication in which it waits for slower ranks. Absent when the run is not DDP or the rank has told no phases.
+/// communication in which it waits for slower ranks. Absent when the run is not DDP or the rank has reported no phases.
 [[nodiscard]] std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank);
 
 /// One set of rows of the picture that has DP beside DDP.

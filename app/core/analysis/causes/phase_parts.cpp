@@ -93,9 +93,9 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     return out;
 }
 
-std::vector<RepeatParts> partsOfRepeats(const Cell &cell) {
+std::vector<RepeatParts> partsOfRepeats(const RepeatGroup &group) {
     std::vector<RepeatParts> all;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto parts = partsOf(run))
             all.push_back({*parts, roundOf(run)});
     if (all.empty())
@@ -128,8 +128,8 @@ TimeParts meanOf(const std::vector<RepeatParts> &repeats) {
     return out;
 }
 
-std::optional<TimeParts> partsOf(const Cell &cell) {
-    const std::vector<RepeatParts> repeats = partsOfRepeats(cell);
+std::optional<TimeParts> partsOf(const RepeatGroup &group) {
+    const std::vector<RepeatParts> repeats = partsOfRepeats(group);
     return repeats.empty() ? std::nullopt : std::optional(meanOf(repeats));
 }
 

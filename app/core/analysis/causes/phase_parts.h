@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
-/// Parts of a run's time. Of several ranks the one in the middle by its waiting speaks (of two, the one that waits more):
-/// ranks of a synchronous step all take the same time, and one slow rank then shows as the others' waiting and not as
-/// everybody's slower computing. Absent: not told by frames.
+/// Parts of a run's time. Of several ranks the one with the median waiting is taken (of two, the one that waits more):
+/// ranks of a synchronous step all take the same time, so one slow rank shows as the others' waiting and not as
+/// slower computing of all. Absent: no frame reports it.
 struct TimeParts {
     double runS = 0;             ///< launch to exit
     double trainingS = 0;        ///< sum of epoch durations
@@ -30,7 +30,7 @@ struct TimeParts {
 /// Absent without both times or without any phase.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RunOutcome &run);
 
-/// One repeat's parts, with its round as Repeat has it.
+/// One repeat's parts, with its round (see Repeat).
 struct RepeatParts {
     TimeParts parts;
     std::string round;
@@ -38,15 +38,15 @@ struct RepeatParts {
 /// Of each repeat that reports its phases; a part that one of them lacks is absent in all, and in their rest. All parts are
 /// scaled by one factor, the geometric mean of the run times ÷ their arithmetic mean (0.9995 where times scatter by 3 %), so
 /// that their means add up to the geometric mean, by which speed-ups are computed.
-[[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const Cell &cell);
+[[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const RepeatGroup &group);
 /// Means of at least one repeat's parts.
 [[nodiscard]] TimeParts meanOf(const std::vector<RepeatParts> &repeats);
-/// The means over a cell's repeats; absent where no repeat reports phases.
-[[nodiscard]] std::optional<TimeParts> partsOf(const Cell &cell);
+/// The means over a group's repeats; absent where no repeat reports phases.
+[[nodiscard]] std::optional<TimeParts> partsOf(const RepeatGroup &group);
 
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.
 [[nodiscard]] std::optional<double> ownTime(const RunOutcome &run, int rank);
-/// Of a rank of a run; 0 when it is not told.
+/// Of a rank of a run; 0 when it was not reported.
 [[nodiscard]] double phaseOf(const RunOutcome &run, int rank, std::string_view phase);
 
 } // namespace lockstep::core

@@ -99,9 +99,9 @@ std::string atStart(std::string name) {
     return name;
 }
 
-const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+const PairJudgement *loadingControl(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
                                     const PairJudgement &pair) {
-    const Cell *reference = findCell(cells, pair.reference), *run = findCell(cells, pair.run);
+    const RepeatGroup *reference = findGroup(groups, pair.reference), *run = findGroup(groups, pair.run);
     if (!reference || !run)
         return nullptr;
     const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
@@ -112,15 +112,15 @@ const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::v
         return nullptr;
     const RunConfig wanted = configBetween(*reference, *run, factors, mask);
     for (const PairJudgement &other : pairs) {
-        const Cell *cell = findCell(cells, other.run);
-        if (cell && other.run != pair.run && other.training && cell->runs.front().config &&
-            isScript(*cell) == isScript(*reference) && isSameSetting(*cell->runs.front().config, wanted))
+        const RepeatGroup *group = findGroup(groups, other.run);
+        if (group && other.run != pair.run && other.training && group->runs.front().config &&
+            isScript(*group) == isScript(*reference) && isSameSetting(*group->runs.front().config, wanted))
             return &other;
     }
     return nullptr;
 }
 
-std::string causeSentence(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
                           const PairJudgement &pair) {
     const Attribution &attribution = *pair.attribution;
     const double change = attribution.trainingChangeS();
@@ -133,7 +133,7 @@ std::string causeSentence(const std::vector<Cell> &cells, const std::vector<Pair
                                                              : "the extra training time of " + pair.run))
                              : opposedText(attribution, most, change, pair.run);
     if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
-        if (const PairJudgement *control = loadingControl(cells, pairs, pair))
+        if (const PairJudgement *control = loadingControl(groups, pairs, pair))
             out += (within ? ": " : "; ") + control->run + " reaches " + timesText(control->training->factor) +
                    (!control->training->hasInterval() || control->training->isDifferent() ? ""
                     : control->training->isEqual() ? ", equal to " + pair.reference + " " + equalWithinText()

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -16,14 +16,14 @@ namespace lockstep::core {
 
 /// "61 % of the training time that DDP ×2 saves is data loading and 27 % device compute: baseline, 2 workers reaches 1.70× by
 /// itself."; empty where the change is none. The pair must have an attribution.
-[[nodiscard]] std::string causeSentence(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+[[nodiscard]] std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
                                         const PairJudgement &pair);
 /// The same in few words, for a line that names the run: "91 % of the extra time is device compute".
 [[nodiscard]] std::string causeClause(const Attribution &attribution);
 
 /// The measured run that has the run's loading and all else as the reference; null where there is none, or where loading is all
 /// that differs.
-[[nodiscard]] const PairJudgement *loadingControl(const std::vector<Cell> &cells,
+[[nodiscard]] const PairJudgement *loadingControl(const std::vector<RepeatGroup> &groups,
                                                   const std::vector<PairJudgement> &pairs, const PairJudgement &pair);
 
 } // namespace lockstep::core

@@ -15,17 +15,17 @@ namespace {
 
 constexpr double attributedEnough = 0.05; ///< more than that unattributed is a reservation
 
-std::vector<double> valuesOf(const Cell &cell, std::optional<double> (*get)(const RunOutcome &)) {
+std::vector<double> valuesOf(const RepeatGroup &group, std::optional<double> (*get)(const RunOutcome &)) {
     std::vector<double> out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const std::optional<double> value = get(run))
             out.push_back(*value);
     return out;
 }
 
-std::vector<Repeat> timesOf(const Cell &cell, std::optional<double> (*get)(const RunOutcome &)) {
+std::vector<Repeat> timesOf(const RepeatGroup &group, std::optional<double> (*get)(const RunOutcome &)) {
     std::vector<Repeat> out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const std::optional<double> value = get(run))
             out.push_back({*value, roundOf(run)});
     return out;
@@ -44,14 +44,14 @@ std::optional<double> lossOf(const RunOutcome &run) {
     return run.finalLoss;
 }
 
-int devicesOf(const Cell &cell, const ResultTable &table) {
+int devicesOf(const RepeatGroup &group, const ResultTable &table) {
     for (const ResultRow &row : table.rows)
-        if (!row.published && row.name == cell.name)
+        if (!row.published && row.name == group.name)
             return std::max(1, row.devices);
     return 1;
 }
 
-std::optional<double> differenceOf(const Cell &reference, const Cell &run,
+std::optional<double> differenceOf(const RepeatGroup &reference, const RepeatGroup &run,
                                    std::optional<double> (*get)(const RunOutcome &)) {
     const auto before = median(valuesOf(reference, get)), after = median(valuesOf(run, get));
     return before && after ? std::optional(*after - *before) : std::nullopt;
@@ -73,8 +73,8 @@ std::optional<double> efficiencyOf(double factor, int devices, const std::vector
     return devices < 2 || hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : std::optional(each);
 }
 
-PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, const std::vector<std::string> &varies,
-                        const std::vector<Cell> &cells) {
+PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, int devices,
+                        const std::vector<std::string> &varies, const std::vector<RepeatGroup> &groups) {
     PairJudgement out;
     out.reference = reference.name;
     out.run = run.name;
@@ -84,11 +84,11 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.wholeRun = speedUpOf(timesOf(reference, wholeOf), timesOf(run, wholeOf));
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
-    out.fairness = fairnessOf(reference, run, varies, cells);
+    out.fairness = fairnessOf(reference, run, varies, groups);
     if (out.training)
         out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
-    out.adjusted = adjustedFactorOf(reference, run, cells);
-    out.attribution = attribute(reference, run, cells);
+    out.adjusted = adjustedFactorOf(reference, run, groups);
+    out.attribution = attribute(reference, run, groups);
     return out;
 }
 
@@ -104,12 +104,12 @@ void decideFamilies(std::vector<PairJudgement> &pairs) {
 }
 
 /// One more round of the experiment; without one, one more repeat of both. Launch to exit.
-std::optional<double> roundTimeOf(const ResultTable &table, const Cell &reference, const std::vector<Cell> &cells,
-                                  const std::string &run) {
+std::optional<double> roundTimeOf(const ResultTable &table, const RepeatGroup &reference,
+                                  const std::vector<RepeatGroup> &groups, const std::string &run) {
     if (table.roundS)
         return table.roundS;
-    const auto cell = std::ranges::find(cells, run, &Cell::name);
-    const auto before = median(valuesOf(reference, wholeOf)), after = median(valuesOf(*cell, wholeOf));
+    const auto group = std::ranges::find(groups, run, &RepeatGroup::name);
+    const auto before = median(valuesOf(reference, wholeOf)), after = median(valuesOf(*group, wholeOf));
     return before && after ? std::optional(*before + *after) : std::nullopt;
 }
 
@@ -177,7 +177,7 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
-std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Judgement &judgement) {
+std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, const Judgement &judgement) {
     const std::vector<PairJudgement> &pairs = judgement.pairs;
     const std::optional<SuggestedRun> &rounds = judgement.settling;
     Reservations out;
@@ -190,18 +190,18 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Ju
                                                   : finding.label + " not as in " + pair.reference + " (" +
                                                         finding.reference + "), see each comparison.");
     addConditions(judgement, out);
-    for (const Cell &cell : cells) {
-        if (int(cell.runs.size()) < repeatsForInterval)
-            out.add("repeats", cell.name,
+    for (const RepeatGroup &group : groups) {
+        if (int(group.runs.size()) < repeatsForInterval)
+            out.add("repeats", group.name,
                     "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
         const auto diverged =
-            std::ranges::find_if(cell.runs, [](const RunOutcome &run) { return !run.divergence.empty(); });
-        if (diverged != cell.runs.end())
-            out.add("diverged " + cell.name, cell.name,
+            std::ranges::find_if(group.runs, [](const RunOutcome &run) { return !run.divergence.empty(); });
+        if (diverged != group.runs.end())
+            out.add("diverged " + group.name, group.name,
                     diverged->divergence + " in repeat " + std::to_string(diverged->repeat) +
                         "; its times count, what it learnt may not.");
-        if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
-            out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
+        if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
+            out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }
     for (const PairJudgement &pair : pairs)
         if (pair.settling)
@@ -231,26 +231,26 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
                 const std::vector<std::string> &varies) {
     Judgement out;
     out.reference = table.reference;
-    const std::vector<Cell> cells = cellsOf(table, outcomes);
-    const auto reference = std::ranges::find_if(cells, &Cell::reference);
-    for (const Cell &cell : cells) {
-        if (reference != cells.end() && !cell.reference)
-            out.pairs.push_back(judgePair(*reference, cell, devicesOf(cell, table), varies, cells));
-        out.bottlenecks.push_back(bottleneckOf(cell, cells));
+    const std::vector<RepeatGroup> groups = groupsOf(table, outcomes);
+    const auto reference = std::ranges::find_if(groups, &RepeatGroup::reference);
+    for (const RepeatGroup &group : groups) {
+        if (reference != groups.end() && !group.reference)
+            out.pairs.push_back(judgePair(*reference, group, devicesOf(group, table), varies, groups));
+        out.bottlenecks.push_back(bottleneckOf(group, groups));
     }
     decideFamilies(out.pairs);
     for (PairJudgement &pair : out.pairs)
         if (pair.training)
-            pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, cells, pair.run));
+            pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
     out.settling = roundsForAll(table, out.pairs);
-    out.sharedLoads = sharedLoadsOf(cells);
-    out.orderEffects = orderEffectsOf(cells);
-    out.lines = verdictLines(table, cells, out);
-    out.publishedCause = publishedCause(table, cells);
-    out.sentence = verdictSentence(table, cells, out.pairs);
+    out.sharedLoads = sharedLoadsOf(groups);
+    out.orderEffects = orderEffectsOf(groups);
+    out.lines = verdictLines(table, groups, out);
+    out.publishedCause = publishedCause(table, groups);
+    out.sentence = verdictSentence(table, groups, out.pairs);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
-    out.reservations = reservationsOf(cells, out);
+    out.reservations = reservationsOf(groups, out);
     return out;
 }
 

@@ -19,7 +19,7 @@ namespace lockstep::core {
 
 /// One run against the reference.
 struct PairJudgement {
-    std::string reference, run; ///< names of cells
+    std::string reference, run; ///< names of groups
     int devices = 1;
     std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
     std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
@@ -45,7 +45,7 @@ struct Judgement {
     std::vector<PairJudgement> pairs;
     std::vector<SharedLoad> sharedLoads;   ///< what all runs had to bear alike
     std::vector<OrderEffect> orderEffects; ///< whether times depended on when a repeat was made
-    std::vector<Bottleneck> bottlenecks;   ///< one a cell
+    std::vector<Bottleneck> bottlenecks;   ///< one a group
 };
 
 /// `varies`: the recipe's. 1,000 runs in under a second.

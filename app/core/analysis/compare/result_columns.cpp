@@ -26,7 +26,7 @@ ResultValue valueFrom(const std::vector<std::string> &texts) {
 template <class Member> auto memberOf(Member ResultRow::*member) {
     return [member](const ResultRow &row) { return valueFrom(row.*member); };
 }
-/// A published figure tells nothing of it.
+/// Absent for a published figure.
 template <class Member> auto measuredMember(Member ResultRow::*member) {
     return [member](const ResultRow &row) { return row.published ? ResultValue() : valueFrom(row.*member); };
 }

@@ -162,7 +162,7 @@ std::string nameOf(const RunOutcome &outcome) {
     return outcome.name.empty() ? outcome.run : outcome.name;
 }
 
-/// Runs of a script often share its name: what they said of themselves tells them apart, "train.py, workers 2".
+/// Runs of a script often share its name: what they reported about themselves tells them apart, "train.py, workers 2".
 std::string nameApart(const Group &group, const std::vector<Group> &all) {
     std::string name = nameOf(*group.front());
     const RunFacts own = factsOf(*group.front());

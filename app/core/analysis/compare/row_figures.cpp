@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 
-#include "analysis/compare/cell.h"
 #include "analysis/compare/energy.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "ipc/median.h"

@@ -23,11 +23,12 @@ std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::
     out.name = std::to_string(more->rounds) + (more->rounds == 1 ? " repeat" : " repeats");
     if (table.roundS)
         out.name += ", about " + timeLeft(*table.roundS * more->rounds).toStdString();
-    out.why = more->rounds == lacking ? "Every run so many times more, in rounds: with " +
-                                            std::to_string(repeatsForInterval) + " repeats of each there are intervals."
-              : more->forWidth
-                  ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
-                  : "Every run so many times more, in rounds: a difference of the size seen would then be told.";
+    out.why =
+        more->rounds == lacking ? "Every run so many times more, in rounds: with " +
+                                      std::to_string(repeatsForInterval) + " repeats of each there are intervals."
+        : more->forWidth
+            ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
+            : "Every run so many times more, in rounds: a difference of the size seen would then be beyond chance.";
     return out;
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/settling.h"
 
 namespace lockstep::core {

@@ -54,7 +54,7 @@ TargetColumn targetSeconds(std::string_view head, std::string_view terminalHead,
 
 std::span<const TargetColumn> targetColumns() {
     static const std::vector<TargetColumn> columns = [] {
-        TargetColumn run = targetWords("Run", "to", &TimeToTarget::cell);
+        TargetColumn run = targetWords("Run", "to", &TimeToTarget::group);
         run.namesTarget = true;
         return std::vector<TargetColumn>{
             std::move(run),

@@ -78,11 +78,11 @@ std::string howText(const TimeToTarget &out, const Target &target, std::size_t e
            (epochs == 1 ? " epoch" : " epochs");
 }
 
-TimeToTarget timeOf(const Cell &cell, const Target &target) {
+TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
     TimeToTarget out;
-    out.cell = cell.name;
+    out.group = group.name;
     std::size_t epochs = 0;
-    for (const RunOutcome &run : cell.runs) {
+    for (const RunOutcome &run : group.runs) {
         TargetHit hit = hitOf(run, target);
         if (!hit.best)
             continue;
@@ -108,16 +108,16 @@ TimeToTarget timeOf(const Cell &cell, const Target &target) {
     return out;
 }
 
-std::vector<Repeat> times(const TimeToTarget &cell) {
+std::vector<Repeat> times(const TimeToTarget &group) {
     std::vector<Repeat> out;
-    for (const TargetHit &hit : cell.repeats)
+    for (const TargetHit &hit : group.repeats)
         if (hit.seconds)
             out.push_back({*hit.seconds, hit.round});
     return out;
 }
 
-bool allReached(const TimeToTarget &cell) {
-    return cell.reached > 0 && cell.reached == int(cell.repeats.size());
+bool allReached(const TimeToTarget &group) {
+    return group.reached > 0 && group.reached == int(group.repeats.size());
 }
 
 } // namespace
@@ -157,13 +157,13 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
     return out;
 }
 
-std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Target &target) {
+std::vector<TimeToTarget> timesToTarget(const std::vector<RepeatGroup> &groups, const Target &target) {
     std::vector<TimeToTarget> out;
-    out.reserve(cells.size());
-    for (const Cell &cell : cells)
-        out.push_back(timeOf(cell, target));
-    const auto marked = std::ranges::find(cells, true, &Cell::reference);
-    const std::size_t reference = marked == cells.end() ? 0 : std::size_t(marked - cells.begin());
+    out.reserve(groups.size());
+    for (const RepeatGroup &group : groups)
+        out.push_back(timeOf(group, target));
+    const auto marked = std::ranges::find(groups, true, &RepeatGroup::reference);
+    const std::size_t reference = marked == groups.end() ? 0 : std::size_t(marked - groups.begin());
     std::vector<SpeedUp *> family;
     for (TimeToTarget &one : out)
         if (&one != &out[reference] && allReached(one) && allReached(out[reference])) {
@@ -175,11 +175,12 @@ std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Ta
     return out;
 }
 
-std::optional<Target> suggestedTarget(const std::vector<Cell> &cells, Target::Kind kind) {
+std::optional<Target> suggestedTarget(const std::vector<RepeatGroup> &groups, Target::Kind kind) {
     std::optional<double> worst;
     const bool accuracy = kind == Target::Kind::Accuracy;
-    for (const TimeToTarget &cell : timesToTarget(cells, {kind, accuracy ? 2.0 : -1.0})) // out of reach: best is told
-        for (const TargetHit &hit : cell.repeats)
+    for (const TimeToTarget &group :
+         timesToTarget(groups, {kind, accuracy ? 2.0 : -1.0})) // out of reach: the best value is computed
+        for (const TargetHit &hit : group.repeats)
             if (hit.best)
                 worst = !worst ? *hit.best : accuracy ? std::min(*worst, *hit.best) : std::max(*worst, *hit.best);
     if (!worst || !std::isfinite(*worst) || *worst <= 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How long training takes until a target is reached, across cells.
+// How long training takes until a target is reached, across groups.
 //
 // The clock is training time: epoch durations, evaluation and start-up left out. Test accuracy is known at the end of each
 // epoch; an epoch's training loss is the mean over the epoch and taken as its end's. Between two such ends k and k+1 with
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/statistics.h"
 
 namespace lockstep::core {
@@ -36,7 +36,7 @@ struct TargetHit {
 };
 
 struct TimeToTarget {
-    std::string cell;
+    std::string group;
     std::vector<TargetHit> repeats; ///< of the repeats with values at all, oldest first
     int reached = 0;                ///< how many of them
     std::optional<double>
@@ -51,12 +51,12 @@ struct TimeToTarget {
 };
 
 [[nodiscard]] TargetHit hitOf(const RunOutcome &run, const Target &target);
-/// In the order of the cells; the one marked as reference (else the first) is what speed-ups are measured from.
-[[nodiscard]] std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Target &target);
-/// A target that all cells reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to two
-/// digits. Absent: no cell has such values.
-[[nodiscard]] std::optional<Target> suggestedTarget(const std::vector<Cell> &cells, Target::Kind kind);
+/// In the order of the groups; the one marked as reference (else the first) is what speed-ups are measured from.
+[[nodiscard]] std::vector<TimeToTarget> timesToTarget(const std::vector<RepeatGroup> &groups, const Target &target);
+/// A target that all groups reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to two
+/// digits. Absent: no group has such values.
+[[nodiscard]] std::optional<Target> suggestedTarget(const std::vector<RepeatGroup> &groups, Target::Kind kind);
 /// {"target": {…}, "cells": [{…}]}, keys with units; unknown is null.
-[[nodiscard]] std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells);
+[[nodiscard]] std::string toJson(const Target &target, const std::vector<TimeToTarget> &groups);
 
 } // namespace lockstep::core

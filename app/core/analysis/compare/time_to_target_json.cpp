@@ -18,23 +18,23 @@ Json speedUpJson(const SpeedUp &speedUp) {
 
 } // namespace
 
-std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells) {
+std::string toJson(const Target &target, const std::vector<TimeToTarget> &groups) {
     Json out;
     out["target"] = {{"kind", target.kind == Target::Kind::Accuracy ? "test_accuracy" : "training_loss"},
                      {"value", target.value}};
     out["clock"] = "training time, without evaluation and start-up";
     out["cells"] = Json::array();
-    for (const TimeToTarget &cell : cells) {
-        Json one = {{"run", cell.cell},
-                    {"repeats", cell.repeats.size()},
-                    {"reached", cell.reached},
-                    {"median_s", valueOrNull(cell.seconds)},
-                    {"fastest_s", valueOrNull(cell.fastest)},
-                    {"slowest_s", valueOrNull(cell.slowest)},
-                    {"best", valueOrNull(cell.best)},
-                    {"median_wh", valueOrNull(cell.wattHours)},
-                    {"how", cell.how}};
-        one["speed_up"] = cell.speedUp ? speedUpJson(*cell.speedUp) : Json(nullptr);
+    for (const TimeToTarget &group : groups) {
+        Json one = {{"run", group.group},
+                    {"repeats", group.repeats.size()},
+                    {"reached", group.reached},
+                    {"median_s", valueOrNull(group.seconds)},
+                    {"fastest_s", valueOrNull(group.fastest)},
+                    {"slowest_s", valueOrNull(group.slowest)},
+                    {"best", valueOrNull(group.best)},
+                    {"median_wh", valueOrNull(group.wattHours)},
+                    {"how", group.how}};
+        one["speed_up"] = group.speedUp ? speedUpJson(*group.speedUp) : Json(nullptr);
         out["cells"].push_back(std::move(one));
     }
     return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -116,12 +116,12 @@ bool isApart(const PairJudgement &pair) {
 }
 
 /// The causes of the largest gain and of the largest loss.
-std::string causes(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs) {
+std::string causes(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs) {
     const ExplainedPairs explained = explainedPairs(pairs);
     std::string out;
     for (const PairJudgement *pair : {explained.gain, explained.loss})
         if (pair)
-            if (const std::string text = causeSentence(cells, pairs, *pair); !text.empty())
+            if (const std::string text = causeSentence(groups, pairs, *pair); !text.empty())
                 out += " " + text;
     return out;
 }
@@ -166,7 +166,7 @@ ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs) {
     return out;
 }
 
-std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
+std::string verdictSentence(const ResultTable &table, const std::vector<RepeatGroup> &groups,
                             const std::vector<PairJudgement> &pairs) {
     std::vector<Mention> said;
     for (const PairJudgement &pair : pairs)
@@ -174,25 +174,25 @@ std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &c
             said.push_back({pair.run, methodOf(table, pair.run), pair.devices, *pair.training, pair.efficiency});
     if (said.empty())
         return {};
-    return phrases(said, pairs.front().reference) + causes(cells, pairs);
+    return phrases(said, pairs.front().reference) + causes(groups, pairs);
 }
 
-std::string publishedCause(const ResultTable &table, const std::vector<Cell> &cells) {
+std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups) {
     if (!publicationBlamesLoading(table))
         return {};
-    const auto reference = std::ranges::find_if(cells, &Cell::reference);
+    const auto reference = std::ranges::find_if(groups, &RepeatGroup::reference);
     std::string holds, fails;
     int asked = 0;
-    for (const Cell &cell : cells) {
-        const auto &config = cell.runs.front().config;
-        const auto parts = partsOf(cell);
+    for (const RepeatGroup &group : groups) {
+        const auto &config = group.runs.front().config;
+        const auto parts = partsOf(group);
         if (!config || !parts || !parts->loadS || config->method != Method::Baseline || config->workers != 0 ||
-            (reference != cells.end() && reference->runs.front().config &&
+            (reference != groups.end() && reference->runs.front().config &&
              config->augment != reference->runs.front().config->augment))
             continue;
         const double share = *parts->loadS / parts->trainingS;
         std::string &list = share >= loadingMatters ? holds : fails;
-        list += (list.empty() ? "" : ", ") + cell.name + " (loading is " + shareText(share, loadingMatters) +
+        list += (list.empty() ? "" : ", ") + group.name + " (loading is " + shareText(share, loadingMatters) +
                 " of the step)";
         ++asked;
     }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -19,14 +19,14 @@ struct VerdictText {
 
 /// The judgement's sentence: speed-ups with intervals and efficiency, the main cause of the largest gain and loss, the
 /// control that has the cause without the method. Of more than four runs those that matter (thatMatter()).
-[[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
+[[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<RepeatGroup> &groups,
                                           const std::vector<PairJudgement> &pairs);
 
 /// "The published cause, data loading, holds here for … (loading is 55 % of the step); it does not for … (6 %)."; empty where
-/// none was published, or nothing was measured that could tell.
-[[nodiscard]] std::string publishedCause(const ResultTable &table, const std::vector<Cell> &cells);
+/// none was published, or nothing was measured that could confirm it.
+[[nodiscard]] std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups);
 
-/// The pairs whose cause the sentence tells: the largest gain and the largest loss, of those that are told apart. Null: none.
+/// The pairs whose cause the sentence gives: the largest gain and the largest loss beyond chance. Null: none.
 struct ExplainedPairs {
     const PairJudgement *gain = nullptr, *loss = nullptr;
 };

@@ -35,10 +35,10 @@ constexpr std::array<OutcomeWords, 8> outcomeWords = {{{"worth it", "worth_it"},
 /// Everything that a line is made from.
 struct Known {
     const ResultTable &table;
-    const std::vector<Cell> &cells;
+    const std::vector<RepeatGroup> &groups;
     const Judgement &judgement;
 
-    [[nodiscard]] const Cell *cell(const std::string &name) const { return findCell(cells, name); }
+    [[nodiscard]] const RepeatGroup *group(const std::string &name) const { return findGroup(groups, name); }
     [[nodiscard]] const ResultRow *row(const std::string &name) const {
         const auto found =
             std::ranges::find_if(table.rows, [&](const ResultRow &one) { return !one.published && one.name == name; });
@@ -69,7 +69,7 @@ const FairnessFinding *firstOf(const PairJudgement &pair, FairnessWeight least, 
 
 /// Whether the difference is all that the two are unlike in, as a control differs: then it is what the comparison is about.
 bool isTheQuestion(const Known &known, const PairJudgement &pair, const FairnessFinding &finding) {
-    const Cell *reference = known.cell(pair.reference), *run = known.cell(pair.run);
+    const RepeatGroup *reference = known.group(pair.reference), *run = known.group(pair.run);
     if (!reference || !run)
         return false;
     const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
@@ -88,8 +88,8 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
         return {};
     const bool stolen = (finding ? finding->key : known.judgement.sharedLoads.front().key) == "stolen";
     const auto coresOf = [&](const std::string &name) {
-        const Cell *cell = known.cell(name);
-        return cell ? meanOf(figuresOf(*cell, stolen ? stolenCores : otherCores)) : std::nullopt;
+        const RepeatGroup *group = known.group(name);
+        return group ? meanOf(figuresOf(*group, stolen ? stolenCores : otherCores)) : std::nullopt;
     };
     const auto a = coresOf(pair.reference), b = coresOf(pair.run);
     if (!a && !b)
@@ -155,7 +155,7 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     if (unfair && isTheQuestion(known, pair, *unfair))
         unfair = nullptr;
     if (unfair)
-        if (const PairJudgement *control = loadingControl(known.cells, known.judgement.pairs, pair))
+        if (const PairJudgement *control = loadingControl(known.groups, known.judgement.pairs, pair))
             return judgeAgainst(*control, line, known);
     if (unfair)
         return cantTell(
@@ -196,10 +196,10 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
 
 /// The two runs on as many devices that differ in least besides the method.
 void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
-    const Cell *dp = nullptr, *ddp = nullptr;
+    const RepeatGroup *dp = nullptr, *ddp = nullptr;
     std::size_t least = 0;
-    for (const Cell &a : known.cells)
-        for (const Cell &b : known.cells) {
+    for (const RepeatGroup &a : known.groups)
+        for (const RepeatGroup &b : known.groups) {
             const ResultRow *from = known.row(a.name), *to = known.row(b.name);
             if (!from || !to || from->method != "dp" || to->method != "ddp" || from->devices != to->devices ||
                 a.reference || b.reference) // a reference has lines of its own
@@ -239,7 +239,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
                            (line.settles ? repeatsText(*line.settles) + " would tell" : std::string(scatterTooMuch));
     }
     if (const std::optional<Attribution> why =
-            line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.cells) : std::nullopt)
+            line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.groups) : std::nullopt)
         line.reason = causeClause(*why);
     lines.push_back(std::move(line));
 }
@@ -276,9 +276,9 @@ std::string sentenceOf(const VerdictLine &line) {
     return out + (line.reason.empty() ? "." : "; " + line.reason + ".");
 }
 
-std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<Cell> &cells,
+std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
                                       const Judgement &judgement) {
-    const Known known{table, cells, judgement};
+    const Known known{table, groups, judgement};
     std::vector<VerdictLine> all, out;
     for (const ResultRow &row : table.rows)
         if (!row.published && row.state != "not run" &&

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/statistics.h"
 
 namespace lockstep::core {
@@ -53,7 +53,7 @@ struct VerdictLine {
 
 /// In the table's order, of more than four the fastest of each method; then DDP against DP on as many devices. `judgement`:
 /// all of it but its lines and sentence.
-[[nodiscard]] std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<Cell> &cells,
+[[nodiscard]] std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
                                                     const Judgement &judgement);
 
 /// What a choice among many runs needs of each.

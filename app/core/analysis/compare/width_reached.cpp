@@ -56,7 +56,7 @@ std::optional<int> expectedRounds(const RepeatsByRun &runs, const std::string &r
             return std::nullopt;
         out = std::max(out, *wanted);
     }
-    out += roundsAddedAtOnce; // the second look
+    out += roundsAddedAtOnce; // the second check
     return out <= goal.mostRounds ? std::optional(out) : std::nullopt;
 }
 

@@ -15,7 +15,7 @@ using TrainingTimeSource = std::function<std::optional<double>(const std::string
 ///
 /// The goal counts as reached where it holds for all rounds, and held before the last two as well. Stopping at the first narrow
 /// interval would choose those that chance made narrow: simulated, their coverage drops to 90 %, and stays at 93 % and more with the second
-/// look (docs/design/verdict.md).
+/// check (docs/design/verdict.md).
 [[nodiscard]] WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource &trainingTimeS);
 
 } // namespace lockstep::core

@@ -15,10 +15,10 @@ namespace {
 using fairness::Settled;
 using fairness::Unlike;
 
-/// Cores of loading threads are numbers that a plan chose: any will do where both have some.
+/// A plan chooses the cores of loading threads; only whether there are some matters.
 bool isSameWork(const RunConfig &a, const RunConfig &b) {
     if (a.method != b.method || a.workers != b.workers || a.batchSize != b.batchSize || a.devices != b.devices)
-        return false; // quickly told: a thousand cells are looked through for each pair
+        return false; // fast path: each pair is compared with a thousand groups
     RunConfig own = b;
     own.saveFinal = a.saveFinal;
     if (!a.workerCores.empty() && !b.workerCores.empty())
@@ -26,12 +26,12 @@ bool isSameWork(const RunConfig &a, const RunConfig &b) {
     return own == a;
 }
 
-const Cell *cellOf(const RunConfig &config, bool script, const std::vector<Cell> &cells) {
-    const auto found = std::find_if(cells.begin(), cells.end(), [&](const Cell &cell) {
-        return !cell.runs.empty() && cell.runs.front().config && isSameWork(config, *cell.runs.front().config) &&
-               isScript(cell) == script;
+const RepeatGroup *groupOf(const RunConfig &config, bool script, const std::vector<RepeatGroup> &groups) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const RepeatGroup &group) {
+        return !group.runs.empty() && group.runs.front().config && isSameWork(config, *group.runs.front().config) &&
+               isScript(group) == script;
     });
-    return found == cells.end() ? nullptr : &*found;
+    return found == groups.end() ? nullptr : &*found;
 }
 
 /// Keys that adopt() may change for a key.
@@ -54,9 +54,9 @@ void renameControl(SuggestedRun &control, const RunConfig &before, std::string_v
         control.name += now;
 }
 
-/// One run settles all differences of its kind at once: `base`'s cell with the other's settings. Where that is one of the two
+/// One run settles all differences of its kind at once: `base`'s group with the other's settings. Where that is one of the two
 /// itself, nothing but these settings differs, and there is no third run to compare with.
-void addControl(const Cell &base, const Cell &other, Settled kind, const std::vector<Cell> &others,
+void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind, const std::vector<RepeatGroup> &others,
                 std::vector<Unlike> &differences) {
     const auto &from = base.runs.front().config, &to = other.runs.front().config;
     if (!from || !to)
@@ -77,7 +77,7 @@ void addControl(const Cell &base, const Cell &other, Settled kind, const std::ve
         (isSameWork(control.config, *to) && isScript(other) == script) || !validate(control.config).empty() ||
         !takesChange(base, adopted, control.config))
         return;
-    const Cell *there = cellOf(control.config, script, others);
+    const RepeatGroup *there = groupOf(control.config, script, others);
     for (Unlike &one : differences) {
         if (one.settled != kind)
             continue;
@@ -102,8 +102,9 @@ std::string_view toString(FairnessWeight weight) {
     return "decisive";
 }
 
-std::vector<FairnessFinding> fairnessOf(const Cell &reference, const Cell &run, const std::vector<std::string> &varies,
-                                        const std::vector<Cell> &others) {
+std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
+                                        const std::vector<std::string> &varies,
+                                        const std::vector<RepeatGroup> &others) {
     if (reference.runs.empty() || run.runs.empty())
         return {};
     const fairness::Pair pair{reference, run, varies, others,

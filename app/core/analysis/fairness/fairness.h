@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Whether two cells differ in what was meant only. Pure; what a run did not record is not found.
+// Whether two groups differ in what was meant only. Pure; what a run did not record is not found.
 //
-// Settings are told from the configs (of a script: from what it said of itself), in effect rather than as written: the
+// Settings come from the configs (of a script: from what it reported about itself), in effect rather than as written: the
 // global batch, the learning rate after its rule, threads after their default. What was measured is compared as the mean
-// over a cell's repeats, and named only where the two cells are further apart than honest repeats are:
+// over a group's repeats, and named only where the two groups are further apart than honest repeats are:
 //   load, stolen, watching   cores' worth beyond the cores that were free of ranks; named from 0.05 apart (an idle desktop
 //                            takes 0.01 to 0.04), notable from 0.1, decisive from 0.5. Ranks wait for each other, so each
 //                            0.1 of a core can cost about 10 % of the time. On free cores: minor, from half a core on
@@ -17,7 +17,7 @@
 //   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
 //   side_by_side             other known runs that went on the same machine meanwhile, mean over the run's time; named from
 //                            0.1 apart, notable from 0.25: cores are their own, memory, caches and the clock are shared
-//   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain. Runs
+//   order                    repeats of one group all before the other's, so that a drift of the machine looks like a gain. Runs
 //                            that were added later are so; half of the earlier repeats again, and the others lie between them
 // Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under
 // 10 %, else decisive.
@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -54,8 +54,8 @@ struct FairnessFinding {
 
 /// Heaviest first; empty: fair as far as is known. `varies`: keys that differ on purpose in pairs of one method and equal
 /// devices; changed together with those, they are named: DDP with 4 workers against a baseline with none.
-[[nodiscard]] std::vector<FairnessFinding> fairnessOf(const Cell &reference, const Cell &run,
+[[nodiscard]] std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                                       const std::vector<std::string> &varies,
-                                                      const std::vector<Cell> &others);
+                                                      const std::vector<RepeatGroup> &others);
 
 } // namespace lockstep::core

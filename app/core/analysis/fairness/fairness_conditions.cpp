@@ -38,13 +38,13 @@ std::string againText(std::size_t repeats, std::size_t all) {
     return of + (repeats == 1 ? " repeats runs again in its place" : " repeats run again in their place");
 }
 
-/// These repeats of the cell once more, in the place of what was measured; `how`: what is to be otherwise.
-std::optional<SuggestedRun> again(const Cell &cell, const std::vector<const RunOutcome *> &repeats,
+/// These repeats of the group once more, in the place of what was measured; `how`: what is to be otherwise.
+std::optional<SuggestedRun> again(const RepeatGroup &group, const std::vector<const RunOutcome *> &repeats,
                                   const std::string &how, const std::string &then) {
     if (repeats.empty() || !repeats.front()->config)
         return std::nullopt;
-    SuggestedRun out{cell.name + " (" + how + ")", againText(repeats.size(), cell.runs.size()) + ": " + then,
-                     *repeats.front()->config, cell.command};
+    SuggestedRun out{group.name + " (" + how + ")", againText(repeats.size(), group.runs.size()) + ": " + then,
+                     *repeats.front()->config, group.command};
     out.experiment = repeats.front()->experiment;
     for (const RunOutcome *run : repeats) {
         out.again.push_back(run->run);
@@ -54,16 +54,17 @@ std::optional<SuggestedRun> again(const Cell &cell, const std::vector<const RunO
     return out;
 }
 
-/// The disturbed repeats again, under the conditions of the other cell: those whose figure is from `from` on.
-std::optional<SuggestedRun> undisturbed(const Cell &cell, const Figure &figure, double from, const std::string &how) {
+/// The disturbed repeats again, under the conditions of the other group: those whose figure is from `from` on.
+std::optional<SuggestedRun> undisturbed(const RepeatGroup &group, const Figure &figure, double from,
+                                        const std::string &how) {
     std::vector<const RunOutcome *> repeats;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto value = figure(run); value && *value >= from)
             repeats.push_back(&run);
     if (repeats.empty()) // by a hair
-        for (const RunOutcome &run : cell.runs)
+        for (const RunOutcome &run : group.runs)
             repeats.push_back(&run);
-    return again(cell, repeats, how, "then both were run under the same conditions.");
+    return again(group, repeats, how, "then both were run under the same conditions.");
 }
 
 // --- Processor time that was somebody else's ------------------------------------------------------------------------
@@ -88,7 +89,7 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
         return;
     const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
     const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
-    const Cell &worse = worseIsRun ? pair.run : pair.reference;
+    const RepeatGroup &worse = worseIsRun ? pair.run : pair.reference;
     Unlike one =
         difference(guest.key, guest.label, text(*a), text(*b),
                    inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
@@ -132,8 +133,8 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
         return std::nullopt;
     const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
     double sum = 0;
-    const auto add = [&](const Cell &cell) {
-        for (const RunOutcome &other : cell.runs) {
+    const auto add = [&](const RepeatGroup &group) {
+        for (const RunOutcome &other : group.runs) {
             const bool itself = other.run == run.run && other.startWallUs == run.startWallUs;
             if (itself || !other.runTimeS)
                 continue;
@@ -147,9 +148,9 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
     };
     add(pair.reference);
     add(pair.run);
-    for (const Cell &cell : pair.others)
-        if (&cell != &pair.reference && &cell != &pair.run)
-            add(cell);
+    for (const RepeatGroup &group : pair.others)
+        if (&group != &pair.reference && &group != &pair.run)
+            add(group);
     return sum / *run.runTimeS;
 }
 
@@ -161,7 +162,7 @@ void compareSideBySide(const Pair &pair, Unlikes &out) {
     const auto text = [](double runs) {
         return runs < namedBeside / 2 ? std::string("none") : significant(runs, 2).toStdString() + " on average";
     };
-    const Cell &worse = *b > *a ? pair.run : pair.reference;
+    const RepeatGroup &worse = *b > *a ? pair.run : pair.reference;
     Unlike one =
         difference("side_by_side", "Other runs side by side", text(*a), text(*b),
                    std::fabs(*a - *b) >= notableBeside ? Notable : Minor, pair,
@@ -176,9 +177,9 @@ void compareSideBySide(const Pair &pair, Unlikes &out) {
 
 // --- Clocks ---------------------------------------------------------------------------------------------------------
 
-std::string throttleText(double share, const Cell &cell) {
+std::string throttleText(double share, const RepeatGroup &group) {
     std::set<std::string> reasons;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (run.conditions.surroundings)
             reasons.insert(run.conditions.surroundings->throttle.begin(), run.conditions.surroundings->throttle.end());
     std::string text = percent(share, 0).toStdString() + " of the time";
@@ -206,7 +207,7 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
                hotB = std::ranges::any_of(pair.run.runs, wasHot);
     if (apart < namedThrottle && hotA == hotB)
         return;
-    const Cell &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
+    const RepeatGroup &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
     Unlike one =
         difference("throttling", "Held down", throttleText(*a, pair.reference), throttleText(*b, pair.run),
                    std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)), pair,
@@ -244,15 +245,15 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
 
 /// How much accuracy still moved between a run's last two epochs, median over repeats: so far apart honest runs may be whose
 /// training is cut short.
-double settling(const Cell &cell) {
+double settling(const RepeatGroup &group) {
     std::vector<double> moves;
-    for (const RunOutcome &run : cell.runs) {
-        std::vector<double> told;
+    for (const RunOutcome &run : group.runs) {
+        std::vector<double> accuracies;
         for (const MergedEpoch &epoch : run.epochs)
             if (epoch.eval)
-                told.push_back(epoch.eval->accuracy);
-        if (told.size() >= 2)
-            moves.push_back(std::fabs(told.back() - told[told.size() - 2]));
+                accuracies.push_back(epoch.eval->accuracy);
+        if (accuracies.size() >= 2)
+            moves.push_back(std::fabs(accuracies.back() - accuracies[accuracies.size() - 2]));
     }
     return median(moves).value_or(0);
 }
@@ -304,8 +305,8 @@ void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
 
 /// Whether all of one's repeats began before the other's first. Half of the earlier ones once more, and they begin and end it.
 void compareOrder(const Pair &pair, Unlikes &out) {
-    const auto ends = [](const Cell &cell) {
-        const auto [first, last] = std::ranges::minmax_element(cell.runs, {}, &RunOutcome::startWallUs);
+    const auto ends = [](const RepeatGroup &group) {
+        const auto [first, last] = std::ranges::minmax_element(group.runs, {}, &RunOutcome::startWallUs);
         return std::pair(first->startWallUs, last->startWallUs);
     };
     if (pair.reference.runs.size() < 2 || pair.run.runs.size() < 2)
@@ -318,8 +319,8 @@ void compareOrder(const Pair &pair, Unlikes &out) {
     Unlike one = difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
                             referenceFirst ? "all last" : "all first", Notable, pair,
                             "a machine that drifts meanwhile looks like a gain or a loss");
-    const Cell &earlier = referenceFirst ? pair.reference : pair.run,
-               &later = referenceFirst ? pair.run : pair.reference;
+    const RepeatGroup &earlier = referenceFirst ? pair.reference : pair.run,
+                      &later = referenceFirst ? pair.run : pair.reference;
     std::vector<const RunOutcome *> half;
     for (std::size_t i = earlier.runs.size() / 2; i < earlier.runs.size(); ++i)
         half.push_back(&earlier.runs[i]);

@@ -10,10 +10,10 @@ namespace lockstep::core::fairness {
 
 /// One comparison as the parts see it.
 struct Pair {
-    const Cell &reference;
-    const Cell &run;
+    const RepeatGroup &reference;
+    const RepeatGroup &run;
     const std::vector<std::string> &varies;
-    const std::vector<Cell> &others;
+    const std::vector<RepeatGroup> &others;
     bool differsInMethod = false; ///< differInMethod() of the two
     [[nodiscard]] const RunOutcome &a() const { return reference.runs.front(); }
     [[nodiscard]] const RunOutcome &b() const { return run.runs.front(); }
@@ -36,7 +36,7 @@ struct Unlike {
     Settled settled = Settled::ByNeither;
 };
 
-/// What the settings tell; then what was measured. `settings`: so that one cause is not named twice.
+/// Findings from the settings; then from measurements. `settings`: so that one cause is not named twice.
 [[nodiscard]] std::vector<Unlike> settingDifferences(const Pair &pair);
 [[nodiscard]] std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The machines and programs that two cells ran on, as their runs recorded them: weights and their reasons stand in fairness.h.
+// The machines and programs that two groups ran on, as their runs recorded them: weights and their reasons stand in fairness.h.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -14,9 +14,9 @@ namespace {
 using Words = std::set<std::string>;
 using Property = std::function<std::string(const MachineRecord &)>;
 
-Words machineWords(const Cell &cell, const Property &property) {
+Words machineWords(const RepeatGroup &group, const Property &property) {
     Words out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         for (const MachineRecord &machine : run.conditions.machines)
             if (std::string word = property(machine); !word.empty())
                 out.insert(std::move(word));
@@ -91,9 +91,9 @@ void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std:
 
 void comparePrograms(const Pair &pair, std::vector<Unlike> &out) {
     using enum FairnessWeight;
-    const auto words = [](const Cell &cell, std::string RunConditions::*member) {
+    const auto words = [](const RepeatGroup &group, std::string RunConditions::*member) {
         Words of;
-        for (const RunOutcome &run : cell.runs)
+        for (const RunOutcome &run : group.runs)
             if (const std::string &word = run.conditions.*member; !word.empty())
                 of.insert(word);
         return of;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What two configs (or what two scripts said of themselves) tell: one rule a key.
+// Findings from two configs (or from what two scripts reported about themselves): one rule a key.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -73,7 +73,7 @@ std::string numberText(double value) {
     return QString::number(value, 'g', 6).toStdString();
 }
 
-/// A key's value in effect, as it is compared and shown; empty: not told.
+/// A key's value in effect, as it is compared and shown; empty: unknown.
 std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_view key) {
     if (key == "batch_per_device") // the batch size says it
         return {};
@@ -84,8 +84,8 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
                                            : config.lrRule + ", " + numberText(effectiveRate(config));
         if (key == "threads") {
             const std::string asked = effectiveValue(*findField(key), config);
-            const auto told = run.conditions.threads;
-            return told ? std::to_string(*told) : !asked.empty() ? asked : "one per core of the device";
+            const auto threads = run.conditions.threads;
+            return threads ? std::to_string(*threads) : !asked.empty() ? asked : "one per core of the device";
         }
         if (key == "scheduling" && !run.conditions.scheduling.empty())
             return run.conditions.scheduling;
@@ -115,9 +115,9 @@ bool applies(const Pair &pair, std::string_view key) {
     return true;
 }
 
-std::optional<double> loadShare(const Cell &cell) {
+std::optional<double> loadShare(const RepeatGroup &group) {
     std::optional<double> most;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto load = additiveShare(run.phasesS, phase::load))
             most = std::max(most.value_or(0), *load);
     return most;

@@ -52,9 +52,9 @@ struct Timed {
 };
 
 /// Repeats of one experiment with a round, in the order of their start.
-std::vector<Timed> timedOf(const Cell &cell) {
+std::vector<Timed> timedOf(const RepeatGroup &group) {
     std::vector<Timed> out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (run.totalTrainingTimeS && isTimeOfWork(*run.totalTrainingTimeS) && run.startWallUs > 0)
             if (const std::string round = roundOf(run); !round.empty())
                 out.push_back({std::log(*run.totalTrainingTimeS), run.startWallUs, round});
@@ -101,11 +101,11 @@ double chanceOfTrend(const std::vector<int> &sizes, int s) {
     return std::min(1.0, chance);
 }
 
-std::vector<OrderEffect> orderEffectsOf(const std::vector<Cell> &cells) {
-    std::vector<Block> ofCells;
+std::vector<OrderEffect> orderEffectsOf(const std::vector<RepeatGroup> &groups) {
+    std::vector<Block> ofGroups;
     std::map<std::string, std::vector<Timed>> rounds;
-    for (const Cell &cell : cells) {
-        const std::vector<Timed> timed = timedOf(cell);
+    for (const RepeatGroup &group : groups) {
+        const std::vector<Timed> timed = timedOf(group);
         double sum = 0;
         Block block;
         for (const Timed &one : timed) {
@@ -116,7 +116,7 @@ std::vector<OrderEffect> orderEffectsOf(const std::vector<Cell> &cells) {
             one.time -= sum / double(timed.size());
             rounds[one.round].push_back(std::move(one));
         }
-        ofCells.push_back(std::move(block));
+        ofGroups.push_back(std::move(block));
     }
     std::vector<Block> ofRounds;
     for (auto &[name, round] : rounds) {
@@ -127,7 +127,7 @@ std::vector<OrderEffect> orderEffectsOf(const std::vector<Cell> &cells) {
         ofRounds.push_back(std::move(block));
     }
     std::vector<OrderEffect> out;
-    for (OrderEffect effect : {effectOf("round", ofCells), effectOf("position", ofRounds)})
+    for (OrderEffect effect : {effectOf("round", ofGroups), effectOf("position", ofRounds)})
         if (effect.blocks > 0) {
             say(effect);
             out.push_back(std::move(effect));

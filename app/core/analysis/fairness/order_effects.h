@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -26,7 +26,7 @@ struct OrderEffect {
 };
 
 /// Of training times of one experiment's runs; empty where nothing can be tested. Said from p below 0.05 and 3 % on.
-[[nodiscard]] std::vector<OrderEffect> orderEffectsOf(const std::vector<Cell> &cells);
+[[nodiscard]] std::vector<OrderEffect> orderEffectsOf(const std::vector<RepeatGroup> &groups);
 
 /// Two-sided p of S, at least as far from 0 as that, for blocks of these sizes.
 [[nodiscard]] double chanceOfTrend(const std::vector<int> &sizes, int s);

@@ -17,7 +17,7 @@ struct SettingGroup {
 };
 
 /// A baseline has one device, so method and devices can't be changed one by one.
-const std::vector<SettingGroup> &groups() {
+const std::vector<SettingGroup> &settingGroups() {
     static const std::vector<SettingGroup> all = {
         {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface", "nodes"}},
         {"workers", {"workers", "worker_cores"}},
@@ -46,7 +46,7 @@ std::string spaced(std::string_view key) {
     return out;
 }
 
-std::string toldValue(const RunConfig &config, std::string_view key) {
+std::string valueOrUnset(const RunConfig &config, std::string_view key) {
     const std::string value = valueOf(config, key);
     return value.empty() ? "unset" : value;
 }
@@ -85,8 +85,8 @@ SettingFactor factorOf(const char *key, std::vector<std::string> keys, const Run
     if (out.ofRun == out.ofReference) // e.g. DDP ×2 on other devices, or over another backend
         for (const std::string &one : out.keys)
             if (valueOf(reference, one) != valueOf(run, one)) {
-                out.ofRun += ", " + spaced(one) + " " + toldValue(run, one);
-                out.ofReference += ", " + spaced(one) + " " + toldValue(reference, one);
+                out.ofRun += ", " + spaced(one) + " " + valueOrUnset(run, one);
+                out.ofReference += ", " + spaced(one) + " " + valueOrUnset(reference, one);
             }
     out.label = labelOf(reference, run, out);
     return out;
@@ -112,9 +112,9 @@ bool bitOf(const std::vector<SettingFactor> &factors, std::uint32_t mask, std::s
 
 } // namespace
 
-bool isScript(const Cell &cell) {
-    return !cell.command.empty() ||
-           (!cell.runs.empty() && (cell.runs.front().script || !cell.runs.front().about.empty()));
+bool isScript(const RepeatGroup &group) {
+    return !group.command.empty() ||
+           (!group.runs.empty() && (group.runs.front().script || !group.runs.front().about.empty()));
 }
 
 bool isSameSetting(const RunConfig &a, const RunConfig &b) {
@@ -123,31 +123,31 @@ bool isSameSetting(const RunConfig &a, const RunConfig &b) {
            });
 }
 
-std::vector<SettingFactor> factorsBetween(const Cell &reference, const Cell &run) {
+std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run) {
     std::vector<SettingFactor> out;
     if (reference.runs.empty() || run.runs.empty() || !reference.runs.front().config || !run.runs.front().config)
         return out;
     const RunConfig &a = *reference.runs.front().config, &b = *run.runs.front().config;
     if (isScript(reference) != isScript(run)) {
-        const auto word = [](const Cell &cell) { return isScript(cell) ? "the script" : "lockstep-trainer"; };
+        const auto word = [](const RepeatGroup &group) { return isScript(group) ? "the script" : "lockstep-trainer"; };
         out.push_back(
             {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
     }
     const auto differs = [&](const std::string &key) { return differIn(a, b, key); };
-    for (const SettingGroup &group : groups())
-        if (std::ranges::any_of(group.keys, differs))
-            out.push_back(factorOf(group.key, group.keys, a, b));
+    for (const SettingGroup &setting : settingGroups())
+        if (std::ranges::any_of(setting.keys, differs))
+            out.push_back(factorOf(setting.key, setting.keys, a, b));
     for (const FieldSpec &field : runConfigFields()) {
         const std::string key(field.key);
-        const bool grouped =
-            std::ranges::any_of(groups(), [&](const SettingGroup &group) { return contains(group.keys, key); });
+        const bool grouped = std::ranges::any_of(
+            settingGroups(), [&](const SettingGroup &setting) { return contains(setting.keys, key); });
         if (!grouped && !isTimeless(field) && differs(key))
             out.push_back(factorOf(key.c_str(), {key}, a, b));
     }
     return out;
 }
 
-RunConfig configBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
+RunConfig configBetween(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<SettingFactor> &factors,
                         std::uint32_t mask) {
     RunConfig out = *reference.runs.front().config;
     for (std::size_t i = 0; i < factors.size(); ++i)
@@ -157,12 +157,12 @@ RunConfig configBetween(const Cell &reference, const Cell &run, const std::vecto
     return out;
 }
 
-bool scriptBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
+bool scriptBetween(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<SettingFactor> &factors,
                    std::uint32_t mask) {
     return bitOf(factors, mask, "program") ? isScript(run) : isScript(reference);
 }
 
-std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &run,
+std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const RepeatGroup &run,
                                            const std::vector<SettingFactor> &factors, std::uint32_t mask) {
     SuggestedRun out;
     out.config = configBetween(reference, run, factors, mask);
@@ -173,8 +173,8 @@ std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &ru
     if (!validate(out.config).empty())
         return std::nullopt;
     if (scriptBetween(reference, run, factors, mask)) {
-        // How a script is told its method stands in the words of its command: take it from the cell whose method it is.
-        const Cell &model = bitOf(factors, mask, "method") ? run : reference;
+        // A script gets its method by its command's words: take them from the group that has this method.
+        const RepeatGroup &model = bitOf(factors, mask, "method") ? run : reference;
         if (!isScript(model) || model.command.empty())
             return std::nullopt;
         const RunConfig &from = *model.runs.front().config;
@@ -198,45 +198,45 @@ std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &ru
     return out;
 }
 
-bool takesChange(const Cell &cell, const std::vector<std::string> &changedKeys, const RunConfig &config) {
-    return !isScript(cell) ||
-           (!cell.command.empty() && asksFor(cell.command, changedKeys, *cell.runs.front().config, config));
+bool takesChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys, const RunConfig &config) {
+    return !isScript(group) ||
+           (!group.command.empty() && asksFor(group.command, changedKeys, *group.runs.front().config, config));
 }
 
-std::optional<SuggestedRun> withChange(const Cell &cell, const std::vector<std::string> &changedKeys,
-                                       const RunConfig &config, const Cell *reference) {
-    if (isSameSetting(*cell.runs.front().config, config) || !validate(config).empty() ||
-        !takesChange(cell, changedKeys, config))
+std::optional<SuggestedRun> withChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys,
+                                       const RunConfig &config, const RepeatGroup *reference) {
+    if (isSameSetting(*group.runs.front().config, config) || !validate(config).empty() ||
+        !takesChange(group, changedKeys, config))
         return std::nullopt;
-    SuggestedRun out{runTitle(config), {}, config, cell.command};
+    SuggestedRun out{runTitle(config), {}, config, group.command};
     for (const std::string &key : changedKeys)
         if (key != "method" && key != "devices")
             out.name += ", " + shortText(config, key);
     if (reference) {
-        Cell made{{}, {RunOutcome()}, false, cell.command};
+        RepeatGroup made{{}, {RunOutcome()}, false, group.command};
         made.runs.front().config = config;
         for (const SettingFactor &factor : factorsBetween(*reference, made))
             if (factor.key != "method" && factor.key != "program" &&
                 std::ranges::none_of(factor.keys, [&](const auto &key) { return contains(changedKeys, key); }))
                 out.name += ", " + factor.ofRun;
     }
-    out.name += isScript(cell) ? " (script)" : "";
+    out.name += isScript(group) ? " (script)" : "";
     return out;
 }
 
-std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &config) {
-    if (!config.nodes.empty() || cell.runs.empty() || cell.runs.front().conditions.machines.size() != 1)
+std::optional<CoreList> coresBesideDevices(const RepeatGroup &group, const RunConfig &config) {
+    if (!config.nodes.empty() || group.runs.empty() || group.runs.front().conditions.machines.size() != 1)
         return std::nullopt;
-    const std::string &allowed = cell.runs.front().conditions.machines.front().allowedCores;
+    const std::string &allowed = group.runs.front().conditions.machines.front().allowedCores;
     auto cores = parseCores(allowed);
     if (allowed.empty() || !cores)
         return std::nullopt;
     return coresBesideDevices(config, *cores);
 }
 
-bool fitWorkerCores(const Cell &cell, RunConfig &config) {
+bool fitWorkerCores(const RepeatGroup &group, RunConfig &config) {
     config.workerCores.clear();
-    auto left = coresBesideDevices(cell, config);
+    auto left = coresBesideDevices(group, config);
     if (config.workers == 0 || !left)
         return true;
     const std::size_t wanted = std::size_t(config.workers) * std::size_t(processCount(config));

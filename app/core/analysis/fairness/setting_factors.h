@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Settings in which two cells differ, and configs that lie between them.
+// Settings in which two groups differ, and configs that lie between them.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "ipc/cores.h"
 
 namespace lockstep::core {
@@ -22,35 +22,37 @@ struct SettingFactor {
 };
 
 /// In what the two differ that can change a time; empty when a config is unknown. Seeds, files and folders are left out.
-[[nodiscard]] std::vector<SettingFactor> factorsBetween(const Cell &reference, const Cell &run);
+[[nodiscard]] std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run);
 
 /// The reference's setting with the factors whose bit is set in `mask` taken from the run.
-[[nodiscard]] RunConfig configBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
-                                      std::uint32_t mask);
+[[nodiscard]] RunConfig configBetween(const RepeatGroup &reference, const RepeatGroup &run,
+                                      const std::vector<SettingFactor> &factors, std::uint32_t mask);
 /// Whether the program of that control is a script.
-[[nodiscard]] bool scriptBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
-                                 std::uint32_t mask);
+[[nodiscard]] bool scriptBetween(const RepeatGroup &reference, const RepeatGroup &run,
+                                 const std::vector<SettingFactor> &factors, std::uint32_t mask);
 /// Such a run, to be started; absent when it can't be: an invalid config, or a script whose command does not ask for what
 /// was changed.
-[[nodiscard]] std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &run,
+[[nodiscard]] std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const RepeatGroup &run,
                                                          const std::vector<SettingFactor> &factors, std::uint32_t mask);
 
 /// The same work by another seed or into other files counts as the same, and with loading workers on cores of their own,
 /// whichever those are.
 [[nodiscard]] bool isSameSetting(const RunConfig &a, const RunConfig &b);
-[[nodiscard]] bool isScript(const Cell &cell);
-/// Whether the cell's program takes `config`, which differs from its own in these keys: a script only what its command asks for.
-[[nodiscard]] bool takesChange(const Cell &cell, const std::vector<std::string> &changedKeys, const RunConfig &config);
-/// The cell's setting with one change, as its program takes it; absent when that can't be started, or is no change. Its name
-/// tells the change and, where a reference is given, in what else it differs from that.
-[[nodiscard]] std::optional<SuggestedRun> withChange(const Cell &cell, const std::vector<std::string> &changedKeys,
-                                                     const RunConfig &config, const Cell *reference = nullptr);
+[[nodiscard]] bool isScript(const RepeatGroup &group);
+/// Whether the group's program takes `config`, which differs from its own in these keys: a script only what its command asks for.
+[[nodiscard]] bool takesChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys,
+                               const RunConfig &config);
+/// The group's setting with one change, as its program takes it; absent when that can't be started, or is no change. Its name
+/// says what changes and, where a reference is given, in what else it differs from that.
+[[nodiscard]] std::optional<SuggestedRun> withChange(const RepeatGroup &group,
+                                                     const std::vector<std::string> &changedKeys,
+                                                     const RunConfig &config, const RepeatGroup *reference = nullptr);
 
-/// Cores of the cell's machine that no device of `config` trains on; absent where they are unknown: none recorded, or of
+/// Cores of the group's machine that no device of `config` trains on; absent where they are unknown: none recorded, or of
 /// several nodes.
-[[nodiscard]] std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &config);
+[[nodiscard]] std::optional<CoreList> coresBesideDevices(const RepeatGroup &group, const RunConfig &config);
 /// Gives each loading worker of `config` a core that trains nothing, as a plan does; false where there are too few. Where the
 /// machine's cores are unknown, it names none.
-[[nodiscard]] bool fitWorkerCores(const Cell &cell, RunConfig &config);
+[[nodiscard]] bool fitWorkerCores(const RepeatGroup &group, RunConfig &config);
 
 } // namespace lockstep::core

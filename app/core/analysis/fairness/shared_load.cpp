@@ -18,21 +18,21 @@ constexpr double boundless = 1e9; ///< cores: of the host beside GPUs
 
 using CoresOf = std::optional<double> (*)(const RunOutcome &);
 
-struct CellLoad {
+struct GroupLoad {
     double raw = 0, excess = 0;
 };
 
 /// Mean over its repeats; absent when one of them does not know.
-std::optional<CellLoad> loadOf(const Cell &cell, CoresOf cores, bool takesFreeCores) {
+std::optional<GroupLoad> loadOf(const RepeatGroup &group, CoresOf cores, bool takesFreeCores) {
     std::vector<double> raw, excess;
-    for (const RunOutcome &run : cell.runs) {
+    for (const RunOutcome &run : group.runs) {
         const auto taken = cores(run);
         if (!taken)
             return std::nullopt;
         raw.push_back(*taken);
         excess.push_back(std::max(0.0, *taken - (takesFreeCores ? freeCores(run) : 0)));
     }
-    return raw.empty() ? std::nullopt : std::optional(CellLoad{*meanOf(raw), *meanOf(excess)});
+    return raw.empty() ? std::nullopt : std::optional(GroupLoad{*meanOf(raw), *meanOf(excess)});
 }
 
 std::string rangeText(double low, double high) {
@@ -40,11 +40,11 @@ std::string rangeText(double low, double high) {
     return from == to ? to : from.substr(0, from.find(' ')) + " to " + to;
 }
 
-std::optional<SharedLoad> sharedLoad(const std::vector<Cell> &cells, const char *key, const char *who, CoresOf cores,
-                                     bool takesFreeCores) {
+std::optional<SharedLoad> sharedLoad(const std::vector<RepeatGroup> &groups, const char *key, const char *who,
+                                     CoresOf cores, bool takesFreeCores) {
     std::optional<SharedLoad> out;
-    for (const Cell &cell : cells) {
-        const auto load = loadOf(cell, cores, takesFreeCores);
+    for (const RepeatGroup &group : groups) {
+        const auto load = loadOf(group, cores, takesFreeCores);
         if (!load)
             return std::nullopt;
         if (!out)
@@ -68,14 +68,14 @@ std::optional<SharedLoad> sharedLoad(const std::vector<Cell> &cells, const char 
     return out;
 }
 
-/// Logarithms of times and excess of a cell's repeats that know both.
+/// Logarithms of times and excess of a group's repeats that know both.
 struct Points {
     std::vector<double> x, y;
 };
 
-Points pointsOf(const Cell &cell) {
+Points pointsOf(const RepeatGroup &group) {
     Points out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto excess = excessCores(run);
             excess && run.totalTrainingTimeS && isTimeOfWork(*run.totalTrainingTimeS)) {
             out.x.push_back(*excess);
@@ -86,7 +86,7 @@ Points pointsOf(const Cell &cell) {
 
 struct Sums {
     double xx = 0, xy = 0, yy = 0;
-    int repeats = 0, cells = 0;
+    int repeats = 0, groups = 0;
     void add(const Points &points) {
         if (points.x.size() < 2)
             return;
@@ -98,7 +98,7 @@ struct Sums {
             yy += y * y;
         }
         repeats += int(points.x.size());
-        ++cells;
+        ++groups;
     }
 };
 
@@ -131,24 +131,25 @@ std::optional<double> excessCores(const RunOutcome &run) {
     return std::max(0.0, *other - freeCores(run)) + stolenCores(run).value_or(0);
 }
 
-std::vector<SharedLoad> sharedLoadsOf(const std::vector<Cell> &cells) {
+std::vector<SharedLoad> sharedLoadsOf(const std::vector<RepeatGroup> &groups) {
     std::vector<SharedLoad> out;
-    if (auto load = sharedLoad(cells, "load", "other processes", otherCores, true))
+    if (auto load = sharedLoad(groups, "load", "other processes", otherCores, true))
         out.push_back(std::move(*load));
-    if (auto stolen = sharedLoad(cells, "stolen", "the hypervisor's other guests", stolenCores, false))
+    if (auto stolen = sharedLoad(groups, "stolen", "the hypervisor's other guests", stolenCores, false))
         out.push_back(std::move(*stolen));
     return out;
 }
 
-std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell &run, const std::vector<Cell> &cells) {
+std::optional<AdjustedFactor> adjustedFactorOf(const RepeatGroup &reference, const RepeatGroup &run,
+                                               const std::vector<RepeatGroup> &groups) {
     const Points from = pointsOf(reference), to = pointsOf(run);
     if (int(from.x.size()) < repeatsForInterval || int(to.x.size()) < repeatsForInterval)
         return std::nullopt;
     Sums sums;
-    for (const Cell &cell : cells)
-        sums.add(pointsOf(cell));
-    const int degrees = sums.repeats - sums.cells - 1;
-    if (degrees < leastDegrees || std::sqrt(sums.xx / (sums.repeats - sums.cells)) < leastSpread)
+    for (const RepeatGroup &group : groups)
+        sums.add(pointsOf(group));
+    const int degrees = sums.repeats - sums.groups - 1;
+    if (degrees < leastDegrees || std::sqrt(sums.xx / (sums.repeats - sums.groups)) < leastSpread)
         return std::nullopt;
     AdjustedFactor out;
     out.perCore = sums.xy / sums.xx;

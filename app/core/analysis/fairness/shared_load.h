@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -39,7 +39,7 @@ struct SharedLoad {
     bool operator==(const SharedLoad &) const = default;
 };
 /// Named from a tenth of a core in every run on, as a difference is; raw load alone from half a core on.
-[[nodiscard]] std::vector<SharedLoad> sharedLoadsOf(const std::vector<Cell> &cells);
+[[nodiscard]] std::vector<SharedLoad> sharedLoadsOf(const std::vector<RepeatGroup> &groups);
 
 /// A speed-up by training time as it would be if all repeats had had the same load.
 struct AdjustedFactor {
@@ -50,8 +50,8 @@ struct AdjustedFactor {
 };
 /// Absent with fewer than three repeats of either or fewer than four degrees of freedom, where load is unknown or so even
 /// within each run's repeats (a standard deviation below 0.02 cores) that nothing can be fitted.
-[[nodiscard]] std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell &run,
-                                                             const std::vector<Cell> &cells);
+[[nodiscard]] std::optional<AdjustedFactor> adjustedFactorOf(const RepeatGroup &reference, const RepeatGroup &run,
+                                                             const std::vector<RepeatGroup> &groups);
 /// "adjusted for measured load: 1.62× (1.50-1.75); a sensitivity check, not the result".
 [[nodiscard]] std::string sentenceOf(const AdjustedFactor &adjusted);
 

@@ -38,7 +38,7 @@ public:
     DiffLine &words(const char *key, const char *label, std::string_view a, std::string_view b) {
         return words(QString::fromUtf8(key), QString::fromUtf8(label), textOrDash(a), textOrDash(b));
     }
-    /// `format` shows a figure; equal is what is equal to the last bit, not what looks it.
+    /// `format` shows a figure; two values are equal if they are to the last bit, not if they print alike.
     template <class Format>
     DiffLine &figure(const QString &key, const QString &label, std::optional<double> a, std::optional<double> b,
                      Format format) {
@@ -226,8 +226,8 @@ bool hasLine(const std::vector<DiffSection> &sections, const QString &key) {
     });
 }
 
-/// `told`: what other sections say already.
-DiffSection metricsSection(const RunOutcome &a, const RunOutcome &b, const std::vector<DiffSection> &told) {
+/// `others`: what other sections say already.
+DiffSection metricsSection(const RunOutcome &a, const RunOutcome &b, const std::vector<DiffSection> &others) {
     Section out("Metrics");
     MetricValues all = a.metrics;
     all.insert(b.metrics.begin(), b.metrics.end());
@@ -237,7 +237,7 @@ DiffSection metricsSection(const RunOutcome &a, const RunOutcome &b, const std::
     };
     for (const auto &[name, value] : all) {
         const MetricSpec spec = metricSpec(name);
-        const bool taken = hasLine(told, textOrDash(name));
+        const bool taken = hasLine(others, textOrDash(name));
         if (taken && spec.overSteps == OverSteps::Rate)
             continue;
         out.figure(textOrDash(taken ? "metric_" + name : name), textOrDash(spec.head()), valueIn(a, name),

@@ -24,14 +24,14 @@ std::vector<RunMark> runMarks(const RunStore &store) {
 }
 
 std::vector<RunMark> epochEnds(const RunStore &store) {
-    std::map<int, std::int64_t> told;
+    std::map<int, std::int64_t> endsUs;
     for (const RankEpoch &epoch : store.epochs().ofRanks()) {
-        std::int64_t &last = told[epoch.frame.epoch];
+        std::int64_t &last = endsUs[epoch.frame.epoch];
         last = std::max(last, epoch.wallUs);
     }
     std::vector<RunMark> out;
     for (const MergedEpoch &epoch : store.epochs().merged())
-        if (const auto at = told.find(epoch.epoch); epoch.complete && at != told.end())
+        if (const auto at = endsUs.find(epoch.epoch); epoch.complete && at != endsUs.end())
             out.push_back({RunMark::Kind::EpochEnd, at->second, "end of epoch " + std::to_string(epoch.epoch)});
     return out;
 }

@@ -19,7 +19,7 @@ struct RunMark {
 
 /// Checkpoints (rank 0's word), restarts and alerts of a run, by time.
 [[nodiscard]] std::vector<RunMark> runMarks(const RunStore &store);
-/// When the last rank told that an epoch was over, for the complete ones, by time.
+/// When the last rank reported an epoch's end, for complete epochs, by time.
 [[nodiscard]] std::vector<RunMark> epochEnds(const RunStore &store);
 
 } // namespace lockstep::core

@@ -16,12 +16,12 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int defaultLookS = 5;
+constexpr int defaultSqueuePollS = 5;
 
-int lookMs() {
+int squeuePollMs() {
     bool whole = false;
     const double seconds = qEnvironmentVariable("LOCKSTEP_SQUEUE_S").toDouble(&whole);
-    return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultLookS * 1000;
+    return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultSqueuePollS * 1000;
 }
 
 /// "waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…"
@@ -202,7 +202,7 @@ std::string waitSentence(const std::string &name, const SlurmJob &job) {
 }
 
 SlurmWatch::SlurmWatch(QObject *parent) : QObject(parent) {
-    connect(&m_timer, &QTimer::timeout, this, &SlurmWatch::look);
+    connect(&m_timer, &QTimer::timeout, this, &SlurmWatch::poll);
 }
 
 Result<void> SlurmWatch::own(const std::string &experiment) {
@@ -225,8 +225,8 @@ Result<void> SlurmWatch::own(const std::string &experiment) {
 }
 
 void SlurmWatch::start() {
-    m_timer.start(lookMs());
-    QTimer::singleShot(0, this, &SlurmWatch::look);
+    m_timer.start(squeuePollMs());
+    QTimer::singleShot(0, this, &SlurmWatch::poll);
 }
 
 void SlurmWatch::takeRequests() {
@@ -243,7 +243,7 @@ void SlurmWatch::takeRequests() {
     }
 }
 
-void SlurmWatch::look() {
+void SlurmWatch::poll() {
     if (!QFile::exists(
             QString::fromStdString(experimentFolder(m_experiment.id).json()))) { // removed: nothing left to update
         m_timer.stop();

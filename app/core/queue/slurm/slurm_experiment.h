@@ -70,7 +70,7 @@ Q_SIGNALS:
     void finished();
 
 private:
-    void look();
+    void poll();
     void takeRequests();
 
     Experiment m_experiment;

@@ -10,15 +10,15 @@ namespace lockstep::ui {
 class LabPlaces;
 class ProgressBar;
 
-/// What Lab shows where nothing was measured yet: what it would measure between the chosen devices, or what lacks, and how
-/// far the first measurement is.
+/// Lab before the first measurement: what it would measure between the chosen devices, or what is missing, and the
+/// progress of the first measurement.
 class LabFirst : public EmptyState {
     Q_OBJECT
 public:
     explicit LabFirst(const Theme &theme, QWidget *parent = nullptr);
-    /// `offer`: the button's words where the doctor has a say; empty: the usual ones.
+    /// `offer`: the button's text if the doctor comes first; empty: the usual text.
     void offer(const LabPlaces &places, const QString &offer, bool busy);
-    /// `words` of a lab that is `busy`; `fraction`: absent until it runs.
+    /// `words`: the progress of a `busy` lab; `fraction`: absent until it runs.
     void showProgress(const QString &words, bool busy, std::optional<double> fraction);
     [[nodiscard]] QPushButton *stopButton() const { return m_stop; }
     [[nodiscard]] QString progressText() const;

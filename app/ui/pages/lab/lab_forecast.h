@@ -18,20 +18,20 @@ class QTableView;
 namespace lockstep::ui {
 class Theme;
 
-/// What DDP and a server would take by the lab, of the recipe that is chosen, and how it came out. Making one is lockstepctl's; it ends with this window.
+/// The forecast of DDP's and a server's times for the chosen recipe, and its comparison with measured runs. lockstepctl makes it and ends with this window.
 class LabForecast : public Card {
     Q_OBJECT
 public:
     explicit LabForecast(const Theme &theme, QWidget *parent = nullptr);
     ~LabForecast() override;
-    /// Shows the newest forecast of the chosen recipe for these places, empty: this machine; the next one is made for them. Until
-    /// a person has chosen, the recipe is that of the newest forecast there.
+    /// Shows the newest forecast of the chosen recipe for these places (empty: this machine); the next one is made for them.
+    /// Until a person chooses, the recipe is that of the newest forecast there.
     void show(std::vector<NodePlace> places);
     [[nodiscard]] QPushButton *button() const { return m_forecast; }
     [[nodiscard]] QComboBox *recipe() const { return m_recipe; }
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] QString sentence() const;
-    [[nodiscard]] bool reading() const { return m_reader.reading(); } ///< what is shown is of before
+    [[nodiscard]] bool reading() const { return m_reader.reading(); } ///< the shown forecast is outdated
 
 Q_SIGNALS:
     void failed(const QString &sentence);

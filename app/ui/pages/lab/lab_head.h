@@ -14,13 +14,13 @@ namespace lockstep::ui {
 class ProgressBar;
 class Theme;
 
-/// Which lab is shown, between what and how it was measured, for how many ranks; measuring again, and how far that is.
+/// The shown lab: its devices, how it was measured, the number of ranks; a button to measure again, and its progress.
 class LabHead : public Card {
     Q_OBJECT
 public:
     explicit LabHead(const Theme &theme, QWidget *parent = nullptr);
     void show(const core::LabRecord &lab);
-    /// `words` of a lab that is `busy`; `fraction`: absent until it runs.
+    /// `words`: the progress of a `busy` lab; `fraction`: absent until it runs.
     void showProgress(const QString &words, bool busy, std::optional<double> fraction);
     void offer(const QString &words, bool enabled); ///< to measure again
     [[nodiscard]] int ranks() const;                ///< as chosen

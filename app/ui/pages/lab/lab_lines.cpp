@@ -11,7 +11,7 @@ namespace {
 
 constexpr double fromBytes = 4, stepsAnOctave = 4;
 
-/// Okabe and Ito's colours; those of methods stay with their like: a ring is DDP's way, a server is the server's.
+/// Okabe and Ito's colours. The ring has DDP's colour and the server that of the server method.
 QColor colorOf(const QString &collective) {
     if (collective == QLatin1String("ring_all_reduce"))
         return methodColor(methodOf(Traffic::Ring).id);

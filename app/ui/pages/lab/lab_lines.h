@@ -9,7 +9,7 @@
 
 namespace lockstep::ui {
 
-/// All-reduce three ways on so many ranks: dots are medians, lines the fit's, dotted ones the formulas'. x is log2 of bytes,
+/// Three kinds of all-reduce on so many ranks: dots are medians, lines the fit, dotted lines the formulas. x is log2 of bytes,
 /// y milliseconds.
 [[nodiscard]] QList<LineData> sumLines(const core::LabRecord &lab, const core::CommunicationModel &model, int ranks,
                                        const Palette &palette);

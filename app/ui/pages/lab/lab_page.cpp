@@ -32,7 +32,7 @@ LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_runner(new 
     build(theme);
     connectParts(theme);
     refresh();
-    m_runner->look();
+    m_runner->poll();
 }
 
 void LabPage::build(Theme &theme) {
@@ -60,7 +60,7 @@ void LabPage::build(Theme &theme) {
 void LabPage::connectParts(Theme &theme) {
     connect(m_places, &LabPlaces::chosen, this, [this] {
         refresh();
-        m_runner->look();
+        m_runner->poll();
     });
     connect(m_places, &LabPlaces::allowed, this, &LabPage::start);
     connect(m_places, &LabPlaces::nodesWanted, this, &LabPage::nodesWanted);
@@ -131,7 +131,7 @@ void LabPage::measure(bool quick) {
     m_quickly = quick;
     if (m_places->mayMeasure())
         return start();
-    m_runner->look(); // the doctor looks first
+    m_runner->poll(); // the doctor examines first
 }
 
 void LabPage::start() {
@@ -151,7 +151,7 @@ void LabPage::showProgress() {
     restyle();
 }
 
-/// What the empty page and the buttons offer, by what is chosen.
+/// Updates the offers of the empty page and the buttons to the choice.
 void LabPage::restyle() {
     const QString go = m_places->asking()   ? tr("Asking the doctor…")
                        : m_places->warned() ? tr("Measure anyway")
@@ -160,7 +160,7 @@ void LabPage::restyle() {
     m_head->offer(go.isEmpty() ? tr("Measure again") : go, m_places->whyNot().isEmpty() && !m_places->asking());
 }
 
-/// "42 %  2 ranks: our ring", and where, when that is not what is shown.
+/// "42 %  2 ranks: our ring"; with the place if another one is shown.
 QString LabPage::runningWords(const core::LabProgress &running) const {
     QString words =
         QStringLiteral("%1 %  %2").arg(int(running.fraction * 100)).arg(QString::fromStdString(running.what));
@@ -193,7 +193,7 @@ void LabPage::showLab() {
 void LabPage::showEvent(QShowEvent *event) {
     QWidget::showEvent(event);
     if (m_measured)
-        forecast()->show(m_places->places()); // runs may have come out since
+        forecast()->show(m_places->places()); // runs may have finished since
     m_runner->setShown(true);
 }
 

@@ -21,8 +21,8 @@ class LabRunner;
 class LineChart;
 class Theme;
 
-/// Lab: what communication costs between the devices chosen, of this machine or of nodes, measured and predicted; ring against
-/// server; the fit; the newest forecast for them and how it came out.
+/// Lab: the cost of communication between the chosen devices, of this machine or of nodes, measured and predicted; ring against
+/// server; the fit; the newest forecast for them, compared with measured runs.
 class LabPage : public QWidget {
     Q_OBJECT
 public:
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] LabPlaces *where() const { return m_places; }
     [[nodiscard]] QString progressText() const;
     [[nodiscard]] std::vector<ChartSource *> charts() const;
-    /// Reads the newest lab and forecast anew.
+    /// Reads the newest lab and forecast again.
     void refresh();
 
 Q_SIGNALS:
@@ -63,7 +63,7 @@ private:
 
     LabRunner *m_runner;
     LabPlaces *m_places;
-    LabFirst *m_first; ///< of these two one shows
+    LabFirst *m_first; ///< shown instead of the results
     QWidget *m_body;
     LabHead *m_head;
     LabResults *m_results;

@@ -129,7 +129,7 @@ bool LabPlaces::mayMeasure() {
     if (!m_overNodes || m_doctor->asked())
         return true;
     m_doctor->examine();
-    m_asking = m_doctor->looking(); // of places that no list of nodes knows there is nothing to ask
+    m_asking = m_doctor->examining(); // places outside the list of nodes cannot be examined
     return !m_asking;
 }
 
@@ -150,7 +150,7 @@ void LabPlaces::show(const std::vector<NodePlace> &places) {
 void LabPlaces::answered() {
     m_nodes->refresh(); // interfaces that were found come into the places
     m_nodes->setAddresses(m_doctor->addresses());
-    m_nodes->lookAgain();
+    m_nodes->probeAgain();
     restyle();
     const bool go = std::exchange(m_asking, false) && !m_doctor->anyError();
     Q_EMIT chosen();
@@ -167,7 +167,7 @@ void LabPlaces::restyle() {
     const RunConfig ranks = rankEachDevice(m_places);
     m_nodes->show(m_places, m_places.empty() ? nullptr : &ranks);
     m_doctor->setRun(core::entriesOf(m_places, m_nodes->book()), "");
-    // Without interfaces nothing reaches over hosts: they are looked for as soon as they are wanted.
+    // Without interfaces nothing reaches over hosts: the doctor finds them as soon as they are wanted.
     if (core::lacksInterface(m_places, m_nodes->book()) && !m_doctor->asked() && isVisible())
         m_doctor->examine();
 }

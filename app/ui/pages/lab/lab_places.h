@@ -14,8 +14,8 @@ class PlanDoctor;
 class SshAsker;
 class Theme;
 
-/// Between whose devices the lab measures: this machine's, or those of nodes in the book, at which the doctor looks first. Begins
-/// with what the lab that runs, or the newest one over nodes, was put on.
+/// The devices between which the lab measures: this machine's, or those of nodes in the book, which the doctor examines first.
+/// Starts with the places of the running lab, or of the newest one over nodes.
 class LabPlaces : public QWidget {
     Q_OBJECT
 public:
@@ -27,10 +27,10 @@ public:
     /// Why nothing can be measured between these; empty when it can.
     [[nodiscard]] QString whyNot() const;
     [[nodiscard]] bool noNode() const; ///< nodes are wanted and the book has none: one must be added
-    /// Whether to measure now. Otherwise the doctor is being asked first, and `allowed` comes if it finds nothing in the way.
+    /// Whether to measure now. If not, the doctor examines first, and `allowed` follows if it finds no obstacle.
     [[nodiscard]] bool mayMeasure();
     [[nodiscard]] bool asking() const { return m_asking; }
-    [[nodiscard]] bool warned() const; ///< the doctor has looked at these, and measuring would fail
+    [[nodiscard]] bool warned() const; ///< the doctor has examined these, and measuring would fail
     void setOverNodes(bool on);
     void show(const std::vector<NodePlace> &places); ///< chooses them, and nodes; emits nothing
 
@@ -39,8 +39,8 @@ public:
     [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
 
 Q_SIGNALS:
-    void chosen();  ///< other places, or what is known of them changed
-    void allowed(); ///< what mayMeasure() put off may begin
+    void chosen();  ///< other places, or news about them
+    void allowed(); ///< the postponed measurement may begin
     void nodesWanted();
     void failed(const QString &sentence);
 

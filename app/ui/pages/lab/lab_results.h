@@ -15,8 +15,8 @@ class LabForecast;
 class LineChart;
 class Theme;
 
-/// What a lab measured and what it predicts: ring against server, bus bandwidths, the fit; and the forecast, which is given
-/// its places by the page.
+/// A lab's measurements and predictions: ring against server, bus bandwidths, the fit; and the forecast, whose places the
+/// page sets.
 class LabResults : public QWidget {
     Q_OBJECT
 public:

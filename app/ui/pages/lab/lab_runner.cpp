@@ -8,8 +8,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int labLookMs = 500;
-constexpr int startLimit = 20; ///< looks until a lab that was asked for must have begun
+constexpr int labPollMs = 500;
+constexpr int startLimit = 20; ///< polls until a requested lab must have begun
 
 std::string newestLab() {
     const auto labs = core::listLabs();
@@ -19,8 +19,8 @@ std::string newestLab() {
 } // namespace
 
 LabRunner::LabRunner(QObject *parent) : QObject(parent) {
-    m_look.setInterval(labLookMs);
-    connect(&m_look, &QTimer::timeout, this, &LabRunner::look);
+    m_poll.setInterval(labPollMs);
+    connect(&m_poll, &QTimer::timeout, this, &LabRunner::poll);
 }
 
 void LabRunner::start(const core::LabRequest &request) {
@@ -31,8 +31,8 @@ void LabRunner::start(const core::LabRequest &request) {
     }
     m_before = before;
     m_asked = true;
-    m_looks = 0;
-    look();
+    m_polls = 0;
+    poll();
 }
 
 void LabRunner::stop() {
@@ -42,18 +42,18 @@ void LabRunner::stop() {
 
 void LabRunner::setShown(bool shown) {
     m_shown = shown;
-    look();
+    poll();
 }
 
-void LabRunner::look() {
+void LabRunner::poll() {
     const bool ran = m_running.has_value();
     m_running = core::runningLab();
     if (m_running && !ran && !m_asked) // somebody else's
         m_before = newestLab();
     if (m_running)
         m_asked = false;
-    ++m_looks;
-    const bool over = (ran && !m_running) || (m_asked && m_looks > startLimit);
+    ++m_polls;
+    const bool over = (ran && !m_running) || (m_asked && m_polls > startLimit);
     if (over)
         m_asked = false;
     Q_EMIT changed();
@@ -63,9 +63,9 @@ void LabRunner::look() {
             Q_EMIT failed(QString::fromStdString(core::labConsoleTail()));
     }
     if (busy() || m_shown)
-        m_look.start();
+        m_poll.start();
     else
-        m_look.stop();
+        m_poll.stop();
 }
 
 } // namespace lockstep::ui

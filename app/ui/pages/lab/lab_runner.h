@@ -10,7 +10,7 @@
 
 namespace lockstep::ui {
 
-/// Starts and stops labs, which are lockstepctl's and go on when the window closes, and looks at their files twice a second
+/// Starts and stops labs. They belong to lockstepctl and continue when the window closes. Polls their files twice a second
 /// while one runs or the page is shown.
 class LabRunner : public QObject {
     Q_OBJECT
@@ -18,8 +18,8 @@ public:
     explicit LabRunner(QObject *parent = nullptr);
     void start(const core::LabRequest &request);
     void stop();
-    void look();
-    void setShown(bool shown); ///< looks, and goes on looking while it is shown
+    void poll();
+    void setShown(bool shown); ///< polls now and, while shown, again and again
     [[nodiscard]] const std::optional<core::LabProgress> &running() const { return m_running; }
     [[nodiscard]] bool busy() const { return m_running || m_asked; } ///< one runs, or was asked for
 
@@ -29,10 +29,10 @@ Q_SIGNALS:
     void failed(const QString &sentence); ///< also of a lab that ended without a measurement
 
 private:
-    QTimer m_look;
+    QTimer m_poll;
     std::optional<core::LabProgress> m_running;
     std::string m_before; ///< id of the newest lab when this one began
-    int m_looks = 0;      ///< since it was asked for
+    int m_polls = 0;      ///< since the request
     bool m_asked = false, m_shown = false;
 };
 

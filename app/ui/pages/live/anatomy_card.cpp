@@ -31,22 +31,22 @@ ChartSource *AnatomyCard::picture() const {
     return m_view;
 }
 
-/// DP as a whole, DDP rank by rank. Without DP there is nothing to set DDP's step beside.
+/// DP as a whole, DDP rank by rank. Empty without DP, since there is nothing to compare DDP's step with.
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
     bool parallel = false;
-    for (const RunLook &look : shown().looksByMethod()) {
-        if (!look.median)
+    for (const RunStyle &style : shown().stylesByMethod()) {
+        if (!style.median)
             continue;
-        const RunStore &run = shown().storeOf(look);
+        const RunStore &run = shown().storeOf(style);
         if (const auto whole = core::dpAnatomy(run)) {
             parallel = true;
-            all.append({look.name, look.color, *whole, look.key()});
+            all.append({style.name, style.color, *whole, style.key()});
         }
-        QString name = look.name;
+        QString name = style.name;
         for (const auto &[rank, info] : run.ranks().all())
             if (const auto step = core::ddpAnatomy(run, rank)) {
-                all.append({name, look.color, *step, look.key()});
+                all.append({name, style.color, *step, style.key()});
                 name.clear();
             }
     }

@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class AnatomyView;
 class Theme;
 
-/// A mean step of the shown runs of DP and DDP, as their devices go through it, on one axis.
+/// The mean step of the shown DP and DDP runs, device by device, on one axis.
 class AnatomyCard : public LiveCard {
     Q_OBJECT
 public:

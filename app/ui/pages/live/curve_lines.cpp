@@ -15,35 +15,35 @@ using XAxis = core::RunCurves::XAxis;
 
 namespace {
 
-QString methodTitle(const RunLook &look) {
-    const MethodSpec *method = findMethod(look.method.toStdString()); // null: a script's own word
-    return method ? QString::fromUtf8(method->title.data(), qsizetype(method->title.size())) : look.method;
+QString methodTitle(const RunStyle &style) {
+    const MethodSpec *method = findMethod(style.method.toStdString()); // null: a method that a script invented
+    return method ? QString::fromUtf8(method->title.data(), qsizetype(method->title.size())) : style.method;
 }
 
 } // namespace
 
-LineData lineOf(const RunLook &look) {
+LineData lineOf(const RunStyle &style) {
     LineData line;
-    line.key = look.runId;
-    line.name = look.name;
-    line.runId = look.runId;
-    line.group = methodTitle(look);
-    line.color = look.color;
-    line.style = look.style;
-    line.labelled = look.latest;
+    line.key = style.runId;
+    line.name = style.name;
+    line.runId = style.runId;
+    line.group = methodTitle(style);
+    line.color = style.color;
+    line.style = style.penStyle;
+    line.labelled = style.latest;
     return line;
 }
 
-QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks, const CurveView &view) {
+QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunStyle> &styles, const CurveView &view) {
     QList<LineData> faint, lines;
-    for (const RunLook &look : looks) {
-        if (!look.shown)
+    for (const RunStyle &style : styles) {
+        if (!style.shown)
             continue;
-        LineData line = lineOf(look);
-        line.data = curves.curve(look.index, view.axis);
-        line.curve = curves.smoothed(look.index, view.axis, view.smoothing);
-        line.windowsAPoint = curves.windowsAPoint(look.index);
-        if (line.curve != line.data && look.latest) {
+        LineData line = lineOf(style);
+        line.data = curves.curve(style.index, view.axis);
+        line.curve = curves.smoothed(style.index, view.axis, view.smoothing);
+        line.windowsAPoint = curves.windowsAPoint(style.index);
+        if (line.curve != line.data && style.latest) {
             LineData raw = line;
             raw.key += QStringLiteral(" raw");
             raw.curve = line.data;

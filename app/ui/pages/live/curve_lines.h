@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/ui/charts/line_data.h"
-#include "app/ui/pages/shared/run_look.h"
+#include "app/ui/pages/shared/run_style.h"
 #include "models/run_curves.h"
 
 namespace lockstep::core {
@@ -27,13 +27,13 @@ struct CurveView {
     double smoothing = 0; ///< 0 to 0.99
 };
 
-[[nodiscard]] LineData lineOf(const RunLook &look);
+[[nodiscard]] LineData lineOf(const RunStyle &style);
 
-/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them.
-[[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks,
+/// One line per shown run; a smoothed line of the newest repeat has its raw line behind it.
+[[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunStyle> &styles,
                                          const CurveView &view);
 
-/// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Without a figure no line.
+/// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Runs without the figure have no line.
 [[nodiscard]] QList<LineData> publishedLines(const core::Published &published,
                                              std::optional<double> core::PublishedEpoch::*figure);
 

@@ -13,7 +13,7 @@
 #include "app/ui/theme/theme.h"
 #include "models/device_metric.h"
 #include "models/live_figures.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 namespace lockstep::ui {
 namespace {
@@ -95,13 +95,13 @@ void DevicesCard::draw(Changes what) {
 void DevicesCard::drawLanes() {
     QList<Lane> lanes;
     double full = metric() == DeviceMetric::Utilisation ? 1 : 0;
-    for (const RunLook &look : shown().looksByMethod())
-        if (look.shown && look.latest)
-            addLanes(look, lanes, full);
-    for (const RunLook &look : shown().looks()) // all in one unit: that of a full lane
+    for (const RunStyle &style : shown().stylesByMethod())
+        if (style.shown && style.latest)
+            addLanes(style, lanes, full);
+    for (const RunStyle &style : shown().styles()) // all in one unit: that of a full lane
         for (Lane &lane : lanes)
-            if (lane.runId == look.runId)
-                addWords(lane, shown().storeOf(look), full);
+            if (lane.runId == style.runId)
+                addWords(lane, shown().storeOf(style), full);
     double end = 1;
     for (const Lane &lane : lanes)
         if (!lane.samples.isEmpty())
@@ -117,16 +117,18 @@ void DevicesCard::drawLanes() {
 }
 
 /// The lanes of a run's devices; raises `full` to the largest value.
-void DevicesCard::addLanes(const RunLook &look, QList<Lane> &lanes, double &full) {
-    const RunStore &run = shown().storeOf(look);
+void DevicesCard::addLanes(const RunStyle &style, QList<Lane> &lanes, double &full) {
+    const RunStore &run = shown().storeOf(style);
     const auto originUs = laneOriginUs(run, whole());
     if (originUs)
-        m_originUs.insert(look.runId, *originUs);
+        m_originUs.insert(style.runId, *originUs);
     for (const std::string &device : run.devices().names()) {
-        Lane lane{look.name, look.runId, QString::fromStdString(device), look.color, {}, {}, tr("not sampled yet"), {}};
+        Lane lane{style.name, style.runId, QString::fromStdString(device), style.color,
+                  {},         {},          tr("not sampled yet"),          {}};
         if (const auto *history = run.devices().lane(device); history && !history->empty())
             addSamples(lane, *history, *originUs, full);
-        if (lanes.isEmpty() || lanes.last().runId != look.runId) // what others took is the whole run's
+        if (lanes.isEmpty() ||
+            lanes.last().runId != style.runId) // the other programs' load is known only for the whole run
             lane.others = core::othersText(run);
         lanes.append(lane);
     }
@@ -150,11 +152,11 @@ void DevicesCard::addSamples(Lane &lane, const std::deque<core::LaneSample> &his
 
 void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
     const std::string device = lane.device.toStdString();
-    lane.unheard = core::whyUnheard(run, device); // behind a lost link nothing is known of now
-    const bool known = lane.unheard.isEmpty() && !lane.samples.isEmpty();
+    lane.noRecentData = core::whyNoRecentData(run, device); // nothing recent is known behind a lost link
+    const bool known = lane.noRecentData.isEmpty() && !lane.samples.isEmpty();
     lane.value = core::metricText(known ? std::optional(meanOf(lane.samples)) : std::nullopt, metric(), full);
-    lane.idle =
-        core::metricText(lane.unheard.isEmpty() ? idleShare(run, device) : std::nullopt, DeviceMetric::Utilisation);
+    lane.idle = core::metricText(lane.noRecentData.isEmpty() ? idleShare(run, device) : std::nullopt,
+                                 DeviceMetric::Utilisation);
     lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device);
     if (known) {
         lane.hint += tr("mean over the samples shown: %1; idle %2 of the time").arg(lane.value, lane.idle);
@@ -163,7 +165,7 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
             lane.hint +=
                 tr("<br>latest sample: %1").arg(core::metricText(core::metricValue(newest, metric()), metric()));
     } else {
-        lane.hint += lane.unheard.isEmpty() ? lane.unknown : lane.unheard.toHtmlEscaped();
+        lane.hint += lane.noRecentData.isEmpty() ? lane.unknown : lane.noRecentData.toHtmlEscaped();
     }
     if (const QString others = core::othersSentence(run); !others.isEmpty())
         lane.hint += QStringLiteral("<br>") + others;
@@ -185,22 +187,22 @@ std::optional<double> DevicesCard::idleShare(const RunStore &run, const std::str
     return count > 0 ? std::optional(std::clamp(1 - busy / count, 0.0, 1.0)) : std::nullopt;
 }
 
-/// What happened to a run, and where its epochs ended, on the lanes' own time.
+/// Events and epoch ends of the runs, on the lanes' time axis.
 void DevicesCard::drawMarks() {
     QList<ChartMark> marks;
-    for (const RunLook &look : shown().looks()) {
-        const auto origin = originUs(look.runId);
-        if (!look.shown || !look.latest || !origin)
+    for (const RunStyle &style : shown().styles()) {
+        const auto origin = originUs(style.runId);
+        if (!style.shown || !style.latest || !origin)
             continue;
-        const RunStore &run = shown().storeOf(look);
+        const RunStore &run = shown().storeOf(style);
         std::vector<core::RunMark> all = core::runMarks(run);
         const std::vector<core::RunMark> ends = core::epochEnds(run);
         all.insert(all.end(), ends.begin(), ends.end());
         for (const core::RunMark &mark : all) {
-            ChartMark out = chartMark(look, mark);
+            ChartMark out = chartMark(style, mark);
             out.x = double(mark.wallUs - *origin) / 1e6;
             if (!mark.error)
-                out.ink = ChartMark::Ink::Text; // the run's own colour is what it would stand on
+                out.ink = ChartMark::Ink::Text; // the run's own colour is the background there
             marks.append(out);
         }
     }

@@ -19,9 +19,9 @@ class LaneView;
 class Theme;
 class WatchingLine;
 struct Lane;
-struct RunLook;
+struct RunStyle;
 
-/// The devices of every run that is shown as lanes over time, and what watching takes.
+/// The devices of every shown run as lanes over time, and the cost of watching.
 class DevicesCard : public LiveCard {
     Q_OBJECT
 public:
@@ -39,7 +39,7 @@ protected:
 private:
     void drawLanes();
     void drawMarks();
-    void addLanes(const RunLook &look, QList<Lane> &lanes, double &full);
+    void addLanes(const RunStyle &style, QList<Lane> &lanes, double &full);
     void addSamples(Lane &lane, const std::deque<core::LaneSample> &history, std::int64_t originUs, double &full) const;
     [[nodiscard]] std::optional<double> idleShare(const core::RunStore &run, const std::string &device) const;
     void addWords(Lane &lane, const core::RunStore &run, double full) const;

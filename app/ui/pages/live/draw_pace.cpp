@@ -6,7 +6,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr int leastPauseMs = 50;
-constexpr int timesAsLong = 9; ///< the pause after a drawing, to the drawing
+constexpr int timesAsLong = 9; ///< the pause after a drawing, as a multiple of the drawing's time
 } // namespace
 
 DrawPace::DrawPace(QObject *parent) : QObject(parent) {

@@ -5,8 +5,8 @@
 
 namespace lockstep::ui {
 
-/// When to draw: at most twenty times a second, and never more than a tenth of the time. No timer runs while nobody
-/// asks; the first time after a quiet while is at once.
+/// When to draw: at most twenty times a second, and never more than a tenth of the time. No timer runs
+/// without requests; the first request after a pause is served at once.
 class DrawPace : public QObject {
     Q_OBJECT
 public:

@@ -92,12 +92,12 @@ void DurationCard::drawDurations() {
 
 QList<LineData> DurationCard::durationLines() const {
     QList<LineData> lines;
-    for (const RunLook &look : shown().looksByMethod()) {
-        if (!look.shown)
+    for (const RunStyle &style : shown().stylesByMethod()) {
+        if (!style.shown)
             continue;
-        LineData line = lineOf(look);
+        LineData line = lineOf(style);
         line.markers = true;
-        for (const core::MergedEpoch &epoch : shown().storeOf(look).epochs().merged())
+        for (const core::MergedEpoch &epoch : shown().storeOf(style).epochs().merged())
             if (epoch.complete)
                 line.points.append({double(epoch.epoch), epoch.durationS});
         if (!line.points.isEmpty())
@@ -109,21 +109,21 @@ QList<LineData> DurationCard::durationLines() const {
 
 QList<BarData> DurationCard::medianBars(const QList<LineData> &published) const {
     QList<BarData> bars;
-    for (const RunLook &look : shown().looksByMethod()) {
-        if (!look.latest) // nor shown, then
+    for (const RunStyle &style : shown().stylesByMethod()) {
+        if (!style.latest) // nor shown, then
             continue;
-        const RunStore &run = shown().storeOf(look);
+        const RunStore &run = shown().storeOf(style);
         const auto median = core::medianEpochS(run);
         bars.append(
-            {look.name,
-             look.color,
+            {style.name,
+             style.color,
              false,
              median,
              median ? core::seconds(median) + (run.over() ? QString() : tr(" (live)")) : tr("no epoch complete yet"),
              tr("Median over the complete epochs of the newest repeat"),
              {},
              {},
-             look.key()});
+             style.key()});
     }
     for (const LineData &line : published) {
         std::vector<double> all;

@@ -9,7 +9,7 @@ class LineChart;
 class Theme;
 struct BarData;
 
-/// How long the epochs of every run that is shown took: each of them, or their median.
+/// The epoch durations of every shown run: each of them, or their median.
 class DurationCard : public LiveCard {
     Q_OBJECT
 public:

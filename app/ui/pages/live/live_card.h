@@ -15,20 +15,20 @@ namespace lockstep::ui {
 class ChartSource;
 class ShownRuns;
 
-/// A card on Live: one picture of the runs that are shown. It draws itself anew after the changes that it watches, and
-/// knows nothing of the page.
+/// A card on Live: one chart of the shown runs. It redraws itself after the changes that it watches, and does not
+/// know the page.
 class LiveCard : public Card {
     Q_OBJECT
 public:
     using Changes = core::RunStore::Changes;
 
-    /// Brings the picture up to date, or does so after the card's pause.
+    /// Redraws the chart, now or after the card's pause.
     void refresh(Changes what);
-    /// There is nothing that it could show: it is hidden.
+    /// It has nothing to show, so it is hidden.
     [[nodiscard]] virtual bool isBlank() const { return false; }
     /// For exports.
     [[nodiscard]] virtual ChartSource *picture() const = 0;
-    /// Other runs are open: what was zoomed to means nothing there.
+    /// Other runs were opened: resets the zoom.
     virtual void showAll() {}
     /// What a person chose in its head.
     virtual void saveChoices(QSettings &settings) const;
@@ -36,11 +36,11 @@ public:
     void resetChoices();
 
 Q_SIGNALS:
-    /// refresh() it with these soon: a person chose something else, or its pause is over.
+    /// Asks for a refresh() with these changes: a person chose something else, or its pause is over.
     void refreshWanted(lockstep::core::RunStore::Changes what);
 
 protected:
-    /// `watched`: the changes after which it is drawn anew. `pause`: the least time between two drawings.
+    /// `watched`: the changes after which it is redrawn. `pause`: the least time between two drawings.
     LiveCard(const QString &title, const ShownRuns &shown, Changes watched, QWidget *parent,
              std::chrono::milliseconds pause = std::chrono::milliseconds(0));
     virtual void draw(Changes what) = 0;

@@ -38,32 +38,32 @@ LaneView &LiveCursor::lanes() const {
     return *m_pictures.devices.lanes();
 }
 
-/// When a run stood at x, if it ever did.
-std::optional<std::int64_t> LiveCursor::wallUsOf(const RunLook &look, double x) const {
+/// The wall clock time at which a run was at x; absent: never.
+std::optional<std::int64_t> LiveCursor::wallUsOf(const RunStyle &style, double x) const {
     const XAxis axis = m_shown.view().axis;
-    const auto curve = m_shown.curves().curve(look.index, axis);
+    const auto curve = m_shown.curves().curve(style.index, axis);
     if (curve->isEmpty() || x < curve->first().x() - 1e-9 || x > curve->last().x() + 1e-9)
         return std::nullopt;
-    return m_shown.curves().wallUsAt(look.index, axis, x);
+    return m_shown.curves().wallUsAt(style.index, axis, x);
 }
 
-/// The epoch that ran at x, by the first run that was there.
+/// The epoch at x, from the first run that reached x.
 std::optional<double> LiveCursor::epochOf(double x) const {
     if (m_shown.view().axis == XAxis::Epoch)
         return std::max(1.0, std::ceil(x - 1e-9));
-    for (const RunLook &look : m_shown.looks())
-        if (const auto wall = look.shown ? wallUsOf(look, x) : std::nullopt)
-            if (const auto done = m_shown.curves().placeOf(look.index, XAxis::Epoch, *wall))
+    for (const RunStyle &style : m_shown.styles())
+        if (const auto wall = style.shown ? wallUsOf(style, x) : std::nullopt)
+            if (const auto done = m_shown.curves().placeOf(style.index, XAxis::Epoch, *wall))
                 return std::max(1.0, std::ceil(*done - 1e-9));
     return std::nullopt;
 }
 
 void LiveCursor::pointAt(std::optional<double> x) {
     QHash<QString, double> places;
-    for (const RunLook &look : m_shown.looks())
-        if (const auto wall = x && look.shown ? wallUsOf(look, *x) : std::nullopt)
-            if (const auto origin = m_pictures.devices.originUs(look.runId))
-                places.insert(look.runId, double(*wall - *origin) * 1e-6);
+    for (const RunStyle &style : m_shown.styles())
+        if (const auto wall = x && style.shown ? wallUsOf(style, *x) : std::nullopt)
+            if (const auto origin = m_pictures.devices.originUs(style.runId))
+                places.insert(style.runId, double(*wall - *origin) * 1e-6);
     m_pictures.loss.setCrosshair(x);
     m_pictures.metric.setCrosshair(x);
     m_pictures.durations.setCrosshair(x ? epochOf(*x) : std::nullopt);
@@ -77,37 +77,38 @@ void LiveCursor::pointAtEpoch(std::optional<double> epoch) {
     std::optional<double> x;
     if (axis == XAxis::Epoch)
         x = *epoch;
-    for (const RunLook &look : m_shown.looks())
+    for (const RunStyle &style : m_shown.styles())
         if (const auto wall =
-                !x && look.shown ? m_shown.curves().wallUsAt(look.index, XAxis::Epoch, *epoch) : std::nullopt)
-            x = m_shown.curves().placeOf(look.index, axis, *wall);
+                !x && style.shown ? m_shown.curves().wallUsAt(style.index, XAxis::Epoch, *epoch) : std::nullopt)
+            x = m_shown.curves().placeOf(style.index, axis, *wall);
     pointAt(x);
     m_pictures.durations.setCrosshair(epoch); // where the pointer is, not a whole epoch
 }
 
 void LiveCursor::pointAtLane(const QString &runId, double laneS) {
-    const RunLook *look = m_shown.find(runId);
+    const RunStyle *style = m_shown.find(runId);
     const auto origin = m_pictures.devices.originUs(runId);
-    if (!look || !origin)
+    if (!style || !origin)
         return;
-    pointAt(m_shown.curves().placeOf(look->index, m_shown.view().axis, *origin + std::int64_t(laneS * 1e6)));
+    pointAt(m_shown.curves().placeOf(style->index, m_shown.view().axis, *origin + std::int64_t(laneS * 1e6)));
     QHash<QString, double> places = lanes().crosshair();
     places.insert(runId, laneS); // samples come before the first and after the last step too
     lanes().setCrosshair(places);
 }
 
 void LiveCursor::chooseX(double x, const QString &runId) {
-    const RunLook *look = m_shown.find(runId);
-    if (const auto wall = look ? wallUsOf(*look, x) : std::nullopt)
+    const RunStyle *style = m_shown.find(runId);
+    if (const auto wall = style ? wallUsOf(*style, x) : std::nullopt)
         return void(Q_EMIT timeChosen(runId, *wall, false));
-    for (const RunLook &other : m_shown.looks())
+    for (const RunStyle &other : m_shown.styles())
         if (const auto wall = other.shown ? wallUsOf(other, x) : std::nullopt)
             return void(Q_EMIT timeChosen(other.runId, *wall, false));
 }
 
 void LiveCursor::chooseEpoch(double epoch, const QString &runId) {
-    const RunLook *look = m_shown.find(runId);
-    if (const auto wall = look ? m_shown.curves().wallUsAt(look->index, XAxis::Epoch, std::round(epoch)) : std::nullopt)
+    const RunStyle *style = m_shown.find(runId);
+    if (const auto wall =
+            style ? m_shown.curves().wallUsAt(style->index, XAxis::Epoch, std::round(epoch)) : std::nullopt)
         Q_EMIT timeChosen(runId, *wall, false);
 }
 
@@ -117,10 +118,10 @@ void LiveCursor::chooseLane(const QString &runId, double laneS) {
 }
 
 void LiveCursor::showTime(const QString &runId, qint64 wallUs) {
-    const RunLook *look = m_shown.find(runId);
-    if (!look || !look->shown)
+    const RunStyle *style = m_shown.find(runId);
+    if (!style || !style->shown)
         return;
-    pointAt(m_shown.curves().placeOf(look->index, m_shown.view().axis, wallUs));
+    pointAt(m_shown.curves().placeOf(style->index, m_shown.view().axis, wallUs));
     if (const auto origin = m_pictures.devices.originUs(runId)) {
         QHash<QString, double> places = lanes().crosshair();
         places.insert(runId, double(wallUs - *origin) * 1e-6);

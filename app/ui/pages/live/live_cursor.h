@@ -11,10 +11,10 @@ class DevicesCard;
 class LaneView;
 class LineChart;
 class ShownRuns;
-struct RunLook;
+struct RunStyle;
 
-/// The crosshair that runs through all of Live's pictures, and the way between a place in a chart and a time in the
-/// console. Its place is an x on the loss chart's axis; each other picture shows it where its runs stood there.
+/// The crosshair through all of Live's charts, and the translation between a position in a chart and a time in the
+/// console. Its position is an x on the loss chart's axis; the other charts show it at the same time of their runs.
 class LiveCursor : public QObject {
     Q_OBJECT
 public:
@@ -26,11 +26,11 @@ public:
     LiveCursor(const ShownRuns &shown, const Pictures &pictures, QObject *parent);
 
     void clear() { pointAt({}); }
-    /// Moves it to where a run stood at that time.
+    /// Moves it to a run's position at that time.
     void showTime(const QString &runId, qint64 wallUs);
 
 Q_SIGNALS:
-    /// A place of a chart was clicked: where a run stood then. `insist`: something is marked there.
+    /// A position in a chart was clicked: the run and its time there. `insist`: on a mark.
     void timeChosen(const QString &runId, qint64 wallUs, bool insist);
 
 private:
@@ -41,7 +41,7 @@ private:
     void chooseX(double x, const QString &runId);
     void chooseEpoch(double epoch, const QString &runId);
     void chooseLane(const QString &runId, double laneS);
-    [[nodiscard]] std::optional<std::int64_t> wallUsOf(const RunLook &look, double x) const;
+    [[nodiscard]] std::optional<std::int64_t> wallUsOf(const RunStyle &style, double x) const;
     [[nodiscard]] std::optional<double> epochOf(double x) const;
     [[nodiscard]] LaneView &lanes() const;
 

@@ -39,8 +39,8 @@ namespace {
 
 using core::RunStore;
 
-/// Whether published curves may stand beside ours unasked: of whole epochs (a part of the data takes a part of the time), and of
-/// the same data set.
+/// Whether published curves are shown beside ours by default: only for whole epochs (a part of the data takes a part of the
+/// time) and for the same data set.
 bool comparable(const core::Experiment &experiment) {
     const std::string &theirs = experiment.recipe.published->dataset;
     return std::ranges::all_of(experiment.entries, [&](const core::ExperimentEntry &entry) {
@@ -49,7 +49,7 @@ bool comparable(const core::Experiment &experiment) {
     });
 }
 
-/// A row of pictures: as high as the highest of them needs, and high enough to say something; less scrolls.
+/// A row of charts: as high as the highest of them needs, but not below a minimum; in less room the page scrolls.
 class PictureRow : public QSplitter {
 public:
     explicit PictureRow(QWidget *parent) : QSplitter(Qt::Horizontal, parent) {}
@@ -300,7 +300,7 @@ void LivePage::draw() {
     const RunStore::Changes what = std::exchange(m_dirty, {});
     m_shown.refresh();
     if (what & (RunStore::Changes(RunStore::Record) | RunStore::State))
-        m_side->setLooks(m_shown.looks());
+        m_side->setStyles(m_shown.styles());
     for (LiveCard *card : m_cards)
         card->refresh(what);
     showCards();
@@ -347,7 +347,7 @@ void LivePage::restoreLayout(const QSettings &settings) {
             m_workspace.pictured().choice().setPinned(run, true); // one that was deleted meanwhile is forgotten
 }
 
-/// Pins stay: they say which runs matter, not how the page is arranged.
+/// Keeps pins: they concern runs, not the page's layout.
 void LivePage::resetLayout() {
     for (QAction *action : std::as_const(m_actions))
         action->setChecked(true);

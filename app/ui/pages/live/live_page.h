@@ -35,9 +35,8 @@ class Theme;
 class VerdictLine;
 class WrappedLabel;
 
-/// Live: a card for each picture of the runs of the contrast (LiveCard), one crosshair through them all (LiveCursor),
-/// the list of runs beside them, and the verdict so far. The page lays the cards out and has them drawn when something
-/// changed.
+/// Live: cards with charts of the runs (LiveCard), one crosshair through all of them (LiveCursor), the list of runs
+/// beside them, and the verdict so far. The page lays the cards out and refreshes them after changes.
 class LivePage : public QWidget {
     Q_OBJECT
 public:
@@ -58,19 +57,19 @@ public:
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Draws everything now, whether visible or not (exports, screenshots).
     void drawNow();
-    /// How the page is arranged: splitters, hidden cards, the view of the curves, choices of the cards, pins.
+    /// The page's layout: splitters, hidden cards, the view of the curves, choices of the cards, pins.
     void saveLayout(QSettings &settings) const;
     void restoreLayout(const QSettings &settings);
     void resetLayout();
     /// Shows or hides a card: "duration", "devices", "phases"; "anatomy", "nodes" and "metric" show where there is one.
     [[nodiscard]] const QHash<QString, QAction *> &pictureActions() const { return m_actions; }
-    /// Moves the crosshair to where a run stood at that time.
+    /// Moves the crosshair to a run's position at that time.
     void showTime(const QString &runId, qint64 wallUs);
 
 Q_SIGNALS:
     void planWanted();    ///< from the empty state
     void verdictWanted(); ///< from the verdict so far
-    /// A place of a chart was clicked: where a run stood then. `insist`: something is marked there.
+    /// A position in a chart was clicked: the run and its time there. `insist`: on a mark.
     void timeChosen(const QString &runId, qint64 wallUs, bool insist);
 
 protected:

@@ -4,7 +4,7 @@
 
 namespace lockstep::ui {
 
-/// What one of Live's settings is called in the settings file.
+/// The name of one of Live's settings in the settings file.
 [[nodiscard]] inline QString liveSetting(const char *name) {
     return QStringLiteral("live/") + QLatin1String(name);
 }

@@ -65,25 +65,25 @@ private:
     std::vector<int> m_ranks;
 };
 
-/// How the run of a row looks; null while the looks are older than the rows.
-const RunLook *lookOf(const std::vector<RunLook> &looks, const QModelIndex &index) {
-    const auto found = std::ranges::find(looks, index.data(core::RunIdRole).toString(), &RunLook::runId);
-    return found == looks.end() ? nullptr : &*found;
+/// The style of a row's run; null while the styles are older than the rows.
+const RunStyle *styleOfRow(const std::vector<RunStyle> &styles, const QModelIndex &index) {
+    const auto found = std::ranges::find(styles, index.data(core::RunIdRole).toString(), &RunStyle::runId);
+    return found == styles.end() ? nullptr : &*found;
 }
 
 /// Methods in their table's order, the names of each as they came, repeats together; pinned runs of other experiments last.
-std::vector<int> ranksOf(const std::vector<RunLook> &looks) {
-    std::vector<int> order(looks.size());
+std::vector<int> ranksOf(const std::vector<RunStyle> &styles) {
+    std::vector<int> order(styles.size());
     std::iota(order.begin(), order.end(), 0);
     QHash<QString, int> names;
-    for (const RunLook &look : looks)
-        if (!names.contains(look.name))
-            names.insert(look.name, int(names.size()));
+    for (const RunStyle &style : styles)
+        if (!names.contains(style.name))
+            names.insert(style.name, int(names.size()));
     std::ranges::stable_sort(order, {}, [&](int at) {
-        const RunLook &look = looks[std::size_t(at)];
-        return std::tuple(look.foreign, placeOf(look), names.value(look.name), look.repeat);
+        const RunStyle &style = styles[std::size_t(at)];
+        return std::tuple(style.foreign, placeOf(style), names.value(style.name), style.repeat);
     });
-    std::vector<int> ranks(looks.size());
+    std::vector<int> ranks(styles.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         ranks[std::size_t(order[i])] = int(i);
     return ranks;
@@ -92,8 +92,8 @@ std::vector<int> ranksOf(const std::vector<RunLook> &looks) {
 /// A run's row: box, its line as it is drawn, its name on one line or two, and why it failed; its pin.
 class RunDelegate : public QStyledItemDelegate {
 public:
-    RunDelegate(const Theme &theme, const std::vector<RunLook> &looks, const RunHighlight &highlight, QObject *parent)
-        : QStyledItemDelegate(parent), m_theme(theme), m_looks(looks), m_highlight(highlight) {}
+    RunDelegate(const Theme &theme, const std::vector<RunStyle> &styles, const RunHighlight &highlight, QObject *parent)
+        : QStyledItemDelegate(parent), m_theme(theme), m_styles(styles), m_highlight(highlight) {}
 
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override {
         const Palette &p = m_theme.palette();
@@ -136,13 +136,13 @@ private:
                                              {box.right() - 3, box.top() + 4}}));
         }
         double left = box.right() + 8;
-        const RunLook *look = lookOf(m_looks, index);
-        const bool pale = look && m_highlight.pales(look->name);
-        if (look) {
-            painter->setPen(QPen(pale ? paled(look->color, p)
-                                 : on ? look->color
-                                      : mix(p.surface, look->color, 0.45),
-                                 m_highlight.isOn(look->runId) ? 4 : 2, look->style));
+        const RunStyle *style = styleOfRow(m_styles, index);
+        const bool pale = style && m_highlight.pales(style->name);
+        if (style) {
+            painter->setPen(QPen(pale ? paled(style->color, p)
+                                 : on ? style->color
+                                      : mix(p.surface, style->color, 0.45),
+                                 m_highlight.isOn(style->runId) ? 4 : 2, style->penStyle));
             painter->drawLine(QPointF(left, box.center().y()), QPointF(left + sideSwatch, box.center().y()));
         }
         left = option.rect.left() + LiveSide::nameLeft;
@@ -163,7 +163,7 @@ private:
     }
     void paintLoss(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
         if (!index.data(core::ReasonRole).toString().isEmpty())
-            return; // the way to its console stands there
+            return; // the button for its console is there
         const QString text = index.data().toString();
         painter->setFont(Theme::figures(Type::Small));
         painter->setPen(text == QLatin1String("-") ? m_theme.palette().textMuted : m_theme.palette().textSecondary);
@@ -178,7 +178,7 @@ private:
     }
 
     const Theme &m_theme;
-    const std::vector<RunLook> &m_looks;
+    const std::vector<RunStyle> &m_styles;
     const RunHighlight &m_highlight;
 };
 
@@ -245,7 +245,7 @@ void LiveSide::buildRuns() {
     order->setSourceModel(&m_choice);
     m_order = order;
     m_table->setModel(order);
-    m_table->setItemDelegate(new RunDelegate(m_theme, m_looks, m_highlight, m_table));
+    m_table->setItemDelegate(new RunDelegate(m_theme, m_styles, m_highlight, m_table));
     followPointer();
     m_table->setAccessibleName(tr("Runs"));
     m_table->horizontalHeader()->hide();
@@ -291,8 +291,8 @@ void LiveSide::buildRuns() {
 /// The run of the row under the pointer, or of the current row while keys move it, is emphasised in all pictures.
 void LiveSide::followPointer() {
     const auto point = [this](const QModelIndex &index) {
-        if (const RunLook *look = index.isValid() ? lookOf(m_looks, index) : nullptr)
-            m_highlight.point(look->key());
+        if (const RunStyle *style = index.isValid() ? styleOfRow(m_styles, index) : nullptr)
+            m_highlight.point(style->key());
     };
     connect(m_table, &QTableView::entered, this, point);
     connect(m_table, &QTableView::viewportEntered, &m_highlight, &RunHighlight::clear);
@@ -321,9 +321,9 @@ void LiveSide::fitTo(int pageWidth) {
     for (int row = 0; row < m_choice.rowCount(); ++row)
         if (!m_choice.index(row, RunChoiceModel::Name).data(core::ReasonRole).toString().isEmpty())
             wanted = reasonWidth;
-    for (const RunLook &look : m_looks)
-        for (double width = metrics.horizontalAdvance(look.name) / 2; width > wanted; width += grid)
-            if (const QStringList lines = nameLines(look.name, metrics, width); !lines.last().endsWith(u'…')) {
+    for (const RunStyle &style : m_styles)
+        for (double width = metrics.horizontalAdvance(style.name) / 2; width > wanted; width += grid)
+            if (const QStringList lines = nameLines(style.name, metrics, width); !lines.last().endsWith(u'…')) {
                 wanted = width;
                 break;
             }
@@ -331,7 +331,7 @@ void LiveSide::fitTo(int pageWidth) {
     setFixedWidth(std::clamp(std::max(pageWidth / 8, names), sideWidth, std::max(sideWidth, pageWidth / 4)));
 }
 
-/// A long name takes two lines, a reason one more, and with it goes a button that leads to the console.
+/// A long name takes two lines, a reason one more; a row with a reason has a button for the console.
 void LiveSide::fitRows() {
     const QFontMetricsF metrics(Theme::font(Type::Small));
     const double width = m_table->columnWidth(RunChoiceModel::Name) - nameLeft;
@@ -402,16 +402,16 @@ void LiveSide::resetView() {
     m_log->setChecked(false);
 }
 
-void LiveSide::setLooks(const std::vector<RunLook> &looks) {
-    m_looks = looks;
+void LiveSide::setStyles(const std::vector<RunStyle> &styles) {
+    m_styles = styles;
     QStringList names;
-    for (const RunLook &look : looks) {
-        const bool repeats = std::count_if(looks.begin(), looks.end(),
-                                           [&](const RunLook &other) { return other.name == look.name; }) > 1;
-        names.append(repeats ? tr("%1 #%2").arg(look.name).arg(look.repeat) : look.name);
+    for (const RunStyle &style : styles) {
+        const bool repeats = std::count_if(styles.begin(), styles.end(),
+                                           [&](const RunStyle &other) { return other.name == style.name; }) > 1;
+        names.append(repeats ? tr("%1 #%2").arg(style.name).arg(style.repeat) : style.name);
     }
     m_choice.setNames(names);
-    static_cast<RunOrder *>(m_order)->arrange(ranksOf(looks));
+    static_cast<RunOrder *>(m_order)->arrange(ranksOf(styles));
     fitTo(m_pageWidth);
     fitRows();
     m_table->viewport()->update();

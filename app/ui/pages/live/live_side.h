@@ -22,7 +22,7 @@ namespace lockstep::ui {
 class Theme;
 
 /// Live's side: how the curves are drawn (x axis, smoothing, log axis, published figures), and the list of runs, each
-/// with its line, its box and its pin; one that failed is red, with its reason and the way to its console. A click or Space
+/// with its line, its box and its pin; a failed one is red, with its reason and a button for its console. A click or Space
 /// shows or hides a run, a double click shows it alone, and pointing at it emphasises it in all pictures.
 class LiveSide : public QFrame {
     Q_OBJECT
@@ -35,9 +35,9 @@ public:
     void saveView(QSettings &settings) const;
     void restoreView(const QSettings &settings);
     void resetView();
-    /// A wide page gives the names more room, and long names take it.
+    /// On a wide page, long names get more room.
     void fitTo(int pageWidth);
-    void setLooks(const std::vector<RunLook> &looks);
+    void setStyles(const std::vector<RunStyle> &styles);
     [[nodiscard]] QComboBox *axisBox() const { return m_axis; }
     [[nodiscard]] QSlider *smoothSlider() const { return m_smooth; }
     [[nodiscard]] QCheckBox *logBox() const { return m_log; }
@@ -71,7 +71,7 @@ private:
     QCheckBox *m_log, *m_published;
     QAbstractItemModel *m_order = nullptr; ///< the choice's rows, by method
     QTableView *m_table;
-    std::vector<RunLook> m_looks;
+    std::vector<RunStyle> m_styles;
     int m_pageWidth = 0;
 };
 

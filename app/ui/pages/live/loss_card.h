@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class LineChart;
 class Theme;
 
-/// The loss of every run that is shown, with what happened to it.
+/// The loss of every shown run, with its events.
 class LossCard : public LiveCard {
     Q_OBJECT
 public:

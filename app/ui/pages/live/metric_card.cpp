@@ -78,9 +78,9 @@ void MetricCard::restoreChoices(const QSettings &settings) {
 /// The metrics of the shown runs; what is chosen stays chosen while a run knows it.
 void MetricCard::offer() {
     std::set<std::string> known;
-    for (const RunLook &look : shown().looks())
-        if (look.shown)
-            for (std::string &name : shown().storeOf(look).metrics().names())
+    for (const RunStyle &style : shown().styles())
+        if (style.shown)
+            for (std::string &name : shown().storeOf(style).metrics().names())
                 if (metricSpec(name).onLive)
                     known.insert(std::move(name));
     std::vector<std::string> names(known.begin(), known.end());
@@ -108,7 +108,7 @@ void MetricCard::draw(Changes) {
     m_choice->setToolTip(helpOf(spec));
     m_curves.setMetric(spec.name);
     setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), shown().epochs());
-    m_chart->setLines(curveLines(m_curves, shown().looksByMethod(), view));
+    m_chart->setLines(curveLines(m_curves, shown().stylesByMethod(), view));
 }
 
 } // namespace lockstep::ui

@@ -7,8 +7,8 @@ namespace lockstep::ui {
 class LineChart;
 class Theme;
 
-/// One metric of the runs that are shown by step or time: any that the registry has (ipc/metrics.h) or a script
-/// invents, chosen in a box. Blank while no run knows a metric.
+/// One metric of the shown runs by step or time: one of the registry (ipc/metrics.h) or one that a script
+/// invented, chosen in a box. Blank while no run has a metric.
 class MetricCard : public LiveCard {
     Q_OBJECT
 public:

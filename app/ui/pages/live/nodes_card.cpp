@@ -28,9 +28,9 @@ ChartSource *NodesCard::picture() const {
 
 void NodesCard::draw(Changes) {
     std::vector<const RunStore *> runs;
-    for (const RunLook &look : shown().looks())
-        if (look.shown)
-            runs.push_back(&shown().storeOf(look));
+    for (const RunStyle &style : shown().styles())
+        if (style.shown)
+            runs.push_back(&shown().storeOf(style));
     m_nodes->setRuns(runs);
     setNote(m_nodes->runTitle());
 }

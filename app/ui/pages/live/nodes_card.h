@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class RunNodesView;
 class Theme;
 
-/// The nodes of a run that is shown; blank while none has several.
+/// The nodes of a shown run; blank while none has several.
 class NodesCard : public LiveCard {
     Q_OBJECT
 public:

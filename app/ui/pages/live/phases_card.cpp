@@ -4,7 +4,7 @@
 #include <QVBoxLayout>
 
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/pages/live/shown_runs.h"
 #include "models/live_figures.h"
 
@@ -39,15 +39,15 @@ ChartSource *PhasesCard::picture() const {
 void PhasesCard::draw(Changes) {
     m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
     QList<PhaseBar> bars;
-    for (const RunLook &look : shown().looksByMethod()) {
-        if (!look.median)
+    for (const RunStyle &style : shown().stylesByMethod()) {
+        if (!style.median)
             continue;
-        const core::RunStore &run = shown().storeOf(look);
+        const core::RunStore &run = shown().storeOf(style);
         for (const core::RankStep &step : core::rankSteps(run)) {
             const QString label =
-                run.ranks().expected() > 1 ? tr("%1 rank %2").arg(look.name).arg(step.rank) : look.name;
+                run.ranks().expected() > 1 ? tr("%1 rank %2").arg(style.name).arg(step.rank) : style.name;
             if (!step.additive.empty())
-                bars.append({label, look.color, phaseParts(step.additive), phaseParts(step.nested), look.key()});
+                bars.append({label, style.color, phaseParts(step.additive), phaseParts(step.nested), style.key()});
         }
     }
     setNote(shown().medianNote());

@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class PhaseBars;
 class Theme;
 
-/// The phases of a mean step, a bar for each rank of every run that is shown.
+/// The phases of a mean step, one bar per rank of every shown run.
 class PhasesCard : public LiveCard {
     Q_OBJECT
 public:

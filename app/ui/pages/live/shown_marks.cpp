@@ -26,28 +26,28 @@ ChartMark::Kind signOf(core::RunMark::Kind kind) {
 
 } // namespace
 
-ChartMark chartMark(const RunLook &look, const core::RunMark &mark) {
+ChartMark chartMark(const RunStyle &style, const core::RunMark &mark) {
     ChartMark out;
     out.kind = signOf(mark.kind);
     out.ink = mark.error                                     ? ChartMark::Ink::Wrong
               : mark.kind == core::RunMark::Kind::Checkpoint ? ChartMark::Ink::Own
                                                              : ChartMark::Ink::Secondary;
-    out.color = look.color;
+    out.color = style.color;
     out.text = QCoreApplication::translate("LivePage", "%1, %2: %3")
-                   .arg(look.name, core::clockTime(mark.wallUs).left(8), QString::fromStdString(mark.text));
-    out.runId = look.runId;
+                   .arg(style.name, core::clockTime(mark.wallUs).left(8), QString::fromStdString(mark.text));
+    out.runId = style.runId;
     out.wallUs = mark.wallUs;
     return out;
 }
 
 QList<ChartMark> shownMarks(const ShownRuns &shown, core::RunCurves::XAxis axis) {
     QList<ChartMark> marks;
-    for (const RunLook &look : shown.looks()) {
-        if (!look.shown)
+    for (const RunStyle &style : shown.styles()) {
+        if (!style.shown)
             continue;
-        for (const core::RunMark &mark : core::runMarks(shown.storeOf(look)))
-            if (const auto x = shown.curves().placeOf(look.index, axis, mark.wallUs)) {
-                marks.append(chartMark(look, mark));
+        for (const core::RunMark &mark : core::runMarks(shown.storeOf(style)))
+            if (const auto x = shown.curves().placeOf(style.index, axis, mark.wallUs)) {
+                marks.append(chartMark(style, mark));
                 marks.last().x = *x;
             }
     }

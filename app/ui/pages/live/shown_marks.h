@@ -11,10 +11,10 @@ struct RunMark;
 
 namespace lockstep::ui {
 
-/// What happened to a run as a mark of a chart; its x is left to whoever knows the axis.
-[[nodiscard]] ChartMark chartMark(const RunLook &look, const core::RunMark &mark);
+/// An event of a run as a mark of a chart; the caller, who knows the axis, sets x.
+[[nodiscard]] ChartMark chartMark(const RunStyle &style, const core::RunMark &mark);
 
-/// What happened to the runs that are shown, where it stands on an axis of their curves.
+/// Events of the shown runs, at their positions on an axis of their curves.
 [[nodiscard]] QList<ChartMark> shownMarks(const ShownRuns &shown, core::RunCurves::XAxis axis);
 
 } // namespace lockstep::ui

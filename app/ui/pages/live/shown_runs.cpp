@@ -12,30 +12,30 @@ namespace lockstep::ui {
 
 void ShownRuns::refresh() {
     PicturedRuns &pictured = m_workspace.pictured();
-    m_looks = runLooks(
+    m_styles = runStyles(
         runs(), [&](const core::RunStore &run) { return pictured.choice().isShown(run.runId()); },
         [&](const core::RunStore &run) { return pictured.isForeign(&run); });
 }
 
-const RunLook *ShownRuns::find(const QString &runId) const {
-    const auto found = std::ranges::find(m_looks, runId, &RunLook::runId);
-    return found == m_looks.end() ? nullptr : &*found;
+const RunStyle *ShownRuns::find(const QString &runId) const {
+    const auto found = std::ranges::find(m_styles, runId, &RunStyle::runId);
+    return found == m_styles.end() ? nullptr : &*found;
 }
 
 core::RunSet &ShownRuns::runs() const {
     return m_workspace.pictured().runs();
 }
 
-const core::RunStore &ShownRuns::storeOf(const RunLook &look) const {
-    return *runs().at(look.index);
+const core::RunStore &ShownRuns::storeOf(const RunStyle &style) const {
+    return *runs().at(style.index);
 }
 
 core::RunCurves &ShownRuns::curves() const {
     return m_workspace.curves();
 }
 
-std::vector<RunLook> ShownRuns::looksByMethod() const {
-    std::vector<RunLook> out = m_looks;
+std::vector<RunStyle> ShownRuns::stylesByMethod() const {
+    std::vector<RunStyle> out = m_styles;
     std::ranges::stable_sort(out, {}, placeOf);
     return out;
 }
@@ -47,18 +47,18 @@ const core::Published *ShownRuns::published() const {
 
 double ShownRuns::epochs() const {
     int most = 1;
-    for (const RunLook &look : m_looks)
-        if (look.shown)
-            most = std::max(most, core::progressOf(storeOf(look)).epochs.value_or(1));
+    for (const RunStyle &style : m_styles)
+        if (style.shown)
+            most = std::max(most, core::progressOf(storeOf(style)).epochs.value_or(1));
     return most;
 }
 
 QString ShownRuns::medianNote() const {
     constexpr qsizetype mostNamed = 4;
     QStringList medians;
-    for (const RunLook &look : looksByMethod())
-        if (look.median && look.repeats > 1)
-            medians.append(QString::number(look.repeat));
+    for (const RunStyle &style : stylesByMethod())
+        if (style.median && style.repeats > 1)
+            medians.append(QString::number(style.repeat));
     return medians.isEmpty() ? QString()
            : medians.size() > mostNamed
                ? QCoreApplication::translate("LivePage", "median repeats")
@@ -66,7 +66,7 @@ QString ShownRuns::medianNote() const {
 }
 
 QString ShownRuns::whyEmpty(const QString &otherwise) const {
-    return m_looks.empty() || std::ranges::any_of(m_looks, &RunLook::shown)
+    return m_styles.empty() || std::ranges::any_of(m_styles, &RunStyle::shown)
                ? otherwise
                : QCoreApplication::translate("LivePage", "All runs are hidden: tick one in the list, or press Alt+A");
 }

@@ -7,7 +7,7 @@
 
 #include "app/ui/charts/run_highlight.h"
 #include "app/ui/pages/live/curve_lines.h"
-#include "app/ui/pages/shared/run_look.h"
+#include "app/ui/pages/shared/run_style.h"
 
 namespace lockstep::core {
 struct Published;
@@ -18,38 +18,38 @@ class RunStore;
 namespace lockstep::ui {
 class Workspace;
 
-/// What all of Live's cards draw: the runs of the contrast, how each looks, and how a person wants curves drawn.
+/// The common data of Live's cards: the runs, their styles, and how a person wants curves drawn.
 class ShownRuns {
 public:
     explicit ShownRuns(Workspace &workspace) : m_workspace(workspace) {}
 
-    /// Finds out anew which runs there are and which are hidden.
+    /// Updates which runs exist and which are hidden.
     void refresh();
     void setView(const CurveView &view) { m_view = view; }
     void setPublishedWanted(bool wanted) { m_publishedWanted = wanted; }
 
-    [[nodiscard]] const std::vector<RunLook> &looks() const { return m_looks; }
-    /// The same with the methods in their table's order, baseline first; runs of one method as they came.
-    [[nodiscard]] std::vector<RunLook> looksByMethod() const;
-    [[nodiscard]] const RunLook *find(const QString &runId) const; ///< null: no such run
-    [[nodiscard]] const core::RunStore &storeOf(const RunLook &look) const;
+    [[nodiscard]] const std::vector<RunStyle> &styles() const { return m_styles; }
+    /// The same in the order of the table of methods, baseline first; runs of one method keep their order.
+    [[nodiscard]] std::vector<RunStyle> stylesByMethod() const;
+    [[nodiscard]] const RunStyle *find(const QString &runId) const; ///< null: no such run
+    [[nodiscard]] const core::RunStore &storeOf(const RunStyle &style) const;
     [[nodiscard]] core::RunSet &runs() const;
     [[nodiscard]] core::RunCurves &curves() const; ///< of the loss
     [[nodiscard]] const CurveView &view() const { return m_view; }
     /// The run under the pointer, which all cards and the list of runs share.
     [[nodiscard]] RunHighlight &highlight() const { return *m_highlight; }
-    /// The figures of a publication that are to be drawn too; null: none.
+    /// The published figures to draw as well; null: none.
     [[nodiscard]] const core::Published *published() const;
     /// The most epochs that a shown run will have, as far as it is known.
     [[nodiscard]] double epochs() const;
-    /// Which repeats a picture of mean steps draws, as its quiet word; empty: no run has several.
+    /// A note that says which repeats a chart of mean steps draws; empty: no run has several.
     [[nodiscard]] QString medianNote() const;
-    /// What a picture without anything says: that all runs are hidden, or else `otherwise`.
+    /// The text of an empty chart: that all runs are hidden, else `otherwise`.
     [[nodiscard]] QString whyEmpty(const QString &otherwise) const;
 
 private:
     Workspace &m_workspace;
-    std::vector<RunLook> m_looks;
+    std::vector<RunStyle> m_styles;
     CurveView m_view;
     bool m_publishedWanted = false;
     std::unique_ptr<RunHighlight> m_highlight = std::make_unique<RunHighlight>();

@@ -16,7 +16,7 @@ VerdictLine::VerdictLine(const Theme &theme, Workspace &workspace, QWidget *pare
     refresh();
 }
 
-/// The speed-ups alone: why they are so, and what speaks against taking them at their word, is on Verdict.
+/// Only the speed-ups: causes and reservations are on Verdict.
 void VerdictLine::refresh() {
     const core::ResultTable &table = m_workspace.results().table();
     const core::VerdictText verdict = core::verdictText(table);

@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class Theme;
 class Workspace;
 
-/// The verdict so far, with a link to why it is so.
+/// The verdict so far, with a link to Verdict.
 class VerdictLine : public WrappedLabel {
     Q_OBJECT
 public:

@@ -12,9 +12,9 @@ constexpr qint64 watchingEveryMs = 2000; ///< a label that changes is laid out a
 
 QString watchingSentence(const ShownRuns &shown) {
     QString sentence;
-    for (const RunLook &look : shown.looks()) {
-        const core::RunStore &run = shown.storeOf(look);
-        if (run.over() || run.lifecycle().link() == core::LinkState::Lost) // what it takes now is not known then
+    for (const RunStyle &style : shown.styles()) {
+        const core::RunStore &run = shown.storeOf(style);
+        if (run.over() || run.lifecycle().link() == core::LinkState::Lost) // its current cost is unknown then
             continue;
         sentence = core::watchingNowText(run.devices().viewersShare(),
                                          run.record() ? run.record()->freeCores : std::optional<int>());

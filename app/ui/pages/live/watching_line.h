@@ -7,7 +7,7 @@
 namespace lockstep::ui {
 class ShownRuns;
 
-/// What following the run that goes on takes of its machine; hidden while none goes on.
+/// The load that following puts on the running run's machine; hidden while no run is under way.
 class WatchingLine : public WrappedLabel {
     Q_OBJECT
 public:

@@ -70,22 +70,22 @@ void DoctorCard::examine(const std::vector<core::NodeEntry> &nodes, core::SshAns
     m_job->start(nodes, {}, std::move(answers));
 }
 
-void DoctorCard::over(const core::DoctorLook &look, const std::vector<core::Finding> &findings) {
+void DoctorCard::over(const core::DoctorSnapshot &snapshot, const std::vector<core::Finding> &findings) {
     m_job.reset();
     Q_EMIT changed();
     if (m_cancelled) {
         m_text->setText(tr("Cancelled."));
         return Q_EMIT finished();
     }
-    m_look = look;
+    m_snapshot = snapshot;
     m_findings->setFindings(findings);
-    m_linkModel.setTable(core::linkTable(look));
-    m_links->setVisible(look.nodes.size() > 1);
+    m_linkModel.setTable(core::linkTable(snapshot));
+    m_links->setVisible(snapshot.nodes.size() > 1);
     fitColumns(m_links, 80, 320);
     fitHeight(m_links);
     m_text->setText(tr("%1 Checked at %2.")
                         .arg(countText(findings), QLocale().toString(QTime::currentTime(), QLocale::ShortFormat)));
-    Q_EMIT examined(look);
+    Q_EMIT examined(snapshot);
     Q_EMIT finished();
 }
 

@@ -34,10 +34,10 @@ QString howText(const core::NodeEntry &node) {
                                  : QObject::tr("ssh %1").arg(qs(node.host));
 }
 
-/// Of the lines of a title that comes more than once (GPU, interface), one text.
-QList<std::pair<QString, QString>> joined(const core::NodeLook &look) {
+/// Joins the lines of a repeated title (GPU, interface) into one text.
+QList<std::pair<QString, QString>> joined(const core::NodeSnapshot &snapshot) {
     QList<std::pair<QString, QString>> out;
-    for (const auto &[title, value] : core::nodeFigures(look)) {
+    for (const auto &[title, value] : core::nodeFigures(snapshot)) {
         if (!out.isEmpty() && out.last().first == qs(title))
             out.last().second += u'\n' + qs(value);
         else
@@ -88,11 +88,11 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
             [this](int) { Q_EMIT interfaceChosen(m_interface->currentData().toString()); });
     connect(&theme, &Theme::changed, this,
             [this] { m_remove->setIcon(m_theme.icon(QStringLiteral("trash"), m_theme.palette().textSecondary)); });
-    m_sync->setVisible(node.how != "local"); // what it would bring there lies here
+    m_sync->setVisible(node.how != "local"); // this machine needs no copy
     setWork({}, {});
-    core::NodeLook nothing;
+    core::NodeSnapshot nothing;
     nothing.node = node;
-    setLook(nothing, false);
+    setSnapshot(nothing, false);
 }
 
 QString NodeCard::name() const {
@@ -108,24 +108,25 @@ QString NodeCard::figure(const QString &title) const {
     return label ? label->text() : QString();
 }
 
-void NodeCard::setLook(const core::NodeLook &look, bool live) {
-    const bool trouble = look.trouble != core::NodeTrouble::None;
-    setNote(howText(m_node) + (live         ? tr(" · live")
-                               : trouble    ? tr(" · not connected")
-                               : look.facts ? QString()
-                                            : tr(" · connecting …")));
-    const QString words = qs(look.problem) + (look.wayOut.empty() ? QString() : QStringLiteral("; ") + qs(look.wayOut));
+void NodeCard::setSnapshot(const core::NodeSnapshot &snapshot, bool live) {
+    const bool trouble = snapshot.trouble != core::NodeTrouble::None;
+    setNote(howText(m_node) + (live             ? tr(" · live")
+                               : trouble        ? tr(" · not connected")
+                               : snapshot.facts ? QString()
+                                                : tr(" · connecting …")));
+    const QString words =
+        qs(snapshot.problem) + (snapshot.wayOut.empty() ? QString() : QStringLiteral("; ") + qs(snapshot.wayOut));
     m_problem->setText(trouble ? words : QString());
     m_problem->setVisible(trouble);
-    m_again->setVisible(trouble && look.trouble != core::NodeTrouble::NoAgent &&
-                        look.trouble != core::NodeTrouble::OldAgent);
-    showInterfaces(look);
-    showFigures(look);
+    m_again->setVisible(trouble && snapshot.trouble != core::NodeTrouble::NoAgent &&
+                        snapshot.trouble != core::NodeTrouble::OldAgent);
+    showInterfaces(snapshot);
+    showFigures(snapshot);
 }
 
 /// The same rows each second: only words change, so that a selection stays.
-void NodeCard::showFigures(const core::NodeLook &look) {
-    const auto rows = look.facts ? joined(look) : QList<std::pair<QString, QString>>();
+void NodeCard::showFigures(const core::NodeSnapshot &snapshot) {
+    const auto rows = snapshot.facts ? joined(snapshot) : QList<std::pair<QString, QString>>();
     QStringList titles;
     for (const auto &[title, value] : rows)
         titles << title;
@@ -159,21 +160,21 @@ void NodeCard::showFigures(const core::NodeLook &look) {
         m_values[title]->setText(value);
     m_busy->setVisible(titles.contains(QStringLiteral("busy")));
     m_memory->setVisible(titles.contains(QStringLiteral("memory used")));
-    if (!look.facts)
+    if (!snapshot.facts)
         return;
     const QColor color = m_theme.palette().textSecondary;
-    m_busy->setFraction(look.facts->cpuBusy, color);
-    const auto &total = look.facts->memoryTotalBytes, &left = look.facts->memoryAvailableBytes;
+    m_busy->setFraction(snapshot.facts->cpuBusy, color);
+    const auto &total = snapshot.facts->memoryTotalBytes, &left = snapshot.facts->memoryAvailableBytes;
     m_memory->setFraction(total && left && *total > 0 ? std::optional(1 - *left / *total) : std::nullopt, color);
 }
 
-void NodeCard::showInterfaces(const core::NodeLook &look) {
+void NodeCard::showInterfaces(const core::NodeSnapshot &snapshot) {
     QStringList names;
-    if (look.facts)
-        for (const core::NodeFacts::Interface &one : look.facts->interfaces)
+    if (snapshot.facts)
+        for (const core::NodeFacts::Interface &one : snapshot.facts->interfaces)
             if (!one.loopback && !one.addresses.empty())
                 names << qs(one.name);
-    const QString chosen = qs(look.node.interface);
+    const QString chosen = qs(snapshot.node.interface);
     if (!chosen.isEmpty() && !names.contains(chosen))
         names << chosen;
     m_interface->setVisible(!names.isEmpty());
@@ -186,9 +187,9 @@ void NodeCard::showInterfaces(const core::NodeLook &look) {
         for (const QString &one : names)
             m_interface->addItem(one, one);
     }
-    const bool doctors = !look.node.interfacePinned;
+    const bool doctors = !snapshot.node.interfacePinned;
     m_interface->setItemText(0, doctors && !chosen.isEmpty() ? tr("%1 (doctor's)").arg(chosen) : tr("doctor's choice"));
-    if (!m_interface->view()->isVisible()) // not under a hand that chooses
+    if (!m_interface->view()->isVisible()) // not while a person chooses
         m_interface->setCurrentIndex(doctors ? 0 : std::max(0, m_interface->findData(chosen)));
 }
 

@@ -17,15 +17,15 @@ namespace lockstep::ui {
 class ProgressBar;
 class Theme;
 
-/// One node, as its last look has it: how busy, memory and disk, versions, clock, interfaces. Asks for what a person wants of
-/// it by signals.
+/// The last snapshot of one node: how busy, memory and disk, versions, clock, interfaces. Its signals are a person's
+/// requests.
 class NodeCard : public Card {
     Q_OBJECT
 public:
     NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent = nullptr);
 
-    void setLook(const core::NodeLook &look, bool live);
-    /// Words and bar of work that goes on for this node ("copying torch, 12 MiB of 480 MiB"); empty: none.
+    void setSnapshot(const core::NodeSnapshot &snapshot, bool live);
+    /// Text and progress bar of work for this node ("copying torch, 12 MiB of 480 MiB"); empty: none.
     void setWork(const QString &words, std::optional<double> fraction);
     [[nodiscard]] QString name() const;
     [[nodiscard]] QString stateText() const;
@@ -41,8 +41,8 @@ Q_SIGNALS:
     void interfaceChosen(const QString &interface); ///< empty: the doctor's choice
 
 private:
-    void showFigures(const core::NodeLook &look);
-    void showInterfaces(const core::NodeLook &look);
+    void showFigures(const core::NodeSnapshot &snapshot);
+    void showInterfaces(const core::NodeSnapshot &snapshot);
     Theme &m_theme;
     core::NodeEntry m_node;
     QLabel *m_problem, *m_work;

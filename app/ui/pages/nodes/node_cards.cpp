@@ -29,7 +29,7 @@ NodeCard *NodeCards::card(const QString &node) const {
 
 bool NodeCards::waiting() const {
     return std::any_of(m_watches.begin(), m_watches.end(), [](const auto &one) {
-        return !one.second->live() && one.second->look().trouble == core::NodeTrouble::None;
+        return !one.second->live() && one.second->snapshot().trouble == core::NodeTrouble::None;
     });
 }
 
@@ -38,7 +38,7 @@ void NodeCards::setNodes(const std::vector<core::NodeEntry> &nodes) {
         return;
     m_nodes = nodes;
     for (const auto &[name, card] : m_cards)
-        card->deleteLater(); // its own button may have led here
+        card->deleteLater(); // its own button may have caused this call
     m_cards.clear();
     for (const core::NodeEntry &node : m_nodes)
         m_cards[node.name] = makeCard(node);
@@ -46,12 +46,12 @@ void NodeCards::setNodes(const std::vector<core::NodeEntry> &nodes) {
     place(m_pageWidth);
     std::erase_if(m_watches, [this](const auto &one) {
         return std::none_of(m_nodes.begin(), m_nodes.end(),
-                            [&](const core::NodeEntry &node) { return node == one.second->look().node; });
+                            [&](const core::NodeEntry &node) { return node == one.second->snapshot().node; });
     });
     if (isVisible())
         watchAll();
     for (const auto &[name, watch] : m_watches)
-        showLook(name);
+        showSnapshot(name);
 }
 
 NodeCard *NodeCards::makeCard(const core::NodeEntry &node) {
@@ -96,27 +96,27 @@ void NodeCards::unwatchAll() {
 void NodeCards::watch(const core::NodeEntry &node) {
     auto &watch = m_watches[node.name];
     watch = std::make_unique<core::NodeWatch>(node, m_asker.answers());
-    connect(watch.get(), &core::NodeWatch::changed, this, [this, name = node.name] { showLook(name); });
+    connect(watch.get(), &core::NodeWatch::changed, this, [this, name = node.name] { showSnapshot(name); });
     watch->start();
-    showLook(node.name);
+    showSnapshot(node.name);
 }
 
-void NodeCards::showLook(const std::string &name) {
+void NodeCards::showSnapshot(const std::string &name) {
     const auto watch = m_watches.find(name);
     const auto card = m_cards.find(name);
     if (watch == m_watches.end() || card == m_cards.end())
         return;
-    card->second->setLook(watch->second->look(), watch->second->live());
-    Q_EMIT looked();
+    card->second->setSnapshot(watch->second->snapshot(), watch->second->live());
+    Q_EMIT snapshotChanged();
 }
 
-core::DoctorLook NodeCards::look() const {
-    core::DoctorLook out;
+core::DoctorSnapshot NodeCards::snapshot() const {
+    core::DoctorSnapshot out;
     for (const core::NodeEntry &node : m_nodes) {
         const auto watch = m_watches.find(node.name);
-        core::NodeLook one;
+        core::NodeSnapshot one;
         one.node = node;
-        out.nodes.push_back(watch == m_watches.end() ? one : watch->second->look());
+        out.nodes.push_back(watch == m_watches.end() ? one : watch->second->snapshot());
     }
     return out;
 }

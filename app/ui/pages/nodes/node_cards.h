@@ -16,7 +16,7 @@ class NodeCard;
 class SshAsker;
 class Theme;
 
-/// A card for each node, as many beside each other as there is room for, and what keeps it up to date while it is watched.
+/// One card per node, in as many columns as fit, and the watches that update them.
 class NodeCards : public QWidget {
     Q_OBJECT
 public:
@@ -28,13 +28,13 @@ public:
     void place(int pageWidth); ///< as many columns as fit
     void watchAll();
     void unwatchAll();
-    /// Whether a node that is watched has not answered yet, in good or bad.
+    /// Whether a watched node has not answered yet.
     [[nodiscard]] bool waiting() const;
-    /// The nodes as they tell of themselves.
-    [[nodiscard]] core::DoctorLook look() const;
+    /// The latest snapshot of each node.
+    [[nodiscard]] core::DoctorSnapshot snapshot() const;
 
 Q_SIGNALS:
-    void looked(); ///< look() changed
+    void snapshotChanged();
     void syncWanted(const lockstep::core::NodeEntry &node);
     void removeWanted(const lockstep::core::NodeEntry &node);
     void interfaceChosen(const lockstep::core::NodeEntry &node, const QString &interface);
@@ -42,7 +42,7 @@ Q_SIGNALS:
 private:
     NodeCard *makeCard(const core::NodeEntry &node);
     void watch(const core::NodeEntry &node);
-    void showLook(const std::string &name);
+    void showSnapshot(const std::string &name);
 
     Theme &m_theme;
     SshAsker &m_asker;

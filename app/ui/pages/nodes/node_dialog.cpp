@@ -107,11 +107,11 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     layout->addWidget(buttons);
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-    connect(m_how, &QComboBox::currentIndexChanged, this, &NodeDialog::look);
-    connect(m_host, &QComboBox::editTextChanged, this, &NodeDialog::look);
+    connect(m_how, &QComboBox::currentIndexChanged, this, &NodeDialog::check);
+    connect(m_host, &QComboBox::editTextChanged, this, &NodeDialog::check);
     for (QLineEdit *field : {m_name, m_partition, m_agent})
-        connect(field, &QLineEdit::textChanged, this, &NodeDialog::look);
-    look();
+        connect(field, &QLineEdit::textChanged, this, &NodeDialog::check);
+    check();
     m_host->setFocus();
 }
 
@@ -134,7 +134,7 @@ QString NodeDialog::mistake() const {
     return m_mistake->text();
 }
 
-void NodeDialog::look() {
+void NodeDialog::check() {
     const QString how = m_how->currentData().toString();
     const bool ssh = how == QLatin1String("ssh"), slurm = how == QLatin1String("slurm");
     for (QWidget *widget : std::initializer_list<QWidget *>{m_hostLabel, m_host})
@@ -146,7 +146,7 @@ void NodeDialog::look() {
     core::NodeEntry entry = node();
     const bool empty = ssh ? entry.host.empty() : slurm && entry.partition.empty();
     if (slurm)
-        entry.name = entry.host = "node"; // the partition's own are asked of Slurm
+        entry.name = entry.host = "node"; // Slurm supplies the partition's own
     const auto right = empty ? Result<void>() : core::checkNode(entry);
     m_mistake->setText(right ? QString() : QString::fromStdString(right.error().message()));
     m_mistake->setVisible(!right);

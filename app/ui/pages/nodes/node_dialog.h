@@ -26,7 +26,7 @@ public:
     [[nodiscard]] QString mistake() const; ///< shown under the fields; empty: it can be added
 
 private:
-    void look();
+    void check();
     QComboBox *m_how, *m_host;
     QLineEdit *m_name, *m_partition, *m_agent;
     QLabel *m_hostLabel, *m_nameLabel, *m_partitionLabel, *m_mistake;

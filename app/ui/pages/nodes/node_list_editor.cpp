@@ -59,8 +59,8 @@ void NodeListEditor::setInterface(const core::NodeEntry &node, const QString &in
     over(core::replaceNode(changed));
 }
 
-void NodeListEditor::keepChoices(const core::DoctorLook &look) {
-    over(core::keepChoices(look));
+void NodeListEditor::keepChoices(const core::DoctorSnapshot &snapshot) {
+    over(core::keepChoices(snapshot));
 }
 
 } // namespace lockstep::ui

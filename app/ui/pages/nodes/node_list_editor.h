@@ -11,7 +11,7 @@ class QProcess;
 
 namespace lockstep::ui {
 
-/// What a person, or the doctor, changes in the list of nodes on disk. `changed` or `failed` follows.
+/// Changes to the list of nodes on disk, by a person or the doctor. `changed` or `failed` follows.
 class NodeListEditor : public QObject {
     Q_OBJECT
 public:
@@ -22,7 +22,7 @@ public:
     void remove(const core::NodeEntry &node);
     void setInterface(const core::NodeEntry &node, const QString &interface); ///< empty: the doctor's choice
     /// The interfaces that the doctor found.
-    void keepChoices(const core::DoctorLook &look);
+    void keepChoices(const core::DoctorSnapshot &snapshot);
 
 Q_SIGNALS:
     void changed();

@@ -10,17 +10,17 @@
 
 namespace lockstep::ui {
 
-/// Brings to nodes what they lack, beside the window, and says for each of them how far it is.
+/// Syncs nodes in the background and reports the progress of each.
 class NodeSync : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
-    /// While one goes on: stops it.
+    /// While a sync is under way: stops it.
     void sync(const std::vector<core::NodeEntry> &nodes, core::SshAnswers answers);
 
 Q_SIGNALS:
     void started();
-    /// Words and share done, 0..1, of one node; empty words: it is over.
+    /// Text and progress (0..1) of one node; empty text: done.
     void progressed(const QString &node, const QString &words, std::optional<double> fraction);
     void failed(const QString &sentence);
     void finished();

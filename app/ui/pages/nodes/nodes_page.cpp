@@ -74,14 +74,14 @@ void NodesPage::connectParts() {
     connect(m_asker, &SshAsker::failed, this, &NodesPage::failed);
     connect(m_list, &NodeListEditor::failed, this, &NodesPage::failed);
     connect(m_list, &NodeListEditor::changed, this, &NodesPage::refresh);
-    connect(m_cards, &NodeCards::looked, this, [this] {
-        if (!m_examination->look())
+    connect(m_cards, &NodeCards::snapshotChanged, this, [this] {
+        if (!m_examination->snapshot())
             showTopology();
     });
     connect(m_cards, &NodeCards::syncWanted, this,
             [this](const core::NodeEntry &node) { m_sync->sync({node}, m_asker->answers()); });
     connect(m_cards, &NodeCards::removeWanted, this, [this](const core::NodeEntry &node) {
-        m_examination->forgetLook(); // the picture would show it still
+        m_examination->forgetSnapshot(); // the picture would show it still
         m_list->remove(node);
     });
     connect(m_cards, &NodeCards::interfaceChosen, m_list, &NodeListEditor::setInterface);
@@ -121,7 +121,7 @@ QString NodesPage::doctorText() const {
 }
 
 bool NodesPage::waiting() const {
-    return m_examination->looking() || m_cards->waiting();
+    return m_examination->examining() || m_cards->waiting();
 }
 
 std::vector<ChartSource *> NodesPage::charts() const {
@@ -148,13 +148,13 @@ void NodesPage::refresh() {
 }
 
 void NodesPage::restyle() {
-    setWords(m_doctor, m_examination->looking() ? tr("Cancel") : tr("Doctor"));
+    setWords(m_doctor, m_examination->examining() ? tr("Cancel") : tr("Doctor"));
     m_doctor->setEnabled(!m_cards->nodes().empty() && !m_examination->stopping());
 }
 
-/// What the doctor measured; before it did, the nodes as they tell of themselves.
+/// What the doctor measured; before that, what the nodes report about themselves.
 void NodesPage::showTopology() {
-    m_topology->show(m_examination->look().value_or(m_cards->look()));
+    m_topology->show(m_examination->snapshot().value_or(m_cards->snapshot()));
 }
 
 void NodesPage::examine() {

@@ -24,8 +24,8 @@ class Theme;
 class TopologyCard;
 class TopologyView;
 
-/// Nodes: the machines that runs may be put on, live; what the doctor says of them and of the ways between them; what has to
-/// be brought to them. Watches while the page is shown and no longer. Everything that waits for a host runs beside the window.
+/// Nodes: the machines for runs, live; the doctor's findings on them and on the links between them; syncs.
+/// Watches the nodes only while the page is shown. Everything that waits for a host runs in the background.
 class NodesPage : public QWidget {
     Q_OBJECT
 public:
@@ -39,12 +39,12 @@ public:
     [[nodiscard]] NodeCard *card(const QString &node) const;
     [[nodiscard]] TopologyView *topology() const;
     [[nodiscard]] QString doctorText() const;
-    /// Whether a node that is watched has not answered yet, in good or bad, or the doctor still looks.
+    /// Whether a watched node has not answered yet, or the doctor is still examining.
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Adds a node to the book, or a partition's nodes through lockstepctl, and shows it.
     void add(const core::NodeEntry &node);
-    /// Looks at every node and the ways between them; again: stops.
+    /// Examines every node and the links between them; again: stops.
     void examine();
 
 Q_SIGNALS:
@@ -60,14 +60,14 @@ private:
     Card *buildHead(QWidget *parent);
     void connectParts();
     void askForNode();
-    void refresh(); ///< reads the book anew
+    void refresh(); ///< reads the book again
     void showTopology();
     void restyle();
 
     PageStack *m_stack;
     NodeListEditor *m_list;
     NodeSync *m_sync;
-    SshAsker *m_asker; ///< after what asks by it
+    SshAsker *m_asker; ///< declared after its users
     EmptyState *m_empty;
     QPushButton *m_add, *m_doctor, *m_syncAll;
     QLabel *m_about;

@@ -51,13 +51,13 @@ TopologyCard::TopologyCard(const Theme &theme, QWidget *parent) : Card(tr("Topol
     }
 }
 
-void TopologyCard::show(core::DoctorLook look) {
-    m_look = std::move(look);
+void TopologyCard::show(core::DoctorSnapshot snapshot) {
+    m_snapshot = std::move(snapshot);
     draw();
 }
 
 void TopologyCard::draw() {
-    core::Topology topology = core::topologyOf(m_look);
+    core::Topology topology = core::topologyOf(m_snapshot);
     const double gradients = core::gradientBytesOf(m_model->currentText().toStdString()).value_or(0);
     core::putOn(topology, m_method->currentData().toString().toStdString(), gradients,
                 m_devices->currentData().toInt());

@@ -10,19 +10,19 @@ namespace lockstep::ui {
 class Theme;
 class TopologyView;
 
-/// The nodes and the ways between them, with the traffic of a method and a model that a person chooses, and the least time of
+/// The nodes and the links between them, with the traffic of a chosen method and model, and the least time of
 /// a step's communication.
 class TopologyCard : public Card {
     Q_OBJECT
 public:
     explicit TopologyCard(const Theme &theme, QWidget *parent = nullptr);
-    void show(core::DoctorLook look);
+    void show(core::DoctorSnapshot snapshot);
     [[nodiscard]] TopologyView *view() const { return m_view; }
 
 private:
     void draw();
 
-    core::DoctorLook m_look;
+    core::DoctorSnapshot m_snapshot;
     QComboBox *m_method, *m_model, *m_devices;
     TopologyView *m_view;
     QLabel *m_text;

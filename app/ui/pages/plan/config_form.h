@@ -17,7 +17,7 @@ namespace lockstep::ui {
 class PlanDraft;
 class Theme;
 
-/// One row of the form: label, editor by the field's type, and room for a mistake in words.
+/// One row of the form: label, editor for the field's type, and room for an error.
 struct FormField {
     const FieldSpec *spec = nullptr;
     QWidget *editor = nullptr; ///< QLineEdit, QComboBox, QCheckBox; for the method the box with one tick a method
@@ -34,7 +34,7 @@ public:
 
     /// Shows the draft's values; emits nothing.
     void show(const PlanDraft &draft);
-    /// Marks every mistake at its field, unfolding its group; those of no field are returned.
+    /// Shows every mistake at its field and unfolds its group; returns those without a field.
     [[nodiscard]] std::vector<Error> setMistakes(const std::vector<Error> &mistakes);
 
     /// Keys that have an editor.

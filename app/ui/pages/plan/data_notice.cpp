@@ -46,7 +46,7 @@ DataNotice::DataNotice(const Theme &theme, QWidget *parent)
 
 DataNotice::~DataNotice() = default;
 
-bool DataNotice::look(const QString &dataset) {
+bool DataNotice::check(const QString &dataset) {
     if (m_download) {
         setVisible(true);
         return dataset.toStdString() == m_wanted.name;

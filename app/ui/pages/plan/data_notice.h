@@ -19,16 +19,16 @@ namespace lockstep::ui {
 class ProgressBar;
 class Theme;
 
-/// Says that a data set is not on this machine and gets it: size, progress, cancel, and why it failed. Hidden while the
+/// Shows that a data set is not on this machine, and downloads it: size, progress, cancel, error. Hidden while the
 /// data is here.
 class DataNotice : public QFrame {
     Q_OBJECT
 public:
     explicit DataNotice(const Theme &theme, QWidget *parent = nullptr);
     ~DataNotice() override;
-    /// Looks for a data set; empty, or one nobody knows a mirror of, hides the notice. True when it is missing.
-    bool look(const QString &dataset);
-    /// "Fashion-MNIST is not on this machine"; empty: it is, or nobody knows a mirror of it.
+    /// Checks for a data set; an empty name, or a set without a mirror, hides the notice. True when it is missing.
+    bool check(const QString &dataset);
+    /// "Fashion-MNIST is not on this machine"; empty: it is, or no mirror is known.
     [[nodiscard]] std::string whyMissing(const std::string &dataset) const;
     /// Replaces the known data sets (a manifest of the person's own, tests).
     void setSources(std::vector<core::DatasetSource> sources) { m_sources = std::move(sources); }

@@ -55,7 +55,7 @@ std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
     std::optional<std::string> out;
     for (const core::RunSpec &run : m_recipe.runs) {
         if (field.key == "devices" && run.devices.kind == core::DeviceRequest::Kind::All)
-            return std::nullopt; // as many as there are
+            return std::nullopt; // as many as the machine has
         if (field.key == "device" && run.autoDevice)
             return std::nullopt;
         const std::string own = field.get(run.config);
@@ -154,7 +154,7 @@ core::Recipe PlanDraft::effective() const {
         for (const auto &[key, value] : m_changes) {
             const FieldSpec *field = findField(key);
             if (!field || !field->set(run.config, valueFor(*field, value, run.config)))
-                continue; // a mistake, told by plan()
+                continue; // a mistake, which plan() reports
             if (key == "devices")
                 run.devices.kind = core::DeviceRequest::Kind::List;
             if (key == "device")
@@ -190,7 +190,7 @@ PlanDraft::plan(const MachineFacts &facts, const core::EstimateSource &estimate,
     auto out = core::expand(recipe, facts, options);
     if (errors.empty())
         return out;
-    // What can't be read is left out above; the rest is checked all the same, so that every mistake shows at once.
+    // Invalid values are left out above; the rest is checked nevertheless, so that all mistakes are shown at once.
     if (!out && !recipe.runs.empty())
         errors.insert(errors.end(), out.error().begin(), out.error().end());
     return tl::unexpected(errors);

@@ -15,16 +15,16 @@
 
 namespace lockstep::ui {
 
-/// What the person has asked for on the Plan page: a recipe, what they changed of it, which methods, quick or not.
-/// A value; knows no widget.
+/// A person's choices on the Plan page: a recipe, changes to it, its methods, quick or not.
+/// A value without widgets.
 class PlanDraft {
 public:
     PlanDraft() = default;
     explicit PlanDraft(core::Recipe recipe) : m_recipe(std::move(recipe)) {}
-    /// Baseline, DP and DDP on the machine's devices, everything else as the defaults say.
+    /// Baseline, DP and DDP on the machine's devices; defaults for everything else.
     [[nodiscard]] static PlanDraft freeChoice();
 
-    /// One run as it was configured, to be run again or changed; what a launcher gives each process is left out.
+    /// The config of an earlier run, to be repeated or changed, without the fields that a launcher sets for each process.
     [[nodiscard]] static PlanDraft ofRun(const RunConfig &config, const std::string &name);
 
     [[nodiscard]] const core::Recipe &recipe() const { return m_recipe; }
@@ -32,7 +32,7 @@ public:
     /// A field's value in all runs; absent where the runs differ (devices, method …).
     [[nodiscard]] std::optional<std::string> value(const FieldSpec &field) const;
     /// Sets it in every run. For devices a baseline takes the first of the list. A value that can't be parsed is kept
-    /// as it is and told by mistakes().
+    /// as it is, and mistakes() reports it.
     void set(const FieldSpec &field, const std::string &value);
     [[nodiscard]] bool isChanged(const FieldSpec &field) const { return m_changes.contains(std::string(field.key)); }
     [[nodiscard]] bool isChanged() const { return !m_changes.empty() || !m_without.empty(); }
@@ -43,8 +43,8 @@ public:
     [[nodiscard]] bool hasMethod(Method method) const { return !m_without.contains(method); }
     void setMethod(Method method, bool on);
 
-    /// Fills in what the recipe's quick variant says: images and epochs; off puts back what stood there. An edit of one of these
-    /// ends it and keeps the other.
+    /// Sets images and epochs to the recipe's quick variant; off restores them. Editing one of these ends it and keeps
+    /// the other.
     void setQuick(bool on);
     void endQuick(); ///< keeps what it filled in
     [[nodiscard]] bool isQuick() const { return m_quick; }
@@ -53,12 +53,12 @@ public:
     std::optional<int> repeats;                ///< absent: the recipe's
     std::optional<core::WidthGoal> untilWidth; ///< absent: the recipe's, unless `repeats` says how many
     int sideBySide = 1;                        ///< runs that may go at once, on devices of their own
-    /// What the order of the rounds is drawn from unless the recipe says: kept while the plan is edited, drawn anew for each start.
+    /// Seed for the order of the rounds unless the recipe has one: kept while the plan is edited, new for each start.
     std::uint64_t orderSeed = core::newOrderSeed();
 
     /// The recipe as it would be started.
     [[nodiscard]] core::Recipe effective() const;
-    /// What would run; or every mistake, `where` the field's key.
+    /// The resulting plan; or every mistake, with the field's key as `where`.
     [[nodiscard]] tl::expected<core::Plan, std::vector<Error>>
     plan(const MachineFacts &facts, const core::EstimateSource &estimate, const core::WhyNot &whyNot = {}) const;
 

@@ -18,7 +18,7 @@ PlanObstacles::PlanObstacles(const PlanPlaces &places, const DataNotice &data, Q
         if (!m_page->isVisible())
             return;
         ask();
-        Q_EMIT changed(); // data and nodes are looked at as they are asked for
+        Q_EMIT changed(); // data and nodes are checked when asked for
     });
     connect(&m_check, &core::ScriptCheck::answered, this, [this](const core::ScriptTroubles &troubles) {
         core::ScriptTroubles now = m_scripts;
@@ -62,12 +62,12 @@ std::string PlanObstacles::ofRun(const RunConfig &config, const std::vector<std:
         const auto found = config.nodes.empty() ? m_scripts.find(command) : m_scripts.end();
         return found == m_scripts.end() ? std::string() : found->second;
     }
-    // A folder of the person's own is looked into by the trainer, which knows what it needs.
+    // A folder of the person's own is checked by the trainer, which knows what it needs.
     const bool here = config.nodes.empty() || std::ranges::any_of(config.nodes, &std::string::empty, &NodePlace::host);
     return here && config.dataDir.empty() ? m_data.whyMissing(config.dataset) : std::string();
 }
 
-void PlanObstacles::look(const core::Plan &plan, const core::Recipe &recipe) {
+void PlanObstacles::check(const core::Plan &plan, const core::Recipe &recipe) {
     const bool stands = std::ranges::any_of(plan.runs, [this](const core::PlannedRun &run) {
         return !run.runnable() && !ofRun(run.config, run.command).empty();
     });

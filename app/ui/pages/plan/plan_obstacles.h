@@ -15,20 +15,20 @@ class DataNotice;
 class PlanDoctor;
 class PlanPlaces;
 
-/// What stands in a run's way besides its devices: its data set is not here, its script can't start, a node was not reached. While
-/// something does, it looks again every few seconds, as long as the page is shown.
+/// Obstacles to a run besides its devices: its data set is not here, its script can't start, a node was not reached. While
+/// there are any and the page is shown, it checks again every few seconds.
 class PlanObstacles : public QObject {
     Q_OBJECT
 public:
     PlanObstacles(const PlanPlaces &places, const DataNotice &data, QWidget *page);
-    /// For core::expand(): what certainly stops a run.
+    /// For core::expand(): obstacles that certainly stop a run.
     [[nodiscard]] core::WhyNot whyNot() const;
-    /// The same, and nodes that the doctor did not reach: a person may try all the same.
+    /// The same, and nodes that the doctor did not reach, although a person may still try.
     [[nodiscard]] core::WhyNot whyNotNow() const;
     /// A sentence for each of these nodes.
     [[nodiscard]] QStringList unreached(const core::Plan &plan) const;
-    /// Asks about scripts of this plan that were not asked about yet.
-    void look(const core::Plan &plan, const core::Recipe &recipe);
+    /// Checks scripts of this plan that were not checked yet.
+    void check(const core::Plan &plan, const core::Recipe &recipe);
 
 Q_SIGNALS:
     void changed();
@@ -41,7 +41,7 @@ private:
     const PlanPlaces &m_places;
     const DataNotice &m_data;
     QWidget *m_page;
-    core::Experiment m_asked; ///< whose scripts are looked at
+    core::Experiment m_asked; ///< whose scripts are checked
     core::ScriptTroubles m_scripts;
     core::ScriptCheck m_check;
     QTimer m_again;

@@ -24,7 +24,7 @@
 namespace lockstep::ui {
 namespace {
 
-/// Why none of the runs can run, where one reason keeps them all; their rows have no room for a long one.
+/// The reason why no run can start, if all have the same one; their rows have no room for a long one.
 QString reasonOfAll(const core::Plan &plan) {
     const std::string why = plan.runs.empty() ? std::string() : plan.runs.front().notRunReason;
     for (const core::PlannedRun &run : plan.runs)
@@ -58,7 +58,7 @@ void PlanPage::connectParts() {
         m_recipes->refresh();
     });
     connect(m_settings, &SettingsCard::edited, this, [this] {
-        setStartError({}); // mended, perhaps
+        setStartError({}); // perhaps fixed
         refresh();
     });
     connect(m_places, &PlanPlaces::changed, this, &PlanPage::restyle);
@@ -69,7 +69,7 @@ void PlanPage::connectParts() {
     connect(m_planned->startButton(), &QPushButton::clicked, this, &PlanPage::start);
     connect(&m_workspace.starter(), &ExperimentStarter::changed, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
-    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this,
+    connect(&m_workspace.runHistory(), &core::RunHistory::refreshed, this,
             &PlanPage::refresh, // estimates may be known now
             Qt::SingleShotConnection);
 }
@@ -95,14 +95,14 @@ core::EstimateSource PlanPage::estimates() const {
 void PlanPage::refresh() {
     const auto plan = m_draft.plan(m_facts, estimates(), m_obstacles->whyNot());
     if (plan)
-        m_obstacles->look(*plan, m_draft.recipe());
+        m_obstacles->check(*plan, m_draft.recipe());
     m_places->show(plan ? &*plan : nullptr);
     m_planned->command()->setNodeCount(m_places->places().size());
     const bool somewhere = m_places->whyNone().isEmpty();
     m_valid = !m_settings->dataMissing() && plan.has_value() && plan->runnableCount() > 0 && somewhere;
     if (!plan)
         m_planned->showOutdated();
-    else if (!somewhere) // what stands there would run here
+    else if (!somewhere) // the shown runs would run on this machine
         m_planned->showNothing();
     else if (m_obstacles->unreached(*plan).isEmpty())
         m_planned->show(*plan, m_draft.sideBySide);
@@ -114,7 +114,7 @@ void PlanPage::refresh() {
 
 /// `plan`: null where something is wrong.
 void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
-    if (doctor()->looking()) // it may bring the interface that lacks
+    if (doctor()->examining()) // it may find the missing interface
         std::erase_if(wrong, [](const Error &error) { return error.where == "nodes"; });
     const std::vector<Error> rest = m_settings->show(wrong);
     const QString noNodes = m_places->whyNone();

@@ -36,7 +36,7 @@ public:
     bool choose(const QString &recipe);
     /// Shows this one config as a choice of its own, below the recipes.
     void fillIn(const RunConfig &config, const QString &name);
-    /// Says above Start why it failed, until something is edited or Start is pressed again.
+    /// Shows above Start why it failed, until something is edited or Start is pressed again.
     void setStartError(const QString &sentence);
     [[nodiscard]] ConfigForm *form() const;
     [[nodiscard]] QPushButton *startButton() const;

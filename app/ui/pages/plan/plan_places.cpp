@@ -75,7 +75,7 @@ void PlanPlaces::makeNodes(const Theme &theme, QWidget *parent) {
     });
 }
 
-/// Back and forth keeps what was chosen.
+/// Switching back and forth keeps the chosen places.
 void PlanPlaces::runOverNodes(bool on) {
     if (on == m_overNodes)
         return;
@@ -106,7 +106,7 @@ void PlanPlaces::show(const core::Plan *plan) {
         showDevices(*plan);
 }
 
-/// Whoever writes places into the form, or duplicates a run over nodes, has chosen nodes too.
+/// Writing places into the form, or duplicating a run over nodes, chooses nodes too.
 void PlanPlaces::showNodes(const core::Plan *plan) {
     if (!m_draft.value(nodesField()).value_or("").empty())
         m_overNodes = true;
@@ -130,12 +130,12 @@ void PlanPlaces::showNodes(const core::Plan *plan) {
     const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
     const bool own = !m_draft.value(*folder).value_or("").empty();
     m_doctor->setRun(core::entriesOf(places, m_nodes->book()), own ? "" : m_draft.value(*dataset).value_or(""));
-    // Without interfaces no run over hosts is right: they are looked for as soon as they are wanted.
+    // Without interfaces no run over hosts is right: the doctor finds them as soon as they are wanted.
     if (core::lacksInterface(places, m_nodes->book()) && !m_doctor->asked() && m_where->isVisible())
         m_doctor->examine();
 }
 
-/// What the runs that can run use; and CPU devices are blocks of as many cores as the plan says.
+/// Shows the devices of the runnable runs, with as many cores per CPU device as in the plan.
 void PlanPlaces::showDevices(const core::Plan &plan) {
     QString kind;
     QStringList devices;
@@ -167,7 +167,7 @@ bool PlanPlaces::reachesThisMachine() const {
 void PlanPlaces::answered() {
     m_nodes->refresh(); // interfaces that were found come into the plan
     m_nodes->setAddresses(m_doctor->addresses());
-    m_nodes->lookAgain();
+    m_nodes->probeAgain();
     Q_EMIT edited();
     const bool start = std::exchange(m_startWhenAsked, false);
     Q_EMIT changed();
@@ -179,7 +179,7 @@ bool PlanPlaces::mayStart() {
     if (!m_overNodes || m_doctor->asked())
         return true;
     m_doctor->examine();
-    m_startWhenAsked = m_doctor->looking(); // of places that no list of nodes knows there is nothing to ask
+    m_startWhenAsked = m_doctor->examining(); // places outside the list of nodes cannot be examined
     Q_EMIT changed();
     return !m_startWhenAsked;
 }

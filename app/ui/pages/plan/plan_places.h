@@ -16,8 +16,8 @@ class QueuePlace;
 class SshAsker;
 class Theme;
 
-/// Where a plan's runs go: this machine's devices, or devices of the nodes in the book, at which the doctor looks first.
-/// Writes the choice into the draft. The parts stand at several places of the page, which puts them there.
+/// Where a plan's runs go: this machine's devices, or devices of the nodes in the book, which the doctor examines first.
+/// Writes the choice into the draft. The page places the parts, which are at several positions.
 class PlanPlaces : public QObject {
     Q_OBJECT
 public:
@@ -30,23 +30,23 @@ public:
     [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
     [[nodiscard]] QueuePlace *queuePlace() const { return m_queuePlace; }
 
-    /// What the draft says, and what `plan` makes of it; null: nothing, for its mistakes.
+    /// Shows the draft's places and those of `plan`; null: the draft has mistakes.
     void show(const core::Plan *plan);
     void reset(); ///< back to this machine
     [[nodiscard]] bool overNodes() const { return m_overNodes; }
     [[nodiscard]] std::vector<NodePlace> places() const; ///< over nodes; else empty
     [[nodiscard]] QString whyNone() const;               ///< over nodes, and none is chosen; else empty
     [[nodiscard]] bool reachesThisMachine() const;
-    /// Whether to start now. Over nodes the doctor is asked first: `allowed` comes if it finds nothing in the way. What
-    /// would stop the run is told, and a second press starts all the same.
+    /// Whether to start now. Over nodes the doctor examines first: `allowed` follows if it finds no obstacle.
+    /// An obstacle is shown, and a second press starts nevertheless.
     [[nodiscard]] bool mayStart();
     [[nodiscard]] bool waiting() const { return m_startWhenAsked; } ///< for the doctor, to start then
-    [[nodiscard]] bool warned() const;                              ///< the doctor has looked, and a run would fail
+    [[nodiscard]] bool warned() const; ///< the doctor has examined them, and a run would fail
 
 Q_SIGNALS:
-    void edited();  ///< the draft, or what is known of the nodes
+    void edited();  ///< the draft, or news about the nodes
     void changed(); ///< waiting(), warned()
-    void allowed(); ///< what mayStart() put off may begin
+    void allowed(); ///< the postponed start may begin
     void nodesWanted();
     void failed(const QString &sentence);
 

@@ -22,7 +22,7 @@ QString summaryOf(const core::Plan &plan, int sideBySide) {
     const int runs = plan.runnableCount();
     if (runs == 0) // the rows say why
         return {};
-    const int strangers = int(
+    const int withoutEstimate = int(
         std::ranges::count_if(plan.runs, [](const core::PlannedRun &run) { return run.runnable() && !run.estimateS; }));
     const QString atOnce = sideBySide == 1 ? QString()
                            : plan.mostAtOnce > 1
@@ -30,7 +30,7 @@ QString summaryOf(const core::Plan &plan, int sideBySide) {
                                : QStringLiteral(" · ") + QObject::tr("no two of them fit side by side");
     return (runs == 1 ? QObject::tr("1 run") : QObject::tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
            (plan.estimateS ? QObject::tr("about %1").arg(core::timeLeft(plan.estimateS))
-                           : core::timeUnknown(strangers, runs));
+                           : core::timeUnknown(withoutEstimate, runs));
 }
 
 QStringList notesOf(const core::Plan &plan) {

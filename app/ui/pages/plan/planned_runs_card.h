@@ -11,17 +11,17 @@ namespace lockstep::ui {
 class Theme;
 class TorchrunBox;
 
-/// What will run: a row a run, what is to be known of them, the command of the chosen one, the whole time, and Start; or
-/// why it can't.
+/// The planned runs: one row per run, notes, the command of the selected one, the total time, and Start, or
+/// why starting is impossible.
 class PlannedRunsCard : public Card {
     Q_OBJECT
 public:
     explicit PlannedRunsCard(const Theme &theme, QWidget *parent = nullptr);
     void show(const core::Plan &plan, int sideBySide);
     void showNothing();  ///< there is no place to run at
-    void showOutdated(); ///< the plan has mistakes: the rows are those of before
+    void showOutdated(); ///< the plan has mistakes: the rows are outdated
     void setMistakes(const QStringList &sentences);
-    /// Why the last start failed; stands with the mistakes until it is called again, empty.
+    /// Why the last start failed; shown with the mistakes until called with an empty text.
     void setStartError(const QString &sentence);
     void setStart(const QString &words, bool enabled);
 

@@ -33,7 +33,7 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
         button->setCheckable(true);
         button->setShortcut(keys);
         group->addButton(button);
-        connect(button, &QPushButton::toggled, this, &QueuePlace::tell);
+        connect(button, &QPushButton::toggled, this, &QueuePlace::showNote);
         return button;
     };
     auto *box = new QWidget(this);
@@ -85,10 +85,10 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
     m_there->setEnabled(!here);
     if (here)
         m_here->setChecked(true);
-    tell();
+    showNote();
 }
 
-void QueuePlace::tell() {
+void QueuePlace::showNote() {
     m_note->setText(
         !m_whyNot.isEmpty() ? m_whyNot
         : m_there->isChecked()

@@ -13,12 +13,12 @@ class QPushButton;
 
 namespace lockstep::ui {
 
-/// Where the queue of runs over nodes lives: on this machine, or on the first node, so that this one may leave.
+/// The machine that keeps the queue of runs over nodes: this one, or the first node, so that this one may leave.
 class QueuePlace : public QWidget {
     Q_OBJECT
 public:
     explicit QueuePlace(QWidget *parent);
-    /// Of these places, whose first is the first node. Where it can't keep the queue the choice is off and says why.
+    /// For these places, of which the first is the first node. If it can't keep the queue, the choice is disabled and says why.
     void show(const std::vector<NodePlace> &places, const std::vector<core::NodeEntry> &book);
     /// The machine that shall keep it, as ssh knows it; empty: this one.
     [[nodiscard]] QString host() const;
@@ -27,7 +27,7 @@ public:
     [[nodiscard]] QPushButton *thereButton() const { return m_there; }
 
 private:
-    void tell();
+    void showNote();
     void sayWhere(const QString &node);
     QPushButton *m_here, *m_there;
     QLabel *m_note;

@@ -38,7 +38,7 @@ void RecipeList::load() {
             if (auto recipe = core::loadRecipe(name))
                 add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
         for (const std::string &name : core::savedRecipes())
-            if (auto recipe = core::loadRecipe(name)) // a damaged one is told by lockstepctl run NAME
+            if (auto recipe = core::loadRecipe(name)) // lockstepctl run NAME reports a damaged one
                 add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
         add(PlanDraft::freeChoice(), freeName);
     }

@@ -21,13 +21,13 @@ public:
     bool choose(const QString &name);
     /// Adds a row and chooses it.
     void addAndChoose(PlanDraft draft, const QString &name);
-    /// The draft of the chosen row as it came: without what the person has changed since.
+    /// The original draft of the chosen row, without the person's later changes.
     [[nodiscard]] const PlanDraft *current() const;
     /// The chosen row's; empty before one is.
     [[nodiscard]] QString currentName() const;
     /// Saves under a title and chooses it; a name that is taken is refused unless `replace`.
     [[nodiscard]] Result<void> save(const core::Recipe &recipe, const QString &title, bool replace);
-    /// Opens somebody's file as a row of its own; it is not saved yet. Else every mistake in it.
+    /// Opens a file as a row of its own, not saved yet; or returns every mistake in it.
     [[nodiscard]] tl::expected<void, std::vector<Error>> openFile(const QString &path);
     /// Whether the chosen one is saved and may be removed.
     [[nodiscard]] bool isSaved() const;

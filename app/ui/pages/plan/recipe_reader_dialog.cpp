@@ -33,12 +33,12 @@ void styleTable(QTextTable *table, const QColor &line) {
     for (int row = 0; row < table->rows(); ++row)
         for (int column = 0; column < table->columns(); ++column) {
             QTextTableCell cell = table->cellAt(row, column);
-            QTextTableCellFormat look = cell.format().toTableCellFormat();
-            look.setBottomBorder(1);
-            look.setBottomBorderStyle(QTextFrameFormat::BorderStyle_Solid);
-            look.setBottomBorderBrush(line);
-            look.setRightPadding(2 * grid);
-            cell.setFormat(look);
+            QTextTableCellFormat format = cell.format().toTableCellFormat();
+            format.setBottomBorder(1);
+            format.setBottomBorderStyle(QTextFrameFormat::BorderStyle_Solid);
+            format.setBottomBorderBrush(line);
+            format.setRightPadding(2 * grid);
+            cell.setFormat(format);
         }
 }
 

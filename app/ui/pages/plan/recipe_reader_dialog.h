@@ -7,7 +7,7 @@ class QTextBrowser;
 namespace lockstep::ui {
 class Theme;
 
-/// A built-in recipe's page of the manual (docs/recipes/NAME.md): what it shows, as published, and what came out.
+/// A built-in recipe's page of the manual (docs/recipes/NAME.md): its purpose, the published figures, the results.
 class RecipeReaderDialog : public QDialog {
     Q_OBJECT
 public:

@@ -19,7 +19,7 @@ namespace {
 
 const QString recipeFiles = QStringLiteral("Recipes (*.json)");
 
-void tell(QWidget *page, const QString &title, const Result<void> &done) {
+void warnIfFailed(QWidget *page, const QString &title, const Result<void> &done) {
     if (!done)
         QMessageBox::warning(page, title, QString::fromStdString(done.error().message()));
 }
@@ -33,7 +33,7 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent)
     body()->addWidget(m_list);
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
                         tr("What it shows, what was published, and results from elsewhere (Shift+F1)"),
-                        &RecipesCard::tellAbout);
+                        &RecipesCard::showAbout);
     m_open = addButton(tr("Open a recipe file"), QKeySequence(QKeySequence::Open),
                        tr("Opens a recipe from a file (Ctrl+O)"), &RecipesCard::open);
     m_save = addButton(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
@@ -96,7 +96,7 @@ void RecipesCard::save() {
         saved = m_list->save(recipe, title, true);
     else if (taken)
         return;
-    tell(this, head, saved);
+    warnIfFailed(this, head, saved);
 }
 
 void RecipesCard::duplicate() {
@@ -110,16 +110,16 @@ void RecipesCard::share() {
     const QString suggested = QString::fromStdString(core::recipeNameFrom(recipe.title)) + QStringLiteral(".json");
     const QString path = QFileDialog::getSaveFileName(this, tr("Export as a file"), suggested, recipeFiles);
     if (!path.isEmpty())
-        tell(this, tr("Export as a file"), core::shareRecipe(recipe, path.toStdString()));
+        warnIfFailed(this, tr("Export as a file"), core::shareRecipe(recipe, path.toStdString()));
 }
 
 void RecipesCard::removeChosen() {
     const QString title = QString::fromStdString(m_draft.recipe().title);
     if (QMessageBox::question(this, tr("Remove"), tr("Remove the saved recipe \"%1\"?").arg(title)) == QMessageBox::Yes)
-        tell(this, tr("Remove"), m_list->remove());
+        warnIfFailed(this, tr("Remove"), m_list->remove());
 }
 
-void RecipesCard::tellAbout() {
+void RecipesCard::showAbout() {
     auto *dialog = new RecipeReaderDialog(m_theme, m_list->currentName(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->show(); // beside the page: a person reads and sets up at once

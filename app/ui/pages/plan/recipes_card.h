@@ -12,11 +12,11 @@ namespace lockstep::ui {
 class RecipeList;
 class Theme;
 
-/// The recipes, and what a person does with them: read about one, open, save, duplicate, share, remove.
+/// The recipes and their actions: read about one, open, save, duplicate, share, remove.
 class RecipesCard : public Card {
     Q_OBJECT
 public:
-    /// `draft`: as the person has changed the chosen recipe; what is saved, duplicated and shared.
+    /// `draft`: the chosen recipe with the person's changes, which is saved, duplicated and shared.
     RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent = nullptr);
     [[nodiscard]] RecipeList *list() const { return m_list; }
     void refresh(); ///< what can be done with the chosen recipe
@@ -30,7 +30,7 @@ private:
     void duplicate();
     void share();
     void removeChosen();
-    void tellAbout();
+    void showAbout();
     void restyle();
 
     Theme &m_theme;

@@ -180,12 +180,12 @@ std::vector<Error> SettingsCard::show(const std::vector<Error> &mistakes) {
     return rest;
 }
 
-/// A folder of the person's own is looked into by the trainer, which knows what it needs.
+/// A folder of the person's own is checked by the trainer, which knows what it needs.
 bool SettingsCard::dataMissing() {
     const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
     const bool own = (folder && !m_draft.value(*folder).value_or("").empty()) || !m_places->reachesThisMachine();
     const auto name = dataset && !own ? m_draft.value(*dataset) : std::nullopt;
-    return m_data->look(name ? QString::fromStdString(*name) : QString());
+    return m_data->check(name ? QString::fromStdString(*name) : QString());
 }
 
 } // namespace lockstep::ui

@@ -17,16 +17,16 @@ class DataNotice;
 class PlanPlaces;
 class Theme;
 
-/// The settings of a plan: how often and how large, where, and every field of its runs. Writes them into the draft.
+/// The settings of a plan: repeats, size, places, and every field of its runs. Writes them into the draft.
 class SettingsCard : public Card {
     Q_OBJECT
 public:
     SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent = nullptr);
     /// Another recipe was chosen. Keeps the nodes, "Quick" and "Runs at once".
     void begin(PlanDraft draft);
-    /// Shows the draft and marks its mistakes; those of no field are returned.
+    /// Shows the draft and marks its mistakes; returns those without a field.
     [[nodiscard]] std::vector<Error> show(const std::vector<Error> &mistakes);
-    /// Looks whether the chosen data set is here; if not, offers to get it.
+    /// Checks whether the chosen data set is here; if not, offers to get it.
     [[nodiscard]] bool dataMissing();
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] QComboBox *sideBySideBox() const { return m_sideBySide; }
 
 Q_SIGNALS:
-    void edited(); ///< the draft, or what is known of its data and nodes
+    void edited(); ///< the draft, or news about its data and nodes
 
 private:
     QLayout *buildOptions();

@@ -36,7 +36,7 @@ QString wrapLine(const QString &command) {
     return out;
 }
 
-/// Over nodes a command stands for each, and a comment above it says which.
+/// Over nodes there is one command per node, under a comment with its name.
 QString wrapCommand(const QString &commands, const RunConfig &config) {
     const QStringList lines = commands.split(QLatin1Char('\n'));
     QStringList out;

@@ -14,7 +14,7 @@ struct PlannedRun;
 namespace lockstep::ui {
 class Theme;
 
-/// What a shell would run for one planned run, with torchrun, to be copied.
+/// The shell command for one planned run, with torchrun, for copying.
 class TorchrunBox : public QWidget {
     Q_OBJECT
 public:

@@ -15,7 +15,7 @@ class RunListModel;
 namespace lockstep::ui {
 class RunsList;
 
-/// What can be done to the chosen runs: the table's context menu and its keys.
+/// Actions on the chosen runs: the table's context menu and its keys.
 class RunsActions : public QObject {
     Q_OBJECT
 public:

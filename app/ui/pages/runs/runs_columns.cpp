@@ -116,7 +116,7 @@ void RunColumns::buildMenu() {
         action->setToolTip(QString::fromStdString(column.help));
         action->setCheckable(true);
         action->setChecked(!m_table->isColumnHidden(i));
-        action->setEnabled(column.key != "name"); // a row must be called something
+        action->setEnabled(column.key != "name"); // a row needs a name
         connect(action, &QAction::toggled, this, [this, key](bool on) { show(key, on); });
     }
     if (settings)
@@ -179,7 +179,7 @@ void RunColumns::fit() {
     giveNameTheRest();
 }
 
-/// Where there is less room than before it gives that back first, down to what any column has.
+/// With less room than before, the name column shrinks first, down to the width of any column.
 void RunColumns::giveNameTheRest() {
     const int name = core::runColumn("name");
     if (m_nameSized)

@@ -12,8 +12,8 @@ class RunListModel;
 
 namespace lockstep::ui {
 
-/// Which columns of the runs show, in which order and how wide: chosen in a menu that stays open while one chooses, moved
-/// and sized in the head, kept by name, so that a new version's columns disturb nothing.
+/// Which columns of the runs are shown, in which order and how wide: chosen in a menu that stays open, moved
+/// and sized in the head, and stored by name, so that a new version's columns do not disturb them.
 class RunColumns : public QObject {
     Q_OBJECT
 public:
@@ -24,7 +24,7 @@ public:
     [[nodiscard]] QStringList shown() const;
     void show(const QString &key, bool on);
     void reset();
-    /// Widths by content, unless a person set them. A name that is cut short gets what the others leave free.
+    /// Widths by content, unless a person set them. Names that are cut short get the free width.
     void fit();
     void save(QSettings &settings) const;
     void restore(const QSettings &settings);
@@ -45,7 +45,7 @@ private:
     [[nodiscard]] int columnOf(const QString &key) const;
     QTableView *m_table;
     QMenu *m_menu;
-    QStringList m_awaited;                     ///< chosen earlier, of metrics that no run has told yet
+    QStringList m_awaited;                     ///< chosen earlier, of metrics that no run has reported yet
     bool m_sized = false, m_nameSized = false; ///< by a person: any column, that of the names
     bool m_fitting = false;
 };

@@ -184,13 +184,13 @@ void RunDetails::showOne(const core::IndexedRun &run) {
     m_reason->setVisible(!run.reason.empty());
     QList<std::pair<QString, QString>> facts;
     for (const core::RunColumn &column : allColumns({run})) {
-        const bool told = column.key == "name" || column.key == "state" || column.key == "reason" ||
-                          column.key == "star" || column.key == "tags" || column.key == "note" ||
-                          column.key == "repeat";
+        const bool shownElsewhere = column.key == "name" || column.key == "state" || column.key == "reason" ||
+                                    column.key == "star" || column.key == "tags" || column.key == "note" ||
+                                    column.key == "repeat";
         const bool field = column.setting && findField(column.key) && column.key != "devices" &&
                            column.key != "model" && column.key != "dataset" && column.key != "epochs" &&
                            column.key != "backend";
-        if (told || field)
+        if (shownElsewhere || field)
             continue;
         const QString value = core::shownValue(column, column.value(run));
         if (value != QLatin1String("-"))
@@ -224,7 +224,7 @@ void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) 
 }
 
 void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
-    if (facts == m_shownFacts && m_facts) // a window that is filtered with every key makes nothing anew for it
+    if (facts == m_shownFacts && m_facts) // nothing to rebuild, e.g. after each key in the filter line
         return;
     m_shownFacts = facts;
     delete m_facts;

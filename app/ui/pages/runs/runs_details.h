@@ -21,16 +21,16 @@ namespace lockstep::ui {
 class Card;
 class Theme;
 
-/// What is known and said of the chosen run, or of several: star, tags and note to write, figures, settings.
+/// Details of the chosen run, or of several: star, tags and note for editing, figures, settings.
 class RunDetails : public QWidget {
     Q_OBJECT
 public:
     explicit RunDetails(Theme &theme, QWidget *parent = nullptr);
-    /// What somebody is writing stays as long as the same runs are chosen.
+    /// Text that a person is writing stays as long as the same runs are chosen.
     void show(const std::vector<const core::IndexedRun *> &runs);
     [[nodiscard]] QLineEdit *tagsLine() const { return m_tags; }
     [[nodiscard]] QPlainTextEdit *note() const { return m_note; }
-    /// Hands over what is still being written.
+    /// Saves text that is still being written.
     void flush();
 
 Q_SIGNALS:

@@ -18,7 +18,7 @@
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/pages/shared/run_look.h"
+#include "app/ui/pages/shared/run_style.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/tables.h"
@@ -32,7 +32,7 @@ namespace {
 
 using core::RunDiffModel;
 
-/// Heads in bold over a hairline, folds muted: they are no figures.
+/// Heads are bold over a hairline, folds muted.
 class DiffDelegate : public CellDelegate {
 public:
     using CellDelegate::CellDelegate;
@@ -57,7 +57,7 @@ public:
 
 } // namespace
 
-/// A run, and who feeds it.
+/// A run's store and its source.
 struct RunsDiff::Side {
     explicit Side(const QString &id) : store(id), follower(&store, id) {}
     core::RunStore store;
@@ -190,12 +190,12 @@ void RunsDiff::drawPhases() {
                          [&](const PhasePart &a, const PhasePart &b) { return place(a) < place(b); });
     };
     QList<PhaseBar> bars;
-    for (const RunLook &look : runLooks(m_set)) {
+    for (const RunStyle &style : runStyles(m_set)) {
         PhaseBar bar;
-        bar.label = (look.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + look.name;
-        bar.color = look.color;
+        bar.label = (style.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + style.name;
+        bar.color = style.color;
         for (const core::DiffLine &line : section ? section->lines : std::vector<core::DiffLine>()) {
-            const std::optional<double> seconds = look.index == 0 ? line.figureA : line.figureB;
+            const std::optional<double> seconds = style.index == 0 ? line.figureA : line.figureB;
             const std::string phase = line.label.toStdString();
             if (seconds && phase != "comm") // comm overlaps backward: it has no place in a stack
                 (std::find(additive.begin(), additive.end(), phase) != additive.end() ? bar.parts : bar.nested)
@@ -220,14 +220,14 @@ void RunsDiff::drawCurves() {
     m_chart->setWholeX(!byTime);
     m_chart->setXRange(0, std::nullopt);
     QList<LineData> lines;
-    for (const RunLook &look : runLooks(m_set)) {
+    for (const RunStyle &style : runStyles(m_set)) {
         LineData line;
-        line.key = look.runId;
-        line.name = (look.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + look.name;
-        line.color = look.color;
-        line.style = look.index == 1 && !lines.isEmpty() && lines.constFirst().color == look.color ? Qt::DashLine
-                                                                                                   : Qt::SolidLine;
-        line.curve = m_curves.curve(look.index, axis);
+        line.key = style.runId;
+        line.name = (style.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + style.name;
+        line.color = style.color;
+        line.style = style.index == 1 && !lines.isEmpty() && lines.constFirst().color == style.color ? Qt::DashLine
+                                                                                                     : Qt::SolidLine;
+        line.curve = m_curves.curve(style.index, axis);
         lines.append(line);
     }
     m_chart->setLines(lines);

@@ -24,8 +24,8 @@ class LineChart;
 class PhaseBars;
 class Theme;
 
-/// Two runs beside each other: their loss curves overlaid, where a step of each goes, and what they differ in. Reads the logs in slices; a run that
-/// still goes on is followed.
+/// Two runs side by side: their loss curves overlaid, the phases of their steps, and their differences. Reads the logs in
+/// slices; follows a run that is still under way.
 class RunsDiff : public QWidget {
     Q_OBJECT
 public:
@@ -33,7 +33,7 @@ public:
     ~RunsDiff() override;
 
     void compare(const QString &a, const QString &b);
-    void clear(); ///< lets go of both
+    void clear(); ///< releases both
     [[nodiscard]] bool isEmpty() const { return !m_a; }
     [[nodiscard]] core::RunDiffModel &model() { return m_model; }
     [[nodiscard]] QTableView *table() const { return m_table; }

@@ -56,7 +56,7 @@ void RunFilterLine::read() {
         Q_EMIT mistakeChanged(mistake);
     }
     line = line.trimmed();
-    if (line == m_applied) // thousands of runs need no second look
+    if (line == m_applied) // thousands of runs need not be filtered twice
         return;
     if (filter = core::RunFilter::parse(line, invented); filter) {
         m_applied = line;
@@ -100,7 +100,7 @@ void RunFilterLine::keyPressEvent(QKeyEvent *event) {
     const int key = event->key();
     const bool chooses = key == Qt::Key_Escape || key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Tab;
     if (chooses && m_completer.popup()->isVisible())
-        return event->ignore(); // the list of choices takes it
+        return event->ignore(); // for the list of choices
     if (key == Qt::Key_Escape || key == Qt::Key_Down || key == Qt::Key_Return || key == Qt::Key_Enter) {
         m_writing = false;
         read();
@@ -113,7 +113,7 @@ void RunFilterLine::keyPressEvent(QKeyEvent *event) {
 void RunFilterLine::focusOutEvent(QFocusEvent *event) {
     if (event->reason() != Qt::PopupFocusReason)
         m_completer.popup()->hide();
-    // Another window, or this one on its way out, is no end of the writing.
+    // Losing the focus to another window, or while closing, does not end the editing.
     if (m_writing && event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
         m_writing = false;
         read();

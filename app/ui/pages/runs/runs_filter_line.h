@@ -10,15 +10,15 @@
 
 namespace lockstep::ui {
 
-/// The line that says which runs show: offers keys and values while it is written, marks a mistake and says where it is.
-/// What stands before a mistake holds; a word that may become a column's name is not looked for before it is finished.
+/// The filter line of the runs: offers keys and values during typing, marks a mistake and says where it is.
+/// The part before a mistake applies; an unfinished word that may become a column's name is not searched for.
 class RunFilterLine : public QLineEdit {
     Q_OBJECT
 public:
     /// `runs`: whose values are offered.
     RunFilterLine(std::function<const std::vector<core::IndexedRun> &()> runs, QWidget *parent = nullptr);
     [[nodiscard]] QString mistake() const { return m_mistake; } ///< empty when the line makes sense
-    /// Makes of the line what it means now: its columns may have come with new runs.
+    /// Parses the line again: new runs may have brought its columns.
     void read();
     [[nodiscard]] QCompleter *completions() { return &m_completer; }
 
@@ -38,7 +38,7 @@ private:
     std::function<const std::vector<core::IndexedRun> &()> m_runs;
     QStandardItemModel m_choices;
     QCompleter m_completer;
-    QString m_mistake, m_applied; ///< m_applied: as much of the line as holds
+    QString m_mistake, m_applied; ///< m_applied: the valid part of the line
     bool m_writing = false, m_edited = false;
     qsizetype m_from = 0, m_length = 0; ///< what a choice replaces
 };

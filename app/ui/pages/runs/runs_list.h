@@ -17,14 +17,14 @@ namespace lockstep::ui {
 class RunColumns;
 class Theme;
 
-/// The table of runs, or a word that the filter accepts none. What is chosen stays chosen while the rows are made anew.
+/// The table of runs, or a note that the filter accepts none. The selection survives new rows.
 class RunsList : public QStackedWidget {
     Q_OBJECT
 public:
     RunsList(const Theme &theme, core::RunListModel &list, QWidget *parent = nullptr);
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] RunColumns *columns() const { return m_columns; }
-    /// Chosen rows' runs, a group's all, in the table's order.
+    /// The runs of the selected rows, for a group's head all its runs, in the table's order.
     [[nodiscard]] std::vector<const core::IndexedRun *> chosen() const;
     void choose(const std::vector<std::string> &runs); ///< the first of them becomes the current one
     void chooseAny();                                  ///< unless something is chosen
@@ -46,7 +46,7 @@ private:
     core::RunListModel &m_list;
     QTableView *m_table;
     RunColumns *m_columns;
-    std::vector<std::string> m_kept; ///< chosen runs while the rows are made anew
+    std::vector<std::string> m_kept; ///< selected runs while the rows are replaced
     std::string m_current;
     bool m_fitted = false;
 };

@@ -8,7 +8,7 @@ class QPushButton;
 namespace lockstep::ui {
 class Theme;
 
-/// The line above the table that says what was done to runs, and offers to take it back or to make it again.
+/// The line above the table that says what was done to runs, and offers to undo or redo it.
 class RunsNotice : public QFrame {
     Q_OBJECT
 public:

@@ -31,7 +31,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int lookMs = 2000, dutyFactor = 50; // a look never takes more than a fiftieth of its thread's time
+constexpr int historyPollMs = 2000, dutyFactor = 50; // a refresh never takes more than a fiftieth of its thread's time
 } // namespace
 
 RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &history, QWidget *parent)
@@ -48,7 +48,7 @@ RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &his
     connectActions();
     connectHistory();
     addFindShortcuts();
-    m_timer.setInterval(lookMs);
+    m_timer.setInterval(historyPollMs);
     connect(&m_timer, &QTimer::timeout, this, [this] {
         if (isVisible())
             refresh();
@@ -190,7 +190,7 @@ void RunsPage::connectActions() {
 
 void RunsPage::connectHistory() {
     connect(&m_history, &core::RunHistory::listed, this, [this] {
-        m_looked = m_looked || !m_list.runs().empty();
+        m_refreshed = m_refreshed || !m_list.runs().empty();
         if (!m_line->mistake().isEmpty())
             m_line->read(); // a column that was missing may be there now
         updateState();
@@ -200,10 +200,10 @@ void RunsPage::connectHistory() {
         m_reading = tr("reading %L1 of %L2…").arg(done).arg(all);
         updateState();
     });
-    connect(&m_history, &core::RunHistory::looked, this, [this](int tookMs) {
-        m_looked = true;
+    connect(&m_history, &core::RunHistory::refreshed, this, [this](int tookMs) {
+        m_refreshed = true;
         m_reading.clear();
-        m_timer.setInterval(std::max(lookMs, dutyFactor * tookMs));
+        m_timer.setInterval(std::max(historyPollMs, dutyFactor * tookMs));
         updateState();
     });
     connect(&m_history, &core::RunHistory::trashed, m_runs, &RunsList::chooseAny);
@@ -254,7 +254,7 @@ void RunsPage::showChosen() {
 
 void RunsPage::updateState() {
     const int all = int(m_list.runs().size()), shown = m_list.matched();
-    m_stack->showBody(all > 0 || !m_looked);
+    m_stack->showBody(all > 0 || !m_refreshed);
     m_runs->showNoneMatches(shown == 0 && all > 0);
     m_count->setText(!m_reading.isEmpty() ? m_reading
                      : shown == all       ? tr("%L1 runs").arg(all)
@@ -265,7 +265,7 @@ void RunsPage::compare() {
     const std::vector<const core::IndexedRun *> runs = chosen();
     if (runs.size() != 2)
         return m_notice->say(tr("Choose two runs to compare: the second one with Ctrl held down."));
-    // The earlier one is A: what came later is measured by it.
+    // The earlier run is A, the reference.
     const bool inOrder = runs[0]->startWallUs <= runs[1]->startWallUs;
     m_diff->compare(QString::fromStdString(runs[inOrder ? 0 : 1]->run),
                     QString::fromStdString(runs[inOrder ? 1 : 0]->run));

@@ -31,8 +31,8 @@ class RunsNotice;
 class RunsUndo;
 class Theme;
 
-/// Runs: the history. A filter line, the table (sorted, repeats together, columns chosen), beside it what is known and said
-/// of the chosen run, or two runs compared. What is done to runs can be undone.
+/// Runs: the history. A filter line, the table (sorted, repeats grouped, columns chosen), beside it the details
+/// of the chosen run, or a comparison of two. Actions on runs can be undone.
 class RunsPage : public QWidget {
     Q_OBJECT
 public:
@@ -44,9 +44,9 @@ public:
     [[nodiscard]] RunsDiff *diff() const { return m_diff; }
     [[nodiscard]] RunColumns *columns() const;
     [[nodiscard]] core::RunListModel &list() const { return m_list; }
-    /// Looks at the disk again.
+    /// Reads the disk again.
     void refresh();
-    /// Chosen rows' runs, a group's all, in the table's order.
+    /// The runs of the selected rows, for a group's head all its runs, in the table's order.
     [[nodiscard]] std::vector<const core::IndexedRun *> chosen() const;
     /// Columns, sorting, grouping and the splitter are read from this settings file and kept in it.
     void keepIn(const QString &file);
@@ -95,7 +95,7 @@ private:
     QString m_settings, m_reading;
     QTimer m_timer;
     QList<int> m_sizesBefore; ///< of table and details while two runs are compared
-    bool m_looked = false;
+    bool m_refreshed = false;
 };
 
 } // namespace lockstep::ui

@@ -10,7 +10,7 @@ class QTableView;
 
 namespace lockstep::ui {
 
-/// Cells of the runs: a group's head says with a triangle whether it is open, its runs stand indented.
+/// Cells of the runs: a triangle shows whether a group is open; its runs are indented.
 class RunsDelegate : public CellDelegate {
     Q_OBJECT
 public:

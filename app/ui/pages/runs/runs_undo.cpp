@@ -34,7 +34,7 @@ RunsUndo::Step RunsUndo::step(const QString &done, const core::NotesBefore &befo
     return {done, [this, before] { m_history.revert(before); }};
 }
 
-/// How to take back what was just done. Something new ends what could be made again.
+/// Remembers how to undo what was just done. A new action clears the steps for redo.
 void RunsUndo::remember(Step step, bool again) {
     m_undo.push_back(std::move(step));
     if (again)
@@ -69,7 +69,7 @@ void RunsUndo::restored(const core::TrashedRuns &batch) {
 
 void RunsUndo::undo() {
     m_notice.hide();
-    if (m_undo.empty()) // of an earlier day
+    if (m_undo.empty()) // deleted in an earlier session
         return m_history.restore({});
     const Step last = std::move(m_undo.back());
     m_undo.pop_back();

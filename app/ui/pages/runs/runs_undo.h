@@ -11,7 +11,7 @@
 namespace lockstep::ui {
 class RunsNotice;
 
-/// Takes back, and makes again, what was done to runs, and says in the notice what happened. What can be taken back is learnt
+/// Undoes and redoes actions on runs, and shows the outcome in the notice. Learns the actions
 /// from RunHistory.
 class RunsUndo : public QObject {
     Q_OBJECT
@@ -21,7 +21,7 @@ public:
     void redo();
 
 private:
-    /// Something that can be taken back, or made again; what it becomes is told by RunHistory.
+    /// Something that can be undone, or redone; RunHistory reports the outcome.
     struct Step {
         QString done; ///< said when it is done; empty: RunHistory says so itself
         std::function<void()> act;
@@ -35,8 +35,8 @@ private:
     core::RunHistory &m_history;
     RunsNotice &m_notice;
     std::vector<Step> m_undo, m_redo;
-    int m_redoing = 0;          ///< what is being made again and not told yet: it leaves the rest of m_redo as it is
-    std::deque<bool> m_reverts; ///< notes on their way back: whether to take back, else to make again
+    int m_redoing = 0;          ///< steps being redone and not reported yet: they leave the rest of m_redo as it is
+    std::deque<bool> m_reverts; ///< pending changes of notes: true for an undo, false for a redo
 };
 
 } // namespace lockstep::ui

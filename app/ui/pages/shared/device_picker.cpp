@@ -14,8 +14,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, lookAgainMs = 10'000, elsewhereMs = 30'000;
-constexpr double busyFrom = 0.1; ///< a share of others' work that will show in the times
+constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, probeAgainMs = 10'000, elsewhereMs = 30'000;
+constexpr double busyFrom = 0.1; ///< a load by others that will affect times
 constexpr qsizetype namesShown = 2;
 
 QStringList userNames(const core::SeenDevice &device) {
@@ -116,33 +116,33 @@ DevicePicker::DevicePicker(const Theme &theme, QWidget *parent)
     m_none = makeLabel(tr("Reading the devices…"), "muted", this);
     m_none->setWordWrap(true);
     m_grid->addWidget(m_none, 0, 0);
-    setMinimumHeight(boxHeight); // so that nothing below moves when they come
-    connect(&m_look, &core::DeviceLook::looked, this, &DevicePicker::showDevices);
-    connect(&m_look, &core::DeviceLook::failed, this, [this](const Error &error) {
+    setMinimumHeight(boxHeight); // so that nothing below moves when boxes appear
+    connect(&m_probe, &core::DeviceProbe::finished, this, &DevicePicker::showDevices);
+    connect(&m_probe, &core::DeviceProbe::failed, this, [this](const Error &error) {
         m_none->setText(QString::fromStdString(error.message()));
         setStyleProperty(m_none, "role", "wrong");
         m_problem = true;
         if (m_elsewhere && m_boxes.empty())
             m_again.stop(); // ssh's questions must not come again by themselves
         m_none->setVisible(m_boxes.empty());
-        Q_EMIT looked();
+        Q_EMIT probed();
     });
-    m_again.setInterval(lookAgainMs);
-    connect(&m_again, &QTimer::timeout, this, &DevicePicker::look);
+    m_again.setInterval(probeAgainMs);
+    connect(&m_again, &QTimer::timeout, this, &DevicePicker::probe);
     connect(&m_theme, &Theme::changed, this, qOverload<>(&QWidget::update));
     m_again.start();
 }
 
-void DevicePicker::lookAt(core::CommandPrefix prefix, std::map<std::string, std::string> environment) {
+void DevicePicker::pickFrom(core::CommandPrefix prefix, std::map<std::string, std::string> environment) {
     m_prefix = std::move(prefix);
-    m_look.setEnvironment(std::move(environment));
+    m_probe.setEnvironment(std::move(environment));
     m_elsewhere = true;
     m_again.setInterval(elsewhereMs);
 }
 
-void DevicePicker::lookAgain() {
+void DevicePicker::probeAgain() {
     if (m_boxes.empty())
-        look();
+        probe();
 }
 
 void DevicePicker::setWaitingText(const QString &text) {
@@ -153,21 +153,21 @@ QString DevicePicker::problem() const {
     return m_problem && m_boxes.empty() ? m_none->text() : QString();
 }
 
-void DevicePicker::look() {
+void DevicePicker::probe() {
     if (isVisible())
-        m_look.start(m_prefix, m_coresPerDevice);
+        m_probe.start(m_prefix, m_coresPerDevice);
 }
 
 void DevicePicker::showEvent(QShowEvent *event) {
     QWidget::showEvent(event);
-    look();
+    probe();
 }
 
 void DevicePicker::setCoresPerDevice(int cores) {
     if (cores == m_coresPerDevice)
         return;
     m_coresPerDevice = cores;
-    look();
+    probe();
 }
 
 QString DevicePicker::keyOf(const core::SeenDevice &device) {
@@ -191,13 +191,14 @@ void DevicePicker::showDevices(const std::vector<core::SeenDevice> &devices) {
         m_boxes[i]->show(devices[i], devices[i].kind == "cpu" ? 0 : gpus++);
     m_problem = false;
     if (m_elsewhere) {
-        m_look.setEnvironment({}); // from now on nobody is asked: a key in ssh's agent will do, or the boxes stay
+        m_probe.setEnvironment(
+            {}); // no more questions from now on: a key in ssh's agent suffices, or the boxes stay as they are
         m_again.start();
     }
     m_none->setVisible(m_boxes.empty());
     layOut();
     setChosen(m_kind, m_chosen);
-    Q_EMIT looked();
+    Q_EMIT probed();
 }
 
 void DevicePicker::setChosen(const QString &kind, const QStringList &devices) {
@@ -207,7 +208,7 @@ void DevicePicker::setChosen(const QString &kind, const QStringList &devices) {
         box->setChecked(QString::fromStdString(box->device().kind) == kind && devices.contains(keyOf(box->device())));
 }
 
-/// Here the last one stays: a run needs a device. One of another kind begins a new choice.
+/// On this machine the last device stays chosen, since a run needs one. A device of another kind starts a new choice.
 void DevicePicker::pressed(DeviceBox *box) {
     const QString kind = QString::fromStdString(box->device().kind);
     QStringList next = kind == m_kind ? m_chosen : QStringList();

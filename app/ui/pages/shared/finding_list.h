@@ -10,11 +10,11 @@ class QVBoxLayout;
 
 namespace lockstep::ui {
 
-/// What the doctor says, a row a finding: how grave, where, what, and the way out in words that can be copied.
+/// The doctor's findings, one per row: severity, place, problem, and the fix as text that can be copied.
 class FindingList : public QWidget {
     Q_OBJECT
 public:
-    enum class Width { Wide, Narrow }; ///< Narrow: how grave and where stand above what
+    enum class Width { Wide, Narrow }; ///< Narrow: severity and place above the problem
     explicit FindingList(QWidget *parent = nullptr, Width width = Width::Wide);
     void setFindings(const std::vector<core::Finding> &findings);
     [[nodiscard]] int count() const { return m_count; }

@@ -78,7 +78,7 @@ void NodePicker::refresh() {
     restyle();
 }
 
-/// A node that is as it was keeps its boxes, so that nothing flickers when another one comes.
+/// Unchanged nodes keep their boxes, so that nothing flickers when another node is added.
 void NodePicker::makeRows() {
     std::vector<Row> rows;
     for (const core::NodeEntry &node : m_book) {
@@ -96,7 +96,7 @@ void NodePicker::makeRows() {
     }
     for (const Row &row : m_rows)
         if (row.box)
-            row.box->deleteLater(); // its own box may have led here
+            row.box->deleteLater(); // its own box may have caused this call
     m_rows = std::move(rows);
     for (const Row &row : m_rows)
         m_layout->addWidget(row.box); // in the book's order
@@ -139,7 +139,7 @@ NodePicker::Row NodePicker::makeRow(const core::NodeEntry &node) {
         if (auto asked = m_asker.answers().environment())
             environment = std::move(*asked);
     if (auto prefix = core::prefixFor(node))
-        row.devices->lookAt(*prefix, std::move(environment));
+        row.devices->pickFrom(*prefix, std::move(environment));
     row.devices->setCoresPerDevice(m_coresPerDevice);
     connect(row.devices, &DevicePicker::chosen, this, [this, node](const QString &kind, const QStringList &devices) {
         std::vector<std::string> names;
@@ -159,7 +159,7 @@ const NodePicker::Row *NodePicker::row(const QString &node) const {
     return found == m_rows.end() ? nullptr : &*found;
 }
 
-bool NodePicker::looking() const {
+bool NodePicker::probing() const {
     return isVisible() && std::any_of(m_rows.begin(), m_rows.end(), [](const Row &row) {
                return row.devices && row.devices->boxes().empty() && row.devices->problem().isEmpty();
            });
@@ -180,10 +180,10 @@ void NodePicker::setCoresPerDevice(int cores) {
             row.devices->setCoresPerDevice(cores);
 }
 
-void NodePicker::lookAgain() {
+void NodePicker::probeAgain() {
     for (const Row &row : m_rows)
         if (row.devices)
-            row.devices->lookAgain();
+            row.devices->probeAgain();
 }
 
 void NodePicker::setAddresses(std::map<std::string, std::string> addresses) {

@@ -18,8 +18,8 @@ class DevicePicker;
 class SshAsker;
 class Theme;
 
-/// The nodes of the book with their devices as boxes, any of which a run may be put on. Says of each what it is in the run
-/// (node number, master, ranks) and over which interface. The first one chosen is node 0.
+/// The nodes of the book with their devices as boxes, for placing a run. Shows each node's part in the run
+/// (node number, master, ranks) and its interface. The first chosen node is node 0.
 class NodePicker : public QWidget {
     Q_OBJECT
 public:
@@ -32,12 +32,12 @@ public:
     };
 
     NodePicker(const Theme &theme, SshAsker &asker, QWidget *parent = nullptr);
-    /// Shows where the run goes; emits nothing. `run`: whose ranks are told, the one with the most; absent: none can run.
+    /// Shows where the run goes; emits nothing. `run`: the one whose ranks are shown, which has the most; null: none can run.
     void show(const std::vector<NodePlace> &places, const RunConfig *run);
     void setCoresPerDevice(int cores);
-    /// Reads the book anew; places follow it (a `chosen` may come).
+    /// Reads the book again; places follow it (`chosen` may be emitted).
     void refresh();
-    void lookAgain(); ///< at nodes that told no device
+    void probeAgain(); ///< nodes that reported no device
     /// Node's name → address, as the doctor found it.
     void setAddresses(std::map<std::string, std::string> addresses);
 
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] const std::vector<Row> &rows() const { return m_rows; }
     [[nodiscard]] const Row *row(const QString &node) const;
     [[nodiscard]] QPushButton *addButton() const { return m_add; }
-    [[nodiscard]] bool looking() const; ///< a node that is shown has not told its devices yet
+    [[nodiscard]] bool probing() const; ///< a shown node has not reported its devices yet
 
 Q_SIGNALS:
     void chosen(const std::vector<lockstep::NodePlace> &places);

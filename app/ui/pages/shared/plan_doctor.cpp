@@ -24,7 +24,7 @@ QString counted(std::ptrdiff_t count, const QString &one, const QString &more) {
     return QString::number(count) + u' ' + (count == 1 ? one : more);
 }
 
-/// Names matter to torchrun by hand; our own agents are told addresses.
+/// Names matter to torchrun by hand; our own agents get addresses.
 bool concernsRun(const core::Finding &finding) {
     return finding.severity != Severity::Note && finding.code != "name_resolution";
 }
@@ -45,7 +45,7 @@ PlanDoctor::PlanDoctor(SshAsker &asker, QWidget *parent) : QFrame(parent), m_ask
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_O));
     m_button->setToolTip(tr("Checks these nodes and every connection between them: interfaces, ports, versions, data, "
                             "disk, limits, clocks (Alt+O)"));
-    connect(m_button, &QPushButton::clicked, this, [this] { looking() ? stop() : examine(); });
+    connect(m_button, &QPushButton::clicked, this, [this] { examining() ? stop() : examine(); });
     line->addWidget(m_button, 0, Qt::AlignTop);
     rows->addLayout(line);
     m_list = new FindingList(this, FindingList::Width::Narrow);
@@ -72,7 +72,7 @@ void PlanDoctor::examine() {
         return;
     core::DoctorOptions options;
     options.dataset = m_dataset;
-    options.bandwidthS = 0; // the Nodes page measures it; nothing of it stands in a run's way
+    options.bandwidthS = 0; // measured on the Nodes page; a slow link does not prevent a run
     m_job = std::make_unique<core::DoctorJob>();
     connect(m_job.get(), &core::DoctorJob::progressed, this, [this](const QString &what) {
         if (!m_stopping)
@@ -88,20 +88,20 @@ void PlanDoctor::examine() {
 void PlanDoctor::stop() {
     if (!m_job)
         return;
-    m_stopping = true; // its thread ends at the next step; what it says then is not taken
+    m_stopping = true; // its thread ends at the next step; its results are ignored
     m_job->stop();
     m_progress = tr("Cancelled; waiting for ssh to end…");
     restyle();
     Q_EMIT stopped();
 }
 
-void PlanDoctor::take(const core::DoctorLook &look, const std::vector<core::Finding> &findings) {
+void PlanDoctor::take(const core::DoctorSnapshot &snapshot, const std::vector<core::Finding> &findings) {
     m_job.reset();
     if (std::exchange(m_stopping, false))
         return restyle();
-    m_look = look;
+    m_snapshot = snapshot;
     m_age.start();
-    if (const auto kept = core::keepChoices(look); !kept)
+    if (const auto kept = core::keepChoices(snapshot); !kept)
         Q_EMIT failed(QString::fromStdString(kept.error().message()));
     std::vector<core::Finding> shown;
     std::copy_if(findings.begin(), findings.end(), std::back_inserter(shown), concernsRun);
@@ -112,12 +112,12 @@ void PlanDoctor::take(const core::DoctorLook &look, const std::vector<core::Find
 }
 
 bool PlanDoctor::asked() const {
-    if (m_job || !m_age.isValid() || m_age.elapsed() > freshMs || m_look.nodes.size() != m_nodes.size() ||
-        m_look.dataset != m_dataset)
+    if (m_job || !m_age.isValid() || m_age.elapsed() > freshMs || m_snapshot.nodes.size() != m_nodes.size() ||
+        m_snapshot.dataset != m_dataset)
         return false;
     for (std::size_t i = 0; i < m_nodes.size(); ++i) {
-        const core::NodeEntry &then = m_look.nodes[i].node, &now = m_nodes[i];
-        const std::string &found = i < m_look.choices.size() ? m_look.choices[i].interface : then.interface;
+        const core::NodeEntry &then = m_snapshot.nodes[i].node, &now = m_nodes[i];
+        const std::string &found = i < m_snapshot.choices.size() ? m_snapshot.choices[i].interface : then.interface;
         if (then.name != now.name || then.how != now.how || then.host != now.host || then.agent != now.agent ||
             (now.interface != then.interface && now.interface != found))
             return false;
@@ -131,18 +131,18 @@ bool PlanDoctor::anyError() const {
 
 std::map<std::string, std::string> PlanDoctor::addresses() const {
     std::map<std::string, std::string> out;
-    for (std::size_t i = 0; i < m_look.choices.size() && i < m_look.nodes.size(); ++i)
-        if (!m_look.choices[i].address.empty())
-            out[m_look.nodes[i].node.name] = m_look.choices[i].address;
+    for (std::size_t i = 0; i < m_snapshot.choices.size() && i < m_snapshot.nodes.size(); ++i)
+        if (!m_snapshot.choices[i].address.empty())
+            out[m_snapshot.nodes[i].node.name] = m_snapshot.choices[i].address;
     return out;
 }
 
 std::string PlanDoctor::whyUnusable(const std::string &host) const {
     if (!asked())
         return {};
-    for (const core::NodeLook &look : m_look.nodes)
-        if (!look.usable() && look.node.host == host)
-            return look.problem;
+    for (const core::NodeSnapshot &snapshot : m_snapshot.nodes)
+        if (!snapshot.usable() && snapshot.node.host == host)
+            return snapshot.problem;
     return {};
 }
 
@@ -160,14 +160,14 @@ void PlanDoctor::restyle() {
     const QString beside =
         warnings == 0 ? QString() : QStringLiteral(" · ") + counted(warnings, tr("warning"), tr("warnings"));
     m_sentence->setText(
-        looking() ? m_progress
-        : !known  ? m_before
+        examining() ? m_progress
+        : !known    ? m_before
         : errors == 0
             ? tr("The doctor found nothing that would stop %1.").arg(m_subject) + beside
             : tr("The doctor found %1 that would stop %2.").arg(counted(errors, tr("error"), tr("errors")), m_subject) +
                   beside);
     setStyleProperty(m_sentence, "role", known && errors > 0 ? "wrong" : "secondary");
-    setWords(m_button, looking() ? tr("Cancel") : known ? tr("Ask again") : tr("Ask the doctor"));
+    setWords(m_button, examining() ? tr("Cancel") : known ? tr("Ask again") : tr("Ask the doctor"));
     m_list->setVisible(known && m_list->count() > 0);
 }
 

@@ -12,7 +12,7 @@ namespace lockstep::ui {
 class RunNodesView;
 class Theme;
 
-/// The nodes of a run in a card that hides while no run has several.
+/// The nodes of a run in a card, which is hidden while no run has several.
 class RunNodesCard : public Card {
     Q_OBJECT
 public:

@@ -8,7 +8,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/run_topology.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 namespace lockstep::ui {
 
@@ -54,7 +54,8 @@ void RunNodesView::setRuns(const std::vector<const core::RunStore *> &runs) {
     const QString torch = core::torchSentence(*chosen->record());
     m_links->setText(torch.isEmpty() ? core::linksLine(*chosen) : core::linksLine(*chosen) + u'\n' + torch);
     setStyleProperty(m_links, "role",
-                     core::linkToNodeLost(*chosen) || !core::whyUnheard(*chosen).isEmpty() ? "wrong" : "secondary");
+                     core::linkToNodeLost(*chosen) || !core::whyNoRecentData(*chosen).isEmpty() ? "wrong"
+                                                                                                : "secondary");
 }
 
 QString RunNodesView::stateText() const {

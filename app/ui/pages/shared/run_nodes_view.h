@@ -14,8 +14,8 @@ namespace lockstep::ui {
 class Theme;
 class TopologyView;
 
-/// The nodes of a run: what stands where, who sends how much to whom, and the agents' links told apart from the run's
-/// own state.
+/// The nodes of a run: their ranks, the traffic between them, and the state of the agents' links apart from
+/// the run's own state.
 class RunNodesView : public QWidget {
     Q_OBJECT
 public:
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] static QString explanation();
     [[nodiscard]] QString runTitle() const { return m_runTitle; } ///< of the run that it shows
 
-    /// Of several runs over nodes it shows the one that goes on, else the last.
+    /// Of several runs over nodes it shows the running one, else the last.
     void setRuns(const std::vector<const core::RunStore *> &runs);
     [[nodiscard]] bool isEmpty() const { return m_none; } ///< no run has several nodes
     [[nodiscard]] TopologyView *topology() const { return m_topology; }

@@ -11,14 +11,14 @@ class QWidget;
 
 namespace lockstep::ui {
 
-/// Asks a person in dialogs over `window` what ssh wants to know (a host key, a passphrase), for whatever is started with its
-/// answers(). Lives as long as those programs may ask.
+/// Shows ssh's questions (a host key, a passphrase) as dialogs over `window`, for programs started with its answers().
+/// Must live as long as those programs may ask.
 class SshAsker : public QObject {
     Q_OBJECT
 public:
     explicit SshAsker(QWidget *window);
     ~SshAsker() override;
-    /// Without a socket to ask by (`failed` says why) ssh is told not to ask.
+    /// Without a socket (`failed` says why) ssh runs in batch mode and asks nothing.
     [[nodiscard]] core::SshAnswers answers();
 
 Q_SIGNALS:

@@ -9,12 +9,12 @@ class QPushButton;
 
 namespace lockstep::ui {
 
-/// What ssh wants to know: whether a new host's key is the right one, with its fingerprint, or a passphrase.
+/// A question of ssh: whether a new host's key is right, with its fingerprint, or a passphrase.
 class SshQuestionDialog : public QDialog {
     Q_OBJECT
 public:
     explicit SshQuestionDialog(const core::SshQuestion &question, QWidget *parent = nullptr);
-    /// What to tell ssh when it was accepted.
+    /// The answer for ssh when the dialog was accepted.
     [[nodiscard]] QString answer() const;
     [[nodiscard]] QLineEdit *field() const { return m_field; } ///< null for a host's key
     [[nodiscard]] QPushButton *acceptButton() const { return m_accept; }

@@ -14,20 +14,20 @@ namespace lockstep::ui {
 class BarChart;
 class Theme;
 
-/// Test accuracy by run. Published figures stand beside them; those of another data set only when asked for, and then the axis
-/// says of which.
+/// Test accuracy by run, with published figures. Those of another data set are shown only on request; then the axis
+/// names the data sets.
 class AccuracyCard : public Card {
     Q_OBJECT
 public:
     explicit AccuracyCard(const Theme &theme, QWidget *parent = nullptr);
-    /// `open`: what the table is of; what was asked for holds until another is opened.
+    /// `open`: the id of the table's experiment; the request holds until another one is opened.
     void show(const core::ResultTable &table, const QString &open);
     void fitHeight();
     [[nodiscard]] BarChart *chart() const { return m_chart; }
     [[nodiscard]] QCheckBox *publishedBox() const { return m_published; }
 
 Q_SIGNALS:
-    void asked(); ///< for published figures, or no longer: the card wants to be shown again
+    void asked(); ///< published figures were requested, or no longer: show the card again
 
 private:
     BarChart *m_chart;

@@ -11,14 +11,14 @@ class QVBoxLayout;
 namespace lockstep::ui {
 class Theme;
 
-/// The rows of one kind of a verdict's advice: what is unfair, or what bounds each run, each with the runs that would tell
-/// more, one press away.
+/// The rows of one kind of a verdict's advice: what is unfair, or what bounds each run, each with buttons for the runs that would
+/// show more.
 class VerdictAdvice : public QWidget {
     Q_OBJECT
 public:
     VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
                   QWidget *parent = nullptr);
-    /// Whether runs can be started from here, and the word that a button says of why not.
+    /// Whether runs can be started from here; if not, the reason as a button's text.
     void setStartable(bool startable, const QString &why);
     [[nodiscard]] int count() const { return m_count; }
     [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_buttons; }

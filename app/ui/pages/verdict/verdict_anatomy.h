@@ -10,7 +10,7 @@ namespace lockstep::ui {
 class AnatomyView;
 class Theme;
 
-/// What device 0 of DP does while the others wait, beside DDP's ranks on the same scale of time. Hidden without a run of DP.
+/// The work of DP's device 0 while the others wait, beside DDP's ranks on the same time scale. Hidden without a DP run.
 class VerdictAnatomy : public Card {
     Q_OBJECT
 public:

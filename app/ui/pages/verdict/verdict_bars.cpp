@@ -13,7 +13,7 @@ QString nameOf(const core::ResultRow &row) {
     return (row.published ? QObject::tr("publ. ") : QString()) + QString::fromStdString(row.name);
 }
 
-/// Of a speed-up's bar: what kind of figure it is, and why it has no whisker.
+/// Tooltip of a speed-up's bar: the kind of figure, and why it has no whisker.
 QString speedUpHint(const core::ResultRow &row) {
     const QString kind = QString::fromStdString(row.kind);
     return row.trainingInterval && !row.trainingInterval->hasInterval()
@@ -29,7 +29,7 @@ QList<BarData> speedUpBars(const core::ResultTable &table) {
     for (const core::ResultRow &row : table.rows) {
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
         if (!value && (row.published || row.state == "not run"))
-            continue; // what did not run stands in the table
+            continue; // a run without a time is only in the table
         const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
         out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published, value,
                     value ? core::speedUp(value) : QString::fromStdString(row.state), speedUpHint(row), interval.low,

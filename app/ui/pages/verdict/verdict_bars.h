@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A result table as Verdict's bar charts show it.
+// Converts a result table to the bars of Verdict's charts.
 #include <QList>
 
 #include "analysis/compare/result_table.h"
@@ -8,9 +8,9 @@
 
 namespace lockstep::ui {
 
-/// Speed-up of the total training time of each run that ran, and of each published one.
+/// Speed-up of the total training time of each measured and each published run.
 [[nodiscard]] QList<BarData> speedUpBars(const core::ResultTable &table);
-/// Test accuracy in percent, where there is one; the published ones too, or ours alone.
+/// Test accuracy in percent, where known; with published figures, or only ours.
 [[nodiscard]] QList<BarData> accuracyBars(const core::ResultTable &table, bool published);
 
 } // namespace lockstep::ui

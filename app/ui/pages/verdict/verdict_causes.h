@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// An attribution as Verdict shows it.
+// Converts an attribution to Verdict's waterfall and sentences.
 #include <QColor>
 #include <QList>
 #include <QString>

@@ -13,7 +13,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr std::size_t mostOffered = 3; // as in the terminal: most telling first
+constexpr std::size_t mostOffered = 3; // as in the terminal: most informative first
 
 } // namespace
 

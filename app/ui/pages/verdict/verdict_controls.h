@@ -6,30 +6,30 @@
 
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 class QPushButton;
 class QVBoxLayout;
 
 namespace lockstep::ui {
 
-/// What pressing it does: "Add 4 repeats, about 2 min", "Repeat DDP ×2 (close other programs first)", "Run baseline, 2 workers".
+/// The action of such a button: "Add 4 repeats, about 2 min", "Repeat DDP ×2 (close other programs first)", "Run baseline, 2 workers".
 [[nodiscard]] QString suggestionText(const core::SuggestedRun &run);
-/// A button that starts a suggested run; where the pointer rests it says why, and its keys where it has some.
+/// A button that starts a suggested run; its tooltip says why, and its keys if it has any.
 [[nodiscard]] QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run,
                                                 const QKeySequence &shortcut, QWidget *parent);
-/// The words of such a button.
+/// The text of such a button.
 void describeSuggestion(QPushButton &button, const QString &text, const core::SuggestedRun &run);
-/// Whether such buttons can be pressed, and the word that they say of why not.
+/// Whether such buttons are enabled; if not, the reason as their text.
 void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why);
 
-/// Control runs that would tell a waterfall's settings apart, each one press away; the most telling ones where there are many.
+/// Buttons for control runs that would tell a waterfall's settings apart; the most informative ones where there are many.
 class VerdictControls : public QWidget {
     Q_OBJECT
 public:
     explicit VerdictControls(QWidget *parent = nullptr);
     void setRuns(const std::vector<core::SuggestedRun> &runs);
-    /// Whether runs can be started from here, and the word that a button says of why not.
+    /// Whether runs can be started from here; if not, the reason as a button's text.
     void setStartable(bool startable, const QString &why);
     [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_buttons; }
 

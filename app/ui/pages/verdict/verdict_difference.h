@@ -11,8 +11,8 @@ class Theme;
 class VerdictControls;
 class Waterfall;
 
-/// Where the difference between the reference and a run comes from, and the controls that would tell more. Of the run that
-/// the person chose, else of the one that the sentence explains.
+/// Where the difference between the reference and a run comes from, and the controls that would show more. Of the chosen
+/// run, else of the one that the sentence explains.
 class VerdictDifference : public Card {
     Q_OBJECT
 public:

@@ -28,11 +28,11 @@ QString fastestFinding(const core::Judgement &judgement) {
         return {};
     if (fastest->training->factor <= 1)
         return words("No run is faster than %1").arg(QString::fromStdString(judgement.reference));
-    const QString told = words("%1 is the fastest: %2")
+    const QString text = words("%1 is the fastest: %2")
                              .arg(QString::fromStdString(core::atStart(fastest->run)),
                                   QString::fromStdString(core::timesText(fastest->training->factor)));
-    return fastest->training->hasInterval() && !fastest->training->isDifferent() ? words("%1, within chance").arg(told)
-                                                                                 : told;
+    return fastest->training->hasInterval() && !fastest->training->isDifferent() ? words("%1, within chance").arg(text)
+                                                                                 : text;
 }
 
 QString causeFinding(const core::PairJudgement &pair) {
@@ -43,9 +43,9 @@ QString causeFinding(const core::PairJudgement &pair) {
         return words("%1 can't be told from %2").arg(name, QString::fromStdString(pair.reference));
     const double factor = pair.training->factor;
     const QString clause = QString::fromStdString(core::causeClause(*pair.attribution));
-    const QString told = (factor >= 1 ? words("%1 is %2 as fast") : words("%1 takes %2 as long"))
+    const QString text = (factor >= 1 ? words("%1 is %2 as fast") : words("%1 takes %2 as long"))
                              .arg(name, QString::fromStdString(core::timesText(factor >= 1 ? factor : 1 / factor)));
-    return clause.isEmpty() ? told : told + QStringLiteral("; ") + clause;
+    return clause.isEmpty() ? text : text + QStringLiteral("; ") + clause;
 }
 
 QString fairnessFinding(const core::Judgement &judgement) {

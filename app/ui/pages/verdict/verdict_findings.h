@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What each of Verdict's cards found, in one line that stands at its head.
+// The results of Verdict's cards, in one line for the head of each.
 #include <QString>
 
 #include "analysis/compare/judgement.h"
@@ -11,7 +11,7 @@ namespace lockstep::ui {
 [[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
 /// "DP ×2 is 1.50× slower; 91 % of the extra time is device compute".
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);
-/// "2 decisive differences, 1 notable"; of the kinds of difference, however many runs have them.
+/// "2 decisive differences, 1 notable"; counts kinds of differences, not runs.
 [[nodiscard]] QString fairnessFinding(const core::Judgement &judgement);
 /// "Compute-bound: baseline, DP ×2. Communication-bound: DDP ×2."
 [[nodiscard]] QString boundsFinding(const core::Judgement &judgement);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 #include "app/ui/widgets/card.h"
 
 class QLabel;

@@ -49,7 +49,7 @@ Card *textCard(const QString &title, QWidget *parent, QLabel **label) {
     return card;
 }
 
-/// One sentence a line; a card without any goes.
+/// One sentence per line; an empty card is hidden.
 void showList(const std::vector<std::string> &sentences, QLabel *label, Card *card) {
     QStringList lines;
     for (const std::string &sentence : sentences)
@@ -245,7 +245,7 @@ void VerdictPage::refresh() {
     m_nodes->setRuns({stores.begin(), stores.end()});
     m_target->refresh();
     if (isVisible() ||
-        m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often
+        m_workspace.complete()) // measuring every cell is slow, and a run that goes on changes them often
         fitHeights();
 }
 
@@ -260,8 +260,7 @@ void VerdictPage::refreshAdvice() {
         advice->setStartable(whyNot.isEmpty(), whyNot);
     controls()->setStartable(whyNot.isEmpty(), whyNot);
     m_head->lines()->setStartable(whyNot.isEmpty(), whyNot);
-    m_fairnessCard->setVisible(
-        !m_results.judgement().judgement().pairs.empty()); // of one run alone there is nothing to ask
+    m_fairnessCard->setVisible(!m_results.judgement().judgement().pairs.empty()); // nothing to judge with a single run
     m_fairness->setVisible(m_fairness->count() > 0);
     m_fair->setVisible(m_fairness->count() == 0);
     m_bottlenecksCard->setVisible(m_bottlenecks->count() > 0);
@@ -271,7 +270,7 @@ void VerdictPage::fitHeights() {
     for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
         fitColumns(table, 56, table == m_table ? 260 : table == m_target->table() ? 420 : 200);
         fitHeight(table);
-        // A table without rows has nothing to say: its card goes.
+        // A table without rows is hidden with its card.
         (table == m_target->table() ? m_target->parentWidget() : table->parentWidget())
             ->setVisible(table->model()->rowCount() > 0);
     }

@@ -29,8 +29,8 @@ class VerdictTarget;
 class Waterfall;
 class Workspace;
 
-/// Verdict: a line a run, worth it or not; speed-ups with intervals; where the difference comes from, and the controls that are
-/// missing; reservations; whether the comparison is fair and which run would settle it; what bounds each run and what to try;
+/// Verdict: one line per run, worth it or not; speed-ups with intervals; where the difference comes from, and missing
+/// controls; reservations; whether the comparison is fair and which run would settle it; what bounds each run and what to try;
 /// DP's step beside DDP's; the result table with the published rows; accuracy by class; utilisation by epoch; Export.
 class VerdictPage : public QWidget {
     Q_OBJECT
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const;
-    [[nodiscard]] const QList<QPushButton *> &settleButtons() const; ///< of lines that can't be told yet
+    [[nodiscard]] const QList<QPushButton *> &settleButtons() const; ///< of lines that read "can't tell yet"
     [[nodiscard]] VerdictHead *head() const { return m_head; }
     [[nodiscard]] Waterfall *waterfall() const;
     [[nodiscard]] QComboBox *pairBox() const; ///< whose waterfall is drawn

@@ -14,7 +14,7 @@ class TargetModel;
 namespace lockstep::ui {
 class Theme;
 
-/// Time to a target: what is asked for, and how long each run took until it was there.
+/// Time to a target: the chosen target, and how long each run took to reach it.
 class VerdictTarget : public QWidget {
     Q_OBJECT
 public:

@@ -40,7 +40,7 @@ QString said(const std::string &text) {
     return QString::fromStdString(text);
 }
 
-/// The first presses the keys that the guide names, any further one a letter of its own.
+/// Shortcuts: the first button has the keys that the guide names, each further one a letter of its own.
 QKeySequence settleKeys(qsizetype before) {
     return before == 0 ? QKeySequence(Qt::CTRL | Qt::Key_M)
                        : QKeySequence(int(Qt::CTRL) | int(Qt::Key_U), int(Qt::Key_A) + int(before) - 1);

@@ -14,16 +14,16 @@ class QPushButton;
 namespace lockstep::ui {
 
 /// The verdict's lines: whether a run is worth it as a coloured word, by how much, the one reason, and the button that would
-/// settle what can't be told. A failed repeat is told in red, its console one press away.
+/// settle what can't be told. A failed repeat is named in red, with a button for its console.
 class WorthLines : public QWidget {
     Q_OBJECT
 public:
     explicit WorthLines(QWidget *parent = nullptr);
     void show(const std::vector<core::VerdictLine> &lines);
-    /// Whether runs can be started from here, and the word that a button says of why not.
+    /// Whether runs can be started from here; if not, the reason as a button's text.
     void setStartable(bool startable, const QString &why);
     [[nodiscard]] QString text() const; ///< the lines as sentences
-    /// Those that settle something, from the top; what settles several lines stands in the first of them.
+    /// The buttons from the top; a run that settles several lines has its button in the first of them.
     [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_settles; }
     [[nodiscard]] const QList<QPushButton *> &consoleButtons() const { return m_consoles; }
 

@@ -25,7 +25,7 @@ struct Noise {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// Rank 1 of two waits; with one rank nobody does. Told as ranks tell it.
+/// Rank 1 of two waits; with one rank nobody does. As ranks report it.
 RunOutcome runOf(const Planted &mean, int devices, Noise &noise, const std::string &name) {
     Planted own = mean;
     for (double *part : {&own.load, &own.compute, &own.communication, &own.wait, &own.startUp})
@@ -67,19 +67,19 @@ RunOutcome runOf(const Planted &mean, int devices, Noise &noise, const std::stri
     return out;
 }
 
-Cell cellOf(const std::string &name, const Planted &planted, int devices, Noise &noise, int repeats = 5) {
-    Cell out{name, {}, false};
+RepeatGroup groupOf(const std::string &name, const Planted &planted, int devices, Noise &noise, int repeats = 5) {
+    RepeatGroup out{name, {}, false};
     for (int i = 0; i < repeats; ++i)
         out.runs.push_back(runOf(planted, devices, noise, name));
     return out;
 }
 
-/// A cell of one exact time by its config: what the factors are computed from.
-Cell control(const std::string &name, const RunConfig &config, double seconds) {
+/// A group of one exact time by its config: what the factors are computed from.
+RepeatGroup control(const std::string &name, const RunConfig &config, double seconds) {
     Noise none{std::mt19937(1), 0};
     Planted planted;
     planted.compute += seconds - planted.training() - planted.startUp;
-    Cell out = cellOf(name, planted, 1, none, 3);
+    RepeatGroup out = groupOf(name, planted, 1, none, 3);
     for (RunOutcome &run : out.runs)
         run.config = config;
     return out;
@@ -145,7 +145,7 @@ private Q_SLOTS:
                 moved += std::fabs(change[i]);
             }
             const auto found =
-                attribute(cellOf("reference", before, 1, noise), cellOf("run", after, devices, noise), {});
+                attribute(groupOf("reference", before, 1, noise), groupOf("run", after, devices, noise), {});
             QVERIFY(found);
             // Where nothing changed, 1 % of the run's time is the measure.
             const double whole = moved > 0 ? moved : 0.2 * (before.training() + before.startUp);
@@ -164,8 +164,8 @@ private Q_SLOTS:
             after.load = noise(1);
             after.communication = noise(0.5);
             after.wait = seed % 3 ? noise(0.4) : 0;
-            const Cell reference = cellOf("a", {}, 1, noise, 1 + int(seed) % 5);
-            Cell run = cellOf("b", after, 2, noise, 1 + int(seed / 5) % 5);
+            const RepeatGroup reference = groupOf("a", {}, 1, noise, 1 + int(seed) % 5);
+            RepeatGroup run = groupOf("b", after, 2, noise, 1 + int(seed / 5) % 5);
             const auto there = attribute(reference, run, {}), back = attribute(run, reference, {});
             double sum = 0;
             for (std::size_t i = 0; i < there->bars.size(); ++i) {
@@ -183,15 +183,15 @@ private Q_SLOTS:
         Noise none{std::mt19937(1), 0};
         Planted even, late;
         late.wait = 3;
-        const auto found = attribute(cellOf("even", even, 2, none), cellOf("late", late, 2, none), {});
+        const auto found = attribute(groupOf("even", even, 2, none), groupOf("late", late, 2, none), {});
         QVERIFY(std::fabs(found->secondsOf(Cause::Imbalance) - 3) < 1e-9);
         QVERIFY(std::fabs(found->secondsOf(Cause::Compute)) < 1e-9);
     }
 
     void dataParallelsCopiesAreCommunication() {
         Noise none{std::mt19937(1), 0};
-        const Cell alone = cellOf("baseline", {}, 1, none);
-        Cell dp = alone;
+        const RepeatGroup alone = groupOf("baseline", {}, 1, none);
+        RepeatGroup dp = alone;
         dp.name = "DP ×2";
         for (RunOutcome &run : dp.runs) {
             Phases &phases = run.rankPhasesS[0];
@@ -213,8 +213,8 @@ private Q_SLOTS:
         Noise none{std::mt19937(1), 0};
         Planted after;
         after.load = 1;
-        const Cell reference = cellOf("reference", {}, 1, none);
-        Cell script = cellOf("script", after, 1, none);
+        const RepeatGroup reference = groupOf("reference", {}, 1, none);
+        RepeatGroup script = groupOf("script", after, 1, none);
         for (RunOutcome &run : script.runs)
             for (const char *phase : {"forward", "backward", "optimizer"})
                 run.rankPhasesS[0].erase(phase);
@@ -225,7 +225,7 @@ private Q_SLOTS:
         QVERIFY(!found->notes.empty());
         QCOMPARE(found->notes.front(), std::string("script reports no computing: that time of both is unattributed."));
 
-        Cell dumb = script;
+        RepeatGroup dumb = script;
         for (RunOutcome &run : dumb.runs) {
             run.rankPhasesS.clear();
             run.phasesS.clear();
@@ -233,16 +233,16 @@ private Q_SLOTS:
         QVERIFY2(!attribute(reference, dumb, {}), "without phases nothing is attributed");
     }
 
-    void waitingThatOneSideDoesNotTellStaysInCommunication() {
+    void waitingThatOneSideDoesNotReportStaysInCommunication() {
         Noise none{std::mt19937(1), 0};
         Planted two;
         two.communication = 1;
         two.wait = 0.5;
-        Cell untold = cellOf("on GPUs", two, 2, none);
-        for (RunOutcome &run : untold.runs)
+        RepeatGroup without = groupOf("on GPUs", two, 2, none);
+        for (RunOutcome &run : without.runs)
             for (auto &[rank, phases] : run.rankPhasesS)
                 phases.erase("wait");
-        const auto found = attribute(cellOf("reference", {}, 1, none), untold, {});
+        const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
         QCOMPARE(found->secondsOf(Cause::Imbalance), 0.0);
         QVERIFY(found->secondsOf(Cause::Communication) > 0.99);
         QVERIFY(found->notes.front().find("imbalance is inside communication") != std::string::npos);
@@ -253,9 +253,9 @@ private Q_SLOTS:
         workers.workers = both.workers = 4;
         ddp.method = both.method = Method::Ddp;
         ddp.devices = both.devices = {"0", "1"};
-        const Cell reference = control("baseline", plain, 100), run = control("DDP ×2", both, 30);
-        const Cell onlyWorkers = control("baseline, 4 workers", workers, 50),
-                   onlyDdp = control("DDP ×2, 0 workers", ddp, 70);
+        const RepeatGroup reference = control("baseline", plain, 100), run = control("DDP ×2", both, 30);
+        const RepeatGroup onlyWorkers = control("baseline, 4 workers", workers, 50),
+                          onlyDdp = control("DDP ×2, 0 workers", ddp, 70);
 
         const auto found = attribute(reference, run, {reference, onlyWorkers, onlyDdp, run});
         QCOMPARE(found->factors.size(), std::size_t(2));
@@ -294,7 +294,7 @@ private Q_SLOTS:
             all.augment = "affine";
             all.method = Method::Ddp;
             all.devices = {"0", "1"};
-            std::vector<Cell> cells;
+            std::vector<RepeatGroup> groups;
             for (unsigned mask = 0; mask < 16; ++mask) {
                 RunConfig config;
                 config.workers = mask & 1 ? 4 : 0;
@@ -305,10 +305,10 @@ private Q_SLOTS:
                     config.devices = {"0", "1"};
                 const bool end = mask == 0 || mask == 15;
                 if (end || engine() % 4)
-                    cells.push_back(control("cell " + std::to_string(mask), config,
-                                            20 + std::uniform_real_distribution<>(0, 50)(engine)));
+                    groups.push_back(control("group " + std::to_string(mask), config,
+                                             20 + std::uniform_real_distribution<>(0, 50)(engine)));
             }
-            const auto found = attribute(cells.front(), cells.back(), cells);
+            const auto found = attribute(groups.front(), groups.back(), groups);
             double sum = 0;
             for (const FactorEffect &one : found->factors) {
                 sum += one.seconds;
@@ -323,7 +323,7 @@ private Q_SLOTS:
         RunConfig plain, workers;
         workers.workers = 4;
         workers.augment = "affine";
-        Cell reference = control("Python", plain, 100), run = control("Python, 4 workers", workers, 40);
+        RepeatGroup reference = control("Python", plain, 100), run = control("Python, 4 workers", workers, 40);
         reference.command = run.command = {"{python}", "train.py", "--workers", "{workers}"};
         const auto found = attribute(reference, run, {});
         QVERIFY2(found->missing.size() == 1 && found->missing.front().config.workers == 4,

@@ -12,9 +12,10 @@ namespace {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// Three repeats of a config whose ranks tell these phases; ten seconds of training, one of start and end.
-Cell cellOf(const std::string &name, const RunConfig &config, const std::vector<Phases> &ranks, double runS = 11) {
-    Cell out{name, {}, false};
+/// Three repeats of a config whose ranks report these phases; ten seconds of training, one of start and end.
+RepeatGroup groupOf(const std::string &name, const RunConfig &config, const std::vector<Phases> &ranks,
+                    double runS = 11) {
+    RepeatGroup out{name, {}, false};
     for (int repeat = 0; repeat < 3; ++repeat) {
         RunOutcome run;
         run.run = name + std::to_string(repeat);
@@ -63,11 +64,11 @@ QString said(const Bottleneck &found) {
 }
 
 /// Every tip is a run that can be started and is not there yet.
-void verifyTips(const Bottleneck &found, const std::vector<Cell> &others) {
+void verifyTips(const Bottleneck &found, const std::vector<RepeatGroup> &others) {
     for (const SuggestedRun &tip : found.tips) {
         QVERIFY2(validate(tip.config).empty(), qPrintable(said(found)));
         QVERIFY2(tip.why.starts_with("At most ") || tip.why.starts_with("The start is "), tip.why.c_str());
-        for (const Cell &other : others)
+        for (const RepeatGroup &other : others)
             QVERIFY2(!isSameSetting(*other.runs.front().config, tip.config), tip.name.c_str());
     }
 }
@@ -96,41 +97,41 @@ private Q_SLOTS:
         const Phases waiting = phases(parts[0], parts[1], parts[2], parts[3]);
         Phases slow = phases(parts[0], parts[1], parts[2] - parts[3] + 1e-9, 0);
         slow["backward"] += parts[3];
-        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
-        const Bottleneck found = bottleneckOf(cell, {cell});
+        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {waiting, slow});
+        const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY2(QString::fromStdString(std::string(toString(found.bound))) == bound, qPrintable(said(found)));
         QVERIFY(found.share && *found.share > 0 && *found.share <= 1);
-        verifyTips(found, {cell});
+        verifyTips(found, {group});
     }
 
     void withoutPhasesItIsUnknown() {
-        const Cell silent = cellOf("script", {}, {Phases{}});
+        const RepeatGroup silent = groupOf("script", {}, {Phases{}});
         const Bottleneck found = bottleneckOf(silent, {});
         QVERIFY(found.bound == Bound::Unknown);
         QVERIFY(!found.share);
         QVERIFY(found.tips.empty());
-        QCOMPARE(found.evidence, std::string("Unknown: it told no phases of its steps."));
-        const Cell half = cellOf("script", {}, {Phases{{"forward", 9}}});
-        QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it told no phase for loading."));
+        QCOMPARE(found.evidence, std::string("Unknown: it reported no phases of its steps."));
+        const RepeatGroup half = groupOf("script", {}, {Phases{{"forward", 9}}});
+        QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it reported no phase for loading."));
     }
 
-    void anInputBoundRunIsToldOfTheLoaderAndOfWorkersAndWhatTheyCouldGain() {
+    void anInputBoundRunGetsTipsOnTheLoaderAndOnWorkersWithWhatTheyCouldGain() {
         RunConfig config;
         config.loader = "item";
-        const Cell cell = cellOf("baseline", config, {phases(2.4, 7.5)});
-        const Bottleneck found = bottleneckOf(cell, {cell});
+        const RepeatGroup group = groupOf("baseline", config, {phases(2.4, 7.5)});
+        const Bottleneck found = bottleneckOf(group, {group});
         QCOMPARE(found.evidence,
                  std::string("Loading takes 24 % of training time (2.40 s, 2.40 ms a step), computing 75 %."));
         QCOMPARE(found.tips.size(), std::size_t(2));
         QCOMPARE(found.tips[0].name, std::string("baseline, batch loader"));
         QVERIFY2(found.tips[0].why.starts_with("At most 1.32×: loading is 24 %"), found.tips[0].why.c_str());
         QCOMPARE(found.tips[1].config.workers, 2);
-        verifyTips(found, {cell});
+        verifyTips(found, {group});
 
         RunConfig tried = config;
         tried.workers = 2;
-        const Cell other = cellOf("baseline, 2 workers", tried, {phases(0.1, 9.8)});
-        const Bottleneck again = bottleneckOf(cell, {cell, other});
+        const RepeatGroup other = groupOf("baseline, 2 workers", tried, {phases(0.1, 9.8)});
+        const Bottleneck again = bottleneckOf(group, {group, other});
         QVERIFY2(again.tips.size() == 1 && again.tips[0].config.loader == "batch", qPrintable(said(again)));
     }
 
@@ -138,12 +139,12 @@ private Q_SLOTS:
         const Phases waiting = phases(0.5, 6, 3.4, 3.2);
         Phases slow = phases(0.5, 6, 0.2, 0);
         slow["backward"] += 3.2;
-        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
-        const Bottleneck found = bottleneckOf(cell, {});
+        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {waiting, slow});
+        const Bottleneck found = bottleneckOf(group, {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral("rank 1 spends 3.20 s more than the others, most of it in backward")),
                  qPrintable(said(found)));
-        verifyTips(found, {cell});
+        verifyTips(found, {group});
     }
 
     void severalRanksThatAreAboutAsSlowAreNamedAsSeveral() {
@@ -151,7 +152,7 @@ private Q_SLOTS:
         Phases slow = phases(0.5, 6, 0.2, 0), slowToo = slow;
         slow["backward"] += 3.2;
         slowToo["backward"] += 3.0;
-        const Bottleneck found = bottleneckOf(cellOf("DDP ×4", ddp(4), {waiting, slow, waiting, slowToo}), {});
+        const Bottleneck found = bottleneckOf(groupOf("DDP ×4", ddp(4), {waiting, slow, waiting, slowToo}), {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral(
                          "ranks 1 and 3 spend up to 3.20 s more than the others, most of it in backward")),
@@ -160,26 +161,26 @@ private Q_SLOTS:
 
     void aCauseThatIsNearItsThresholdIsNamedBesideTheBound() {
         const auto rank = phases(1.99, 6.02, 1.99, 0);
-        const Bottleneck computing = bottleneckOf(cellOf("DDP ×2", ddp(2), {rank, rank}), {});
+        const Bottleneck computing = bottleneckOf(groupOf("DDP ×2", ddp(2), {rank, rank}), {});
         QVERIFY2(computing.bound == Bound::Compute, qPrintable(said(computing)));
         QVERIFY2(computing.evidence.find("loading 19.9 %") != std::string::npos &&
                      computing.evidence.find("Close behind: communication that nothing hides, 19.9 %.") !=
                          std::string::npos,
                  qPrintable(said(computing)));
         const auto both = phases(3, 4.5, 2.5, 0);
-        const Bottleneck loading = bottleneckOf(cellOf("DDP ×2", ddp(2), {both, both}), {});
+        const Bottleneck loading = bottleneckOf(groupOf("DDP ×2", ddp(2), {both, both}), {});
         QVERIFY2(loading.bound == Bound::Input, qPrintable(said(loading)));
         QVERIFY2(loading.evidence.ends_with(" Close behind: communication that nothing hides, 25 %."),
                  qPrintable(said(loading)));
         const auto little = phases(3, 6.5, 0.5, 0);
-        QVERIFY(bottleneckOf(cellOf("DDP ×2", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
+        QVERIFY(bottleneckOf(groupOf("DDP ×2", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
                 std::string::npos);
     }
 
     void whatTensorCoresMayGainIsNoBoundOfTheBytes() {
         RunConfig config = ddp(1);
         config.device = "cuda";
-        const Bottleneck found = bottleneckOf(cellOf("DDP", config, {phases(0.1, 8, 0, 0)}), {});
+        const Bottleneck found = bottleneckOf(groupOf("DDP", config, {phases(0.1, 8, 0, 0)}), {});
         const auto bf16 =
             std::ranges::find_if(found.tips, [](const auto &tip) { return tip.config.precision == "bf16"; });
         QVERIFY(bf16 != found.tips.end());
@@ -188,8 +189,8 @@ private Q_SLOTS:
     }
 
     void whereCommunicationEatsTheGainFewerDevicesAreATip() {
-        const Cell cell = cellOf("DDP ×2", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
-        const Bottleneck found = bottleneckOf(cell, {cell});
+        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY(found.bound == Bound::Communication);
         QVERIFY2(std::ranges::any_of(found.tips,
                                      [](const SuggestedRun &tip) { return tip.config.method == Method::Baseline; }),
@@ -198,23 +199,23 @@ private Q_SLOTS:
             return std::ranges::any_of(of.tips, [](const SuggestedRun &tip) { return tip.config.bucketMb < 25; });
         };
         QVERIFY2(!anySmaller(found), "LeNet's 241 KiB fit in the first bucket");
-        verifyTips(found, {cell});
+        verifyTips(found, {group});
         RunConfig larger = ddp(2);
         larger.model = "convnet"; // 4.6 MiB
-        const Cell other = cellOf("DDP ×2", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const RepeatGroup other = groupOf("DDP ×2", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
         QVERIFY(anySmaller(bottleneckOf(other, {other})));
     }
 
     void aTipWantsNoCoreThatIsNotThere() {
         RunConfig config;
         config.loader = "item";
-        Cell cell = cellOf("item loader", config, {phases(2.4, 7.5)});
+        RepeatGroup group = groupOf("item loader", config, {phases(2.4, 7.5)});
         const auto workersTip = [&](const char *cores) -> std::optional<RunConfig> {
-            for (RunOutcome &run : cell.runs) {
+            for (RunOutcome &run : group.runs) {
                 run.conditions.machines.resize(1);
                 run.conditions.machines.front().allowedCores = cores;
             }
-            for (const SuggestedRun &tip : bottleneckOf(cell, {cell}).tips)
+            for (const SuggestedRun &tip : bottleneckOf(group, {group}).tips)
                 if (tip.config.workers > 0)
                     return tip.config;
             return std::nullopt;
@@ -231,14 +232,14 @@ private Q_SLOTS:
         config.workerCores = "1";
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        Cell cell = cellOf("item loader, 1 worker", config, {phases(0.3, 9.5)});
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        RepeatGroup group = groupOf("item loader, 1 worker", config, {phases(0.3, 9.5)});
+        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
         const auto tips = [&](const char *cores) {
-            for (RunOutcome &run : cell.runs) {
+            for (RunOutcome &run : group.runs) {
                 run.conditions.machines.resize(1);
                 run.conditions.machines.front().allowedCores = cores;
             }
-            return bottleneckOf(cell, {cell, wide}).tips;
+            return bottleneckOf(group, {group, wide}).tips;
         };
         QVERIFY2(tips("0-2").empty(), "two to train, and one for two processes' workers");
         QCOMPARE(tips("0-3").size(), std::size_t(1));
@@ -249,15 +250,15 @@ private Q_SLOTS:
         RunConfig item;
         item.loader = "item";
         item.workers = 1;
-        Cell reference = cellOf("baseline", {}, {phases(0.3, 9.5)});
+        RepeatGroup reference = groupOf("baseline", {}, {phases(0.3, 9.5)});
         reference.reference = true;
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
-        const Cell other = cellOf("item loader, 1 worker", item, {phases(0.3, 9.5)});
-        const std::vector<Cell> all = {reference, wide, other};
-        const auto nameOf = [&](const Cell &cell) {
-            const Bottleneck found = bottleneckOf(cell, all);
+        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const RepeatGroup other = groupOf("item loader, 1 worker", item, {phases(0.3, 9.5)});
+        const std::vector<RepeatGroup> all = {reference, wide, other};
+        const auto nameOf = [&](const RepeatGroup &group) {
+            const Bottleneck found = bottleneckOf(group, all);
             return found.tips.empty() ? std::string() : found.tips.front().name;
         };
         QCOMPARE(nameOf(reference), std::string("DDP ×2"));
@@ -272,8 +273,8 @@ private Q_SLOTS:
     }
 
     void aRunThatIsMostlyItsStartIsLaunchBound() {
-        const Cell cell = cellOf("baseline", {}, {phases(0.5, 9.4)}, 40);
-        const Bottleneck found = bottleneckOf(cell, {cell});
+        const RepeatGroup group = groupOf("baseline", {}, {phases(0.5, 9.4)}, 40);
+        const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY(found.bound == Bound::Launch);
         QVERIFY2(found.evidence.starts_with("74 % of the run passes before a rank trains"), found.evidence.c_str());
         QCOMPARE(found.tips.size(), std::size_t(1));
@@ -287,17 +288,17 @@ private Q_SLOTS:
     void gpusThatIdleWaitForTheirHost() {
         RunConfig config;
         config.device = "cuda";
-        Cell cell = cellOf("baseline", config, {phases(0.3, 9.5)});
-        for (RunOutcome &run : cell.runs) {
+        RepeatGroup group = groupOf("baseline", config, {phases(0.3, 9.5)});
+        for (RunOutcome &run : group.runs) {
             DeviceUse use;
             use.device = "cuda:0";
             use.utilizationMean = 0.4;
             run.epochs.front().devices = {use};
         }
-        const Bottleneck found = bottleneckOf(cell, {cell});
+        const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY2(found.bound == Bound::Launch && found.evidence.starts_with("The GPUs have a kernel running in 40 %"),
                  qPrintable(said(found)));
-        verifyTips(found, {cell});
+        verifyTips(found, {group});
         const auto graph = std::ranges::find_if(found.tips, [](const auto &tip) { return tip.config.cudaGraph; });
         QVERIFY2(graph != found.tips.end(), qPrintable(said(found)));
         QCOMPARE(QString::fromStdString(graph->name), QStringLiteral("baseline, CUDA graph"));
@@ -305,37 +306,37 @@ private Q_SLOTS:
             QString::fromStdString(graph->why),
             QStringLiteral("At most 2.50×: the time around kernels is 60 %, and a CUDA graph launches a step's kernels "
                            "at once."));
-        for (RunOutcome &run : cell.runs) // what is there already is no tip, nor what is refused
+        for (RunOutcome &run : group.runs) // what is there already is no tip, nor what is refused
             run.config->cudaGraph = true;
-        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips, [](const auto &tip) {
+        QVERIFY(std::ranges::none_of(bottleneckOf(group, {group}).tips, [](const auto &tip) {
             return tip.config.cudaGraph && tip.config.batchSize == 64;
         }));
-        for (RunOutcome &run : cell.runs) {
+        for (RunOutcome &run : group.runs) {
             *run.config = ddp(2);
             run.config->device = "cuda";
         }
-        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips,
+        QVERIFY(std::ranges::none_of(bottleneckOf(group, {group}).tips,
                                      [](const auto &tip) { return tip.config.cudaGraph; }));
     }
 
     void moreDevicesAreATipOnlyWhereAnotherRunShowsThem() {
-        const Cell cell = cellOf("baseline", {}, {phases(0.3, 9.5)});
-        QVERIFY(bottleneckOf(cell, {cell}).tips.empty());
+        const RepeatGroup group = groupOf("baseline", {}, {phases(0.3, 9.5)});
+        QVERIFY(bottleneckOf(group, {group}).tips.empty());
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
-        const Bottleneck found = bottleneckOf(cell, {cell, wide});
+        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Bottleneck found = bottleneckOf(group, {group, wide});
         QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP ×2", qPrintable(said(found)));
     }
 
-    void aScriptIsOnlyToldWhatItsCommandAsksFor() {
-        Cell cell = cellOf("Python", {}, {phases(5, 4.8)});
-        for (RunOutcome &run : cell.runs)
+    void aScriptIsOnlyGivenWhatItsCommandAsksFor() {
+        RepeatGroup group = groupOf("Python", {}, {phases(5, 4.8)});
+        for (RunOutcome &run : group.runs)
             run.script = true;
-        QVERIFY(bottleneckOf(cell, {cell}).tips.empty());
-        cell.command = {"{python}", "train.py", "--workers", "{workers}"};
-        const Bottleneck found = bottleneckOf(cell, {cell});
-        QVERIFY2(found.tips.size() == 1 && found.tips[0].config.workers == 2 && found.tips[0].command == cell.command,
+        QVERIFY(bottleneckOf(group, {group}).tips.empty());
+        group.command = {"{python}", "train.py", "--workers", "{workers}"};
+        const Bottleneck found = bottleneckOf(group, {group});
+        QVERIFY2(found.tips.size() == 1 && found.tips[0].config.workers == 2 && found.tips[0].command == group.command,
                  qPrintable(said(found)));
     }
 };

@@ -22,8 +22,8 @@ using namespace lockstep::test;
 
 namespace {
 
-/// Repeats of one run as a cell; empty when they failed, with the reason as a warning.
-Cell measured(const QString &name, const QString &keys, int repeats = 3, int sideBySide = 1) {
+/// Repeats of one run as a group; empty when they failed, with the reason as a warning.
+RepeatGroup measured(const QString &name, const QString &keys, int repeats = 3, int sideBySide = 1) {
     const QByteArray recipe = QStringLiteral("{\"name\":\"planted\",\"base\":{\"batch_size\":64},\"repeats\":%3,"
                                              "\"runs\":[{\"name\":\"%1\",%2}]}")
                                   .arg(name, keys)
@@ -32,7 +32,7 @@ Cell measured(const QString &name, const QString &keys, int repeats = 3, int sid
     const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json"),
                                QStringLiteral("--side-by-side"), QString::number(sideBySide)},
                               100'000, recipe);
-    Cell out{name.toStdString(), {}, false};
+    RepeatGroup out{name.toStdString(), {}, false};
     const qsizetype begin = answer.out.indexOf("{\n"); // the result, after the progress lines
     const auto json = nlohmann::json::parse(answer.out.mid(begin).toStdString(), nullptr, false);
     if (answer.code != 0 || !json.is_object()) {
@@ -47,9 +47,9 @@ Cell measured(const QString &name, const QString &keys, int repeats = 3, int sid
     return out;
 }
 
-double secondsIn(const Cell &cell, int rank, std::string_view phase) {
+double secondsIn(const RepeatGroup &group, int rank, std::string_view phase) {
     std::vector<double> values;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         values.push_back(phaseOf(run, rank, phase));
     return median(std::move(values)).value_or(0);
 }
@@ -136,7 +136,8 @@ private Q_SLOTS:
             qputenv("FAKE_RANK", "steps=30;phases=" + phases); // they sleep, so two at once disturb nobody
             return measured(name, QStringLiteral("\"method\":\"baseline\",\"epochs\":2"), 2, 2);
         };
-        const Cell reference = run(QStringLiteral("before"), before), changed = run(QStringLiteral("after"), after);
+        const RepeatGroup reference = run(QStringLiteral("before"), before),
+                          changed = run(QStringLiteral("after"), after);
         QVERIFY(!reference.runs.empty() && !changed.runs.empty());
         const auto found = attribute(reference, changed, {});
         QVERIFY(found);
@@ -149,13 +150,14 @@ private Q_SLOTS:
                  qPrintable(textOf(*found)));
     }
 
-    void theCommandLineTellsTheSameNumbers() {
+    void theCommandLineShowsTheSameNumbers() {
         expectFakeRanks();
         qputenv("FAKE_RANK", "steps=10;phases=load:6,forward:4,backward:4");
-        const Cell plain = measured(QStringLiteral("baseline"), QStringLiteral("\"method\":\"baseline\",\"epochs\":2"));
+        const RepeatGroup plain =
+            measured(QStringLiteral("baseline"), QStringLiteral("\"method\":\"baseline\",\"epochs\":2"));
         qputenv("FAKE_RANK", "steps=10;phases=load:1,forward:4,backward:4");
-        const Cell loaded = measured(QStringLiteral("baseline, 4 workers"),
-                                     QStringLiteral("\"method\":\"baseline\",\"epochs\":2,\"workers\":4"));
+        const RepeatGroup loaded = measured(QStringLiteral("baseline, 4 workers"),
+                                            QStringLiteral("\"method\":\"baseline\",\"epochs\":2,\"workers\":4"));
         QVERIFY(plain.runs.size() == 3 && loaded.runs.size() == 3);
         std::vector<RunOutcome> runs = plain.runs;
         runs.insert(runs.end(), loaded.runs.begin(), loaded.runs.end());
@@ -187,10 +189,11 @@ private Q_SLOTS:
             qputenv("FAKE_RANK_1", "phases=" + rank1);
             return measured(name, QStringLiteral("\"method\":\"ddp\",\"devices\":2,\"epochs\":2"), 2);
         };
-        const Cell even = run(QStringLiteral("even"), "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1",
-                              "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1");
-        const Cell uneven = run(QStringLiteral("uneven"), "load:2,forward:4,backward:8,wait:10,exposed:3,optimizer:1",
-                                "load:2,forward:4,backward:18,exposed:3,wait:0,optimizer:1");
+        const RepeatGroup even = run(QStringLiteral("even"), "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1",
+                                     "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1");
+        const RepeatGroup uneven =
+            run(QStringLiteral("uneven"), "load:2,forward:4,backward:8,wait:10,exposed:3,optimizer:1",
+                "load:2,forward:4,backward:18,exposed:3,wait:0,optimizer:1");
         QVERIFY(!even.runs.empty() && !uneven.runs.empty());
         const auto found = attribute(even, uneven, {});
         qInfo("planted 0.600 s; %s", qPrintable(textOf(*found)));
@@ -231,9 +234,9 @@ private Q_SLOTS:
         const QString all =
             keys + samples +
             QStringLiteral(",\"data_dir\":\"%1\",\"epochs\":1,\"augment\":\"affine\",\"loader\":\"batch\"").arg(data);
-        const Cell reference = measured(QStringLiteral("plain"), all);
+        const RepeatGroup reference = measured(QStringLiteral("plain"), all);
         qputenv("LOCKSTEP_TEST_DELAY", delay);
-        const Cell slow = measured(QStringLiteral("slow"), all);
+        const RepeatGroup slow = measured(QStringLiteral("slow"), all);
         qunsetenv("LOCKSTEP_TEST_DELAY");
         QVERIFY(!reference.runs.empty() && !slow.runs.empty());
         QCOMPARE(reference.runs.size(), slow.runs.size());
@@ -242,7 +245,7 @@ private Q_SLOTS:
         std::vector<double> errors, unattributed;
         for (std::size_t i = 0; i < slow.runs.size();
              ++i) { // each its own: a busy machine delays each by another amount
-            const Cell plainOne{"plain", {reference.runs[i]}, false}, slowOne{"slow", {slow.runs[i]}, false};
+            const RepeatGroup plainOne{"plain", {reference.runs[i]}, false}, slowOne{"slow", {slow.runs[i]}, false};
             const double planted = secondsIn(slowOne, parts[0].toInt(), parts[1].toStdString()) * (factor - 1) / factor;
             double expected = planted;
             if (cause == int(Cause::Compute))

@@ -365,7 +365,7 @@ private Q_SLOTS:
         QCOMPARE(marks[2].text, std::string("all ranks are started again, 1 of 3"));
     }
 
-    void anEpochEndsWhenItsLastRankHasToldSo() {
+    void anEpochEndsWhenItsLastRankHasReportedIt() {
         RunStore store(QStringLiteral("r"));
         store.setRecord(ddpRecord("r"));
         EpochFrame first, second;
@@ -392,7 +392,7 @@ private Q_SLOTS:
         QVERIFY(choice.setData(choice.index(1, RunChoiceModel::Name), Qt::Unchecked, Qt::CheckStateRole));
         QVERIFY(!choice.isShown("b") && choice.isShown("a"));
         choice.setShown("b", false);
-        QCOMPARE(shown.count(), 1); // told once
+        QCOMPARE(shown.count(), 1); // emitted once
         choice.showOnly("c");
         QVERIFY(choice.isShown("c") && !choice.isShown("a"));
         choice.showOnly("c");
@@ -469,7 +469,7 @@ private Q_SLOTS:
         QVERIFY(std::abs(anatomy->parallelS - 0.1) < 1e-12);
         QCOMPARE(anatomy->devices.size(), std::size_t(2));
         QCOMPARE(*anatomy->devices[0].share, 0.75);
-        QVERIFY(!anatomy->devices[0].utilization); // no epoch has told it
+        QVERIFY(!anatomy->devices[0].utilization); // no epoch has reported it
         QVERIFY(anatomy->devices[1].ownS.empty()); // nor has a frame said how long this device took
         Frame more = stepsFrame(10, 19, 0, 200);
         auto &window = std::get<StepsFrame>(more.body);
@@ -479,7 +479,7 @@ private Q_SLOTS:
         const std::vector<std::string> devices = store.devices().names();
         const auto known = dpAnatomy(store);
         QCOMPARE(devices.size(), std::size_t(2));
-        for (std::size_t i = 0; i < 2; ++i) // per step of the window that told it
+        for (std::size_t i = 0; i < 2; ++i) // per step of the window that reported it
             QVERIFY(std::abs(known->devices[i].ownS.at("parallel_forward") - (i == 0 ? 0.03 : 0.04)) < 1e-12);
         QVERIFY(!known->devices[0].ownS.contains("parallel_backward"));
         record.config->method = Method::Ddp;
@@ -487,7 +487,7 @@ private Q_SLOTS:
         QVERIFY(!dpAnatomy(store));
     }
 
-    void whatADeviceDoesNotTellIsADashWithItsReason() {
+    void whatADeviceDoesNotReportIsADashWithItsReason() {
         DeviceSample sample;
         sample.kind = "cpu";
         sample.utilization = 0.5;

@@ -39,19 +39,19 @@ RunOutcome repeatOf(const std::string &name, int repeat, int place, double train
     return run;
 }
 
-Cell cellOf(const std::string &name, std::vector<RunOutcome> runs) {
+RepeatGroup groupOf(const std::string &name, std::vector<RunOutcome> runs) {
     return {name, std::move(runs), name == "baseline"};
 }
 
-Judgement judgementOf(const std::vector<Cell> &cells) {
+Judgement judgementOf(const std::vector<RepeatGroup> &groups) {
     std::vector<RunOutcome> outcomes;
-    for (const Cell &cell : cells)
-        outcomes.insert(outcomes.end(), cell.runs.begin(), cell.runs.end());
+    for (const RepeatGroup &group : groups)
+        outcomes.insert(outcomes.end(), group.runs.begin(), group.runs.end());
     return judge(resultTable(outcomes), outcomes, {});
 }
 
 /// Two runs of so many repeats; `load` says how many cores others had in a repeat.
-template <class Load> std::vector<Cell> twoCells(int repeats, double slope, Load load, double speedUp = 1.6) {
+template <class Load> std::vector<RepeatGroup> twoGroups(int repeats, double slope, Load load, double speedUp = 1.6) {
     std::mt19937_64 random(5);
     std::normal_distribution<> noise(0, 0.01);
     std::vector<RunOutcome> before, after;
@@ -60,7 +60,7 @@ template <class Load> std::vector<Cell> twoCells(int repeats, double slope, Load
         before.push_back(repeatOf("baseline", repeat, 0, 10 * std::exp(slope * a + noise(random)), a));
         after.push_back(repeatOf("DDP ×2", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
     }
-    return {cellOf("baseline", before), cellOf("DDP ×2", after)};
+    return {groupOf("baseline", before), groupOf("DDP ×2", after)};
 }
 
 bool says(const Judgement &judgement, const std::string &text) {
@@ -74,7 +74,7 @@ class DisturbanceTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void aWholeCoreOfOthersInEveryRunIsSaidWithItsFigures() {
-        const Judgement found = judgementOf(twoCells(3, 0, [](int, int) { return 1.0; }));
+        const Judgement found = judgementOf(twoGroups(3, 0, [](int, int) { return 1.0; }));
         QVERIFY(found.pairs.at(0).fairness.empty()); // no difference, which is why nothing was said
         QCOMPARE(found.sharedLoads.size(), std::size_t{1});
         QCOMPARE(found.sharedLoads[0].low, 1.0);
@@ -84,36 +84,36 @@ private Q_SLOTS:
     }
 
     void halfTheTimeStolenInEveryRunIsSaid() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
-            for (std::size_t cell = 0; cell < 2; ++cell)
-                cells[cell].runs.push_back(
-                    repeatOf(cells[cell].name, repeat, int(cell), 10, 0.02, cell == 0 ? 0.9 : 1.1));
-        const Judgement found = judgementOf(cells);
+            for (std::size_t group = 0; group < 2; ++group)
+                groups[group].runs.push_back(
+                    repeatOf(groups[group].name, repeat, int(group), 10, 0.02, group == 0 ? 0.9 : 1.1));
+        const Judgement found = judgementOf(groups);
         QVERIFY(says(found, "All runs: the hypervisor's other guests took 90 to 110 % of a core in every run."));
     }
 
     void loadOnFreeCoresIsSaidAsSharedCachesOnly() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
-            for (std::size_t cell = 0; cell < 2; ++cell)
-                cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, int(cell), 10, 0.9, 0, 1));
-        const Judgement found = judgementOf(cells);
+            for (std::size_t group = 0; group < 2; ++group)
+                groups[group].runs.push_back(repeatOf(groups[group].name, repeat, int(group), 10, 0.9, 0, 1));
+        const Judgement found = judgementOf(groups);
         QVERIFY(says(found, "took 90 % of a core in every run, at most 0 % beyond the free cores. It shared caches"));
     }
 
     void aQuietMachineAndOneThatIsNotMeasuredAreNotSaid() {
-        QVERIFY(judgementOf(twoCells(3, 0, [](int, int) { return 0.05; })).sharedLoads.empty());
-        std::vector<Cell> cells = twoCells(3, 0, [](int, int) { return 1.0; });
-        cells[1].runs[0].conditions.surroundings.reset();
-        QVERIFY(judgementOf(cells).sharedLoads.empty());
+        QVERIFY(judgementOf(twoGroups(3, 0, [](int, int) { return 0.05; })).sharedLoads.empty());
+        std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 1.0; });
+        groups[1].runs[0].conditions.surroundings.reset();
+        QVERIFY(judgementOf(groups).sharedLoads.empty());
     }
 
     void theAdjustedFactorTakesLoadOut() {
         // The runs of DDP had more load by chance: raw it reads slower than it is.
-        const auto load = [](int cell, int repeat) { return 0.3 * (repeat % 3) + (cell == 1 ? 0.4 : 0); };
-        const std::vector<Cell> cells = twoCells(6, 0.5, load);
-        const Judgement found = judgementOf(cells);
+        const auto load = [](int group, int repeat) { return 0.3 * (repeat % 3) + (group == 1 ? 0.4 : 0); };
+        const std::vector<RepeatGroup> groups = twoGroups(6, 0.5, load);
+        const Judgement found = judgementOf(groups);
         const PairJudgement &pair = found.pairs.at(0);
         QVERIFY(std::fabs(pair.training->factor - 1.6 * std::exp(-0.5 * 0.4)) < 0.03); // 1.31
         QVERIFY(pair.adjusted.has_value());
@@ -132,14 +132,15 @@ private Q_SLOTS:
         int held = 0;
         constexpr int all = 1000;
         for (int experiment = 0; experiment < all; ++experiment) {
-            std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+            std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
             for (int repeat = 1; repeat <= 4; ++repeat)
-                for (std::size_t cell = 0; cell < 2; ++cell) {
+                for (std::size_t group = 0; group < 2; ++group) {
                     const double x = load(random);
-                    cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, int(cell),
-                                                        (cell == 0 ? 16 : 10) * std::exp(0.4 * x + noise(random)), x));
+                    groups[group].runs.push_back(repeatOf(groups[group].name, repeat, int(group),
+                                                          (group == 0 ? 16 : 10) * std::exp(0.4 * x + noise(random)),
+                                                          x));
                 }
-            const auto adjusted = adjustedFactorOf(cells[0], cells[1], cells);
+            const auto adjusted = adjustedFactorOf(groups[0], groups[1], groups);
             held += adjusted && adjusted->low <= 1.6 && adjusted->high >= 1.6 ? 1 : 0;
         }
         QVERIFY2(held >= 930 && held <= 970, qPrintable(QString::number(held))); // 95 %, three standard errors
@@ -147,9 +148,9 @@ private Q_SLOTS:
 
     void itIsUnknownWithFewRepeatsOrEvenLoad() {
         const auto uneven = [](int, int repeat) { return 0.3 * repeat; };
-        QVERIFY(!judgementOf(twoCells(3, 0.5, uneven)).pairs.at(0).adjusted); // three degrees of freedom
-        QVERIFY(judgementOf(twoCells(4, 0.5, uneven)).pairs.at(0).adjusted);
-        QVERIFY(!judgementOf(twoCells(6, 0.5, [](int, int) { return 1.0; })).pairs.at(0).adjusted);
+        QVERIFY(!judgementOf(twoGroups(3, 0.5, uneven)).pairs.at(0).adjusted); // three degrees of freedom
+        QVERIFY(judgementOf(twoGroups(4, 0.5, uneven)).pairs.at(0).adjusted);
+        QVERIFY(!judgementOf(twoGroups(6, 0.5, [](int, int) { return 1.0; })).pairs.at(0).adjusted);
     }
 
     void theChanceOfATrendIsExact() {
@@ -161,13 +162,13 @@ private Q_SLOTS:
     }
 
     void aDriftOverTheRoundsIsSaid() {
-        std::vector<Cell> cells;
+        std::vector<RepeatGroup> groups;
         for (const char *name : {"baseline", "DDP ×2", "DDP ×4"}) {
-            cells.push_back(cellOf(name, {}));
+            groups.push_back(groupOf(name, {}));
             for (int repeat = 1; repeat <= 3; ++repeat)
-                cells.back().runs.push_back(repeatOf(name, repeat, int(cells.size()), 10 * (1 + 0.1 * repeat), 0));
+                groups.back().runs.push_back(repeatOf(name, repeat, int(groups.size()), 10 * (1 + 0.1 * repeat), 0));
         }
-        const auto effects = orderEffectsOf(cells);
+        const auto effects = orderEffectsOf(groups);
         QCOMPARE(effects.at(0).key, std::string("round"));
         QCOMPARE(effects[0].p, 2.0 / 216);
         QVERIFY2(
@@ -177,13 +178,13 @@ private Q_SLOTS:
     }
 
     void aPlaceWithinTheRoundThatCostsTimeIsSaid() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {}), cellOf("DDP ×4", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {}), groupOf("DDP ×4", {})};
         for (int repeat = 1; repeat <= 6; ++repeat)
-            for (std::size_t cell = 0; cell < 3; ++cell) {
-                const int place = int(cell + std::size_t(repeat)) % 3; // each run is as often at each place
-                cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, place, 10 * (1 + 0.1 * place), 0));
+            for (std::size_t group = 0; group < 3; ++group) {
+                const int place = int(group + std::size_t(repeat)) % 3; // each run is as often at each place
+                groups[group].runs.push_back(repeatOf(groups[group].name, repeat, place, 10 * (1 + 0.1 * place), 0));
             }
-        const auto effects = orderEffectsOf(cells);
+        const auto effects = orderEffectsOf(groups);
         QCOMPARE(effects.at(1).key, std::string("position"));
         QVERIFY(effects[1].p < 0.001);
         QVERIFY(effects[1].sentence.find("the last run of a round took 20 % longer than the first") !=
@@ -197,15 +198,15 @@ private Q_SLOTS:
         int claimed[2] = {0, 0};
         constexpr int all = 2000;
         for (int experiment = 0; experiment < all; ++experiment) {
-            std::vector<Cell> cells;
-            for (int cell = 0; cell < 3; ++cell) {
-                const std::string name = "run " + std::to_string(cell);
-                cells.push_back(cellOf(name, {}));
+            std::vector<RepeatGroup> groups;
+            for (int group = 0; group < 3; ++group) {
+                const std::string name = "run " + std::to_string(group);
+                groups.push_back(groupOf(name, {}));
                 for (int repeat = 1; repeat <= 4; ++repeat)
-                    cells.back().runs.push_back(
-                        repeatOf(name, repeat, (cell + repeat) % 3, 10 * std::exp(noise(random)), 0));
+                    groups.back().runs.push_back(
+                        repeatOf(name, repeat, (group + repeat) % 3, 10 * std::exp(noise(random)), 0));
             }
-            const auto effects = orderEffectsOf(cells);
+            const auto effects = orderEffectsOf(groups);
             for (std::size_t i = 0; i < 2; ++i)
                 claimed[i] += effects.at(i).p < 0.05 ? 1 : 0;
         }

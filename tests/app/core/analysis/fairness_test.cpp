@@ -79,12 +79,12 @@ RunOutcome runOf(const RunConfig &config, std::int64_t startWallUs, Random &rand
     return run;
 }
 
-struct Cells {
-    Cell reference, run;
+struct Pair {
+    RepeatGroup reference, run;
 };
 
 /// Baseline and DDP on two devices, three repeats each that took turns; `set` on both configs.
-Cells fairPair(Random &random, const std::function<void(RunConfig &)> &set = {}) {
+Pair fairPair(Random &random, const std::function<void(RunConfig &)> &set = {}) {
     RunConfig baseline;
     baseline.model = "convnet"; // every setting of training means something for it
     if (set)
@@ -92,7 +92,7 @@ Cells fairPair(Random &random, const std::function<void(RunConfig &)> &set = {})
     RunConfig ddp = baseline;
     ddp.method = Method::Ddp;
     ddp.devices = {"0", "1"};
-    Cells out{{"baseline", {}, true}, {"DDP ×2", {}, false}};
+    Pair out{{"baseline", {}, true}, {"DDP ×2", {}, false}};
     for (int repeat = 0; repeat < 3; ++repeat) {
         const bool swapped = (random() & 1) != 0;
         const std::int64_t at = 1'700'000'000'000'000 + repeat * 40'000'000LL;
@@ -209,22 +209,22 @@ bool isAgain(std::string_view key) {
     return keys.contains(key);
 }
 
-std::string told(const std::vector<FairnessFinding> &findings) {
+std::string listed(const std::vector<FairnessFinding> &findings) {
     std::string text;
     for (const FairnessFinding &finding : findings)
         text += finding.key + " (" + std::string(toString(finding.weight)) + "): " + finding.sentence + "\n";
     return text;
 }
 
-/// An experiment whose entries made these cells.
-Experiment experimentOf(const std::vector<Cell> &cells) {
+/// An experiment whose entries made these groups.
+Experiment experimentOf(const std::vector<RepeatGroup> &groups) {
     Experiment experiment;
     experiment.id = "the experiment";
     experiment.sideBySide.runs = 2;
-    for (const Cell &cell : cells)
-        for (const RunOutcome &run : cell.runs) {
+    for (const RepeatGroup &group : groups)
+        for (const RunOutcome &run : group.runs) {
             ExperimentEntry &entry = experiment.entries.emplace_back();
-            entry.planned.name = cell.name;
+            entry.planned.name = group.name;
             entry.planned.config = *run.config;
             entry.state = EntryState::Done;
             entry.run = run.run;
@@ -233,17 +233,17 @@ Experiment experimentOf(const std::vector<Cell> &cells) {
 }
 
 /// Presses the control of that kind: its entries are queued again, and undisturbed runs in their place settle it.
-void verifyPress(const char *key, const Cells &pair, const std::vector<Cell> &besides, Random &random) {
-    std::vector<Cell> cells = {pair.reference, pair.run};
-    cells.insert(cells.end(), besides.begin(), besides.end());
-    const auto findings = fairnessOf(cells[0], cells[1], {}, cells);
+void verifyPress(const char *key, const Pair &pair, const std::vector<RepeatGroup> &besides, Random &random) {
+    std::vector<RepeatGroup> groups = {pair.reference, pair.run};
+    groups.insert(groups.end(), besides.begin(), besides.end());
+    const auto findings = fairnessOf(groups[0], groups[1], {}, groups);
     const auto found = std::ranges::find(findings, key, &FairnessFinding::key);
-    QVERIFY2(found != findings.end() && found->control, (std::string(key) + " in " + told(findings)).c_str());
+    QVERIFY2(found != findings.end() && found->control, (std::string(key) + " in " + listed(findings)).c_str());
     const SuggestedRun &control = *found->control;
     QCOMPARE(control.experiment, std::string("the experiment"));
     QCOMPARE(control.alone, std::string_view(key) == "side_by_side");
 
-    Experiment experiment = experimentOf(cells);
+    Experiment experiment = experimentOf(groups);
     const auto requests = retriesOf(experiment, control.again, control.alone);
     QVERIFY2(!requests.empty() && requests.size() == control.again.size(), key);
     std::int64_t at = 1'700'010'000'000'000; // later than all
@@ -254,18 +254,18 @@ void verifyPress(const char *key, const Cells &pair, const std::vector<Cell> &be
         QVERIFY(experiment.entries[std::size_t(asked.entry)].state == EntryState::Queued);
         QCOMPARE(experiment.entries[std::size_t(asked.entry)].alone, control.alone);
         QCOMPARE(experiment.entries[std::size_t(asked.entry)].earlierRuns.size(), std::size_t(1));
-        for (Cell &cell : cells)
-            for (RunOutcome &run : cell.runs)
+        for (RepeatGroup &group : groups)
+            for (RunOutcome &run : group.runs)
                 if (run.run == experiment.entries[std::size_t(asked.entry)].earlierRuns.front())
                     run = runOf(*run.config, at += 20'000'000, random);
     }
     QCOMPARE(experiment.sideBySide.runs, 2); // the others go on as they were planned
     QVERIFY2(retriesOf(experiment, control.again, false).empty(), "it is queued already");
-    for (Cell &cell : cells)
-        std::ranges::stable_sort(cell.runs, {}, &RunOutcome::startWallUs);
-    const auto after = fairnessOf(cells[0], cells[1], {}, cells);
+    for (RepeatGroup &group : groups)
+        std::ranges::stable_sort(group.runs, {}, &RunOutcome::startWallUs);
+    const auto after = fairnessOf(groups[0], groups[1], {}, groups);
     QVERIFY2(std::ranges::find(after, key, &FairnessFinding::key) == after.end(),
-             (std::string(key) + " pressed:\n" + told(after)).c_str());
+             (std::string(key) + " pressed:\n" + listed(after)).c_str());
 }
 
 } // namespace
@@ -277,11 +277,11 @@ private Q_SLOTS:
         for (const Planted &planted : allPlanted())
             for (std::uint64_t seed = 1; seed <= 5; ++seed) {
                 Random random(seed);
-                Cells pair = fairPair(random);
+                Pair pair = fairPair(random);
                 for (RunOutcome &run : pair.run.runs)
                     planted.plant(run);
                 const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
-                const std::string text = std::string(planted.key) + " planted, found:\n" + told(findings);
+                const std::string text = std::string(planted.key) + " planted, found:\n" + listed(findings);
                 const auto found = std::ranges::find(findings, planted.key, &FairnessFinding::key);
                 QVERIFY2(found != findings.end(), text.c_str());
                 QVERIFY2(found->weight == planted.weight, text.c_str());
@@ -306,7 +306,7 @@ private Q_SLOTS:
                 std::string_view(planted.key) == "device" || std::string_view(planted.key) == "lr_rule")
                 continue; // there a core is free for it; devices and the rule of one device change nothing
             Random random(3);
-            Cells pair = fairPair(random);
+            Pair pair = fairPair(random);
             for (RunOutcome &run : pair.reference.runs)
                 if (!(std::string_view(planted.key) == "batch_size" && run.config->batchPerDevice > 0))
                     planted.plant(run);
@@ -315,7 +315,7 @@ private Q_SLOTS:
                 continue; // 64 a device, on one device
             const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
             QVERIFY2(std::ranges::find(findings, planted.key, &FairnessFinding::key) != findings.end(),
-                     (std::string(planted.key) + " in the reference, found:\n" + told(findings)).c_str());
+                     (std::string(planted.key) + " in the reference, found:\n" + listed(findings)).c_str());
         }
     }
 
@@ -330,9 +330,9 @@ private Q_SLOTS:
         int pairs = 0;
         for (std::uint64_t seed = 1; seed <= 200; ++seed) { // ten times the twenty that are promised
             Random random(seed);
-            const Cells pair = fairPair(random, settings[seed % settings.size()]);
+            const Pair pair = fairPair(random, settings[seed % settings.size()]);
             const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
-            QVERIFY2(findings.empty(), ("seed " + std::to_string(seed) + "\n" + told(findings)).c_str());
+            QVERIFY2(findings.empty(), ("seed " + std::to_string(seed) + "\n" + listed(findings)).c_str());
             ++pairs;
         }
         qInfo("%d fair pairs, 0 findings", pairs);
@@ -340,13 +340,13 @@ private Q_SLOTS:
 
     void runsSideBySideAreNamedWhereOnlyOneOfAPairWentSo() {
         Random random(1);
-        Cells pair = fairPair(random);
-        Cell other{"another method", {}, false};
+        Pair pair = fairPair(random);
+        RepeatGroup other{"another method", {}, false};
         for (const RunOutcome &run : pair.run.runs) { // beside DDP's repeats, of nobody else's
             other.runs.push_back(runOf(*pair.reference.runs.front().config, run.startWallUs + 1, random));
             other.runs.back().runTimeS = *run.runTimeS - 0.001;
         }
-        const std::vector<Cell> all{pair.reference, pair.run, other};
+        const std::vector<RepeatGroup> all{pair.reference, pair.run, other};
         const auto findings = fairnessOf(pair.reference, pair.run, {}, all);
         QCOMPARE(findings.size(), std::size_t(1));
         QCOMPARE(findings[0].key, std::string("side_by_side"));
@@ -362,9 +362,9 @@ private Q_SLOTS:
         QVERIFY(fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, other}).empty());
     }
 
-    void aCellAgainstItselfAndOfTwoNodesIsFair() {
+    void aGroupAgainstItselfAndOfTwoNodesIsFair() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         QVERIFY(fairnessOf(pair.run, pair.run, {}, {}).empty());
         MachineRecord second = machineOf();
         second.host = "box2";
@@ -375,7 +375,7 @@ private Q_SLOTS:
 
     void whatVariesOnPurposeIsNoFinding() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs)
             run.config->workers = 4;
         const auto confounded = fairnessOf(pair.reference, pair.run, {"workers"}, {});
@@ -390,9 +390,9 @@ private Q_SLOTS:
 
     void accuracyThatStillMovesOrIsMeantToDifferIsNoFinding() {
         Random random(1);
-        Cells pair = fairPair(random);
-        const auto evaluated = [](Cell &cell, double before, double last) {
-            for (RunOutcome &run : cell.runs) {
+        Pair pair = fairPair(random);
+        const auto evaluated = [](RepeatGroup &group, double before, double last) {
+            for (RunOutcome &run : group.runs) {
                 run.testAccuracy = last;
                 for (MergedEpoch &epoch : run.epochs) {
                     epoch.eval.emplace();
@@ -419,7 +419,7 @@ private Q_SLOTS:
             if (planted.control != Control::Offered || isAgain(planted.key))
                 continue; // those are settled by runs made again: below
             Random random(2);
-            Cells pair = fairPair(random);
+            Pair pair = fairPair(random);
             for (RunOutcome &run : pair.run.runs)
                 planted.plant(run);
             const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
@@ -430,7 +430,7 @@ private Q_SLOTS:
             QVERIFY2(found->control->again.empty(), planted.key);
             QVERIFY2(control != *pair.reference.runs.front().config && control != *pair.run.runs.front().config,
                      planted.key);
-            Cell made{found->control->name, pair.reference.runs, false};
+            RepeatGroup made{found->control->name, pair.reference.runs, false};
             const bool ofRun = control.method == Method::Ddp;
             if (ofRun)
                 made.runs = pair.run.runs;
@@ -443,7 +443,7 @@ private Q_SLOTS:
             }
             const auto after = ofRun ? fairnessOf(pair.reference, made, {}, {}) : fairnessOf(made, pair.run, {}, {});
             QVERIFY2(std::ranges::find(after, planted.key, &FairnessFinding::key) == after.end(),
-                     (std::string(planted.key) + " after its control:\n" + told(after)).c_str());
+                     (std::string(planted.key) + " after its control:\n" + listed(after)).c_str());
             const auto again = fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, made});
             const auto same = std::ranges::find(again, planted.key, &FairnessFinding::key);
             QVERIFY2(!same->control, planted.key);
@@ -460,7 +460,7 @@ private Q_SLOTS:
                 if (onlyLast && std::string_view(planted.key) == "order")
                     continue;
                 Random random(4);
-                Cells pair = fairPair(random);
+                Pair pair = fairPair(random);
                 for (std::size_t i = onlyLast ? 2 : 0; i < 3; ++i)
                     planted.plant(pair.run.runs[i]);
                 verifyPress(planted.key, pair, {}, random);
@@ -472,8 +472,8 @@ private Q_SLOTS:
 
     void whatWentSideBySideRunsAgainAlone() {
         Random random(1);
-        Cells pair = fairPair(random);
-        Cell other{"another method", {}, false};
+        Pair pair = fairPair(random);
+        RepeatGroup other{"another method", {}, false};
         for (const RunOutcome &run : pair.run.runs) {
             other.runs.push_back(runOf(*pair.reference.runs.front().config, run.startWallUs + 1, random));
             other.runs.back().runTimeS = *run.runTimeS - 0.001;
@@ -483,9 +483,9 @@ private Q_SLOTS:
 
     void aPairOfOneMethodIsNotSentToItself() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (const bool script : {false, true}) {
-            Cell one = pair.reference, two = pair.reference;
+            RepeatGroup one = pair.reference, two = pair.reference;
             one.name = "Python, 0 workers";
             two.name = "Python, 0 workers, 2 cores";
             for (RunOutcome &run : two.runs)
@@ -494,7 +494,7 @@ private Q_SLOTS:
                 one.command = two.command = {"{python}", "train.py"};
             const auto found = fairnessOf(one, two, {}, {one, two});
             QVERIFY2(std::ranges::find(found, "cores_per_device", &FairnessFinding::key) != found.end(),
-                     told(found).c_str());
+                     listed(found).c_str());
             for (const FairnessFinding &finding : found)
                 QVERIFY2(!finding.control && finding.sentence.find("to compare with") == std::string::npos,
                          finding.sentence.c_str());
@@ -504,23 +504,23 @@ private Q_SLOTS:
 
     void aScriptsControlRunsTheScriptAndOnlyWhereItTakesTheSetting() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs)
             run.config->workers = 4;
-        for (Cell *cell : {&pair.reference, &pair.run})
-            cell->command = {"{python}", "train.py", "--workers", "{workers}"};
+        for (RepeatGroup *group : {&pair.reference, &pair.run})
+            group->command = {"{python}", "train.py", "--workers", "{workers}"};
         const auto taken = fairnessOf(pair.reference, pair.run, {}, {});
         QVERIFY(taken.size() == 1 && taken[0].control);
         QCOMPARE(taken[0].control->command, pair.reference.command);
-        for (Cell *cell : {&pair.reference, &pair.run})
-            cell->command = {"{python}", "train.py"};
+        for (RepeatGroup *group : {&pair.reference, &pair.run})
+            group->command = {"{python}", "train.py"};
         const auto deaf = fairnessOf(pair.reference, pair.run, {}, {});
         QVERIFY2(deaf.size() == 1 && !deaf[0].control, "its command does not ask for workers");
     }
 
     void anAccuracyApartPointsToTheSettingThatLearnsOtherwise() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs) {
             run.config->batchSize = 1024;
             *run.testAccuracy -= 0.1;
@@ -530,15 +530,15 @@ private Q_SLOTS:
         QVERIFY2(found != findings.end() &&
                      found->sentence.ends_with(": what is learnt depends on what is named besides (" +
                                                std::string(findField("batch_size")->label) + ")."),
-                 told(findings).c_str());
+                 listed(findings).c_str());
     }
 
     void unlikeWorkersWeighWhatLoadingCosts() {
         const auto weightAt = [](double share) {
             Random random(1);
-            Cells pair = fairPair(random);
-            for (Cell *cell : {&pair.reference, &pair.run})
-                for (RunOutcome &run : cell->runs)
+            Pair pair = fairPair(random);
+            for (RepeatGroup *group : {&pair.reference, &pair.run})
+                for (RunOutcome &run : group->runs)
                     run.phasesS = {{"load", share}, {"forward", 1 - share}};
             for (RunOutcome &run : pair.run.runs)
                 run.config->workers = 4;
@@ -551,7 +551,7 @@ private Q_SLOTS:
 
     void severalSettingsShareOneControl() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs) {
             run.config->workers = 4;
             run.config->augment = "affine";
@@ -565,24 +565,24 @@ private Q_SLOTS:
 
     void whatWasNotRecordedIsNotFound() {
         Random random(1);
-        Cells pair = fairPair(random);
+        Pair pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs)
             run.conditions = {};
         QVERIFY(fairnessOf(pair.reference, pair.run, {}, {}).empty());
         for (RunOutcome &run : pair.run.runs)
             run.config.reset();
         QVERIFY(fairnessOf(pair.reference, pair.run, {}, {}).empty());
-        QVERIFY(fairnessOf(pair.reference, Cell{}, {}, {}).empty());
+        QVERIFY(fairnessOf(pair.reference, RepeatGroup{}, {}, {}).empty());
     }
 
     void whatAScriptSaysOfItselfIsCompared() {
         Random random(1);
-        Cells pair = fairPair(random);
-        for (Cell *cell : {&pair.reference, &pair.run})
-            for (RunOutcome &run : cell->runs) {
+        Pair pair = fairPair(random);
+        for (RepeatGroup *group : {&pair.reference, &pair.run})
+            for (RunOutcome &run : group->runs) {
                 run.config.reset();
-                run.about = {{"method", cell->reference ? "baseline" : "ddp"},
-                             {"workers", cell->reference ? "0" : "4"}};
+                run.about = {{"method", group->reference ? "baseline" : "ddp"},
+                             {"workers", group->reference ? "0" : "4"}};
             }
         const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
         QCOMPARE(findings.size(), std::size_t(1));
@@ -590,17 +590,17 @@ private Q_SLOTS:
         QVERIFY2(!findings.front().control, "a script can't be started by a config");
     }
 
-    void aThousandCellsAreComparedAmongAThousand() {
+    void aThousandGroupsAreComparedAmongAThousand() {
         Random random(1);
-        Cells pair = fairPair(random);
-        std::vector<Cell> cells(1000, pair.run);
-        for (std::size_t i = 0; i < cells.size(); ++i)
-            for (RunOutcome &run : cells[i].runs)
+        Pair pair = fairPair(random);
+        std::vector<RepeatGroup> groups(1000, pair.run);
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            for (RunOutcome &run : groups[i].runs)
                 run.config->seed = i + 2;
         const auto start = std::chrono::steady_clock::now();
         std::size_t found = 0;
-        for (const Cell &cell : cells)
-            found += fairnessOf(pair.reference, cell, {}, cells).size();
+        for (const RepeatGroup &group : groups)
+            found += fairnessOf(pair.reference, group, {}, groups).size();
         test::printFigure("1,000 pairs of 3 + 3 runs compared among 1,000", start, 1);
         QCOMPARE(found, std::size_t(1000));
     }

@@ -132,7 +132,7 @@ private Q_SLOTS:
         QCOMPARE(filter->accepts(makeRun("20260131T143000Z-00000001", "ddp", 2, 0.885)), accepted);
     }
 
-    void aMistakeIsToldWithItsPlaceAndTheWayOut_data() {
+    void aMistakeIsReportedWithItsPlaceAndTheWayOut_data() {
         QTest::addColumn<QString>("line");
         QTest::addColumn<int>("at");
         QTest::addColumn<int>("length");
@@ -165,7 +165,7 @@ private Q_SLOTS:
         for (const auto &one : cases)
             QTest::newRow(one.line) << QString::fromUtf8(one.line) << one.at << one.length << QString(one.says);
     }
-    void aMistakeIsToldWithItsPlaceAndTheWayOut() {
+    void aMistakeIsReportedWithItsPlaceAndTheWayOut() {
         QFETCH(QString, line);
         QFETCH(int, at);
         QFETCH(int, length);

@@ -15,7 +15,7 @@ namespace {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// A repeat that trains `load` + `compute` (+ communication) seconds, told as ranks tell it; `factor` on all of it.
+/// A repeat that trains `load` + `compute` (+ communication) seconds, as ranks report it; `factor` on all of it.
 RunOutcome runOf(const std::string &name, const RunConfig &config, double load, double compute, double exposed = 0,
                  double factor = 1) {
     static int number = 0;
@@ -272,10 +272,10 @@ private Q_SLOTS:
 
     void aThousandRunsAreJudged() {
         std::vector<RunOutcome> runs;
-        for (int cell = 0; cell < 334; ++cell) {
-            RunConfig one = config(cell % 3 ? Method::Ddp : Method::Baseline, cell % 3 ? 2 : 1, cell / 60);
-            one.batchSize = 32 * (1 + cell % 60);
-            addRepeats(runs, "cell " + std::to_string(cell), one, 1 + 0.01 * cell, 4, cell % 3 ? 0.3 : 0);
+        for (int group = 0; group < 334; ++group) {
+            RunConfig one = config(group % 3 ? Method::Ddp : Method::Baseline, group % 3 ? 2 : 1, group / 60);
+            one.batchSize = 32 * (1 + group % 60);
+            addRepeats(runs, "group " + std::to_string(group), one, 1 + 0.01 * group, 4, group % 3 ? 0.3 : 0);
         }
         const ResultTable table = resultTable(runs);
         QElapsedTimer timer;

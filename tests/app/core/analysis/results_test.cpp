@@ -101,9 +101,9 @@ private Q_SLOTS:
         QVERIFY(isClose(*ddp.runTimeS, std::cbrt(5.5 * 6 * 11)));
         QVERIFY(isClose(*reference.totalTrainingTimeS / *ddp.totalTrainingTimeS, *ddp.speedUpTraining));
         QVERIFY(isClose(*reference.runTimeS / *ddp.runTimeS, *ddp.speedUpRun));
-        const ResultTable told = judged(table, judge(table, given.outcomes, {}));
-        QVERIFY(isClose(*row(told, "baseline").epochMedianS / *row(told, "DDP ×2").epochMedianS,
-                        row(told, "DDP ×2").epochInterval->factor));
+        const ResultTable judgedTable = judged(table, judge(table, given.outcomes, {}));
+        QVERIFY(isClose(*row(judgedTable, "baseline").epochMedianS / *row(judgedTable, "DDP ×2").epochMedianS,
+                        row(judgedTable, "DDP ×2").epochInterval->factor));
         QCOMPARE(*ddp.speedUpTraining, 2.0);
         QCOMPARE(*ddp.speedUpRun, std::cbrt(10.0 * 11 * 21 / (5.5 * 6 * 11))); // of geometric means
         QCOMPARE(*ddp.efficiency, 1.0);
@@ -279,7 +279,7 @@ private Q_SLOTS:
             std::string::npos);
     }
 
-    void aJudgedTableTellsItsIntervalsFromThreeRepeatsOn() {
+    void aJudgedTableShowsItsIntervalsFromThreeRepeatsOn() {
         Case given = threeRepeats(1.1);
         const auto judgedReport = [&given] {
             return reportOf(resultTable(given.experiment, given.outcomes), given.outcomes,
@@ -344,7 +344,7 @@ private Q_SLOTS:
         QVERIFY(!exportCurves({curve}, ExportFormat::Markdown).has_value());
     }
 
-    void aFolderThatCantBeWrittenIsToldBeforeAnythingStarts() {
+    void aFolderThatCantBeWrittenIsReportedBeforeAnythingStarts() {
         QTemporaryDir folder;
         const std::string good = folder.path().toStdString() + "/new/deep";
         QVERIFY(checkWritableFolder(good).has_value());

@@ -32,41 +32,41 @@ class CoreSettlingTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void whatIsDecidedNeedsNoRepeats() {
-        SpeedUp told;
-        QVERIFY2(!settlingOf(told, 1), "no interval");
-        told.low = 1.1;
-        told.high = 1.3;
-        told.factor = 1.2;
-        told.referenceRepeats = told.runRepeats = 3;
-        told.method = IntervalMethod::Welch;
-        told.different = true;
-        QVERIFY2(!settlingOf(told, 1), "told apart");
-        told.different = false;
-        told.low = 0.99;
-        told.high = 1.01;
-        told.factor = 1;
-        QVERIFY2(!settlingOf(told, 1), "equal");
+        SpeedUp speedUp;
+        QVERIFY2(!settlingOf(speedUp, 1), "no interval");
+        speedUp.low = 1.1;
+        speedUp.high = 1.3;
+        speedUp.factor = 1.2;
+        speedUp.referenceRepeats = speedUp.runRepeats = 3;
+        speedUp.method = IntervalMethod::Welch;
+        speedUp.different = true;
+        QVERIFY2(!settlingOf(speedUp, 1), "told apart");
+        speedUp.different = false;
+        speedUp.low = 0.99;
+        speedUp.high = 1.01;
+        speedUp.factor = 1;
+        QVERIFY2(!settlingOf(speedUp, 1), "equal");
     }
 
     void theNumberIsTheOneAtWhichTheIntervalReachesNoFurther() {
-        SpeedUp told;
-        told.factor = 1.1;
-        told.low = 1.1 / 1.25;
-        told.high = 1.1 * 1.25;
-        told.referenceRepeats = told.runRepeats = 4;
-        told.method = IntervalMethod::Welch;
+        SpeedUp speedUp;
+        speedUp.factor = 1.1;
+        speedUp.low = 1.1 / 1.25;
+        speedUp.high = 1.1 * 1.25;
+        speedUp.referenceRepeats = speedUp.runRepeats = 4;
+        speedUp.method = IntervalMethod::Welch;
         // By hand: spread ln 1.25 · √4 / t(6) = 0.182388; t(2n - 2) · 0.182388 / √n first falls below ln 1.1 at n = 16, below ln 1.05
         // at n = 55.
-        const auto found = settlingOf(told, 30);
+        const auto found = settlingOf(speedUp, 30);
         QCOMPARE(*found->forDifference, 16);
         QCOMPARE(*found->forFivePercent, 55);
         QCOMPARE(settlingText(*found),
                  std::string("Repeats needed to tell the difference seen: about 16 (12 more, 6 min 00 s); for an "
                              "interval within ±5 %: about 55 (51 more, 25 min 30 s)."));
-        told.comparisons = 14;
-        QVERIFY2(*settlingOf(told, 30)->forDifference > 16, "among many runs it takes more");
-        told.factor = 1.001;
-        const auto hopeless = settlingOf(told, std::nullopt);
+        speedUp.comparisons = 14;
+        QVERIFY2(*settlingOf(speedUp, 30)->forDifference > 16, "among many runs it takes more");
+        speedUp.factor = 1.001;
+        const auto hopeless = settlingOf(speedUp, std::nullopt);
         QVERIFY(!hopeless->forDifference);
         QVERIFY(settlingText(*hopeless).starts_with("Repeats needed to tell the difference seen: more than 100; "));
         Settling far = *hopeless;

@@ -82,7 +82,7 @@ std::vector<Repeat> inRounds(const std::vector<double> &seconds) {
     return out;
 }
 
-/// Two cells of n repeats; they take turns in rounds of one run each, in random order within a round.
+/// Two groups of n repeats; they take turns in rounds of one run each, in random order within a round.
 Simulated simulate(int n, Drift (*drift)(int, std::mt19937_64 &), const Noise &noise, double spreadOfRun = 0.03) {
     std::mt19937_64 random(20'260 + std::uint64_t(n));
     Simulated out;

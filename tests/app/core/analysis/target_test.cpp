@@ -37,8 +37,8 @@ class CoreTargetTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void betweenTwoEpochEndsItIsInterpolatedAndSaidToBe() {
-        const Cell cell{"DDP ×2", {runOf(4, {0.5, 0.8, 0.92, 0.95})}, false};
-        const TimeToTarget got = timesToTarget({cell}, ninety).front();
+        const RepeatGroup group{"DDP ×2", {runOf(4, {0.5, 0.8, 0.92, 0.95})}, false};
+        const TimeToTarget got = timesToTarget({group}, ninety).front();
         QVERIFY(near(got.seconds, 8 + 4 * (0.10 / 0.12)));
         QCOMPARE(got.how, std::string("interpolated between epochs 2 and 3"));
         QVERIFY(near(got.best, 0.95));
@@ -49,22 +49,23 @@ private Q_SLOTS:
         RunOutcome run = runOf(4, {0.5, 0.7, 0.8, 0.95});
         run.epochs[1].eval.reset();
         run.epochs[2].eval.reset();
-        QCOMPARE(timesToTarget({Cell{"a", {run}, false}}, ninety).front().how,
+        QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front().how,
                  std::string("interpolated between epochs 1 and 4"));
         run.epochs[0].eval.reset(); // nothing to interpolate from
-        QCOMPARE(timesToTarget({Cell{"a", {run}, false}}, ninety).front().how, std::string("by the end of epoch 4"));
+        QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front().how,
+                 std::string("by the end of epoch 4"));
     }
 
     void lossFallsToItsTarget() {
-        const Cell cell{"baseline", {runOf(4, {0.5, 0.8, 0.92})}, false};
-        const TimeToTarget got = timesToTarget({cell}, {Target::Kind::Loss, 0.2 + 1e-12}).front();
+        const RepeatGroup group{"baseline", {runOf(4, {0.5, 0.8, 0.92})}, false};
+        const TimeToTarget got = timesToTarget({group}, {Target::Kind::Loss, 0.2 + 1e-12}).front();
         QVERIFY(near(got.seconds, 8));
         QVERIFY(near(got.best, 0.08));
         QCOMPARE(toText({Target::Kind::Loss, 0.2}), std::string("training loss 0.200"));
     }
 
     void metAtTheFirstEpochsEndItWasMetByThen() {
-        const TimeToTarget got = timesToTarget({Cell{"DP", {runOf(4, {0.91, 0.95})}, false}}, ninety).front();
+        const TimeToTarget got = timesToTarget({RepeatGroup{"DP", {runOf(4, {0.91, 0.95})}, false}}, ninety).front();
         QVERIFY(near(got.seconds, 4));
         QCOMPARE(got.how, std::string("by the end of epoch 1"));
     }
@@ -74,19 +75,20 @@ private Q_SLOTS:
     }
 
     void whatIsNotReachedSaysHowFarItCame() {
-        const TimeToTarget got = timesToTarget({Cell{"DP", {runOf(4, {0.5, 0.88, 0.87})}, false}}, ninety).front();
+        const TimeToTarget got =
+            timesToTarget({RepeatGroup{"DP", {runOf(4, {0.5, 0.88, 0.87})}, false}}, ninety).front();
         QVERIFY(!got.seconds && !got.fastest);
         QCOMPARE(got.how, std::string("not reached: best 88.00 % in 3 epochs"));
     }
 
     void theMedianCountsARepeatThatDidNotGetThereAsTheLast() {
         const RunOutcome fast = runOf(4, {0.5, 0.9}), slow = runOf(6, {0.5, 0.9}), never = runOf(4, {0.5, 0.6});
-        const TimeToTarget two = timesToTarget({Cell{"a", {never, fast, slow}, false}}, ninety).front();
+        const TimeToTarget two = timesToTarget({RepeatGroup{"a", {never, fast, slow}, false}}, ninety).front();
         QVERIFY2(near(two.seconds, 12), "the middle one of 8, 12 and never");
         QVERIFY(near(two.fastest, 8) && near(two.slowest, 12));
         QCOMPARE(two.how, std::string("interpolated between epochs 1 and 2; not reached in 1 of 3 repeats: best "
                                       "60.00 % in 2 epochs"));
-        QVERIFY(!timesToTarget({Cell{"a", {never, never, fast}, false}}, ninety).front().seconds);
+        QVERIFY(!timesToTarget({RepeatGroup{"a", {never, never, fast}, false}}, ninety).front().seconds);
     }
 
     void anEpochWithoutEvaluationIsBridged() {
@@ -95,7 +97,8 @@ private Q_SLOTS:
         QVERIFY(near(hitOf(run, {Target::Kind::Accuracy, 0.7}).seconds, 4 + 8 * 0.5));
         for (MergedEpoch &epoch : run.epochs)
             epoch.eval.reset();
-        QCOMPARE(timesToTarget({Cell{"a", {run}, false}}, ninety).front().how, std::string("no epoch was evaluated"));
+        QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front().how,
+                 std::string("no epoch was evaluated"));
     }
 
     void aRunThatWasCutOffCountsItsWholeEpochs() {
@@ -105,9 +108,10 @@ private Q_SLOTS:
     }
 
     void speedUpsAreOfTimesToTheTarget() {
-        const Cell reference{"baseline", {runOf(4, {0.5, 0.9}), runOf(4.1, {0.5, 0.9}), runOf(4.2, {0.5, 0.9})}, true};
-        const Cell run{"DDP", {runOf(2, {0.5, 0.9}), runOf(2.1, {0.5, 0.9}), runOf(2.05, {0.5, 0.9})}, false};
-        const Cell never{"DP", {runOf(4, {0.5}), runOf(4, {0.5}), runOf(4, {0.5})}, false};
+        const RepeatGroup reference{
+            "baseline", {runOf(4, {0.5, 0.9}), runOf(4.1, {0.5, 0.9}), runOf(4.2, {0.5, 0.9})}, true};
+        const RepeatGroup run{"DDP", {runOf(2, {0.5, 0.9}), runOf(2.1, {0.5, 0.9}), runOf(2.05, {0.5, 0.9})}, false};
+        const RepeatGroup never{"DP", {runOf(4, {0.5}), runOf(4, {0.5}), runOf(4, {0.5})}, false};
         const auto got = timesToTarget({run, reference, never}, ninety);
         QVERIFY(!got[1].speedUp && !got[2].speedUp);
         QVERIFY(got[0].speedUp && near(got[0].speedUp->factor, 4.1 / 2.05) && got[0].speedUp->isDifferent());

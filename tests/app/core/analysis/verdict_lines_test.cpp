@@ -171,7 +171,7 @@ private Q_SLOTS:
                  more[0].reason.c_str());
     }
 
-    void aRunThatFailedSaysSoWithTheRunWhoseConsoleTellsMore() {
+    void aRunThatFailedSaysSoWithTheRunWhoseConsoleSaysMore() {
         auto runs = measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 4, 1}});
         for (RunOutcome &run : runs)
             if (run.name == "DDP ×2") {

@@ -14,17 +14,17 @@ using End = CommandAnswer::End;
 
 namespace {
 
-struct Told {
+struct Outcome {
     std::optional<CommandAnswer> answer;
     std::unique_ptr<CommandRequest> request;
 };
 
-/// Runs a command; its answer comes into `told`.
-void run(Told &told, const std::vector<std::string> &words, std::chrono::milliseconds limit,
+/// Runs a command; its answer comes into `outcome`.
+void run(Outcome &outcome, const std::vector<std::string> &words, std::chrono::milliseconds limit,
          const std::string &in = {}) {
-    told.request =
-        std::make_unique<CommandRequest>(words, in, limit, [&told](const CommandAnswer &answer) -> Result<void> {
-            told.answer = answer;
+    outcome.request =
+        std::make_unique<CommandRequest>(words, in, limit, [&outcome](const CommandAnswer &answer) -> Result<void> {
+            outcome.answer = answer;
             return answer.end == End::Exited && answer.code == 0 ? Result<void>() : fail(Error::failed("no"));
         });
 }
@@ -45,45 +45,45 @@ class RequestTest : public QObject {
 
 private Q_SLOTS:
     void aCommandsAnswerComesFromTheEventLoop() {
-        Told told;
-        run(told, {"/bin/sh", "-c", "cat; echo oh >&2; exit 3"}, 60s, "in");
-        QSignalSpy finished(told.request.get(), &Request::finished);
-        QVERIFY(!told.request->over());
+        Outcome outcome;
+        run(outcome, {"/bin/sh", "-c", "cat; echo oh >&2; exit 3"}, 60s, "in");
+        QSignalSpy finished(outcome.request.get(), &Request::finished);
+        QVERIFY(!outcome.request->over());
         QTRY_COMPARE(finished.size(), 1);
-        QVERIFY(told.answer->end == End::Exited);
-        QCOMPARE(told.answer->code, 3);
-        QCOMPARE(told.answer->out, std::string("in"));
-        QCOMPARE(told.answer->err, std::string("oh\n"));
-        QVERIFY(!told.request->result());
+        QVERIFY(outcome.answer->end == End::Exited);
+        QCOMPARE(outcome.answer->code, 3);
+        QCOMPARE(outcome.answer->out, std::string("in"));
+        QCOMPARE(outcome.answer->err, std::string("oh\n"));
+        QVERIFY(!outcome.request->result());
     }
 
     void aCommandThatCantBeStartedSaysSo() {
-        Told told;
-        run(told, {"/nowhere/at/all"}, 60s);
-        QTRY_VERIFY(told.answer);
-        QVERIFY(told.answer->end == End::NotStarted);
+        Outcome outcome;
+        run(outcome, {"/nowhere/at/all"}, 60s);
+        QTRY_VERIFY(outcome.answer);
+        QVERIFY(outcome.answer->end == End::NotStarted);
     }
 
     void aCommandThatHangsIsEndedAfterItsLimit() {
         const QTemporaryDir folder;
-        Told told;
-        run(told, hangs(folder), 2s);
-        QTRY_VERIFY(told.answer);
-        QVERIFY(told.answer->end == End::TimedOut);
+        Outcome outcome;
+        run(outcome, hangs(folder), 2s);
+        QTRY_VERIFY(outcome.answer);
+        QVERIFY(outcome.answer->end == End::TimedOut);
         QVERIFY(pidIn(folder) > 0);
         QTRY_VERIFY(::kill(pidIn(folder), 0) != 0);
     }
 
     void aRequestThatIsDeletedEndsItsCommandEvenADeafOne() {
         const QTemporaryDir folder;
-        Told told;
+        Outcome outcome;
         std::vector<std::string> deaf = hangs(folder);
         deaf.back() = "trap '' TERM; " + deaf.back();
-        run(told, deaf, 60s);
+        run(outcome, deaf, 60s);
         QTRY_VERIFY(pidIn(folder) > 0);
-        told.request.reset();
+        outcome.request.reset();
         QTRY_VERIFY(::kill(pidIn(folder), 0) != 0);
-        QVERIFY(!told.answer);
+        QVERIFY(!outcome.answer);
     }
 
     void severalAreOverWhenAllAreAndFailWithTheFirstError() {

@@ -123,15 +123,15 @@ private Q_SLOTS:
         QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, worker cores 2-3"}));
     }
 
-    void aReferenceThatNamesNoRunIsTold() {
+    void aReferenceThatNamesNoRunIsReported() {
         const Recipe recipe =
             recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}", ", \"reference\": \"baseline, 4 workers\"");
         const auto plan = expand(recipe, machine(4));
         QVERIFY(!plan.has_value());
         QCOMPARE(plan.error().size(), std::size_t(1));
-        const std::string told = plan.error().front().message();
-        QVERIFY2(told.find("no run is named \"baseline, 4 workers\"") != std::string::npos, told.c_str());
-        QVERIFY2(told.find("\"baseline\", \"baseline, 2 workers\"") != std::string::npos, told.c_str());
+        const std::string errors = plan.error().front().message();
+        QVERIFY2(errors.find("no run is named \"baseline, 4 workers\"") != std::string::npos, errors.c_str());
+        QVERIFY2(errors.find("\"baseline\", \"baseline, 2 workers\"") != std::string::npos, errors.c_str());
         PlanOptions options; // the person's own setting renames them: no mistake of the recipe's
         options.set = {{"workers", "2"}};
         QVERIFY(expand(recipe, machine(4), options).has_value());
@@ -139,36 +139,36 @@ private Q_SLOTS:
         QVERIFY(!expand(recipe, machine(4), options).has_value());
     }
 
-    void everyMistakeIsToldAtOnce() {
-        const auto told = mistakes("{\"name\": \"grid\",\n \"matrix\": {\n  \"method\": [\"ddp\", \"bazeline\"],\n"
-                                   "  \"worker\": [1],\n  \"epochs\": [],\n  \"lr\": 0.1\n }}");
-        QCOMPARE(told.size(), std::size_t(4));
+    void everyMistakeIsReportedAtOnce() {
+        const auto errors = mistakes("{\"name\": \"grid\",\n \"matrix\": {\n  \"method\": [\"ddp\", \"bazeline\"],\n"
+                                     "  \"worker\": [1],\n  \"epochs\": [],\n  \"lr\": 0.1\n }}");
+        QCOMPARE(errors.size(), std::size_t(4));
         const auto has = [&](const char *where, const char *what) {
-            return std::any_of(told.begin(), told.end(), [&](const std::string &one) {
+            return std::any_of(errors.begin(), errors.end(), [&](const std::string &one) {
                 return one.find(where) != std::string::npos && one.find(what) != std::string::npos;
             });
         };
-        QVERIFY2(has("grid.json:3: method", "did you mean \"baseline\"?"), told[0].c_str());
-        QVERIFY2(has("grid.json:4: worker", "did you mean \"workers\"?"), told[0].c_str());
-        QVERIFY2(has("grid.json:5: epochs", "at least one value"), told[0].c_str());
-        QVERIFY2(has("grid.json:6: lr", "must be a list"), told[0].c_str());
+        QVERIFY2(has("grid.json:3: method", "did you mean \"baseline\"?"), errors[0].c_str());
+        QVERIFY2(has("grid.json:4: worker", "did you mean \"workers\"?"), errors[0].c_str());
+        QVERIFY2(has("grid.json:5: epochs", "at least one value"), errors[0].c_str());
+        QVERIFY2(has("grid.json:6: lr", "must be a list"), errors[0].c_str());
     }
 
     void aCombinationThatCantRunIsNamed() {
-        const auto told = mistakes("{\"name\": \"grid\", \"base\": {\"batch_size\": 64}, \"matrix\": {\"method\": "
-                                   "[\"baseline\", \"ddp\"], \"devices\": [2, 3], \"seed\": [1, 2, 3]}}");
-        QCOMPARE(told.size(), std::size_t(1)); // once, not once a seed
-        QVERIFY2(told[0].find("DDP ×3") != std::string::npos, told[0].c_str());
+        const auto errors = mistakes("{\"name\": \"grid\", \"base\": {\"batch_size\": 64}, \"matrix\": {\"method\": "
+                                     "[\"baseline\", \"ddp\"], \"devices\": [2, 3], \"seed\": [1, 2, 3]}}");
+        QCOMPARE(errors.size(), std::size_t(1)); // once, not once a seed
+        QVERIFY2(errors[0].find("DDP ×3") != std::string::npos, errors[0].c_str());
     }
 
     void moreThanAThousandRunsAreRefused() {
         std::string seeds;
         for (int i = 0; i < 40; ++i)
             seeds += (i > 0 ? "," : "") + std::to_string(i);
-        const auto told = mistakes("{\"name\": \"grid\", \"matrix\": {\"seed\": [" + seeds + "], \"lr\": [0.1,0.2], " +
-                                   "\"epochs\": [" + seeds.substr(2) + "]}}");
-        QCOMPARE(told.size(), std::size_t(1));
-        QVERIFY2(told[0].find("more than 1000 runs") != std::string::npos, told[0].c_str());
+        const auto errors = mistakes("{\"name\": \"grid\", \"matrix\": {\"seed\": [" + seeds +
+                                     "], \"lr\": [0.1,0.2], " + "\"epochs\": [" + seeds.substr(2) + "]}}");
+        QCOMPARE(errors.size(), std::size_t(1));
+        QVERIFY2(errors[0].find("more than 1000 runs") != std::string::npos, errors[0].c_str());
     }
 
     void roundsTakeTurnsInAnOrderThatIsRandomAndSeeded() {

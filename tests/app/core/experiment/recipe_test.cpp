@@ -80,7 +80,7 @@ private Q_SLOTS:
         QVERIFY(nodes.contradictions.front().find("1234 and 12345") != std::string::npos);
     }
 
-    void everyMistakeIsToldAtOnceWithItsLineAndTheNearestWord() {
+    void everyMistakeIsReportedAtOnceWithItsLineAndTheNearestWord() {
         const std::string text = "{\n"
                                  "  \"name\": \"x\",\n"
                                  "  \"sumary\": \"s\",\n"
@@ -96,23 +96,23 @@ private Q_SLOTS:
         const auto recipe = recipeFromJson(text, "r.json");
         QVERIFY(!recipe.has_value());
         const std::string all = joinErrors(recipe.error());
-        const auto told = [&](const char *part) {
+        const auto reported = [&](const char *part) {
             QVERIFY2(all.find(part) != std::string::npos, (std::string(part) + " is not in\n" + all).c_str());
         };
-        told("r.json:3: sumary: unknown key; did you mean \"summary\"?");
-        told("r.json:4: model");
-        told("did you mean \"lenet\"?");
-        told("r.json:4: epochs: must be a whole number, not \"ten\"");
-        told("r.json:6: devices: 0 devices can't train anything");
-        told("r.json:7: batchsize: unknown key; did you mean \"batch_size\"?");
-        told("r.json:9: batch_size: batch size 63 can't be divided among 2 devices");
-        told("r.json:11: repeats");
+        reported("r.json:3: sumary: unknown key; did you mean \"summary\"?");
+        reported("r.json:4: model");
+        reported("did you mean \"lenet\"?");
+        reported("r.json:4: epochs: must be a whole number, not \"ten\"");
+        reported("r.json:6: devices: 0 devices can't train anything");
+        reported("r.json:7: batchsize: unknown key; did you mean \"batch_size\"?");
+        reported("r.json:9: batch_size: batch size 63 can't be divided among 2 devices");
+        reported("r.json:11: repeats");
         QCOMPARE(recipe.error().size(), std::size_t(7));
     }
 
     void aMistake_data() {
         QTest::addColumn<QByteArray>("text");
-        QTest::addColumn<QByteArray>("told");
+        QTest::addColumn<QByteArray>("reported");
         QTest::newRow("no JSON") << QByteArray("{\n \"name\": ,}") << QByteArray("line 2: not valid JSON");
         QTest::newRow("twice the same key") << QByteArray("{\"name\":\"a\",\n\"name\":\"b\",\"runs\":[{}]}")
                                             << QByteArray("line 2: name: the key is there twice");
@@ -138,11 +138,11 @@ private Q_SLOTS:
     }
     void aMistake() {
         QFETCH(QByteArray, text);
-        QFETCH(QByteArray, told);
+        QFETCH(QByteArray, reported);
         const auto recipe = recipeFromJson(text.toStdString());
         QVERIFY(!recipe.has_value());
         const std::string all = joinErrors(recipe.error());
-        QVERIFY2(all.find(told.toStdString()) != std::string::npos, all.c_str());
+        QVERIFY2(all.find(reported.toStdString()) != std::string::npos, all.c_str());
     }
 
     void anUnknownRecipeIsAnsweredWithTheNearest() {
@@ -235,9 +235,9 @@ private Q_SLOTS:
         QCOMPARE(plan->runnableCount(), 4);
     }
 
-    void theBackendThatWillBeChosenIsToldWithItsReason() {
-        const auto told = [](Method method, const char *device, std::vector<std::string> devices,
-                             const char *backend = "auto") {
+    void theBackendThatWillBeChosenIsReportedWithItsReason() {
+        const auto reported = [](Method method, const char *device, std::vector<std::string> devices,
+                                 const char *backend = "auto") {
             PlannedRun run;
             run.config.method = method;
             run.config.device = device;
@@ -246,13 +246,13 @@ private Q_SLOTS:
             const BackendChoice choice = backendOf(run);
             return choice.name + ": " + choice.reason;
         };
-        QCOMPARE(told(Method::Ddp, "cpu", {"0", "1"}),
+        QCOMPARE(reported(Method::Ddp, "cpu", {"0", "1"}),
                  std::string("gloo: nccl needs GPUs, but these devices are CPU cores"));
-        QCOMPARE(told(Method::Ddp, "cuda", {"0", "1"}), std::string("nccl: each rank has its own GPU"));
-        QCOMPARE(told(Method::Ddp, "cuda", {"0", "0"}),
+        QCOMPARE(reported(Method::Ddp, "cuda", {"0", "1"}), std::string("nccl: each rank has its own GPU"));
+        QCOMPARE(reported(Method::Ddp, "cuda", {"0", "0"}),
                  std::string("gloo: nccl needs one GPU per rank, but ranks share one here"));
-        QCOMPARE(told(Method::Ddp, "cuda", {"0", "1"}, "gloo"), std::string("gloo: as chosen"));
-        QCOMPARE(told(Method::Dp, "cpu", {"0", "1"}), std::string(": "));
+        QCOMPARE(reported(Method::Ddp, "cuda", {"0", "1"}, "gloo"), std::string("gloo: as chosen"));
+        QCOMPARE(reported(Method::Dp, "cpu", {"0", "1"}), std::string(": "));
         PlannedRun mixed; // over nodes each has its own kind of device
         mixed.config.method = Method::Ddp;
         mixed.config.device = "cuda";
@@ -277,7 +277,7 @@ private Q_SLOTS:
         QCOMPARE(*plan->estimateS, 18.0);
     }
 
-    void keysThatAreSetReachEveryRunAndMistakesAreAllTold() {
+    void keysThatAreSetReachEveryRunAndMistakesAreAllReported() {
         PlanOptions options;
         options.set = {{"epochs", "2"}, {"seed", "7"}};
         auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(2), options);

@@ -161,7 +161,7 @@ private Q_SLOTS:
             for (int other = 0; other < 6; ++other)
                 QVERIFY2(other == both || !spans[std::size_t(both)].meets(spans[std::size_t(other)]),
                          "no core is shared");
-        // Where it ran is no difference of the work: repeats on either core are one cell.
+        // Where it ran is no difference of the work: repeats on either core are one group.
         RunStore moved(QString::fromStdString(after.entries[1].run));
         QVERIFY(loadRun(moved, runFolder(after.entries[1].run)).has_value());
         QCOMPARE(outcomeOf(moved).config->devices, Devices{"0"});
@@ -199,7 +199,7 @@ private Q_SLOTS:
         QVERIFY(stateOf(started, 0) == EntryState::Running);
         QCOMPARE(ctl({QStringLiteral("move"), id, QStringLiteral("4"), QStringLiteral("1")}).code, 0);
         QCOMPARE(ctl({QStringLiteral("retry"), id, QStringLiteral("2")}).code, 0);
-        QTest::qWait(600); // three of the owner's looks
+        QTest::qWait(600); // three of the owner's polls
         QCOMPARE(read(started.experiment).currents(), std::vector<int>{0});
         QCOMPARE(ctl({QStringLiteral("resume"), id}).code, 0);
         QTRY_VERIFY(stateOf(started, 3) == EntryState::Running); // moved before the one that needs both
@@ -210,7 +210,7 @@ private Q_SLOTS:
             QVERIFY(entry.state == EntryState::Stopped || entry.state == EntryState::Done);
     }
 
-    void theOwnerKilledBothAreTakenUpAndWhatAPowerCutEndedIsMadeAgain() {
+    void theOwnerKilledBothAreResumedAndWhatAPowerCutEndedIsMadeAgain() {
         qputenv("FAKE_RANK", "step_ms=20;steps=150");
         const Detached started = startTwoAtOnce();
         QTRY_VERIFY(bothRun(started));

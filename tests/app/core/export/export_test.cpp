@@ -111,7 +111,7 @@ Report whole() {
     out.anatomies = {anatomy()};
     out.target = Target{Target::Kind::Accuracy, 0.88};
     TimeToTarget time;
-    time.cell = "baseline";
+    time.group = "baseline";
     time.repeats.resize(3);
     time.reached = 3;
     time.seconds = 8;

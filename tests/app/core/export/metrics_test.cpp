@@ -29,7 +29,7 @@ using Json = nlohmann::json;
 constexpr auto strict = QAbstractItemModelTester::FailureReportingMode::QtTest;
 const QString peers = QStringLiteral(LOCKSTEP_PEERS);
 
-/// The recording of core_support.h, whose ranks tell of each step how many chairs they counted: 1 + rank.
+/// The recording of core_support.h, whose ranks report for each step how many chairs they counted: 1 + rank.
 std::vector<Frame> chairs() {
     std::vector<Frame> frames = ddpRecording();
     for (Frame &frame : frames)
@@ -217,7 +217,7 @@ private Q_SLOTS:
         QCOMPARE(matching("chairs=1.5 and method=ddp"), std::vector<std::string>{run});
         QVERIFY(matching("chairs>2").empty());
         QCOMPARE(matching("chairs=-").size(), std::size_t{1});
-        QVERIFY(!RunFilter::parse(QStringLiteral("chairs<2")).has_value()); // nobody told of any
+        QVERIFY(!RunFilter::parse(QStringLiteral("chairs<2")).has_value()); // nobody reported any
         const auto mistake = RunFilter::parse(QStringLiteral("chair<2"), invented);
         QVERIFY(!mistake && mistake.error().message().find("did you mean chairs?") != std::string::npos);
         const auto columns = runColumnsFrom("name,chairs", invented);
@@ -246,28 +246,28 @@ private Q_SLOTS:
     }
 
     void everyExportCarriesIt() {
-        const Report told = report();
-        const QStringList csv = QString::fromStdString(exportResults(told, ExportFormat::Csv)).split("\r\n");
+        const Report complete = report();
+        const QStringList csv = QString::fromStdString(exportResults(complete, ExportFormat::Csv)).split("\r\n");
         QVERIFY(csv[0].endsWith(QStringLiteral(",chairs")));
         QVERIFY(csv[1].endsWith(QStringLiteral(",1.5")));
-        const Json json = Json::parse(exportResults(told, ExportFormat::Json));
+        const Json json = Json::parse(exportResults(complete, ExportFormat::Json));
         QCOMPARE(json["rows"][0]["metrics"]["chairs"].get<double>(), 1.5);
         QCOMPARE(json["rows"][0]["epochs"][1]["metrics"]["chairs"].get<double>(), 1.5);
         for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html}) {
-            const std::string page = exportResults(told, format);
+            const std::string page = exportResults(complete, format);
             QVERIFY(has(page, "chairs"));
             QVERIFY(has(page, "1.50"));
         }
-        const Json curves = Json::parse(*exportCurves(told.curves, ExportFormat::Json));
+        const Json curves = Json::parse(*exportCurves(complete.curves, ExportFormat::Json));
         QCOMPARE(curves[0]["metrics"]["chairs"].size(), std::size_t{8});
         QCOMPARE(curves[0]["metrics"]["chairs"][0]["value"].get<double>(), 1.5);
         QCOMPARE(curves[0]["points"].size(), std::size_t{8});
     }
 
     void aNameThatAColumnHasAlreadyStandsApart() {
-        Report told = report();
-        told.table.rows.front().metrics = {{"hosts", 1}, {"accuracy_class_0", 2}};
-        const std::string csv = exportResults(told, ExportFormat::Csv);
+        Report complete = report();
+        complete.table.rows.front().metrics = {{"hosts", 1}, {"accuracy_class_0", 2}};
+        const std::string csv = exportResults(complete, ExportFormat::Csv);
         QVERIFY(has(csv, ",metric_accuracy_class_0,metric_hosts\r\n"));
     }
 

@@ -167,11 +167,11 @@ private Q_SLOTS:
                  second.error().message().c_str());
     }
 
-    void aFolderThatCantBeWrittenIsToldOnce() {
+    void aFolderThatCantBeWrittenIsReportedOnce() {
         RunStore store(QStringLiteral("20260102T030405Z-00000002"));
         TensorBoardFeed feed("/proc/nowhere");
-        int told = 0;
-        connect(&feed, &TensorBoardFeed::failed, this, [&](const Error &) { ++told; });
+        int found = 0;
+        connect(&feed, &TensorBoardFeed::failed, this, [&](const Error &) { ++found; });
         store.setRecord(ddpRecord("x"));
         feed.follow(&store);
         for (const Frame &frame : ddpRecording()) {
@@ -179,7 +179,7 @@ private Q_SLOTS:
             store.flush();
         }
         feed.finish();
-        QCOMPARE(told, 1);
+        QCOMPARE(found, 1);
     }
 
     void aLiveRunReadsWhileItGrows() {

@@ -306,7 +306,7 @@ private Q_SLOTS:
         QVERIFY(out->rows.front().stepS.value > 3.6e-3);
         input.devices = {1, 2, 4};
         const auto four = forecast(input, simpleModel());
-        QVERIFY(four->rows[1].cannotTell.find("these nodes have 2") != std::string::npos);
+        QVERIFY(four->rows[1].whyUnknown.find("these nodes have 2") != std::string::npos);
     }
 
     void bucketsAreClosedAsPyTorchClosesThem() {
@@ -372,7 +372,7 @@ private Q_SLOTS:
         const auto out = forecast(input, simpleModel());
         const ForecastRow &four = out->rows[1];
         QCOMPARE(four.devices, 4);
-        QVERIFY(QString::fromStdString(four.cannotTell).startsWith("can't tell: 4 devices"));
+        QVERIFY(QString::fromStdString(four.whyUnknown).startsWith("can't tell: 4 devices"));
         QVERIFY(!gradeForecast(four, 1e-3));
     }
 
@@ -380,7 +380,7 @@ private Q_SLOTS:
         CommunicationModel none;
         const auto out = forecast(simpleInput(), none);
         QVERIFY(out);
-        QVERIFY(!out->rows.front().cannotTell.empty());
+        QVERIFY(!out->rows.front().whyUnknown.empty());
         QVERIFY(!out->bestDdp);
         ForecastInput empty = simpleInput();
         empty.probes.clear();
@@ -446,7 +446,7 @@ private Q_SLOTS:
         QCOMPARE(probes[1].batch, 32);
     }
 
-    void sweepsAreToldAsTheyWereMade() {
+    void sweepsAreReportedAsTheyWereMade() {
         LabRecord record;
         QCOMPARE(sweepsText(record), std::string("no rows"));
         record.rows.resize(2);
@@ -456,7 +456,7 @@ private Q_SLOTS:
         QCOMPARE(sweepsText(record), std::string("11 to 22 sweeps"));
     }
 
-    void otherProgramsAreToldFromATenthOfACoreOn() {
+    void otherProgramsAreReportedFromATenthOfACoreOn() {
         LabRecord record;
         QVERIFY(labReservations(record).empty()); // unknown
         record.otherCores = 0.1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lab's job and the forecast's probes with the real agent and trainer: they start, tell how far they are, stop, and say so
+// The lab's job and the forecast's probes with the real agent and trainer: they start, report their progress, stop, and say so
 // when a rank breaks. Sizes are small, so that each takes seconds.
 #include <csignal>
 #include <set>
@@ -91,7 +91,7 @@ private Q_SLOTS:
     void init() { m_home = std::make_unique<Home>(); }
     void cleanup() { m_home.reset(); }
 
-    void aLabTellsHowFarItIsKeepsWhatItMeasuredAndLeavesNoRun() {
+    void aLabShowsHowFarItIsKeepsWhatItMeasuredAndLeavesNoRun() {
         const Shim shim({}, fewSizes);
         LabJob job;
         QSignalSpy progressed(&job, &LabJob::progressed), finished(&job, &LabJob::finished),
@@ -102,8 +102,8 @@ private Q_SLOTS:
         QTRY_VERIFY(finished.count() + failed.count() > 0);
         QVERIFY2(failed.isEmpty(), failed.isEmpty() ? "" : failed[0][0].value<Error>().message().c_str());
         double before = 0;
-        for (const QList<QVariant> &told : progressed) {
-            const double now = told[0].value<LabProgress>().fraction;
+        for (const QList<QVariant> &reported : progressed) {
+            const double now = reported[0].value<LabProgress>().fraction;
             QVERIFY(now >= before && now <= 1);
             before = now;
         }
@@ -180,14 +180,14 @@ private Q_SLOTS:
     void probesTrainAloneAndSideBySideAndLeaveNothing() {
         const Shim shim({});
         ProbeJob job;
-        QStringList told;
-        connect(&job, &ProbeJob::progressed, this, [&](const QString &what) { told.append(what); });
+        QStringList reported;
+        connect(&job, &ProbeJob::progressed, this, [&](const QString &what) { reported.append(what); });
         QSignalSpy finished(&job, &ProbeJob::finished), failed(&job, &ProbeJob::failed);
         QVERIFY(job.start(shortProbes()).has_value());
         QTRY_VERIFY_WITH_TIMEOUT(finished.count() + failed.count() > 0, 90'000);
         QVERIFY2(failed.isEmpty(), failed.isEmpty() ? "" : failed[0][0].value<Error>().message().c_str());
-        QCOMPARE(told, (QStringList{QStringLiteral("one device alone, batch 64"),
-                                    QStringLiteral("2 devices side by side, batch 32 each")}));
+        QCOMPARE(reported, (QStringList{QStringLiteral("one device alone, batch 64"),
+                                        QStringLiteral("2 devices side by side, batch 32 each")}));
         QCOMPARE(job.probes().size(), std::size_t(2));
         for (const ComputeProbe &probe : job.probes())
             QVERIFY(probe.stepS > 0 && probe.stepS < 1 && probe.backwardS > 0 && probe.backwardS < probe.stepS);

@@ -86,9 +86,9 @@ private Q_SLOTS:
         QVERIFY(again && *again == recipe);
     }
 
-    void aMistakeInATemplateIsToldWithItsLineAndTheNearestWord_data() {
+    void aMistakeInATemplateIsReportedWithItsLineAndTheNearestWord_data() {
         QTest::addColumn<QByteArray>("command");
-        QTest::addColumn<QByteArray>("told");
+        QTest::addColumn<QByteArray>("reported");
         QTest::newRow("unknown") << QByteArray("[\"{python}\",\n\"{wokers}\"]")
                                  << QByteArray(
                                         "line 2: command: there is no placeholder {wokers}; did you mean {workers}?");
@@ -97,13 +97,13 @@ private Q_SLOTS:
         QTest::newRow("empty") << QByteArray("[]") << QByteArray("is empty");
         QTest::newRow("a text") << QByteArray("\"python train.py\"") << QByteArray("must be a list of texts");
     }
-    void aMistakeInATemplateIsToldWithItsLineAndTheNearestWord() {
+    void aMistakeInATemplateIsReportedWithItsLineAndTheNearestWord() {
         QFETCH(QByteArray, command);
-        QFETCH(QByteArray, told);
+        QFETCH(QByteArray, reported);
         const auto recipe = recipeFromJson("{\"name\":\"a\",\"runs\":[{\"command\":" + command.toStdString() + "}]}");
         QVERIFY(!recipe.has_value());
         const std::string all = joinErrors(recipe.error());
-        QVERIFY2(all.find(told.toStdString()) != std::string::npos, all.c_str());
+        QVERIFY2(all.find(reported.toStdString()) != std::string::npos, all.c_str());
     }
 
     void aFilesFolderIsFilledIn() {
@@ -140,7 +140,7 @@ private Q_SLOTS:
         QVERIFY(again && again->entries == experiment.entries);
     }
 
-    void aCellThatLacksCoresForItsWorkersSaysSo() {
+    void aRunThatLacksCoresForItsWorkersSaysSo() {
         const auto plan = expand(parsed(scriptRecipe), machine(3));
         QVERIFY(plan.has_value());
         const auto lacking =
@@ -191,7 +191,7 @@ private Q_SLOTS:
         QVERIFY(std::abs(*store.epochs().merged()[0].loss - (own + 0.05)) < 1e-12);
     }
 
-    void aScriptThatTellsItsStepsAsAWholeHasAnEndToWaitFor() {
+    void aScriptThatReportsItsStepsAsAWholeHasAnEndToWaitFor() {
         const auto untilTheFirstEpochEnds = [](const About &about) {
             RunStore store(QStringLiteral("r"));
             store.setRecord(scriptRecord());

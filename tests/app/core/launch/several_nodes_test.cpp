@@ -13,8 +13,8 @@
 #include "store/load_run.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
+#include "store/recent_data.h"
 #include "store/run_store.h"
-#include "store/unheard.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -191,14 +191,14 @@ private Q_SLOTS:
         QVERIFY(store.links().all().at(1).clockOffsetS.has_value());
     }
 
-    void theLineOfPyTorchIsToldWithTheReasonThatChoseIt() {
+    void theLineOfPyTorchIsReportedWithTheReasonThatChoseIt() {
         RunRecord record;
         QVERIFY(torchSentence(record).isEmpty());
         for (const char *host : {"hostA", "hostB"}) {
             MachineRecord &machine = record.machines.emplace_back();
             machine.host = host;
         }
-        QVERIFY(torchSentence(record).isEmpty()); // no trainer told
+        QVERIFY(torchSentence(record).isEmpty()); // no trainer reported it
         for (MachineRecord &machine : record.machines)
             machine.torchVersion = "2.7.1+cu126";
         QCOMPARE(torchSentence(record), QStringLiteral("PyTorch 2.7.1+cu126 on all nodes"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is told.
+// Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is reported.
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -24,20 +24,20 @@ LineFacts gpu(const char *name, const char *driver, const char *capability, cons
     return {name, driver, {{"Card", capabilityFromText(capability)}}, own, false};
 }
 
-NodeLook looked(const LineFacts &facts, const char *torch) {
-    NodeLook look;
-    look.node.name = facts.node;
-    look.node.how = "ssh";
-    look.agentVersion = "0.1.0";
-    look.facts.emplace();
-    look.facts->torch = torch;
-    look.facts->gpuDriver = facts.driver;
+NodeSnapshot probed(const LineFacts &facts, const char *torch) {
+    NodeSnapshot snapshot;
+    snapshot.node.name = facts.node;
+    snapshot.node.how = "ssh";
+    snapshot.agentVersion = "0.1.0";
+    snapshot.facts.emplace();
+    snapshot.facts->torch = torch;
+    snapshot.facts->gpuDriver = facts.driver;
     for (const LineFacts::Gpu &one : facts.gpus) {
-        look.facts->gpus.emplace_back();
-        look.facts->gpus.back().name = one.name;
-        look.facts->gpus.back().computeCapability = one.capability ? toString(*one.capability) : "";
+        snapshot.facts->gpus.emplace_back();
+        snapshot.facts->gpus.back().name = one.name;
+        snapshot.facts->gpus.back().computeCapability = one.capability ? toString(*one.capability) : "";
     }
-    return look;
+    return snapshot;
 }
 
 const Finding *find(const std::vector<Finding> &findings, const char *code) {
@@ -176,28 +176,28 @@ private Q_SLOTS:
             QVERIFY2(!capabilityFromText(bad), bad);
     }
 
-    void theDoctorTellsTheLineOrWhyThereIsNone() {
-        DoctorLook look;
-        look.ownVersion = "0.1.0";
-        look.builtLines = both;
-        look.nodes = {looked(gpu("new", "590.1", "9.0"), "2.7.1"), looked(gpu("old", "535.1", "7.0"), "2.7.1")};
-        look.choices.resize(2);
-        const auto told = findingsOf(look);
-        QVERIFY(find(told, "torch_line"));
-        QVERIFY(find(told, "torch_line")->severity == Finding::Severity::Note);
-        QVERIFY2(find(told, "torch_line")->what.find("does not run on old") != std::string::npos,
-                 find(told, "torch_line")->what.c_str());
-        QVERIFY(!find(told, "line_unfit"));
+    void theDoctorShowsTheLineOrWhyThereIsNone() {
+        DoctorSnapshot snapshot;
+        snapshot.ownVersion = "0.1.0";
+        snapshot.builtLines = both;
+        snapshot.nodes = {probed(gpu("new", "590.1", "9.0"), "2.7.1"), probed(gpu("old", "535.1", "7.0"), "2.7.1")};
+        snapshot.choices.resize(2);
+        const auto reported = findingsOf(snapshot);
+        QVERIFY(find(reported, "torch_line"));
+        QVERIFY(find(reported, "torch_line")->severity == Finding::Severity::Note);
+        QVERIFY2(find(reported, "torch_line")->what.find("does not run on old") != std::string::npos,
+                 find(reported, "torch_line")->what.c_str());
+        QVERIFY(!find(reported, "line_unfit"));
 
-        look.nodes[1] = looked(gpu("old", "535.1", "7.0"), "2.11.0");
-        const auto unfit = findingsOf(look);
+        snapshot.nodes[1] = probed(gpu("old", "535.1", "7.0"), "2.11.0");
+        const auto unfit = findingsOf(snapshot);
         QVERIFY(find(unfit, "line_unfit"));
         QCOMPARE(find(unfit, "line_unfit")->where, std::string("old"));
         QVERIFY(find(unfit, "line_unfit")->fix.find("nodes sync new old") != std::string::npos);
         QVERIFY(find(unfit, "torch_differs"));
 
-        look.nodes[0] = looked(gpu("new", "590.1", "12.0"), "2.11.0");
-        const auto none = findingsOf(look);
+        snapshot.nodes[0] = probed(gpu("new", "590.1", "12.0"), "2.11.0");
+        const auto none = findingsOf(snapshot);
         QVERIFY(find(none, "no_common_line"));
         QVERIFY(find(none, "no_common_line")->severity == Finding::Severity::Error);
         const std::string why = find(none, "no_common_line")->what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes without a network: the book, ssh's words, what the doctor concludes of what was looked at, pasted torchrun lines.
+// Nodes without a network: the book, ssh's words, what the doctor concludes from a snapshot, pasted torchrun lines.
 
 #include "core_support.h"
 #include "nodes/doctor.h"
@@ -26,10 +26,10 @@ NodeFacts::Interface interface(const char *name, const char *address, int mtu = 
     return one;
 }
 
-NodeLook node(const char *name, std::vector<NodeFacts::Interface> interfaces) {
-    NodeLook look;
-    look.node = {name, "ssh", name, {}, {}, {}, false, {}};
-    look.agentVersion = "0.1.0";
+NodeSnapshot node(const char *name, std::vector<NodeFacts::Interface> interfaces) {
+    NodeSnapshot snapshot;
+    snapshot.node = {name, "ssh", name, {}, {}, {}, false, {}};
+    snapshot.agentVersion = "0.1.0";
     NodeFacts facts;
     facts.host = name;
     facts.arch = "x86_64";
@@ -39,9 +39,9 @@ NodeLook node(const char *name, std::vector<NodeFacts::Interface> interfaces) {
     facts.diskFreeBytes = 100e9;
     facts.nofile = {1024, 1048576};
     facts.interfaces = std::move(interfaces);
-    look.facts = facts;
-    look.clock = ClockView{0.001, 0.0005};
-    return look;
+    snapshot.facts = facts;
+    snapshot.clock = ClockView{0.001, 0.0005};
+    return snapshot;
 }
 
 NetTry tried(std::size_t from, std::size_t to, const char *address, bool ok, bool named = false,
@@ -69,19 +69,19 @@ LinkMeasure link(std::size_t from, std::size_t to, const char *address, double b
 }
 
 /// Two nodes that are as they should be: bond0 here, eno1 there, a Docker bridge on both.
-DoctorLook goodLook() {
-    DoctorLook look;
-    look.ownVersion = "0.1.0";
-    look.nodes = {node("node1", {interface("docker0", "172.17.0.1", 1500, {}, false),
-                                 interface("bond0", "10.0.0.1", 1500, 1000)}),
-                  node("node2", {interface("docker0", "172.17.0.1", 1500, {}, false),
-                                 interface("eno1", "10.0.0.2", 1500, 1000)})};
-    look.tries = {tried(0, 1, "10.0.0.2", true), tried(1, 0, "10.0.0.1", true),
-                  tried(0, 1, "172.17.0.1", false, false, "somebody_else"),
-                  tried(1, 0, "172.17.0.1", false, false, "refused")};
-    look.choices = chooseInterfaces(look);
-    look.links = {link(0, 1, "10.0.0.2", 1.1e8), link(1, 0, "10.0.0.1", 1.1e8)};
-    return look;
+DoctorSnapshot goodSnapshot() {
+    DoctorSnapshot snapshot;
+    snapshot.ownVersion = "0.1.0";
+    snapshot.nodes = {node("node1", {interface("docker0", "172.17.0.1", 1500, {}, false),
+                                     interface("bond0", "10.0.0.1", 1500, 1000)}),
+                      node("node2", {interface("docker0", "172.17.0.1", 1500, {}, false),
+                                     interface("eno1", "10.0.0.2", 1500, 1000)})};
+    snapshot.tries = {tried(0, 1, "10.0.0.2", true), tried(1, 0, "10.0.0.1", true),
+                      tried(0, 1, "172.17.0.1", false, false, "somebody_else"),
+                      tried(1, 0, "172.17.0.1", false, false, "refused")};
+    snapshot.choices = chooseInterfaces(snapshot);
+    snapshot.links = {link(0, 1, "10.0.0.2", 1.1e8), link(1, 0, "10.0.0.1", 1.1e8)};
+    return snapshot;
 }
 
 QStringList codes(const std::vector<Finding> &findings) {
@@ -94,11 +94,11 @@ QStringList codes(const std::vector<Finding> &findings) {
     return out;
 }
 
-std::vector<Finding> pasted(std::initializer_list<const char *> commands, const DoctorLook *look = nullptr) {
+std::vector<Finding> pasted(std::initializer_list<const char *> commands, const DoctorSnapshot *snapshot = nullptr) {
     std::vector<TorchrunLine> lines;
     for (const char *command : commands)
         lines.push_back(*readTorchrun(command));
-    return torchrunFindings(lines, look);
+    return torchrunFindings(lines, snapshot);
 }
 
 } // namespace
@@ -199,153 +199,156 @@ private Q_SLOTS:
     }
 
     void nodesThatAreAsTheyShouldBeGiveNoFinding() {
-        const DoctorLook look = goodLook();
-        QCOMPARE(codes(findingsOf(look)), QStringList());
-        QCOMPARE(look.choices[0].interface, std::string("bond0"));
-        QCOMPARE(look.choices[1].interface, std::string("eno1"));
-        QCOMPARE(look.choices[1].address, std::string("10.0.0.2"));
+        const DoctorSnapshot snapshot = goodSnapshot();
+        QCOMPARE(codes(findingsOf(snapshot)), QStringList());
+        QCOMPARE(snapshot.choices[0].interface, std::string("bond0"));
+        QCOMPARE(snapshot.choices[1].interface, std::string("eno1"));
+        QCOMPARE(snapshot.choices[1].address, std::string("10.0.0.2"));
     }
 
     void aFasterRealInterfaceGoesBeforeASlowerOneAndABridge() {
-        DoctorLook look = goodLook();
-        look.nodes[0].facts->interfaces.push_back(interface("ib0", "10.1.0.1", 2044, 100000));
-        look.nodes[0].facts->interfaces.push_back(interface("br0", "10.2.0.1", 1500, 400000, false));
-        look.tries.push_back(tried(1, 0, "10.1.0.1", true));
-        look.tries.push_back(tried(1, 0, "10.2.0.1", true));
-        QCOMPARE(chooseInterfaces(look)[0].interface, std::string("ib0"));
-        look.nodes[0].node.interface = "br0";
-        look.nodes[0].node.interfacePinned = true;
-        QCOMPARE(chooseInterfaces(look)[0].interface, std::string("br0"));
+        DoctorSnapshot snapshot = goodSnapshot();
+        snapshot.nodes[0].facts->interfaces.push_back(interface("ib0", "10.1.0.1", 2044, 100000));
+        snapshot.nodes[0].facts->interfaces.push_back(interface("br0", "10.2.0.1", 1500, 400000, false));
+        snapshot.tries.push_back(tried(1, 0, "10.1.0.1", true));
+        snapshot.tries.push_back(tried(1, 0, "10.2.0.1", true));
+        QCOMPARE(chooseInterfaces(snapshot)[0].interface, std::string("ib0"));
+        snapshot.nodes[0].node.interface = "br0";
+        snapshot.nodes[0].node.interfacePinned = true;
+        QCOMPARE(chooseInterfaces(snapshot)[0].interface, std::string("br0"));
     }
 
     void everyTroubleIsNamed_data() {
         QTest::addColumn<QString>("code");
-        QTest::addColumn<std::function<void(DoctorLook &)>>("spoil");
-        const auto row = [](const char *code, std::function<void(DoctorLook &)> spoil) {
+        QTest::addColumn<std::function<void(DoctorSnapshot &)>>("spoil");
+        const auto row = [](const char *code, std::function<void(DoctorSnapshot &)> spoil) {
             QTest::newRow(code) << QString::fromLatin1(code) << std::move(spoil);
         };
-        row("wrong_interface", [](DoctorLook &look) {
-            look.nodes[1].node.interface = "docker0";
-            look.nodes[1].node.interfacePinned = true;
-            look.choices = chooseInterfaces(look);
+        row("wrong_interface", [](DoctorSnapshot &snapshot) {
+            snapshot.nodes[1].node.interface = "docker0";
+            snapshot.nodes[1].node.interfacePinned = true;
+            snapshot.choices = chooseInterfaces(snapshot);
         });
-        row("no_interface", [](DoctorLook &look) {
-            look.tries[0].ok = false;
-            look.choices = chooseInterfaces(look);
-            look.links.clear();
+        row("no_interface", [](DoctorSnapshot &snapshot) {
+            snapshot.tries[0].ok = false;
+            snapshot.choices = chooseInterfaces(snapshot);
+            snapshot.links.clear();
         });
-        row("closed_port", [](DoctorLook &look) {
-            look.port = 29500;
-            look.tries.push_back(tried(0, 1, "10.0.0.2", false, true));
-            look.tries.push_back(tried(1, 0, "10.0.0.1", true, true));
+        row("closed_port", [](DoctorSnapshot &snapshot) {
+            snapshot.port = 29500;
+            snapshot.tries.push_back(tried(0, 1, "10.0.0.2", false, true));
+            snapshot.tries.push_back(tried(1, 0, "10.0.0.1", true, true));
         });
-        row("port_in_use", [](DoctorLook &look) {
-            look.port = 29500;
-            look.ports = {{0, "10.0.0.1", "pid 4711 (python3)", "Address already in use", true}};
+        row("port_in_use", [](DoctorSnapshot &snapshot) {
+            snapshot.port = 29500;
+            snapshot.ports = {{0, "10.0.0.1", "pid 4711 (python3)", "Address already in use", true}};
         });
-        row("one_way", [](DoctorLook &look) {
-            look.links[0].ok = false;
-            look.links[0].error = "no_answer";
+        row("one_way", [](DoctorSnapshot &snapshot) {
+            snapshot.links[0].ok = false;
+            snapshot.links[0].error = "no_answer";
         });
-        row("large_packets", [](DoctorLook &look) {
-            look.links[0].stalled = true;
-            look.links[0].bandwidthBytesS.reset();
+        row("large_packets", [](DoctorSnapshot &snapshot) {
+            snapshot.links[0].stalled = true;
+            snapshot.links[0].bandwidthBytesS.reset();
         });
-        row("mtu_differs", [](DoctorLook &look) { look.nodes[1].facts->interfaces[1].mtu = 9000; });
-        row("slow_link",
-            [](DoctorLook &look) { look.links[0].bandwidthBytesS = look.links[1].bandwidthBytesS = 1.1e7; });
-        row("unlike_ways", [](DoctorLook &look) {
-            for (NodeLook &node : look.nodes)
+        row("mtu_differs", [](DoctorSnapshot &snapshot) { snapshot.nodes[1].facts->interfaces[1].mtu = 9000; });
+        row("slow_link", [](DoctorSnapshot &snapshot) {
+            snapshot.links[0].bandwidthBytesS = snapshot.links[1].bandwidthBytesS = 1.1e7;
+        });
+        row("unlike_ways", [](DoctorSnapshot &snapshot) {
+            for (NodeSnapshot &node : snapshot.nodes)
                 node.facts->interfaces[1].speedMbit.reset();
-            look.links[0].bandwidthBytesS = 4e7;
+            snapshot.links[0].bandwidthBytesS = 4e7;
         });
-        row("disk_full", [](DoctorLook &look) { look.nodes[0].facts->diskFreeBytes = 1e6; });
-        row("disk_little", [](DoctorLook &look) { look.nodes[0].facts->diskFreeBytes = 1e9; });
-        row("disk_read_only", [](DoctorLook &look) { look.nodes[0].facts->homeWritable = false; });
-        row("few_files", [](DoctorLook &look) { look.nodes[0].facts->nofile = {1024, 1024}; });
-        row("memlock", [](DoctorLook &look) {
-            look.nodes[0].facts->rdma = {"mlx5_0"};
-            look.nodes[0].facts->memlock = {65536, 65536};
+        row("disk_full", [](DoctorSnapshot &snapshot) { snapshot.nodes[0].facts->diskFreeBytes = 1e6; });
+        row("disk_little", [](DoctorSnapshot &snapshot) { snapshot.nodes[0].facts->diskFreeBytes = 1e9; });
+        row("disk_read_only", [](DoctorSnapshot &snapshot) { snapshot.nodes[0].facts->homeWritable = false; });
+        row("few_files", [](DoctorSnapshot &snapshot) { snapshot.nodes[0].facts->nofile = {1024, 1024}; });
+        row("memlock", [](DoctorSnapshot &snapshot) {
+            snapshot.nodes[0].facts->rdma = {"mlx5_0"};
+            snapshot.nodes[0].facts->memlock = {65536, 65536};
         });
-        row("clock", [](DoctorLook &look) { look.nodes[0].clock->offsetS = 3; });
-        row("old_agent", [](DoctorLook &look) { look.nodes[1].agentVersion = "0.0.9"; });
-        row("no_trainer", [](DoctorLook &look) { look.nodes[1].facts->torch.clear(); });
-        row("torch_differs", [](DoctorLook &look) { look.nodes[1].facts->torch = "2.7.1"; });
-        row("arch_differs", [](DoctorLook &look) { look.nodes[1].facts->arch = "aarch64"; });
-        row("nccl_differs", [](DoctorLook &look) {
-            for (NodeLook &node : look.nodes)
+        row("clock", [](DoctorSnapshot &snapshot) { snapshot.nodes[0].clock->offsetS = 3; });
+        row("old_agent", [](DoctorSnapshot &snapshot) { snapshot.nodes[1].agentVersion = "0.0.9"; });
+        row("no_trainer", [](DoctorSnapshot &snapshot) { snapshot.nodes[1].facts->torch.clear(); });
+        row("torch_differs", [](DoctorSnapshot &snapshot) { snapshot.nodes[1].facts->torch = "2.7.1"; });
+        row("arch_differs", [](DoctorSnapshot &snapshot) { snapshot.nodes[1].facts->arch = "aarch64"; });
+        row("nccl_differs", [](DoctorSnapshot &snapshot) {
+            for (NodeSnapshot &node : snapshot.nodes)
                 node.facts->gpus.resize(1);
-            look.nodes[0].facts->nccl = "2.28.9";
-            look.nodes[1].facts->nccl = "2.26.2";
+            snapshot.nodes[0].facts->nccl = "2.28.9";
+            snapshot.nodes[1].facts->nccl = "2.26.2";
         });
-        row("driver_differs", [](DoctorLook &look) {
-            look.nodes[0].facts->gpuDriver = "580.1";
-            look.nodes[1].facts->gpuDriver = "590.2";
+        row("driver_differs", [](DoctorSnapshot &snapshot) {
+            snapshot.nodes[0].facts->gpuDriver = "580.1";
+            snapshot.nodes[1].facts->gpuDriver = "590.2";
         });
-        row("pcie_width", [](DoctorLook &look) {
+        row("pcie_width", [](DoctorSnapshot &snapshot) {
             NodeFacts::Gpu gpu;
             gpu.pcieWidth = 8;
             gpu.pcieWidthMax = 16;
-            look.nodes[0].facts->gpus = {gpu};
+            snapshot.nodes[0].facts->gpus = {gpu};
         });
-        row("no_peer_to_peer", [](DoctorLook &look) {
+        row("no_peer_to_peer", [](DoctorSnapshot &snapshot) {
             NodeFacts::Gpu gpu;
             gpu.peerToPeer = {std::nullopt, false};
-            look.nodes[0].facts->gpus = {gpu};
+            snapshot.nodes[0].facts->gpus = {gpu};
         });
-        row("own_name_loopback", [](DoctorLook &look) { look.names = {{0, "node1", {"127.0.1.1"}, {}}}; });
-        row("name_resolution", [](DoctorLook &look) { look.names = {{0, "node2", {}, "Name or service not known"}}; });
-        row("data_missing", [](DoctorLook &look) {
-            look.dataset = "mnist";
-            look.data = {{0, "/d", {{"a", "1"}}}, {1, {}, {}}};
+        row("own_name_loopback", [](DoctorSnapshot &snapshot) { snapshot.names = {{0, "node1", {"127.0.1.1"}, {}}}; });
+        row("name_resolution", [](DoctorSnapshot &snapshot) {
+            snapshot.names = {{0, "node2", {}, "Name or service not known"}};
         });
-        row("data_differs", [](DoctorLook &look) {
-            look.dataset = "mine";
-            look.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
+        row("data_missing", [](DoctorSnapshot &snapshot) {
+            snapshot.dataset = "mnist";
+            snapshot.data = {{0, "/d", {{"a", "1"}}}, {1, {}, {}}};
         });
-        row("data_repacked", [](DoctorLook &look) {
-            look.dataset = "mnist";
-            look.knownSha256["a"] = "1";
-            look.data = {{0, "/d", {{"a", "2"}}}, {1, "/d", {{"a", "2"}}}};
+        row("data_differs", [](DoctorSnapshot &snapshot) {
+            snapshot.dataset = "mine";
+            snapshot.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
         });
-        row("data_damaged", [](DoctorLook &look) {
-            look.dataset = "mnist";
-            look.knownSha256["a"] = "1";
-            look.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
+        row("data_repacked", [](DoctorSnapshot &snapshot) {
+            snapshot.dataset = "mnist";
+            snapshot.knownSha256["a"] = "1";
+            snapshot.data = {{0, "/d", {{"a", "2"}}}, {1, "/d", {{"a", "2"}}}};
+        });
+        row("data_damaged", [](DoctorSnapshot &snapshot) {
+            snapshot.dataset = "mnist";
+            snapshot.knownSha256["a"] = "1";
+            snapshot.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
         });
         const std::pair<const char *, NodeTrouble> troubles[] = {
             {"unreachable", NodeTrouble::Unreachable},         {"name_unknown", NodeTrouble::NameUnknown},
             {"key_refused", NodeTrouble::KeyRefused},          {"host_key_unknown", NodeTrouble::HostKeyUnknown},
             {"host_key_changed", NodeTrouble::HostKeyChanged}, {"no_agent", NodeTrouble::NoAgent}};
         for (const auto &[code, trouble] : troubles)
-            row(code, [trouble = trouble](DoctorLook &look) {
-                NodeLook lost;
-                lost.node = look.nodes[1].node;
+            row(code, [trouble = trouble](DoctorSnapshot &snapshot) {
+                NodeSnapshot lost;
+                lost.node = snapshot.nodes[1].node;
                 lost.trouble = trouble;
                 lost.problem = "it is not there";
                 lost.wayOut = "look";
-                look.nodes[1] = lost;
-                look.choices.assign(2, {});
-                look.links.clear();
+                snapshot.nodes[1] = lost;
+                snapshot.choices.assign(2, {});
+                snapshot.links.clear();
             });
     }
     void everyTroubleIsNamed() {
         QFETCH(QString, code);
-        QFETCH(std::function<void(DoctorLook &)>, spoil);
-        DoctorLook look = goodLook();
-        spoil(look);
-        const QStringList found = codes(findingsOf(look));
+        QFETCH(std::function<void(DoctorSnapshot &)>, spoil);
+        DoctorSnapshot snapshot = goodSnapshot();
+        spoil(snapshot);
+        const QStringList found = codes(findingsOf(snapshot));
         QVERIFY2(found.contains(code), qPrintable(found.join(u' ')));
         QVERIFY(!found.contains(QStringLiteral("INCOMPLETE")));
         QVERIFY2(found.size() <= 2, qPrintable(found.join(u' '))); // and little else: one cause, one sentence
     }
 
     void aWrongInterfaceIsAnsweredWithTheOneThatWorks() {
-        DoctorLook look = goodLook();
-        look.nodes[1].node.interface = "docker0";
-        look.nodes[1].node.interfacePinned = true;
-        look.choices = chooseInterfaces(look);
-        const Finding said = findingsOf(look).front();
+        DoctorSnapshot snapshot = goodSnapshot();
+        snapshot.nodes[1].node.interface = "docker0";
+        snapshot.nodes[1].node.interfacePinned = true;
+        snapshot.choices = chooseInterfaces(snapshot);
+        const Finding said = findingsOf(snapshot).front();
         QVERIFY2(said.fix.find("--interface eno1") != std::string::npos, said.fix.c_str());
         QVERIFY2(said.fix.find("NCCL_SOCKET_IFNAME=eno1") != std::string::npos, said.fix.c_str());
         QVERIFY2(said.what.find("not reached from node1") != std::string::npos, said.what.c_str());
@@ -402,20 +405,20 @@ private Q_SLOTS:
     }
 
     void commandsAreHeldAgainstTheNodesTheyRunOn() {
-        const DoctorLook look = goodLook();
+        const DoctorSnapshot snapshot = goodSnapshot();
         const char *zero =
             "NCCL_SOCKET_IFNAME=bond0 torchrun --nnodes=2 --node_rank=0 --master_addr=10.0.0.1 --master_port=1 t.py";
         const char *one = "export NCCL_SOCKET_IFNAME=eno GLOO_SOCKET_IFNAME=eno1; torchrun --nnodes=2 --node_rank=1 "
                           "--master_addr=10.0.0.1 --master_port=1 t.py";
-        QCOMPARE(codes(pasted({zero, one}, &look)), QStringList()); // NCCL takes a beginning of the name
+        QCOMPARE(codes(pasted({zero, one}, &snapshot)), QStringList()); // NCCL takes a beginning of the name
         const char *wrong =
             "GLOO_SOCKET_IFNAME=bond0 torchrun --nnodes=2 --node_rank=1 --master_addr=10.0.0.1 --master_port=1 t.py";
-        const auto found = pasted({zero, wrong}, &look);
+        const auto found = pasted({zero, wrong}, &snapshot);
         QCOMPARE(codes(found), QStringList{QStringLiteral("wrong_interface")});
         QCOMPARE(found.front().fix, std::string("GLOO_SOCKET_IFNAME=eno1 on node2"));
         const char *elsewhere = "torchrun --nnodes=2 --node_rank=0 --master_addr=node2 --master_port=1 t.py";
         const char *also = "torchrun --nnodes=2 --node_rank=1 --master_addr=node2 --master_port=1 t.py";
-        QCOMPARE(codes(pasted({elsewhere, also}, &look)), QStringList{QStringLiteral("master_elsewhere")});
+        QCOMPARE(codes(pasted({elsewhere, also}, &snapshot)), QStringList{QStringLiteral("master_elsewhere")});
         QVERIFY(!readTorchrun("python train.py"));
         QVERIFY(!readTorchrun("torchrun --nnodes=two train.py"));
     }
@@ -425,7 +428,7 @@ private Q_SLOTS:
                  (std::vector<std::string>{"a", "b c", "d \" e", "f g", "h", ";", "i"}));
     }
 
-    void anotherProcessorOrAnOlderGlibcIsToldBeforeAnythingIsCopied() {
+    void anotherProcessorOrAnOlderGlibcIsReportedBeforeAnythingIsCopied() {
         SyncSurvey node;
         node.arch = "x86_64";
         node.glibc = "2.31";

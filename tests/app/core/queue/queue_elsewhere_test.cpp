@@ -257,7 +257,7 @@ private Q_SLOTS:
         }
     }
 
-    void aQueueWithoutAnOwnerThereIsTakenUpThere() {
+    void aQueueWithoutAnOwnerThereIsResumedThere() {
         if (!useFakeRanks())
             QSKIP("the programs are not built");
         qputenv("FAKE_RANK", "epochs=2;steps=40;step_ms=10");

@@ -170,7 +170,7 @@ private Q_SLOTS:
         QCOMPARE(ctl({QStringLiteral("pause"), idOf(started)}).code, 0);
         QTRY_VERIFY(read(started.experiment).paused());
         QTRY_VERIFY(stateOf(started, 0) == EntryState::Done);
-        QTest::qWait(600); // three of the owner's looks
+        QTest::qWait(600); // three of the owner's polls
         QVERIFY(stateOf(started, 1) == EntryState::Queued);
         QVERIFY(isOwned(started.experiment));
         const Answer shown = ctl({QStringLiteral("queue"), idOf(started)});
@@ -218,7 +218,7 @@ private Q_SLOTS:
         QTRY_VERIFY(viewer.store(0) && viewer.store(0)->runId().toStdString() == after.entries[0].run);
     }
 
-    void whatAPowerCutInterruptedIsMadeAgainWhenTheQueueIsTakenUp() {
+    void whatAPowerCutInterruptedIsMadeAgainWhenTheQueueIsResumed() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());

@@ -236,9 +236,9 @@ private Q_SLOTS:
     void aGoalThatMeansNothingIsRefusedInASentence() {
         QFETCH(QString, keys);
         QFETCH(QString, sentence);
-        const std::string told = refusal(R"({"name":"mine",)" + keys.toStdString() + "," + twoRuns.substr(15));
-        QVERIFY2(told.find(sentence.toStdString()) != std::string::npos, told.c_str());
-        QCOMPARE(std::ranges::count(told, '\n'), 0);
+        const std::string reported = refusal(R"({"name":"mine",)" + keys.toStdString() + "," + twoRuns.substr(15));
+        QVERIFY2(reported.find(sentence.toStdString()) != std::string::npos, reported.c_str());
+        QCOMPARE(std::ranges::count(reported, '\n'), 0);
     }
 
     void aGoalThatDoesNotFitThePlanIsRefusedInASentence() {

@@ -51,7 +51,7 @@ private Q_SLOTS:
         QVERIFY(curves.out.count('\n') > 2);
     }
 
-    void theRunnerKilledTheRunGoesOnAndTheQueueIsTakenUp() {
+    void theRunnerKilledTheRunGoesOnAndTheQueueIsResumed() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());
@@ -78,7 +78,7 @@ private Q_SLOTS:
         QCOMPARE(store.epochs().merged().size(), std::size_t(3));
         const Answer third =
             ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
-        QCOMPARE(third.code, 2); // over: nothing to take up
+        QCOMPARE(third.code, 2); // over: nothing to resume
     }
 
     void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted_data() {
@@ -105,7 +105,7 @@ private Q_SLOTS:
         QCOMPARE(after.run == experiment.entries[0].run, cameUp);
     }
 
-    void anAgentKilledIsToldAndTheQueueGoesOn() {
+    void anAgentKilledIsReportedAndTheQueueGoesOn() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());
@@ -248,7 +248,7 @@ private Q_SLOTS:
 
     void whatIsRefusedStartsNothingAndLeavesNothing_data() {
         QTest::addColumn<QStringList>("extra");
-        QTest::addColumn<QByteArray>("told");
+        QTest::addColumn<QByteArray>("reported");
         const auto set = [](const char *pair) {
             return QStringList{QStringLiteral("--set"), QString::fromLatin1(pair)};
         };
@@ -262,10 +262,10 @@ private Q_SLOTS:
     }
     void whatIsRefusedStartsNothingAndLeavesNothing() {
         QFETCH(QStringList, extra);
-        QFETCH(QByteArray, told);
+        QFETCH(QByteArray, reported);
         const Answer answer = ctl(quickRun + extra);
         QCOMPARE(answer.code, 2);
-        QVERIFY2(answer.err.contains(told), answer.err.constData());
+        QVERIFY2(answer.err.contains(reported), answer.err.constData());
         QVERIFY(listExperiments().empty());
         QVERIFY(!QDir(QString::fromStdString(runsFolder())).exists() ||
                 QDir(QString::fromStdString(runsFolder())).isEmpty());

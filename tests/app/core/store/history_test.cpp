@@ -93,7 +93,7 @@ IndexedRun madeUp(int number) {
 class CoreHistoryTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void theSameWorkIsToldByWhatARunDoesAndNotByHowItIsWritten() {
+    void theSameWorkIsReportedByWhatARunDoesAndNotByHowItIsWritten() {
         const auto key = [](auto change) {
             RunConfig config;
             config.method = Method::Ddp;
@@ -158,7 +158,7 @@ private Q_SLOTS:
         QCOMPARE(std::ranges::count_if(model.runs(), [&](const IndexedRun &run) { return filter->accepts(run); }), 1);
     }
 
-    void watchingIsToldAsMeasuredAndItsCostAsInferred() {
+    void watchingIsReportedAsMeasuredAndItsCostAsInferred() {
         const Watching some{10, 0.56, 0.4, 0.2, 1.25};
         QCOMPARE(
             watchingText(some, 0, 20),
@@ -210,7 +210,7 @@ private Q_SLOTS:
         QVERIFY((readRunNotes(folder)->tags == std::vector<std::string>{"x"}));
     }
 
-    void damagedNotesAreToldAndNeverWrittenOver() {
+    void damagedNotesAreReportedAndNeverWrittenOver() {
         const Home home;
         const RunFolder folder = runFolder(finishedRun(1));
         for (const char *text : {"no json", "[1]", "{\"tags\": 3}"}) {
@@ -432,11 +432,11 @@ private Q_SLOTS:
         RunHistory history;
         QSignalSpy listed(&history, &RunHistory::listed), noted(&history, &RunHistory::noted),
             trashed(&history, &RunHistory::trashed), failed(&history, &RunHistory::failed),
-            looked(&history, &RunHistory::looked), restored(&history, &RunHistory::restored);
+            refreshed(&history, &RunHistory::refreshed), restored(&history, &RunHistory::restored);
         const auto latest = [&] { return *listed.constLast()[0].value<RunList>(); };
         history.refresh();
         history.refresh(); // once is enough
-        QTRY_COMPARE(looked.count(), 1);
+        QTRY_COMPARE(refreshed.count(), 1);
         QCOMPARE(latest().size(), std::size_t(1));
         history.change({run}, [](RunNotes &notes) { notes.starred = true; });
         QTRY_COMPARE(noted.count(), 1);
@@ -460,18 +460,18 @@ private Q_SLOTS:
     void whatAnotherProcessReadIntoTheIndexIsListedToo() {
         const Home home;
         RunHistory history;
-        QSignalSpy listedRuns(&history, &RunHistory::listed), looked(&history, &RunHistory::looked);
+        QSignalSpy listedRuns(&history, &RunHistory::listed), refreshed(&history, &RunHistory::refreshed);
         finishedRun(1);
         history.refresh();
-        QTRY_COMPARE(looked.count(), 1);
+        QTRY_COMPARE(refreshed.count(), 1);
         finishedRun(2);
         QCOMPARE(listed().size(), std::size_t(2)); // by an index of its own, as lockstepctl has
         history.refresh();
-        QTRY_COMPARE(looked.count(), 2);
+        QTRY_COMPARE(refreshed.count(), 2);
         QCOMPARE(listedRuns.constLast()[0].value<RunList>()->size(), std::size_t(2));
         const auto times = listedRuns.count();
         history.refresh(); // nothing is new
-        QTRY_COMPARE(looked.count(), 3);
+        QTRY_COMPARE(refreshed.count(), 3);
         QCOMPARE(listedRuns.count(), times);
     }
 

@@ -133,7 +133,7 @@ private Q_SLOTS:
         QVERIFY(std::abs(*progress.leftS - (20 * 0.11 / 5 + 0.1)) < 1e-9); // and one evaluation
     }
 
-    void changesAreToldTogetherNotOneByOne() {
+    void changesAreReportedTogetherNotOneByOne() {
         RunStore store(QStringLiteral("r"));
         QSignalSpy changed(&store, &RunStore::changed);
         for (const Frame &one : ddpRecording())

@@ -15,7 +15,7 @@
 #include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
@@ -307,7 +307,7 @@ private Q_SLOTS:
         QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
     }
 
-    void aPhaseBarTellsEveryPartInWords() {
+    void aPhaseBarShowsEveryPartInWords() {
         for (const std::string_view phase : additivePhases())
             QVERIFY2(!phaseMeaning(QString::fromUtf8(phase.data(), qsizetype(phase.size()))).isEmpty(), phase.data());
         for (const char *phase : {"wait", "comm", "scatter", "replicate", "gather", "reduce"})

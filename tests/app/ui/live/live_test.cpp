@@ -84,7 +84,7 @@ private Q_SLOTS:
     }
     void cleanup() { closeWindow(); }
 
-    void whatWatchingTakesIsToldWhileARunGoesOnAndNoLongerThan() {
+    void whatWatchingTakesIsReportedWhileARunGoesOnAndNoLongerThan() {
         QVERIFY(!live()->watchingLabel()->isVisible()); // all of these runs are over
         core::PlannedRun planned;
         planned.name = "DDP ×2";
@@ -254,7 +254,7 @@ private Q_SLOTS:
         QTRY_COMPARE(shownRuns().size(), 4);
         QVERIFY(shownRuns().contains(id));
         QTRY_VERIFY(std::any_of(loss()->lines().begin(), loss()->lines().end(), [&](const LineData &line) {
-            return line.key == id && line.size() > 0 && line.name != "baseline"; // its name tells which it is
+            return line.key == id && line.size() > 0 && line.name != "baseline"; // its name says which it is
         }));
         QCOMPARE(m_workspace->results().rows().rowCount(), 8); // the verdict is the open experiment's alone
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},

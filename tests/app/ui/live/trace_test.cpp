@@ -68,8 +68,8 @@ private Q_SLOTS:
             const Answer answer = ctl(trace + QStringList{QString::number(steps)});
             QVERIFY2(answer.code == 0, answer.err.constData());
             QVERIFY(answer.out.contains("/traces/trace.json"));
-            const QByteArray told = "a trace of " + QByteArray::number(steps) + " steps, asked by lockstepctl on ";
-            QTRY_COMPARE(logOf(run).count(told), qsizetype(1));
+            const QByteArray reported = "a trace of " + QByteArray::number(steps) + " steps, asked by lockstepctl on ";
+            QTRY_COMPARE(logOf(run).count(reported), qsizetype(1));
         }
         QCOMPARE(ctl(trace + QStringList{QStringLiteral("0")}).code, 2);
         QVERIFY(ctl({QStringLiteral("stop"), QString::fromStdString(started.experiment)}).code == 0);

@@ -29,12 +29,12 @@ using namespace lockstep::uitest;
 
 namespace {
 
-core::NodeLook usable(const std::string &name, const std::string &address, int cores) {
-    core::NodeLook look;
-    look.node.name = name;
-    look.node.how = "ssh";
-    look.node.host = name;
-    look.node.interface = "eth0";
+core::NodeSnapshot usable(const std::string &name, const std::string &address, int cores) {
+    core::NodeSnapshot snapshot;
+    snapshot.node.name = name;
+    snapshot.node.how = "ssh";
+    snapshot.node.host = name;
+    snapshot.node.interface = "eth0";
     core::NodeFacts facts;
     facts.host = name;
     facts.allowedCoreCount = cores;
@@ -43,8 +43,8 @@ core::NodeLook usable(const std::string &name, const std::string &address, int c
     one.state = "up";
     one.addresses = {address};
     facts.interfaces = {one};
-    look.facts = facts;
-    return look;
+    snapshot.facts = facts;
+    return snapshot;
 }
 
 core::LinkMeasure way(std::size_t from, std::size_t to, double bandwidth) {
@@ -60,11 +60,11 @@ core::LinkMeasure way(std::size_t from, std::size_t to, double bandwidth) {
 }
 
 /// 2 + 1 devices over a way that is slower back than there.
-core::DoctorLook twoNodes() {
-    core::DoctorLook look;
-    look.nodes = {usable("n1", "10.0.0.1", 2), usable("n2", "10.0.0.2", 1)};
-    look.links = {way(0, 1, 100e6), way(1, 0, 50e6)};
-    return look;
+core::DoctorSnapshot twoNodes() {
+    core::DoctorSnapshot snapshot;
+    snapshot.nodes = {usable("n1", "10.0.0.1", 2), usable("n2", "10.0.0.2", 1)};
+    snapshot.links = {way(0, 1, 100e6), way(1, 0, 50e6)};
+    return snapshot;
 }
 
 core::NodeEntry here() {
@@ -102,7 +102,7 @@ private Q_SLOTS:
         QVERIFY(page.card(QStringLiteral("here")));
     }
 
-    void aNodeTellsEachSecondHowItStands() {
+    void aNodeReportsEachSecondHowItStands() {
         Theme theme;
         NodesPage page(theme);
         page.show();
@@ -281,13 +281,13 @@ private Q_SLOTS:
     }
 
     void whatWasNotMeasuredIsUnknown() {
-        core::DoctorLook look = twoNodes();
-        look.links.clear();
-        core::Topology topology = core::topologyOf(look);
+        core::DoctorSnapshot snapshot = twoNodes();
+        snapshot.links.clear();
+        core::Topology topology = core::topologyOf(snapshot);
         core::putOn(topology, "ddp", 3e6, 2);
         QVERIFY(!topology.leastStepS());
-        look.nodes[1].facts.reset();
-        topology = core::topologyOf(look);
+        snapshot.nodes[1].facts.reset();
+        topology = core::topologyOf(snapshot);
         core::putOn(topology, "ddp", 3e6, 2);
         QCOMPARE(topology.worldSize(), 2);
         QVERIFY(topology.nodes[1].ranks.empty());
@@ -321,7 +321,7 @@ private Q_SLOTS:
         QVERIFY(card.isEmpty());
         record.config->nodes = *nodesFromText("hostA%bond0:0,1;hostB%eno1:0");
         run.setRecord(record);
-        const auto tell = [&](auto body) {
+        const auto send = [&](auto body) {
             Frame frame;
             frame.body = std::move(body);
             run.take(frame);
@@ -329,20 +329,20 @@ private Q_SLOTS:
         };
         StateFrame training;
         training.state = RunState::Training;
-        tell(training);
+        send(training);
         LinkFrame link;
         link.ofNode = 1;
         link.host = "hostB";
         link.link = "up";
-        tell(link);
+        send(link);
         QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
         link.link = "lost";
-        tell(link);
+        send(link);
         QCOMPARE(card.stateText(), QStringLiteral("Run: training"));
         QVERIFY(card.linksText().contains(QStringLiteral("link to hostB lost, its training state unknown")));
         QVERIFY(!card.topology()->topology().nodes[1].heard);
         link.link = "up";
-        tell(link);
+        send(link);
         QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
         QVERIFY(card.topology()->topology().nodes[1].heard);
     }
@@ -350,10 +350,10 @@ private Q_SLOTS:
     void eightNodesStandApart() {
         Theme theme;
         TopologyView view(theme);
-        core::DoctorLook look;
+        core::DoctorSnapshot snapshot;
         for (int i = 0; i < 8; ++i)
-            look.nodes.push_back(usable("n" + std::to_string(i), "10.0.0.1", 1));
-        view.setTopology(core::topologyOf(look));
+            snapshot.nodes.push_back(usable("n" + std::to_string(i), "10.0.0.1", 1));
+        view.setTopology(core::topologyOf(snapshot));
         view.resize(1100, view.sizeHint().height());
         const QRectF area = view.rect();
         for (std::size_t a = 0; a < 8; ++a)

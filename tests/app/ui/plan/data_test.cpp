@@ -33,16 +33,16 @@ private Q_SLOTS:
         server.bodies = {{QStringLiteral("images.gz"), QByteArray(200'000, 'x')}};
         DataNotice notice(m_theme);
         notice.setSources({sourceOf(server, {server.url()})});
-        QVERIFY(!notice.look(QString()));
+        QVERIFY(!notice.check(QString()));
         QVERIFY(!notice.isVisible());
-        QVERIFY(notice.look(QStringLiteral("digits")));
+        QVERIFY(notice.check(QStringLiteral("digits")));
         QCOMPARE(notice.sentence()->text(), QStringLiteral("Digits is not on this machine."));
         QCOMPARE(notice.button()->text(), QStringLiteral("Download (0.2 MB)"));
         QSignalSpy arrived(&notice, &DataNotice::arrived);
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QVERIFY(arrived.wait(test::hangLimitMs));
         QVERIFY(!notice.isVisible());
-        QVERIFY(!notice.look(QStringLiteral("digits")));
+        QVERIFY(!notice.check(QStringLiteral("digits")));
     }
 
     void withoutNetworkItSaysSoAndCanBeTriedAgain() {
@@ -50,13 +50,13 @@ private Q_SLOTS:
         server.bodies = {{QStringLiteral("images.gz"), QByteArray(1000, 'x')}};
         DataNotice notice(m_theme);
         notice.setSources({sourceOf(server, {"http://127.0.0.1:1/"})});
-        QVERIFY(notice.look(QStringLiteral("digits")));
+        QVERIFY(notice.check(QStringLiteral("digits")));
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QTRY_VERIFY(notice.sentence()->text().contains(QStringLiteral("can't be downloaded")));
         QVERIFY(notice.sentence()->text().contains(QStringLiteral("check the network")));
         QVERIFY(notice.button()->text().startsWith(QStringLiteral("Download")));
         notice.setSources({sourceOf(server, {server.url()})});
-        QVERIFY(notice.look(QStringLiteral("digits")));
+        QVERIFY(notice.check(QStringLiteral("digits")));
         QSignalSpy arrived(&notice, &DataNotice::arrived);
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QVERIFY(arrived.wait(test::hangLimitMs));

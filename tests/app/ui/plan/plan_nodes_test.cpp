@@ -119,7 +119,7 @@ private Q_SLOTS:
         QCOMPARE(int(started.count()), 1);
     }
 
-    void whatWouldStopTheRunIsToldBeforeAndStartIsSaidTwice() {
+    void whatWouldStopTheRunIsReportedBeforeAndStartIsSaidTwice() {
         uitest::addNode("far", "ssh", "far.invalid");
         open();
         m_page->nodesButton()->click();

@@ -269,7 +269,7 @@ private Q_SLOTS:
             QVERIFY2(m_page->form()->field(name)->mistake->isVisibleTo(m_page.get()), name);
     }
 
-    void lettersWhereANumberBelongsAreToldInWords() {
+    void lettersWhereANumberBelongsAreReportedInWords() {
         type("epochs", "ten");
         QVERIFY2(m_page->form()->field("epochs")->mistake->text().contains("whole number"),
                  qPrintable(m_page->form()->field("epochs")->mistake->text()));
@@ -314,7 +314,7 @@ private Q_SLOTS:
         const auto opened = m_page->recipes()->openFile(path);
         QVERIFY(!opened.has_value());
         const QStringList lines =
-            QString::fromStdString(core::joinErrors(opened.error())).split('\n'); // as the box tells them
+            QString::fromStdString(core::joinErrors(opened.error())).split('\n'); // as the box shows them
         QVERIFY2(lines.size() >= 2, qPrintable(lines.join('\n')));
         QVERIFY(lines.filter(QStringLiteral("colour")).size() == 1 &&
                 lines.filter(QStringLiteral("epochs")).size() == 1);

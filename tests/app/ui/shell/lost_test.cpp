@@ -98,11 +98,12 @@ private Q_SLOTS:
         for (int i = 0; i < 40; ++i)
             sample("hostA/cpu:0", 0.9, 0);
         QTRY_COMPARE(lane(far).value, QStringLiteral("-"));
-        QVERIFY2(lane(far).unheard.contains(QStringLiteral("link to hostB lost")), qPrintable(lane(far).unheard));
+        QVERIFY2(lane(far).noRecentData.contains(QStringLiteral("link to hostB lost")),
+                 qPrintable(lane(far).noRecentData));
         QVERIFY(lane(far).hint.contains(QStringLiteral("nothing was heard for 6 s")));
         QCOMPARE(lane(near).value, QStringLiteral("90 %"));
-        QVERIFY(lane(near).unheard.isEmpty());
-        // Its past is where it was: behind what the other one has told since.
+        QVERIFY(lane(near).noRecentData.isEmpty());
+        // Its past is where it was: behind what the other one has reported since.
         QVERIFY(lane(far).samples.constLast().x() < lane(near).samples.constLast().x() - 5);
         QVERIFY(lane(far).hint.contains(QStringLiteral("link to hostB lost")));
         if (const QString folder = qEnvironmentVariable("LOCKSTEP_SHOTS"); !folder.isEmpty())
@@ -159,7 +160,7 @@ private Q_SLOTS:
                 return label->isVisible() && label->text().contains(words);
             });
         };
-        QTRY_VERIFY(workspace.strip().now().unheard.contains(u"link lost"));
+        QTRY_VERIFY(workspace.strip().now().noRecentData.contains(u"link lost"));
         QVERIFY(workspace.strip().now().active);
         QVERIFY(!workspace.strip().now().fraction && workspace.strip().now().left.isEmpty());
         QTRY_VERIFY(shows(u"link lost, training state unknown"));

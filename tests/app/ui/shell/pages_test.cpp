@@ -158,7 +158,7 @@ private Q_SLOTS:
                  QString("series\tstep\tcross-entropy"));
     }
 
-    void theVerdictIsComputedAndTellsItsRepeats() {
+    void theVerdictIsComputedAndShowsItsRepeats() {
         openOnLive(m_id);
         m_window->showPage(Page::Verdict);
         QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
@@ -296,14 +296,14 @@ private Q_SLOTS:
         QCOMPARE(plan->mistakes(), QString());
     }
 
-    void anUnknownIdIsToldInOneSentence() {
+    void anUnknownIdIsReportedInOneSentence() {
         const auto opened = m_workspace->open("20990101T000000Z-00000000");
         QVERIFY(!opened);
         QVERIFY2(opened.error().message().find("20990101T000000Z-00000000") != std::string::npos,
                  opened.error().message().c_str());
     }
 
-    void theStripAlwaysTellsWhatRuns() {
+    void theStripAlwaysShowsWhatRuns() {
         QVERIFY(labelWith(m_window->strip(), "Nothing is running"));
         QVERIFY(!m_window->strip()->stopButton()->isVisible());
     }
@@ -388,8 +388,9 @@ private Q_SLOTS:
                 for (int y = 0; y < plain.height(); y += 8)
                     for (int x = 0; x < plain.width(); x += 8)
                         far += std::abs(mean(plain, x, y) - mean(same, x, y)) > 40;
-                const QByteArray told = QByteArray(page) + " at " + scale + ": " + QByteArray::number(far) + " blocks";
-                QVERIFY2(far < plain.width() / 8 * plain.height() / 8 / 100, told.constData());
+                const QByteArray reported =
+                    QByteArray(page) + " at " + scale + ": " + QByteArray::number(far) + " blocks";
+                QVERIFY2(far < plain.width() / 8 * plain.height() / 8 / 100, reported.constData());
             }
         }
     }

@@ -370,7 +370,7 @@ private Q_SLOTS:
         QTRY_VERIFY(strip().state.startsWith(u"the link to far.invalid is lost, the queue's state is unknown"));
         QCOMPARE(strip().queueHost, QStringLiteral("far.invalid"));
         QVERIFY(!strip().active);
-        QVERIFY(!strip().orphaned); // nobody offers to take up what may well go on
+        QVERIFY(!strip().orphaned); // nothing offers to resume a queue that may still run
         QVERIFY(!strip().overall);
         QVERIFY(!m_strip->pauseButton()->isVisible());
         QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
+// Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would show more.
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
 #include <QComboBox>

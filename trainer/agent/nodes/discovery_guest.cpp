@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/nodes/meeting_guest.h"
+#include "trainer/agent/nodes/discovery_guest.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -88,10 +88,10 @@ std::vector<Tried> connectToAll(const std::vector<InterfaceOffer> &offers) {
 bool proves(int fd, std::size_t number, const InterfaceOffer &offer) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setSocketPatience(fd, answerLimit);
-    if (!writeAll(fd, encodeMeetingLine({{"what", "try"}, {"offer", number}})))
+    if (!writeAll(fd, encodeDiscoveryLine({{"what", "try"}, {"offer", number}})))
         return false;
     const auto line = readNetLine(fd, maxFrameBytes);
-    return line && textOf(decodeMeetingLine(*line), "proof") == offer.proof;
+    return line && textOf(decodeDiscoveryLine(*line), "proof") == offer.proof;
 }
 
 struct Found {
@@ -127,14 +127,14 @@ Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
     pollfd both[] = {{fd, POLLIN, 0}, {signalFd.get(), POLLIN, 0}};
     ::poll(both, 2, static_cast<int>(limitS * 1000));
     if (both[1].revents != 0)
-        return fail(meetingInterrupted());
+        return fail(discoveryInterrupted());
     const auto line = both[0].revents != 0 ? readNetLine(fd, maxFrameBytes) : std::nullopt;
-    const MeetingJson json = line ? decodeMeetingLine(*line) : MeetingJson::object();
+    const DiscoveryJson json = line ? decodeDiscoveryLine(*line) : DiscoveryJson::object();
     if (textOf(json, "what") == "error")
         return fail(Error::failed(textOf(json, "message")));
     std::vector<std::string> interfaces;
     if (json.contains("interfaces") && json["interfaces"].is_array())
-        for (const MeetingJson &one : json["interfaces"])
+        for (const DiscoveryJson &one : json["interfaces"])
             interfaces.push_back(one.is_string() ? one.get<std::string>() : std::string());
     if (interfaces.empty())
         return fail(Error::failed("agent 0 ended before all nodes had found it",
@@ -152,11 +152,11 @@ bool waitUnlessSignalled(milliseconds time) {
 }
 
 /// The file may be left over from an agent 0 that was killed, until the next one (of a requeued job) rewrites it.
-Result<std::vector<std::string>> attendMeeting(const CommandOptions &options, Invitation invitation) {
+Result<std::vector<std::string>> joinDiscovery(const CommandOptions &options, Invitation invitation) {
     Found found;
     for (int i = 0; i < tries && found.offers.empty(); ++i) {
         if (i > 0 && !waitUnlessSignalled(betweenTries))
-            return fail(meetingInterrupted());
+            return fail(discoveryInterrupted());
         if (auto fresh = readInvitation(options.runId))
             invitation = std::move(*fresh);
         found = tryAll(invitation.offers);
@@ -165,9 +165,9 @@ Result<std::vector<std::string>> attendMeeting(const CommandOptions &options, In
         return fail(
             Error::failed("node 0 is reached from " + hostName() + " at none of its addresses: " + found.problems,
                           "connect them to one network and open its firewall, or give --interface IF"));
-    const MeetingJson reached = {{"what", "reached"},  {"node", options.nodeRank}, {"token", invitation.token},
-                                 {"host", hostName()}, {"offers", found.offers},   {"by", found.by}};
-    if (!writeAll(found.fd.get(), encodeMeetingLine(reached)))
+    const DiscoveryJson reached = {{"what", "reached"},  {"node", options.nodeRank}, {"token", invitation.token},
+                                   {"host", hostName()}, {"offers", found.offers},   {"by", found.by}};
+    if (!writeAll(found.fd.get(), encodeDiscoveryLine(reached)))
         return fail(Error::failed("agent 0 ended before all nodes had found it",
                                   "see its output for the reason, then start the run again"));
     return hearInterfaces(found.fd.get(), options.joinLimitS);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/nodes/interface_meeting.h"
+#include "trainer/agent/nodes/interface_discovery.h"
 
 #include <chrono>
 #include <filesystem>
 
 #include "ipc/placement.h"
 #include "ipc/run_folder.h"
-#include "trainer/agent/nodes/meeting_guest.h"
-#include "trainer/agent/nodes/meeting_host.h"
+#include "trainer/agent/nodes/discovery_guest.h"
+#include "trainer/agent/nodes/discovery_host.h"
 #include "trainer/agent/ranks/rank_process.h"
 
 namespace lockstep::agent {
@@ -43,7 +43,7 @@ void applyInterfaces(CommandOptions &options, const std::vector<std::string> &in
 }
 } // namespace
 
-bool meetsByTrying(const CommandOptions &options) {
+bool needsDiscovery(const CommandOptions &options) {
     return options.joins() && options.interface.empty() && options.join.empty();
 }
 
@@ -51,18 +51,18 @@ Result<std::string> findInterfaces(CommandOptions &options) {
     if (!isRunId(options.runId) || options.nodeRank < 0 || options.nodeRank >= options.nodes)
         return std::string(); // makePlan() reports what is wrong
     if (options.nodeRank == 0) {
-        MeetingHost meeting(options);
-        const auto interfaces = meeting.hold();
+        DiscoveryHost host(options);
+        const auto interfaces = host.run();
         if (!interfaces)
             return fail(interfaces.error());
         applyInterfaces(options, *interfaces);
-        return meeting.sentence();
+        return host.sentence();
     }
     const auto until = std::chrono::steady_clock::now() +
                        std::chrono::milliseconds(static_cast<std::int64_t>(options.joinLimitS * 1000));
     for (;;) {
         if (auto invitation = readInvitation(options.runId)) {
-            const auto interfaces = attendMeeting(options, std::move(*invitation));
+            const auto interfaces = joinDiscovery(options, std::move(*invitation));
             if (!interfaces)
                 return fail(interfaces.error());
             if (interfaces->size() != static_cast<std::size_t>(options.nodes))
@@ -78,7 +78,7 @@ Result<std::string> findInterfaces(CommandOptions &options) {
         if (std::chrono::steady_clock::now() > until)
             return std::string(); // waitForAgent0() reports it
         if (!waitUnlessSignalled(invitationCheck))
-            return fail(meetingInterrupted());
+            return fail(discoveryInterrupted());
     }
 }
 

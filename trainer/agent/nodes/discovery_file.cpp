@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/nodes/meeting_file.h"
+#include "trainer/agent/nodes/discovery_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,49 +9,49 @@
 
 namespace lockstep::agent {
 
-std::string encodeMeetingLine(const MeetingJson &json) {
-    return json.dump(-1, ' ', false, MeetingJson::error_handler_t::replace) + "\n";
+std::string encodeDiscoveryLine(const DiscoveryJson &json) {
+    return json.dump(-1, ' ', false, DiscoveryJson::error_handler_t::replace) + "\n";
 }
 
-MeetingJson decodeMeetingLine(std::string_view line) {
-    MeetingJson json = documents::objectOrNull(line);
-    return json.is_object() ? json : MeetingJson::object();
+DiscoveryJson decodeDiscoveryLine(std::string_view line) {
+    DiscoveryJson json = documents::objectOrNull(line);
+    return json.is_object() ? json : DiscoveryJson::object();
 }
 
-std::string textOf(const MeetingJson &json, const char *key) {
+std::string textOf(const DiscoveryJson &json, const char *key) {
     return documents::valueIn(json, key, "");
 }
 
-int numberOf(const MeetingJson &json, const char *key) {
+int numberOf(const DiscoveryJson &json, const char *key) {
     return documents::valueIn(json, key, 0);
 }
 
-Error meetingInterrupted() {
+Error discoveryInterrupted() {
     return Error::failed("stopped by a signal before the nodes had found the network between them");
 }
 
-std::string meetingFile(const std::string &run) {
+std::string discoveryFile(const std::string &run) {
     return dataHome() + "/meeting-" + run + ".json";
 }
 
 Result<void> writeInvitation(const std::string &run, const Invitation &invitation) {
-    MeetingJson offers = MeetingJson::array();
+    DiscoveryJson offers = DiscoveryJson::array();
     for (const InterfaceOffer &offer : invitation.offers)
         offers.push_back(
             {{"interface", offer.interface}, {"address", offer.address}, {"port", offer.port}, {"proof", offer.proof}});
-    const MeetingJson file = {{"token", invitation.token}, {"offers", offers}};
+    const DiscoveryJson file = {{"token", invitation.token}, {"offers", offers}};
     if (const auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
-    return realFileSystem().writeAtomically(meetingFile(run), file.dump() + "\n");
+    return realFileSystem().writeAtomically(discoveryFile(run), file.dump() + "\n");
 }
 
 std::optional<Invitation> readInvitation(const std::string &run) {
-    const auto text = realFileSystem().readAll(meetingFile(run));
-    const MeetingJson json = text ? decodeMeetingLine(*text) : MeetingJson::object();
+    const auto text = realFileSystem().readAll(discoveryFile(run));
+    const DiscoveryJson json = text ? decodeDiscoveryLine(*text) : DiscoveryJson::object();
     if (!json.contains("offers") || !json["offers"].is_array())
         return std::nullopt;
     Invitation invitation{textOf(json, "token"), {}};
-    for (const MeetingJson &one : json["offers"])
+    for (const DiscoveryJson &one : json["offers"])
         if (one.is_object())
             invitation.offers.push_back(
                 {textOf(one, "interface"), textOf(one, "address"), textOf(one, "proof"), numberOf(one, "port")});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -36,8 +36,8 @@ std::string remoteOf(const inet_diag_msg &message) {
     return address.starts_with("::ffff:") && address.find('.') != std::string::npos ? address.substr(7) : address;
 }
 
-void take(const inet_diag_msg &message, std::size_t length, PeerSight &sight) {
-    ++sight.connections;
+void take(const inet_diag_msg &message, std::size_t length, PeerTcpState &state) {
+    ++state.connections;
     auto left = static_cast<int>(length);
     for (const auto *attribute = reinterpret_cast<const rtattr *>(&message + 1); RTA_OK(attribute, left);
          attribute = RTA_NEXT(attribute, left)) {
@@ -45,14 +45,14 @@ void take(const inet_diag_msg &message, std::size_t length, PeerSight &sight) {
             continue;
         tcp_info info{}; // older kernels fill in less of it
         std::memcpy(&info, RTA_DATA(attribute), std::min<std::size_t>(sizeof info, RTA_PAYLOAD(attribute)));
-        sight.unanswered += info.tcpi_unacked > 0 ? 1 : 0;
+        state.unanswered += info.tcpi_unacked > 0 ? 1 : 0;
         const std::chrono::milliseconds heard(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
-        sight.lastHeard = std::min(heard, sight.lastHeard.value_or(heard));
+        state.lastHeard = std::min(heard, state.lastHeard.value_or(heard));
     }
 }
 
 /// False at the end of the answer.
-bool takeAnswer(const char *bytes, std::size_t size, const std::string &address, PeerSight &sight) {
+bool takeAnswer(const char *bytes, std::size_t size, const std::string &address, PeerTcpState &state) {
     auto left = static_cast<unsigned>(size);
     for (const auto *header = reinterpret_cast<const nlmsghdr *>(bytes); NLMSG_OK(header, left);
          header = NLMSG_NEXT(header, left)) {
@@ -60,12 +60,12 @@ bool takeAnswer(const char *bytes, std::size_t size, const std::string &address,
             return false;
         const auto *message = static_cast<const inet_diag_msg *>(NLMSG_DATA(header));
         if (remoteOf(*message) == address)
-            take(*message, header->nlmsg_len - NLMSG_LENGTH(sizeof *message), sight);
+            take(*message, header->nlmsg_len - NLMSG_LENGTH(sizeof *message), state);
     }
     return true;
 }
 
-void lookIn(unsigned char family, const std::string &address, PeerSight &sight) {
+void readFamily(unsigned char family, const std::string &address, PeerTcpState &state) {
     const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
     const timeval limit{0, 200'000}; // the kernel answers at once
     ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -82,25 +82,25 @@ void lookIn(unsigned char family, const std::string &address, PeerSight &sight) 
     alignas(nlmsghdr) char buffer[32768];
     for (ssize_t size = 1; size > 0;) {
         size = ::recv(socket.get(), buffer, sizeof buffer, 0);
-        if (size <= 0 || !takeAnswer(buffer, static_cast<std::size_t>(size), address, sight))
+        if (size <= 0 || !takeAnswer(buffer, static_cast<std::size_t>(size), address, state))
             return;
     }
 }
 } // namespace
 
-PeerSight lookAtPeer(const std::string &address) {
-    PeerSight sight;
+PeerTcpState readPeerTcpState(const std::string &address) {
+    PeerTcpState state;
     for (const unsigned char family : {static_cast<unsigned char>(AF_INET), static_cast<unsigned char>(AF_INET6)})
-        lookIn(family, address, sight);
-    return sight;
+        readFamily(family, address, state);
+    return state;
 }
 
-PeerVerdict judge(const PeerSight &sight) {
-    if (!sight.lastHeard)
+PeerVerdict judge(const PeerTcpState &state) {
+    if (!state.lastHeard)
         return PeerVerdict::Unknown;
-    if (*sight.lastHeard < fresh)
+    if (*state.lastHeard < fresh)
         return PeerVerdict::Alive;
-    return sight.unanswered > 0 && *sight.lastHeard > stale ? PeerVerdict::Gone : PeerVerdict::Unknown;
+    return state.unanswered > 0 && *state.lastHeard > stale ? PeerVerdict::Gone : PeerVerdict::Unknown;
 }
 
 std::string addressOfPeer(std::string_view peer) {

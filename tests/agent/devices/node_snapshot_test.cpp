@@ -42,7 +42,7 @@ Json connected(const Json &target) {
 
 } // namespace
 
-TEST_CASE("an agent tells how its node stands, and why its trainer says nothing") {
+TEST_CASE("an agent reports the state of its node, and why its trainer reports nothing") {
     const TestHome home;
     Child child({agentBinary(), "node"}, {{"LOCKSTEP_TRAINER", "/bin/false"}});
     const Json node = nextLine(child);
@@ -115,7 +115,7 @@ TEST_CASE("who does not know the token is let go without a word") {
     CHECK(result["error"] == "somebody_else");
 }
 
-TEST_CASE("a port that nobody listens on refuses, and one in use is told with its holder") {
+TEST_CASE("a port that nobody listens on refuses, and one in use is reported with its holder") {
     Listening listening("secret");
     const Listening second("other", listening.port);
     CHECK(second.said["sockets"][0]["in_use"] == true);

@@ -12,7 +12,7 @@ namespace lockstep::core {
 
 /// A TCP connection that one node tried to make to an address of another.
 struct NetTry {
-    std::size_t from = 0, to = 0; ///< indices into DoctorLook::nodes
+    std::size_t from = 0, to = 0; ///< indices into DoctorSnapshot::nodes
     std::string address;
     bool named = false; ///< at the run's port; false: at a free one
     bool ok = false;
@@ -31,14 +31,14 @@ struct LinkMeasure {
 };
 
 /// A listener that could not be bound at the run's port.
-struct PortLook {
+struct PortFailure {
     std::size_t node = 0;
     std::string address, holder, error; ///< holder: "pid 4711 (python3)"; empty: another user's process
     bool inUse = false;
 };
 
 /// What a name resolves to on a node.
-struct NameLook {
+struct NameLookup {
     std::size_t on = 0;
     std::string name;
     std::vector<std::string> addresses;
@@ -46,7 +46,7 @@ struct NameLook {
 };
 
 /// A data set's files on one node.
-struct DataLook {
+struct NodeData {
     std::size_t node = 0;
     std::string folder;                        ///< empty: not found
     std::map<std::string, std::string> sha256; ///< by file name
@@ -59,13 +59,13 @@ struct InterfaceChoice {
 };
 
 /// The doctor's snapshot: all facts it gathered, not yet judged.
-struct DoctorLook {
-    std::vector<NodeLook> nodes;
+struct DoctorSnapshot {
+    std::vector<NodeSnapshot> nodes;
     std::vector<NetTry> tries;
-    std::vector<PortLook> ports;
+    std::vector<PortFailure> ports;
     std::vector<LinkMeasure> links;
-    std::vector<NameLook> names;
-    std::vector<DataLook> data;
+    std::vector<NameLookup> names;
+    std::vector<NodeData> data;
     std::vector<InterfaceChoice> choices; ///< one per node
     std::string ownVersion;               ///< Lockstep's version on this machine
     std::optional<int> port;
@@ -77,8 +77,8 @@ struct DoctorLook {
 
 /// The interface of each node whose address every other node reaches: a person's choice if it works; else a physical
 /// device before a bridge, then the faster one. A pinned interface stays chosen even if it does not work.
-[[nodiscard]] std::vector<InterfaceChoice> chooseInterfaces(const DoctorLook &look);
+[[nodiscard]] std::vector<InterfaceChoice> chooseInterfaces(const DoctorSnapshot &snapshot);
 /// Whether every other usable node reached this address of node `to`.
-[[nodiscard]] bool reachedByAll(const DoctorLook &look, std::size_t to, std::string_view address);
+[[nodiscard]] bool reachedByAll(const DoctorSnapshot &snapshot, std::size_t to, std::string_view address);
 
 } // namespace lockstep::core

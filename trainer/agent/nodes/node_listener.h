@@ -15,7 +15,7 @@ namespace lockstep::agent {
 
 /// Where node 0 of a run listens for the agents of the other nodes. A connection whose hello has the run's id, its
 /// token and a node's number is passed to onNode; any other is refused and closed. All calls on the loop's thread.
-class NodeDoor {
+class NodeListener {
 public:
     struct Options {
         std::string address;  ///< to listen on
@@ -29,22 +29,22 @@ public:
         std::function<void(int node, const Hello &hello, std::shared_ptr<LineSocket> socket)> onNode;
         std::function<void(std::string message)> onRefused;
     };
-    static Result<std::unique_ptr<NodeDoor>> open(EventLoop &loop, const Clock &clock, Options options);
-    ~NodeDoor();
-    NodeDoor(const NodeDoor &) = delete;
-    NodeDoor &operator=(const NodeDoor &) = delete;
+    static Result<std::unique_ptr<NodeListener>> open(EventLoop &loop, const Clock &clock, Options options);
+    ~NodeListener();
+    NodeListener(const NodeListener &) = delete;
+    NodeListener &operator=(const NodeListener &) = delete;
     void start(Handlers handlers);
 
     [[nodiscard]] const std::string &address() const { return m_address; } ///< "HOST:PORT" to connect to
     [[nodiscard]] const std::string &token() const { return m_options.token; }
 
 private:
-    struct Stranger;
-    NodeDoor(EventLoop &loop, const Clock &clock, Options options, MasterPort port);
+    struct PendingConnection;
+    NodeListener(EventLoop &loop, const Clock &clock, Options options, MasterPort port);
     void accept();
-    void onHello(Stranger &stranger, std::string_view line);
+    void onHello(PendingConnection &pending, std::string_view line);
     [[nodiscard]] Result<Hello> checkHello(std::string_view line) const;
-    void refuse(Stranger &stranger, const Error &why);
+    void refuse(PendingConnection &pending, const Error &why);
 
     EventLoop &m_loop;
     const Clock &m_clock;
@@ -53,7 +53,7 @@ private:
     std::string m_address;
     Handlers m_handlers;
     EventLoop::Token m_listenToken = 0, m_sweepTimer = 0;
-    std::list<std::unique_ptr<Stranger>> m_strangers;
+    std::list<std::unique_ptr<PendingConnection>> m_pending;
 };
 
 /// 128 random bits in hexadecimal digits.

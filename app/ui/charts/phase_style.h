@@ -11,10 +11,10 @@ class QRectF;
 namespace lockstep::ui {
 struct Palette;
 
-enum class PhaseLook { Load, Compute, Communicate, Rest };
+enum class PhaseStyle { Load, Compute, Communicate, Rest };
 
 /// `phase` by its wire name: "parallel_forward".
-[[nodiscard]] PhaseLook phaseLook(const QString &phase);
+[[nodiscard]] PhaseStyle phaseStyle(const QString &phase);
 /// "forward" for "parallel_forward"; most are called as on the wire.
 [[nodiscard]] QString phaseName(const QString &phase);
 /// What a phase is, in one sentence, for tooltips.
@@ -27,9 +27,9 @@ void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, cons
 void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, const QString &phase,
                     const QColor &fill);
 
-/// How parts tell what they are: "pale: loading, …".
+/// The legend of the parts: "pale: loading, …".
 [[nodiscard]] QString phaseKey();
-/// The same as a line of swatches, and what a thin line means: what it takes, and painted from its left middle.
+/// The same as a line of swatches, and what a thin line means: its width, and painted from its left middle.
 [[nodiscard]] double phaseKeyWidth();
 void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &palette);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 #include <algorithm>
 
@@ -7,30 +7,30 @@
 
 namespace lockstep::core {
 
-std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes) {
-    std::vector<Cell> cells;
+std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes) {
+    std::vector<RepeatGroup> groups;
     for (const ResultRow &row : table.rows) {
         if (row.published)
             continue;
-        Cell cell{row.name, {}, row.reference, row.command};
+        RepeatGroup group{row.name, {}, row.reference, row.command};
         for (const RunOutcome &outcome : outcomes)
             if (outcome.state == RunState::Done && std::ranges::find(row.runs, outcome.run) != row.runs.end())
-                cell.runs.push_back(outcome);
-        std::ranges::stable_sort(cell.runs, {}, &RunOutcome::startWallUs);
-        if (!cell.runs.empty())
-            cells.push_back(std::move(cell));
+                group.runs.push_back(outcome);
+        std::ranges::stable_sort(group.runs, {}, &RunOutcome::startWallUs);
+        if (!group.runs.empty())
+            groups.push_back(std::move(group));
     }
-    return cells;
+    return groups;
 }
 
-const Cell *findCell(const std::vector<Cell> &cells, const std::string &name) {
-    const auto found = std::ranges::find(cells, name, &Cell::name);
-    return found == cells.end() ? nullptr : &*found;
+const RepeatGroup *findGroup(const std::vector<RepeatGroup> &groups, const std::string &name) {
+    const auto found = std::ranges::find(groups, name, &RepeatGroup::name);
+    return found == groups.end() ? nullptr : &*found;
 }
 
-std::vector<double> figuresOf(const Cell &cell, const Figure &figure) {
+std::vector<double> figuresOf(const RepeatGroup &group, const Figure &figure) {
     std::vector<double> out;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto value = figure(run))
             out.push_back(*value);
     return out;

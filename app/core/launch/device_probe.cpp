@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "launch/device_look.h"
+#include "launch/device_probe.h"
 
 #include <algorithm>
 
@@ -41,9 +41,9 @@ Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
     }
 }
 
-DeviceLook::DeviceLook(QObject *parent) : QObject(parent), m_process(std::make_unique<QProcess>()) {
+DeviceProbe::DeviceProbe(QObject *parent) : QObject(parent), m_process(std::make_unique<QProcess>()) {
     m_process->setStandardInputFile(QProcess::nullDevice());
-    connect(m_process.get(), &QProcess::finished, this, &DeviceLook::over);
+    connect(m_process.get(), &QProcess::finished, this, &DeviceProbe::over);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart)
             Q_EMIT failed(Error::failed(m_process->program().toStdString() + " can't be started",
@@ -51,12 +51,12 @@ DeviceLook::DeviceLook(QObject *parent) : QObject(parent), m_process(std::make_u
     });
 }
 
-DeviceLook::~DeviceLook() {
+DeviceProbe::~DeviceProbe() {
     endWithoutWaiting(std::move(m_process));
 }
 
-void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
-    if (isLooking())
+void DeviceProbe::start(const CommandPrefix &prefix, int coresPerDevice) {
+    if (isRunning())
         return;
     CommandPrefix resolved = prefix;
     if (prefix.local() && prefix.agent == CommandPrefix().agent) {
@@ -77,7 +77,7 @@ void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
     m_process->start(program, words);
 }
 
-void DeviceLook::over() {
+void DeviceProbe::over() {
     if (m_process->exitStatus() != QProcess::NormalExit || m_process->exitCode() != 0) {
         const QString said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
         return Q_EMIT failed(Error::failed("the devices can't be listed: " +
@@ -86,7 +86,7 @@ void DeviceLook::over() {
     const Result<std::vector<SeenDevice>> devices =
         seenDevicesFromJson(m_process->readAllStandardOutput().toStdString());
     if (devices)
-        Q_EMIT looked(*devices);
+        Q_EMIT finished(*devices);
     else
         Q_EMIT failed(devices.error());
 }

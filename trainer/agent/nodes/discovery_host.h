@@ -10,24 +10,24 @@
 #include "ipc/clock.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/line_socket.h"
-#include "trainer/agent/nodes/meeting_file.h"
+#include "trainer/agent/nodes/discovery_file.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/master_port.h"
 
 namespace lockstep::agent {
 
-/// Node 0's side of an interface meeting: listens at every address of its node until all other nodes have reported
-/// which ones they reach, then decides. The meeting's file exists as long as this object.
-class MeetingHost {
+/// Node 0's side of interface discovery: listens at every address of its node until all other nodes have reported
+/// which ones they reach, then decides. Its file exists as long as this object.
+class DiscoveryHost {
 public:
-    explicit MeetingHost(const CommandOptions &options); ///< `options` outlives it
-    ~MeetingHost();
-    MeetingHost(const MeetingHost &) = delete;
-    MeetingHost &operator=(const MeetingHost &) = delete;
+    explicit DiscoveryHost(const CommandOptions &options); ///< `options` outlives it
+    ~DiscoveryHost();
+    DiscoveryHost(const DiscoveryHost &) = delete;
+    DiscoveryHost &operator=(const DiscoveryHost &) = delete;
 
     /// Returns every node's interface, node 0's first. Waits at most joinLimitS; a signal ends it with an error.
     /// Blocks; call once.
-    Result<std::vector<std::string>> hold();
+    Result<std::vector<std::string>> run();
     [[nodiscard]] const std::string &sentence() const { return m_sentence; } ///< what was found, for people
 
 private:
@@ -40,10 +40,10 @@ private:
     Result<void> listen();
     void accept(int listener, std::size_t offer);
     void onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line);
-    void onReached(const std::shared_ptr<LineSocket> &socket, const MeetingJson &json);
+    void onReached(const std::shared_ptr<LineSocket> &socket, const DiscoveryJson &json);
     void decide();
     void fail(Error why);
-    void answerAll(const MeetingJson &answer);
+    void answerAll(const DiscoveryJson &answer);
     [[nodiscard]] std::string absent() const;
     [[nodiscard]] std::string whoReachesWhat() const;
 

@@ -11,9 +11,9 @@
 
 namespace lockstep::agent {
 
-// What both sides of an interface meeting (interface_meeting.h) use: its file and its messages.
+// What both sides of interface discovery (interface_discovery.h) use: its file and its messages.
 
-/// An address of node 0 where it listens for the meeting.
+/// An address of node 0 where it listens for the others.
 struct InterfaceOffer {
     std::string interface, address;
     std::string proof; ///< node 0 sends it from this address; another machine with the same address does not know it
@@ -21,22 +21,22 @@ struct InterfaceOffer {
     [[nodiscard]] std::string title() const { return address + " (" + interface + ")"; }
 };
 
-/// Content of a run's meeting file. Node 0 writes it, the others read it.
+/// Content of a run's discovery file. Node 0 writes it, the others read it.
 struct Invitation {
     std::string token;
     std::vector<InterfaceOffer> offers;
 };
-[[nodiscard]] std::string meetingFile(const std::string &run);
+[[nodiscard]] std::string discoveryFile(const std::string &run);
 [[nodiscard]] Result<void> writeInvitation(const std::string &run, const Invitation &invitation);
 [[nodiscard]] std::optional<Invitation> readInvitation(const std::string &run); ///< absent: no file, or an invalid one
 
-using MeetingJson = nlohmann::ordered_json;
-[[nodiscard]] std::string encodeMeetingLine(const MeetingJson &json);       ///< with its newline
-[[nodiscard]] MeetingJson decodeMeetingLine(std::string_view line);         ///< an empty object if the line is not one
-[[nodiscard]] std::string textOf(const MeetingJson &json, const char *key); ///< empty: absent or not a string
-[[nodiscard]] int numberOf(const MeetingJson &json, const char *key);       ///< 0: absent or not an integer
+using DiscoveryJson = nlohmann::ordered_json;
+[[nodiscard]] std::string encodeDiscoveryLine(const DiscoveryJson &json); ///< with its newline
+[[nodiscard]] DiscoveryJson decodeDiscoveryLine(std::string_view line);   ///< an empty object if the line is not one
+[[nodiscard]] std::string textOf(const DiscoveryJson &json, const char *key); ///< empty: absent or not a string
+[[nodiscard]] int numberOf(const DiscoveryJson &json, const char *key);       ///< 0: absent or not an integer
 
 /// The error for a wait that a signal ended.
-[[nodiscard]] Error meetingInterrupted();
+[[nodiscard]] Error discoveryInterrupted();
 
 } // namespace lockstep::agent

@@ -11,24 +11,24 @@
 
 namespace lockstep::core {
 
-/// All done repeats of one setting: what comparisons are made of.
-struct Cell {
+/// All done repeats of one configuration: what is compared.
+struct RepeatGroup {
     std::string name;             ///< as its row in the result table, "DDP ×2"
     std::vector<RunOutcome> runs; ///< done ones, oldest first
     bool reference = false;
-    std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe told it
+    std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe names it
 };
 
-/// The cells of a table's measured rows, in its order; a row without a done run is left out.
-[[nodiscard]] std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
+/// The groups of a table's measured rows, in its order; a row without a done run is left out.
+[[nodiscard]] std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
 
-/// The cell of that name; null: there is none.
-[[nodiscard]] const Cell *findCell(const std::vector<Cell> &cells, const std::string &name);
+/// The group of that name; null: there is none.
+[[nodiscard]] const RepeatGroup *findGroup(const std::vector<RepeatGroup> &groups, const std::string &name);
 
 /// A figure of a run; absent where it isn't known.
 using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// Of the repeats that know it, oldest first.
-[[nodiscard]] std::vector<double> figuresOf(const Cell &cell, const Figure &figure);
+[[nodiscard]] std::vector<double> figuresOf(const RepeatGroup &group, const Figure &figure);
 
 /// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);

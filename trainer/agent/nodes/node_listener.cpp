@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/nodes/node_door.h"
+#include "trainer/agent/nodes/node_listener.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -14,7 +14,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::seconds nodeHelloTimeout{5};
-constexpr std::size_t mostStrangers = 64;
+constexpr std::size_t mostPending = 64;
 
 bool sameSecret(std::string_view a, std::string_view b) {
     if (a.size() != b.size())
@@ -38,21 +38,21 @@ std::string makeToken() {
 }
 
 /// A connection that has not sent a valid hello yet.
-struct NodeDoor::Stranger {
+struct NodeListener::PendingConnection {
     std::shared_ptr<LineSocket> socket;
     EventLoop::Token timer = 0;
     bool gone = false;
 };
 
-Result<std::unique_ptr<NodeDoor>> NodeDoor::open(EventLoop &loop, const Clock &clock, Options options) {
+Result<std::unique_ptr<NodeListener>> NodeListener::open(EventLoop &loop, const Clock &clock, Options options) {
     auto port = bindMasterPort(options.address, options.port);
     if (!port)
         return fail(port.error());
     ::fcntl(port->listener.get(), F_SETFL, ::fcntl(port->listener.get(), F_GETFL) | O_NONBLOCK);
-    return std::unique_ptr<NodeDoor>(new NodeDoor(loop, clock, std::move(options), std::move(*port)));
+    return std::unique_ptr<NodeListener>(new NodeListener(loop, clock, std::move(options), std::move(*port)));
 }
 
-NodeDoor::NodeDoor(EventLoop &loop, const Clock &clock, Options options, MasterPort port)
+NodeListener::NodeListener(EventLoop &loop, const Clock &clock, Options options, MasterPort port)
     : m_loop(loop), m_clock(clock), m_options(std::move(options)), m_port(std::move(port)) {
     if (m_options.token.empty())
         m_options.token = makeToken();
@@ -60,29 +60,29 @@ NodeDoor::NodeDoor(EventLoop &loop, const Clock &clock, Options options, MasterP
     m_address = (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(m_port.port);
 }
 
-NodeDoor::~NodeDoor() {
+NodeListener::~NodeListener() {
     m_loop.cancel(m_sweepTimer);
     m_loop.unwatch(m_listenToken);
-    for (auto &stranger : m_strangers)
-        m_loop.cancel(stranger->timer);
+    for (auto &pending : m_pending)
+        m_loop.cancel(pending->timer);
 }
 
-void NodeDoor::start(Handlers handlers) {
+void NodeListener::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_listenToken = m_loop.watch(m_port.listener.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
     m_sweepTimer =
-        m_loop.every(oneSecond, [this] { m_strangers.remove_if([](const auto &stranger) { return stranger->gone; }); });
+        m_loop.every(oneSecond, [this] { m_pending.remove_if([](const auto &pending) { return pending->gone; }); });
 }
 
-void NodeDoor::accept() {
+void NodeListener::accept() {
     for (int i = 0; i < 16; ++i) {
         Fd fd(::accept4(m_port.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!fd.valid())
             return;
-        if (m_strangers.size() >= mostStrangers)
+        if (m_pending.size() >= mostPending)
             continue; // no agent opens so many; close it at once
-        auto stranger = std::make_unique<Stranger>();
-        Stranger *raw = stranger.get();
+        auto pending = std::make_unique<PendingConnection>();
+        PendingConnection *raw = pending.get();
         raw->socket = LineSocket::open(m_loop, m_clock, std::move(fd),
                                        {[this, raw](std::string_view line) { onHello(*raw, line); },
                                         [this, raw](const std::string &) {
@@ -93,11 +93,11 @@ void NodeDoor::accept() {
         raw->timer = m_loop.after(nodeHelloTimeout, [this, raw] {
             refuse(*raw, Error::failed("no hello within 5 s", "send a hello line first"));
         });
-        m_strangers.push_back(std::move(stranger));
+        m_pending.push_back(std::move(pending));
     }
 }
 
-Result<Hello> NodeDoor::checkHello(std::string_view line) const {
+Result<Hello> NodeListener::checkHello(std::string_view line) const {
     auto hello = decodeHello(line);
     if (!hello)
         return hello;
@@ -112,25 +112,25 @@ Result<Hello> NodeDoor::checkHello(std::string_view line) const {
     return hello;
 }
 
-void NodeDoor::onHello(Stranger &stranger, std::string_view line) {
-    if (stranger.gone)
+void NodeListener::onHello(PendingConnection &pending, std::string_view line) {
+    if (pending.gone)
         return;
     const auto hello = checkHello(line);
     if (!hello)
-        return refuse(stranger, hello.error());
-    m_loop.cancel(stranger.timer);
-    stranger.gone = true;
-    m_handlers.onNode(*hello->node, *hello, std::move(stranger.socket));
+        return refuse(pending, hello.error());
+    m_loop.cancel(pending.timer);
+    pending.gone = true;
+    m_handlers.onNode(*hello->node, *hello, std::move(pending.socket));
 }
 
-void NodeDoor::refuse(Stranger &stranger, const Error &why) {
-    if (stranger.gone)
+void NodeListener::refuse(PendingConnection &pending, const Error &why) {
+    if (pending.gone)
         return;
-    m_loop.cancel(stranger.timer);
-    m_handlers.onRefused(stranger.socket->peer() + " was refused as a node of this run: " + why.message());
-    stranger.socket->send(encodeProtocolError(why.message()) + "\n");
-    stranger.socket->close();
-    stranger.gone = true;
+    m_loop.cancel(pending.timer);
+    m_handlers.onRefused(pending.socket->peer() + " was refused as a node of this run: " + why.message());
+    pending.socket->send(encodeProtocolError(why.message()) + "\n");
+    pending.socket->close();
+    pending.gone = true;
 }
 
 } // namespace lockstep::agent

@@ -16,17 +16,17 @@ class RunStore;
 
 namespace lockstep::ui {
 
-/// How one run of the set is drawn: colour says method, line style says repeat.
-struct RunLook {
+/// How one run of the set is drawn: the colour stands for its method, the line style for its repeat.
+struct RunStyle {
     int index = 0; ///< in the RunSet
     QString name;  ///< without the repeat: "DDP ×2"
     QString runId;
     QString method;
     QColor color;
-    Qt::PenStyle style = Qt::SolidLine;
+    Qt::PenStyle penStyle = Qt::SolidLine;
     int repeat = 1;
     bool shown = true;    ///< not hidden by the person
-    bool foreign = false; ///< of another experiment, pinned: its name tells when it began
+    bool foreign = false; ///< of another experiment, pinned: its name contains when it began
     /// The newest shown run of its name that has steps: named at its line's end and in lanes.
     bool latest = true;
     /// The one of its name whose mean step is drawn (analysis/causes/median_repeat.h), of those that are shown.
@@ -36,12 +36,12 @@ struct RunLook {
     [[nodiscard]] RunHighlight::Run key() const { return {runId, name}; }
 };
 
-/// Where its method stands in their table, baseline first; a script's own word behind all of them.
-[[nodiscard]] std::ptrdiff_t placeOf(const RunLook &look);
+/// The place of its method in the table of methods, baseline first; a method that a script invented comes last.
+[[nodiscard]] std::ptrdiff_t placeOf(const RunStyle &style);
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;
-/// One a run of the set, in its order.
-[[nodiscard]] std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isShown = {},
-                                            const RunQuestion &isForeign = {});
+/// One per run of the set, in its order.
+[[nodiscard]] std::vector<RunStyle> runStyles(const core::RunSet &runs, const RunQuestion &isShown = {},
+                                              const RunQuestion &isForeign = {});
 
 } // namespace lockstep::ui

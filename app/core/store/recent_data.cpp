@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 #include "store/run_store.h"
 
 namespace lockstep::core {
 
-QString whyUnheard(const RunStore &run) {
+QString whyNoRecentData(const RunStore &run) {
     const RunLifecycle &life = run.lifecycle();
-    const bool unheard =
+    const bool noRecentData =
         life.link() == LinkState::Lost || (life.link() == LinkState::Connecting && run.log().frames > 0);
-    if (run.over() || !unheard)
+    if (run.over() || !noRecentData)
         return {};
     const std::string_view words = toString(life.link());
     return life.linkSentence().isEmpty() ? QString::fromUtf8(words.data(), qsizetype(words.size()))
                                          : life.linkSentence();
 }
 
-QString whyUnheard(const RunStore &run, const std::string &device) {
-    if (const QString whole = whyUnheard(run); run.over() || !whole.isEmpty())
+QString whyNoRecentData(const RunStore &run, const std::string &device) {
+    if (const QString whole = whyNoRecentData(run); run.over() || !whole.isEmpty())
         return whole;
     const auto &links = run.links().all();
     const auto node = run.devices().nodeOf(device);

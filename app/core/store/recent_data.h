@@ -7,10 +7,10 @@
 namespace lockstep::core {
 class RunStore;
 
-/// Why what the run does now can't be known by this viewer. Empty: it is heard, or it is over. Ask before showing a live figure.
-[[nodiscard]] QString whyUnheard(const RunStore &run);
+/// Why this viewer has no recent data of the run. Empty: it has, or the run is over. Call before showing a live figure.
+[[nodiscard]] QString whyNoRecentData(const RunStore &run);
 /// The same of one device: of the run as a whole, or of the device's node.
-[[nodiscard]] QString whyUnheard(const RunStore &run, const std::string &device);
+[[nodiscard]] QString whyNoRecentData(const RunStore &run, const std::string &device);
 /// Agent 0 has lost the agent of another node while the run goes on.
 [[nodiscard]] bool linkToNodeLost(const RunStore &run);
 

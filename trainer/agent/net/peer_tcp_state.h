@@ -7,9 +7,9 @@
 
 namespace lockstep::agent {
 
-/// What the kernel's TCP state (tcp_info) says about the connections between this node and another one. They belong to
+/// The kernel's TCP state (tcp_info) of the connections between this node and another one. They belong to
 /// the ranks; whose they are does not matter.
-struct PeerSight {
+struct PeerTcpState {
     int connections = 0; ///< established
     int unanswered = 0;  ///< those with sent bytes that are not acknowledged yet
     std::optional<std::chrono::milliseconds>
@@ -17,14 +17,14 @@ struct PeerSight {
 };
 /// All established TCP connections of this network namespace to a remote address ("10.0.0.2", "fe80::1"). Sends
 /// nothing.
-[[nodiscard]] PeerSight lookAtPeer(const std::string &address);
+[[nodiscard]] PeerTcpState readPeerTcpState(const std::string &address);
 
 enum class PeerVerdict {
     Unknown, ///< no connection, or none with unacknowledged bytes
     Alive,   ///< the peer's kernel answers: the machine and the way to it work
     Gone,    ///< bytes stay unacknowledged: the machine is off or cut off
 };
-[[nodiscard]] PeerVerdict judge(const PeerSight &sight);
+[[nodiscard]] PeerVerdict judge(const PeerTcpState &state);
 
 /// The address in "10.0.0.2:51234" or "[fe80::1]:51234".
 [[nodiscard]] std::string addressOfPeer(std::string_view peer);

@@ -28,18 +28,18 @@ struct SeenDevice {
 };
 
 /// Asks an agent, here or on another machine, for its devices. Never blocks; start() again takes a new snapshot.
-class DeviceLook : public QObject {
+class DeviceProbe : public QObject {
     Q_OBJECT
 public:
-    explicit DeviceLook(QObject *parent = nullptr);
-    ~DeviceLook() override;
+    explicit DeviceProbe(QObject *parent = nullptr);
+    ~DeviceProbe() override;
     void start(const CommandPrefix &prefix, int coresPerDevice);
     /// Further environment variables for later start() calls, e.g. SSH_ASKPASS. If there are any, ssh may ask.
     void setEnvironment(std::map<std::string, std::string> variables) { m_environment = std::move(variables); }
-    [[nodiscard]] bool isLooking() const { return m_process->state() != QProcess::NotRunning; }
+    [[nodiscard]] bool isRunning() const { return m_process->state() != QProcess::NotRunning; }
 
 Q_SIGNALS:
-    void looked(const std::vector<lockstep::core::SeenDevice> &devices);
+    void finished(const std::vector<lockstep::core::SeenDevice> &devices);
     void failed(const lockstep::Error &error);
 
 private:

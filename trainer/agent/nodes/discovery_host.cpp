@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/nodes/meeting_host.h"
+#include "trainer/agent/nodes/discovery_host.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -13,7 +13,7 @@
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/net/signal_watch.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
-#include "trainer/agent/nodes/node_door.h"
+#include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/ranks/rank_process.h"
 
 namespace lockstep::agent {
@@ -50,15 +50,15 @@ int commonOffer(int count, const std::vector<std::vector<int>> &reached) {
     return -1;
 }
 
-MeetingHost::MeetingHost(const CommandOptions &options)
+DiscoveryHost::DiscoveryHost(const CommandOptions &options)
     : m_options(options), m_invitation{makeToken(), ownAddresses()} {}
 
-MeetingHost::~MeetingHost() {
+DiscoveryHost::~DiscoveryHost() {
     std::error_code ignored;
-    std::filesystem::remove(meetingFile(m_options.runId), ignored);
+    std::filesystem::remove(discoveryFile(m_options.runId), ignored);
 }
 
-Result<void> MeetingHost::listen() {
+Result<void> DiscoveryHost::listen() {
     for (std::size_t i = 0; i < m_invitation.offers.size(); ++i) {
         auto port = bindMasterPort(m_invitation.offers[i].address, 0);
         if (!port)
@@ -75,7 +75,7 @@ Result<void> MeetingHost::listen() {
     return writeInvitation(m_options.runId, m_invitation);
 }
 
-void MeetingHost::accept(int listener, std::size_t offer) {
+void DiscoveryHost::accept(int listener, std::size_t offer) {
     for (int i = 0; i < 64; ++i) {
         Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!fd.valid())
@@ -95,17 +95,17 @@ void MeetingHost::accept(int listener, std::size_t offer) {
     }
 }
 
-void MeetingHost::onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line) {
-    const MeetingJson json = decodeMeetingLine(line);
+void DiscoveryHost::onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line) {
+    const DiscoveryJson json = decodeDiscoveryLine(line);
     const std::string what = textOf(json, "what");
     if (what == "try")
-        return socket->send(encodeMeetingLine({{"what", "proof"}, {"proof", m_invitation.offers[offer].proof}}));
+        return socket->send(encodeDiscoveryLine({{"what", "proof"}, {"proof", m_invitation.offers[offer].proof}}));
     if (what == "reached" && textOf(json, "token") == m_invitation.token)
         return onReached(socket, json);
     socket->close(); // not an agent of this run
 }
 
-void MeetingHost::onReached(const std::shared_ptr<LineSocket> &socket, const MeetingJson &json) {
+void DiscoveryHost::onReached(const std::shared_ptr<LineSocket> &socket, const DiscoveryJson &json) {
     const int node = numberOf(json, "node");
     if (node < 1 || node >= m_options.nodes)
         return socket->close();
@@ -122,7 +122,7 @@ void MeetingHost::onReached(const std::shared_ptr<LineSocket> &socket, const Mee
         decide();
 }
 
-void MeetingHost::decide() {
+void DiscoveryHost::decide() {
     std::vector<std::vector<int>> lists;
     for (const auto &[node, reached] : m_reached)
         lists.push_back(reached.offers);
@@ -146,7 +146,7 @@ void MeetingHost::decide() {
     m_loop.quit();
 }
 
-std::string MeetingHost::whoReachesWhat() const {
+std::string DiscoveryHost::whoReachesWhat() const {
     std::string text;
     for (const auto &[node, reached] : m_reached) {
         text += (text.empty() ? "" : "; ") + reached.host + " reaches ";
@@ -157,17 +157,17 @@ std::string MeetingHost::whoReachesWhat() const {
     return text;
 }
 
-void MeetingHost::fail(Error why) {
+void DiscoveryHost::fail(Error why) {
     m_error = std::move(why);
     m_loop.quit();
 }
 
-void MeetingHost::answerAll(const MeetingJson &answer) {
+void DiscoveryHost::answerAll(const DiscoveryJson &answer) {
     for (auto &[node, reached] : m_reached)
-        reached.socket->send(encodeMeetingLine(answer)); // fits into the socket's buffer, so it is sent at once
+        reached.socket->send(encodeDiscoveryLine(answer)); // fits into the socket's buffer, so it is sent at once
 }
 
-std::string MeetingHost::absent() const {
+std::string DiscoveryHost::absent() const {
     std::string text;
     for (int node = 1; node < m_options.nodes; ++node)
         if (!m_reached.contains(node))
@@ -175,10 +175,10 @@ std::string MeetingHost::absent() const {
     return text;
 }
 
-Result<std::vector<std::string>> MeetingHost::hold() {
+Result<std::vector<std::string>> DiscoveryHost::run() {
     if (const auto listening = listen(); !listening)
         return lockstep::fail(listening.error());
-    const SignalWatch signals(m_loop, endingSignals(), [this](int) { fail(meetingInterrupted()); });
+    const SignalWatch signals(m_loop, endingSignals(), [this](int) { fail(discoveryInterrupted()); });
     m_loop.after(std::chrono::milliseconds(static_cast<std::int64_t>(m_options.joinLimitS * 1000)), [this] {
         std::string offers;
         for (const InterfaceOffer &offer : m_invitation.offers)

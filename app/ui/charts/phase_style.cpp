@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 
 #include <QFontMetricsF>
 #include <QHash>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double keySwatch = 16, keyGap = 5, keyApart = 14;
 
-/// A phase that looks like what the word says; an empty one stands for the line of waiting.
+/// A phase of each style, and the style's name; an empty phase stands for the line that shows waiting.
 std::array<std::pair<QString, QString>, 4> keyEntries() {
     return {{{QStringLiteral("load"), QObject::tr("loading")},
              {QStringLiteral("forward"), QObject::tr("compute")},
@@ -26,23 +26,23 @@ std::array<std::pair<QString, QString>, 4> keyEntries() {
 
 } // namespace
 
-PhaseLook phaseLook(const QString &phase) {
-    static const QHash<QString, PhaseLook> looks = {{"load", PhaseLook::Load},
-                                                    {"h2d", PhaseLook::Load},
-                                                    {"forward", PhaseLook::Compute},
-                                                    {"backward", PhaseLook::Compute},
-                                                    {"optimizer", PhaseLook::Compute},
-                                                    {"parallel_forward", PhaseLook::Compute},
-                                                    {"loss", PhaseLook::Compute},
-                                                    {"parallel_backward", PhaseLook::Compute},
-                                                    {"exposed", PhaseLook::Communicate},
-                                                    {"comm", PhaseLook::Communicate},
-                                                    {"wait", PhaseLook::Communicate},
-                                                    {"scatter", PhaseLook::Communicate},
-                                                    {"replicate", PhaseLook::Communicate},
-                                                    {"gather", PhaseLook::Communicate},
-                                                    {"reduce", PhaseLook::Communicate}};
-    return looks.value(phase, PhaseLook::Rest);
+PhaseStyle phaseStyle(const QString &phase) {
+    static const QHash<QString, PhaseStyle> styles = {{"load", PhaseStyle::Load},
+                                                      {"h2d", PhaseStyle::Load},
+                                                      {"forward", PhaseStyle::Compute},
+                                                      {"backward", PhaseStyle::Compute},
+                                                      {"optimizer", PhaseStyle::Compute},
+                                                      {"parallel_forward", PhaseStyle::Compute},
+                                                      {"loss", PhaseStyle::Compute},
+                                                      {"parallel_backward", PhaseStyle::Compute},
+                                                      {"exposed", PhaseStyle::Communicate},
+                                                      {"comm", PhaseStyle::Communicate},
+                                                      {"wait", PhaseStyle::Communicate},
+                                                      {"scatter", PhaseStyle::Communicate},
+                                                      {"replicate", PhaseStyle::Communicate},
+                                                      {"gather", PhaseStyle::Communicate},
+                                                      {"reduce", PhaseStyle::Communicate}};
+    return styles.value(phase, PhaseStyle::Rest);
 }
 
 QString phaseName(const QString &phase) {
@@ -72,15 +72,15 @@ QString phaseMeaning(const QString &phase) {
 }
 
 QColor phaseFill(const QString &phase, const QColor &color, const Palette &palette) {
-    switch (phaseLook(phase)) {
-    case PhaseLook::Load:
+    switch (phaseStyle(phase)) {
+    case PhaseStyle::Load:
         return mix(palette.surface, color, 0.28);
-    case PhaseLook::Compute:
+    case PhaseStyle::Compute:
         // Neighbours differ in depth so that their border shows.
         return mix(palette.surface, color, phase.contains(QLatin1String("backward")) ? 1.0 : 0.74);
-    case PhaseLook::Communicate:
+    case PhaseStyle::Communicate:
         return mix(palette.surface, color, 0.14);
-    case PhaseLook::Rest:
+    case PhaseStyle::Rest:
         break;
     }
     return mix(palette.surface, palette.textMuted, 0.16);
@@ -89,7 +89,7 @@ QColor phaseFill(const QString &phase, const QColor &color, const Palette &palet
 void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, const QColor &color,
                 const Palette &palette) {
     painter->fillRect(box, phaseFill(phase, color, palette));
-    if (phaseLook(phase) == PhaseLook::Communicate)
+    if (phaseStyle(phase) == PhaseStyle::Communicate)
         hatch(painter, box, mix(palette.surface, color, 0.6));
     if (box.width() > 3)
         painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), palette.surface);
@@ -97,7 +97,7 @@ void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, cons
 
 void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, const QString &phase,
                     const QColor &fill) {
-    if (phaseLook(phase) == PhaseLook::Communicate) { // letters on hatching don't read
+    if (phaseStyle(phase) == PhaseStyle::Communicate) { // letters on hatching don't read
         const double width = QFontMetricsF(painter->font()).horizontalAdvance(name) + 6;
         painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);
     }
