@@ -16,7 +16,7 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, linkCheckInterval{250};
+constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, nodeLinkCheckInterval{250};
 constexpr std::size_t bytesATurn = 256 * 1024;
 
 std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
@@ -49,7 +49,7 @@ void NodeLink::close() {
 void NodeLink::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_lostNs = m_clock.monoNs();
-    m_checkTimer = m_loop.every(linkCheckInterval, [this] { checkLink(); });
+    m_checkTimer = m_loop.every(nodeLinkCheckInterval, [this] { checkLink(); });
     connect();
 }
 

@@ -45,7 +45,7 @@ void LossCard::draw(Changes what) {
 void LossCard::drawCurves() {
     const CurveView &view = shown().view();
     RunCurves &curves = shown().curves();
-    QList<LineData> lines = curveLines(curves, shown().looksByMethod(), view);
+    QList<LineData> lines = curveLines(curves, shown().stylesByMethod(), view);
     if (const auto *published = shown().published(); published && view.axis == RunCurves::XAxis::Epoch)
         lines += publishedLines(*published, &core::PublishedEpoch::loss);
     setCurveAxes(*m_chart, view, tr("cross-entropy"), shown().epochs());
