@@ -24,7 +24,7 @@ struct TextTable {
 [[nodiscard]] TextTable verdictTable(const Judgement &judgement);
 /// A row for each run that knows a metric, a column a metric; no rows without one.
 [[nodiscard]] TextTable metricsTable(const ResultTable &table);
-/// The judgement's reservations, what the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
+/// The judgement's reservations, what the rows' own notes say, "DP on 8 devices: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
 
 /// A part of the verdict in words, on every page for people: a table, or a line each.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "ipc/run_title.h"
 #include "ipc/sound_values.h"
 #include "store/load_run.h"
 
@@ -13,8 +14,9 @@ namespace {
 
 constexpr int allRanks = -1;
 
-/// "DDP ×2" is DDP-x2: a name for folders on any system and for TensorBoard's filter.
-std::string plainName(const std::string &name) {
+/// "DDP on 2 devices" is DDP-x2: a name for folders on any system and for TensorBoard's filter.
+std::string plainName(const std::string &title) {
+    const std::string name = plainTitle(title);
     std::string out;
     for (std::size_t i = 0; i < name.size(); ++i) {
         const bool plain = std::isalnum(static_cast<unsigned char>(name[i])) || name[i] == '.' || name[i] == '_';

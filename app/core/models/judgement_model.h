@@ -8,7 +8,7 @@ namespace lockstep::core {
 
 /// What a verdict advises: what is unfair, heaviest first whichever pair it is of, then what bounds each run. DisplayRole is the
 /// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole what the row is
-/// about ("DDP ×2 against baseline").
+/// about ("DDP on 2 devices against baseline").
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:

@@ -13,7 +13,7 @@ class QVBoxLayout;
 
 namespace lockstep::ui {
 
-/// What pressing it does: "Add 4 repeats, about 2 min", "Repeat DDP ×2 (close other programs first)", "Run baseline, 2 workers".
+/// What pressing it does: "Add 4 repeats, about 2 min", "Repeat DDP on 2 devices (close other programs first)", "Run baseline, 2 workers".
 [[nodiscard]] QString suggestionText(const core::SuggestedRun &run);
 /// A button that starts a suggested run; where the pointer rests it says why, and its keys where it has some.
 [[nodiscard]] QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run,

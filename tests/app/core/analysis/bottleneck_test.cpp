@@ -96,7 +96,7 @@ private Q_SLOTS:
         const Phases waiting = phases(parts[0], parts[1], parts[2], parts[3]);
         Phases slow = phases(parts[0], parts[1], parts[2] - parts[3] + 1e-9, 0);
         slow["backward"] += parts[3];
-        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
+        const Cell cell = cellOf("DDP on 2 devices", ddp(2), {waiting, slow});
         const Bottleneck found = bottleneckOf(cell, {cell});
         QVERIFY2(QString::fromStdString(std::string(toString(found.bound))) == bound, qPrintable(said(found)));
         QVERIFY(found.share && *found.share > 0 && *found.share <= 1);
@@ -138,7 +138,7 @@ private Q_SLOTS:
         const Phases waiting = phases(0.5, 6, 3.4, 3.2);
         Phases slow = phases(0.5, 6, 0.2, 0);
         slow["backward"] += 3.2;
-        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
+        const Cell cell = cellOf("DDP on 2 devices", ddp(2), {waiting, slow});
         const Bottleneck found = bottleneckOf(cell, {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral("rank 1 spends 3.20 s more than the others, most of it in backward")),
@@ -151,7 +151,8 @@ private Q_SLOTS:
         Phases slow = phases(0.5, 6, 0.2, 0), slowToo = slow;
         slow["backward"] += 3.2;
         slowToo["backward"] += 3.0;
-        const Bottleneck found = bottleneckOf(cellOf("DDP ×4", ddp(4), {waiting, slow, waiting, slowToo}), {});
+        const Bottleneck found =
+            bottleneckOf(cellOf("DDP on 4 devices", ddp(4), {waiting, slow, waiting, slowToo}), {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral(
                          "ranks 1 and 3 spend up to 3.20 s more than the others, most of it in backward")),
@@ -160,19 +161,19 @@ private Q_SLOTS:
 
     void aCauseThatIsNearItsThresholdIsNamedBesideTheBound() {
         const auto rank = phases(1.99, 6.02, 1.99, 0);
-        const Bottleneck computing = bottleneckOf(cellOf("DDP ×2", ddp(2), {rank, rank}), {});
+        const Bottleneck computing = bottleneckOf(cellOf("DDP on 2 devices", ddp(2), {rank, rank}), {});
         QVERIFY2(computing.bound == Bound::Compute, qPrintable(said(computing)));
         QVERIFY2(computing.evidence.find("loading 19.9 %") != std::string::npos &&
                      computing.evidence.find("Close behind: communication that nothing hides, 19.9 %.") !=
                          std::string::npos,
                  qPrintable(said(computing)));
         const auto both = phases(3, 4.5, 2.5, 0);
-        const Bottleneck loading = bottleneckOf(cellOf("DDP ×2", ddp(2), {both, both}), {});
+        const Bottleneck loading = bottleneckOf(cellOf("DDP on 2 devices", ddp(2), {both, both}), {});
         QVERIFY2(loading.bound == Bound::Input, qPrintable(said(loading)));
         QVERIFY2(loading.evidence.ends_with(" Close behind: communication that nothing hides, 25 %."),
                  qPrintable(said(loading)));
         const auto little = phases(3, 6.5, 0.5, 0);
-        QVERIFY(bottleneckOf(cellOf("DDP ×2", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
+        QVERIFY(bottleneckOf(cellOf("DDP on 2 devices", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
                 std::string::npos);
     }
 
@@ -188,7 +189,7 @@ private Q_SLOTS:
     }
 
     void whereCommunicationEatsTheGainFewerDevicesAreATip() {
-        const Cell cell = cellOf("DDP ×2", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const Cell cell = cellOf("DDP on 2 devices", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
         const Bottleneck found = bottleneckOf(cell, {cell});
         QVERIFY(found.bound == Bound::Communication);
         QVERIFY2(std::ranges::any_of(found.tips,
@@ -201,7 +202,7 @@ private Q_SLOTS:
         verifyTips(found, {cell});
         RunConfig larger = ddp(2);
         larger.model = "convnet"; // 4.6 MiB
-        const Cell other = cellOf("DDP ×2", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const Cell other = cellOf("DDP on 2 devices", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
         QVERIFY(anySmaller(bottleneckOf(other, {other})));
     }
 
@@ -232,7 +233,7 @@ private Q_SLOTS:
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
         Cell cell = cellOf("item loader, 1 worker", config, {phases(0.3, 9.5)});
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Cell wide = cellOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const auto tips = [&](const char *cores) {
             for (RunOutcome &run : cell.runs) {
                 run.conditions.machines.resize(1);
@@ -253,15 +254,15 @@ private Q_SLOTS:
         reference.reference = true;
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Cell wide = cellOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const Cell other = cellOf("item loader, 1 worker", item, {phases(0.3, 9.5)});
         const std::vector<Cell> all = {reference, wide, other};
         const auto nameOf = [&](const Cell &cell) {
             const Bottleneck found = bottleneckOf(cell, all);
             return found.tips.empty() ? std::string() : found.tips.front().name;
         };
-        QCOMPARE(nameOf(reference), std::string("DDP ×2"));
-        QCOMPARE(nameOf(other), std::string("DDP ×2, 1 worker, item loader"));
+        QCOMPARE(nameOf(reference), std::string("DDP on 2 devices"));
+        QCOMPARE(nameOf(other), std::string("DDP on 2 devices, 1 worker, item loader"));
     }
 
     void aShareUnderItsThresholdIsNotRoundedOntoIt() {
@@ -323,9 +324,9 @@ private Q_SLOTS:
         QVERIFY(bottleneckOf(cell, {cell}).tips.empty());
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Cell wide = cellOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const Bottleneck found = bottleneckOf(cell, {cell, wide});
-        QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP ×2", qPrintable(said(found)));
+        QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP on 2 devices", qPrintable(said(found)));
     }
 
     void aScriptIsOnlyToldWhatItsCommandAsksFor() {

@@ -58,9 +58,9 @@ template <class Load> std::vector<Cell> twoCells(int repeats, double slope, Load
     for (int repeat = 1; repeat <= repeats; ++repeat) {
         const double a = load(0, repeat), b = load(1, repeat);
         before.push_back(repeatOf("baseline", repeat, 0, 10 * std::exp(slope * a + noise(random)), a));
-        after.push_back(repeatOf("DDP ×2", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
+        after.push_back(repeatOf("DDP on 2 devices", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
     }
-    return {cellOf("baseline", before), cellOf("DDP ×2", after)};
+    return {cellOf("baseline", before), cellOf("DDP on 2 devices", after)};
 }
 
 bool says(const Judgement &judgement, const std::string &text) {
@@ -84,7 +84,7 @@ private Q_SLOTS:
     }
 
     void halfTheTimeStolenInEveryRunIsSaid() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP on 2 devices", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
             for (std::size_t cell = 0; cell < 2; ++cell)
                 cells[cell].runs.push_back(
@@ -94,7 +94,7 @@ private Q_SLOTS:
     }
 
     void loadOnFreeCoresIsSaidAsSharedCachesOnly() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP on 2 devices", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
             for (std::size_t cell = 0; cell < 2; ++cell)
                 cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, int(cell), 10, 0.9, 0, 1));
@@ -121,7 +121,7 @@ private Q_SLOTS:
         QVERIFY(std::fabs(pair.adjusted->perCore - 0.5) < 0.05);
         QVERIFY(pair.adjusted->low < 1.6 && pair.adjusted->high > 1.6);
         QCOMPARE(pair.adjusted->degrees, 9);
-        QVERIFY(says(found, "DDP ×2: adjusted for measured load: 1.6"));
+        QVERIFY(says(found, "DDP on 2 devices: adjusted for measured load: 1.6"));
         QVERIFY(says(found, "; a sensitivity check, not the result."));
     }
 
@@ -132,7 +132,7 @@ private Q_SLOTS:
         int held = 0;
         constexpr int all = 1000;
         for (int experiment = 0; experiment < all; ++experiment) {
-            std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+            std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP on 2 devices", {})};
             for (int repeat = 1; repeat <= 4; ++repeat)
                 for (std::size_t cell = 0; cell < 2; ++cell) {
                     const double x = load(random);
@@ -162,7 +162,7 @@ private Q_SLOTS:
 
     void aDriftOverTheRoundsIsSaid() {
         std::vector<Cell> cells;
-        for (const char *name : {"baseline", "DDP ×2", "DDP ×4"}) {
+        for (const char *name : {"baseline", "DDP on 2 devices", "DDP on 4 devices"}) {
             cells.push_back(cellOf(name, {}));
             for (int repeat = 1; repeat <= 3; ++repeat)
                 cells.back().runs.push_back(repeatOf(name, repeat, int(cells.size()), 10 * (1 + 0.1 * repeat), 0));
@@ -177,7 +177,8 @@ private Q_SLOTS:
     }
 
     void aPlaceWithinTheRoundThatCostsTimeIsSaid() {
-        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {}), cellOf("DDP ×4", {})};
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP on 2 devices", {}),
+                                   cellOf("DDP on 4 devices", {})};
         for (int repeat = 1; repeat <= 6; ++repeat)
             for (std::size_t cell = 0; cell < 3; ++cell) {
                 const int place = int(cell + std::size_t(repeat)) % 3; // each run is as often at each place
