@@ -3,6 +3,7 @@
 #include <QSize>
 #include <QStringList>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,11 +18,14 @@ class Workspace;
 /// What can be written: core::resultFormats(), pdf (a page with charts), png and svg (charts).
 [[nodiscard]] QStringList exportFormats();
 
-/// What an export is made of, drawn up to date; it lives until the first step.
+using ChartList = std::function<std::vector<ChartSource *>()>;
+
+/// What an export is made of. All of it outlives the export.
 struct ExportSource {
     Workspace &workspace;
-    std::vector<ChartSource *> charts;
+    ChartList charts;       ///< asked when all is drawn
     Theme *paper = nullptr; ///< charts are drawn in light colours, whatever the window's are; nothing: as they are
+    std::vector<std::function<void()>> draw = {}; ///< each brings a picture up to date, one a turn of the event loop
 };
 
 /// The results alone, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf. An error names what can't be.
