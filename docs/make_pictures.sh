@@ -40,7 +40,7 @@ cat >"$LOCKSTEP_HOME/loader-or-devices.json" <<'JSON'
   },
   "runs": [
     {"name": "baseline, item loader", "method": "baseline", "devices": 1, "loader": "item", "augment": "affine"},
-    {"name": "DDP ×2, batch loader", "method": "ddp", "devices": 2, "loader": "batch", "augment": "affine"}
+    {"name": "DDP on 2 devices, batch loader", "method": "ddp", "devices": 2, "loader": "batch", "augment": "affine"}
   ],
   "reference": "baseline, item loader",
   "repeats": 3

@@ -28,7 +28,7 @@ using Words = std::array<std::string_view, 8>;
 struct MethodSpec {
     Method id;
     std::string_view name;     ///< in configs, recipes and flags: "ps-sync"
-    std::string_view title;    ///< in a run's name, before the number of devices: "server" of "server ×2"
+    std::string_view title;    ///< in a run's name, before the number of devices: "server" of "server on 2 devices"
     std::string_view label;    ///< beside a tick box: "Server"
     std::string_view longName; ///< "parameter server"; empty: the name says it
     std::string_view about;    ///< how it trains, after the name: "with one process a device"

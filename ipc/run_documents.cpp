@@ -4,6 +4,7 @@
 #include "ipc/document_keys_detail.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/run_folder.h"
+#include "ipc/run_title.h"
 
 namespace lockstep {
 
@@ -218,7 +219,10 @@ std::string toJson(const RunRecord &record) {
 }
 
 Result<RunRecord> runRecordFromJson(std::string_view text) {
-    return readDocument<RunRecord>(text, "config.json");
+    auto record = readDocument<RunRecord>(text, "config.json");
+    if (record)
+        record->name = presentTitle(std::move(record->name));
+    return record;
 }
 
 std::string toJson(const Summary &summary) {

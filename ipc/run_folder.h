@@ -98,7 +98,7 @@ struct MachineRecord {
 /// The content of config.json.
 struct RunRecord {
     std::string run;
-    std::string name;       ///< "DDP ×2"
+    std::string name;       ///< "DDP on 2 devices"
     std::string experiment; ///< empty for a single run
     std::string recipe;     ///< name of the recipe; empty if there is none
     int repeat = 1;         ///< number of this repeat, from 1

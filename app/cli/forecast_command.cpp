@@ -16,6 +16,7 @@
 #include "ipc/models.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
+#include "ipc/run_title.h"
 #include "lab/forecast_grades.h"
 #include "lab/lab_report.h"
 #include "lab/probe_job.h"
@@ -178,7 +179,7 @@ std::string forecastText(const core::ForecastRecord &record) {
         const core::ForecastRow &row = forecast.rows[i];
         const std::string name(specOf(row.method).title);
         if (!row.whyUnknown.empty()) {
-            lacking += name + " ×" + std::to_string(row.devices) + ": " + row.whyUnknown + "\n";
+            lacking += titleOn(name, row.devices) + ": " + row.whyUnknown + "\n";
             continue;
         }
         const auto &grade = outcomes[i].grade;

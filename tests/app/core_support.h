@@ -131,7 +131,7 @@ inline std::vector<Frame> ddpRecording() {
 inline RunRecord ddpRecord(const std::string &run) {
     RunRecord record;
     record.run = run;
-    record.name = "DDP ×2";
+    record.name = "DDP on 2 devices";
     record.recipe = "lenet-dp-vs-ddp";
     RunConfig config;
     config.method = Method::Ddp;

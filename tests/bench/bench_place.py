@@ -16,7 +16,7 @@ from waiting import wait_for  # noqa: E402, F401  (for the measures of living pr
 
 # Long enough to watch for half a minute, whatever the machine; stopped when the watching is over.
 WATCHED = {
-    "name": "bench-two-ranks", "title": "Two ranks to watch", "summary": "DDP ×2 for tests/bench.",
+    "name": "bench-two-ranks", "title": "Two ranks to watch", "summary": "DDP on 2 devices for tests/bench.",
     "question": "What does watching cost?",
     "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
              "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 500},

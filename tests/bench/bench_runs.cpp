@@ -65,7 +65,7 @@ bool writeRun(int number) {
                   unsigned(number));
     RunRecord record;
     record.run = id;
-    record.name = number % 3 == 0 ? "baseline" : number % 3 == 1 ? "DP ×2" : "DDP ×2";
+    record.name = number % 3 == 0 ? "baseline" : number % 3 == 1 ? "DP on 2 devices" : "DDP on 2 devices";
     record.recipe = number % 2 ? "lenet-dp-vs-ddp" : "mnist-backends";
     record.repeat = 1 + number / 3 % 5;
     RunConfig config;

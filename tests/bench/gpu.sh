@@ -120,7 +120,7 @@ verdict() {
         done <<<"item loader, 0 workers: --loader item --augment affine
 item loader, 4 workers: --loader item --augment affine --workers 4
 item loader, no affine: --loader item
-item loader, DDP ×1: --loader item --augment affine --method ddp
+item loader, DDP on 1 device: --loader item --augment affine --method ddp
 batch loader, 0 workers: --loader batch --augment affine
 batch loader, 4 workers: --loader batch --augment affine --workers 4
 device loader: --loader device --augment affine

@@ -44,7 +44,7 @@ class SlowLink:
     def table(self):
         step, outcome = self.forecast["step_s"], self.forecast["outcome"]
         return (
-            f"step of DDP ×2: forecast {step['value'] * 1e3:.1f} ms ({step['low'] * 1e3:.1f} to {step['high'] * 1e3:.1f}), "
+            f"step of DDP on 2 devices: forecast {step['value'] * 1e3:.1f} ms ({step['low'] * 1e3:.1f} to {step['high'] * 1e3:.1f}), "
             f"measured {outcome['measured_step_s'] * 1e3:.1f} ms, off by {outcome['error'] * 100:+.1f} %\n"
             f"  of the forecast: compute {self.forecast['compute_s'] * 1e3:.1f} ms, communication "
             f"{self.forecast['communication_s'] * 1e3:.1f} ms, of it not hidden {self.forecast['exposed_s'] * 1e3:.1f} ms, "

@@ -108,7 +108,7 @@ def watched_run(options, method, devices):
 
 def measure_watching(options):
     cores, rows = len(os.sched_getaffinity(0)), []
-    cases = [("ddp", cores, f"no core free: DDP ×{cores} on {cores} cores", "measured, recorded, shown")]
+    cases = [("ddp", cores, f"no core free: DDP on {cores} devices, {cores} cores", "measured, recorded, shown")]
     if cores > 1:
         cases.insert(0, ("baseline", 1, f"a core free: baseline on 1 of {cores} cores", f"≤ {GOAL * 100:.0f} %"))
     for method, devices, words, goal in cases:

@@ -19,7 +19,7 @@ class SlowLink(unittest.TestCase):
     def assert_communication_ate_the_gain(self, rate):
         result = slow_link.measure(BINARIES, rate)
         print(f"== {rate}\n{result.table()}", file=sys.stderr)
-        self.assertRegex(result.runs, r"The loss of DDP ×2 is communication")
+        self.assertRegex(result.runs, r"The loss of DDP on 2 devices is communication")
         self.assertLess(abs(result.forecast["outcome"]["error"]), NEAR, result.table() + "\n" + result.lab)
         return result
 

@@ -81,7 +81,7 @@ class SlurmTest(unittest.TestCase):
                                                                                    "data_dir": self.data, "epochs": 2, "batch_size": 64, **base},
                            "runs": list(runs)})
 
-    DDP = {"method": "ddp", "devices": 2, "name": "DDP ×2"}
+    DDP = {"method": "ddp", "devices": 2, "name": "DDP on 2 devices"}
 
     def submit(self, text, *words):
         time = () if "--time" in words else ("--time", "10")
@@ -159,7 +159,7 @@ class Slurm(SlurmTest):
         result = self.result(run)
         self.assertEqual((result["state"], result["summary"]["world_size"]), ("done", 2))
         record = json.loads((self.run_folder(run) / "config.json").read_text())
-        self.assertEqual((record["experiment"], record["name"]), (experiment, "DDP ×2"))
+        self.assertEqual((record["experiment"], record["name"]), (experiment, "DDP on 2 devices"))
         for node in (0, 1):
             seqs = [json.loads(line)["seq"] for line in (self.run_folder(run) / f"node-{node}.ndjson").read_text().splitlines()]
             self.assertEqual(seqs, list(range(len(seqs))))
@@ -167,7 +167,7 @@ class Slurm(SlurmTest):
         self.assertEqual(hosts, {"n1", "n2"})
         self.assertFalse(list(self.home.glob("checkpoints/*")), "the checkpoint goes when the run is done")
         table = self.ctl("show", experiment)  # after the job, from the shared folder
-        self.assertIn("DDP ×2", table)
+        self.assertIn("DDP on 2 devices", table)
 
     def test_cancelling_reaches_every_rank_with_a_checkpoint(self):
         experiment, job = self.two_nodes(epochs=500)
@@ -211,10 +211,10 @@ class Slurm(SlurmTest):
         self.assertEqual(len({entry["run"] for entry in after["entries"]}), 3)
         self.assertEqual([self.result(entry["run"])["summary"]["world_size"] for entry in after["entries"]], [1, 1, 2])
         self.assertIn("array=0-2", (self.home / "experiments" / experiment / "job.sbatch").read_text())
-        self.assertIn("DDP ×2", self.ctl("show", experiment))
+        self.assertIn("DDP on 2 devices", self.ctl("show", experiment))
 
     def test_why_a_job_waits_is_reported_with_its_place(self):
-        text = self.recipe({"method": "ddp", "devices": 3, "name": "DDP ×3", "batch_size": 60})
+        text = self.recipe({"method": "ddp", "devices": 3, "name": "DDP on 3 devices", "batch_size": 60})
         experiment, job = self.submit(text, "--nodes", "3", "--interface", "eth0")
         listed = self.ctl("slurm", "list")
         self.assertRegex(listed, rf"{job} +PENDING +1 .*PartitionConfig")
@@ -222,7 +222,7 @@ class Slurm(SlurmTest):
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.children.append(follower)
         line = follower.stdout.readline()
-        self.assertIn(f"DDP ×3: job {job} waits, place 1, PartitionConfig: the partition never has that many nodes", line)
+        self.assertIn(f"DDP on 3 devices: job {job} waits, place 1, PartitionConfig: the partition never has that many nodes", line)
         self.ctl("stop", experiment)  # as any experiment is stopped
         out, _ = follower.communicate(timeout=60)
         self.assertEqual(follower.returncode, 130, out)
@@ -272,7 +272,7 @@ class UnlikeNodes(SlurmTest):
                 cls.lab.inside(node, "ip", *words)
 
     def shared_out(self, ranks, *words, **base):
-        text = self.recipe({"method": "ddp", "devices": ranks, "name": f"DDP ×{ranks}", "batch_size": 60, "oversubscribe": True}, epochs=1,
+        text = self.recipe({"method": "ddp", "devices": ranks, "name": f"DDP on {ranks} devices", "batch_size": 60, "oversubscribe": True}, epochs=1,
                            train_samples=600, **base)
         experiment, _ = self.submit(text, *words)
         entry = self.over(experiment)["entries"][0]

@@ -177,8 +177,8 @@ private:
 
     void checkVerdict(Workspace &workspace, MainWindow &window) {
         window.showPage(Page::Verdict);
-        QTRY_VERIFY(
-            window.verdictPage()->sentence().contains(QStringLiteral("DDP ×2: can't tell yet"))); // of one repeat each
+        QTRY_VERIFY(window.verdictPage()->sentence().contains(
+            QStringLiteral("DDP on 2 devices: can't tell yet"))); // of one repeat each
         int done = 0, notRun = 0;
         for (const core::ResultRow &row : workspace.results().table().rows) {
             done += !row.published && row.state == "done";
@@ -198,7 +198,7 @@ private:
         QFile csv(folder.filePath(QStringLiteral("results.csv")));
         QVERIFY(csv.open(QIODevice::ReadOnly));
         const QByteArray table = csv.readAll();
-        for (const char *name : {"baseline", "DP ×", "DDP ×"})
+        for (const char *name : {"baseline", "DP on ", "DDP on "})
             QVERIFY2(table.contains(name), name);
         QVERIFY(!QImage(folder.filePath(QStringLiteral("loss.png"))).isNull());
         QVERIFY(QSvgRenderer(folder.filePath(QStringLiteral("loss.svg"))).isValid());

@@ -29,7 +29,7 @@ constexpr int never = 1'000'000'000; // one in so many: none is odd
 RunRecord scriptRecord(const std::string &run, int group, int repeat) {
     RunRecord record;
     record.run = run;
-    record.name = group == 0 ? "baseline" : "DDP ×2";
+    record.name = group == 0 ? "baseline" : "DDP on 2 devices";
     record.experiment = "20260102T030405Z-00000001";
     record.repeat = repeat;
     record.command = {"python3", "train.py"};

@@ -35,6 +35,13 @@ QString significant(std::optional<double> value, int digits) {
                : text;
 }
 
+QString threeDigits(std::optional<double> value) {
+    if (!value || !std::isfinite(*value) || std::fabs(*value) < 1000)
+        return significant(value);
+    const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(*value))) - 2);
+    return QString::number(std::round(*value / unit) * unit, 'f', 0);
+}
+
 QString factorText(std::optional<double> factor) {
     constexpr int mostDecimals = 9; // nearer to 1 than that is the arithmetic's own rounding
     QString text = significant(factor);
@@ -50,6 +57,13 @@ QString percent(std::optional<double> fraction, int decimals) {
 
 QString seconds(std::optional<double> value) {
     return value ? significant(value) + QStringLiteral(" s") : unknown;
+}
+
+QString secondsBeside(double amount, double largest) {
+    const QString size = significant(largest);
+    const qsizetype point = size.indexOf(u'.');
+    const QString text = QString::number(amount, 'f', point < 0 ? 0 : int(size.size() - point - 1));
+    return text.toDouble() == 0 ? seconds(amount) : text + QStringLiteral(" s");
 }
 
 QString addedSeconds(double part, double whole) {

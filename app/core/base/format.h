@@ -7,9 +7,14 @@
 
 namespace lockstep::core {
 
-[[nodiscard]] QString significant(std::optional<double> value, int digits = 3);  ///< 3 significant digits, no exponent
+[[nodiscard]] QString significant(std::optional<double> value, int digits = 3); ///< 3 significant digits, no exponent
+/// Of a measured figure, above a thousand too: "5430" of 5,432.1. A count that is exact wants significant().
+[[nodiscard]] QString threeDigits(std::optional<double> value);
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
+/// Of an amount beside others, with as many decimals as the largest of them has with three digits: "0.060 s" beside 0.871 s. One that
+/// would read 0 keeps digits of its own.
+[[nodiscard]] QString secondsBeside(double amount, double largest);
 /// A part of a whole, with one decimal more than the whole's three digits: "+0.012 s" of 2.58 s; "0 s" if it is less.
 [[nodiscard]] QString addedSeconds(double part, double whole);
 [[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"

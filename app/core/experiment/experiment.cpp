@@ -11,6 +11,7 @@
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::core {
@@ -55,7 +56,7 @@ const std::string &checkedId(const std::string &id) {
 
 ExperimentEntry entryFromJson(const Json &json) {
     ExperimentEntry entry;
-    entry.planned.name = json.value("name", "");
+    entry.planned.name = presentTitle(json.value("name", ""));
     entry.planned.repeat = json.value("repeat", 1);
     entry.planned.repeats = json.value("repeats", 1);
     entry.planned.note = json.value("note", "");
@@ -229,7 +230,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         Experiment experiment;
         experiment.id = checkedId(json.value("experiment", ""));
         experiment.title = json.value("title", "");
-        experiment.reference = json.value("reference", "");
+        experiment.reference = presentTitle(json.value("reference", ""));
         experiment.quick = json.value("quick", false);
         experiment.host = json.value("host", "");
         experiment.remoteAgent = json.value("remote_agent", "");

@@ -19,6 +19,7 @@ constexpr int mostCpuDevices = 8; // as many as the publications used
 struct Resolved {
     PlannedRun run;
     bool named = false;
+    std::string formerName; ///< with its defaults, as older versions had it: "baseline, 0 workers"
     std::vector<Error> errors;
 };
 
@@ -174,7 +175,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     return out;
 }
 
-/// If two runs named "DP ×2" differ in their configs, adds the difference: "DP ×2, 4 workers".
+/// If two runs of one name differ in their configs, adds the difference: "DP on 2 devices, 4 workers".
 void nameRuns(std::vector<Resolved> &runs) {
     std::set<std::string> ddpBackends;
     for (const Resolved &one : runs)
@@ -188,7 +189,25 @@ void nameRuns(std::vector<Resolved> &runs) {
             one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && isDistributed(one.run.config.method));
         planned.push_back(&one.run);
     }
+    std::vector<PlannedRun> former;
+    for (const Resolved &one : runs)
+        former.push_back(one.run);
+    std::vector<PlannedRun *> asFormerly;
+    for (PlannedRun &run : former)
+        asFormerly.push_back(&run);
     tellApart(planned);
+    tellApart(asFormerly, Defaults::Named);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        runs[i].formerName = std::move(former[i].name);
+}
+
+/// A recipe may be older than the rule that names leave defaults out. Its reference is the run that had that name.
+void renewReference(Recipe &recipe, const std::vector<Resolved> &runs) {
+    if (std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }))
+        return;
+    const auto former = std::ranges::find(runs, recipe.reference, &Resolved::formerName);
+    if (former != runs.end())
+        recipe.reference = former->run.name;
 }
 
 /// A B C, A B C, …; then, once each, the runs that can't run.
@@ -276,8 +295,9 @@ int Plan::runnableCount() const {
     return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));
 }
 
-tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
+tl::expected<Plan, std::vector<Error>> expand(const Recipe &written, const MachineFacts &facts,
                                               const PlanOptions &options) {
+    Recipe recipe = written;
     std::vector<Resolved> runs;
     std::vector<Error> errors;
     for (const RunSpec &spec : recipe.runs) {
@@ -319,6 +339,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     if (!errors.empty())
         return tl::unexpected(errors);
     nameRuns(runs);
+    renewReference(recipe, runs);
     if (const auto mistake = referenceMistake(recipe, runs, options))
         return tl::unexpected(std::vector<Error>{*mistake});
     Plan plan;

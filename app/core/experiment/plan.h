@@ -15,7 +15,7 @@ namespace lockstep::core {
 
 /// One run that will be started, or can't be.
 struct PlannedRun {
-    std::string name; ///< "DDP ×2"; the same for every repeat
+    std::string name; ///< "DDP on 2 devices"; the same for every repeat
     RunConfig config; ///< devices resolved
     int repeat = 1;   ///< from 1
     int repeats = 1;

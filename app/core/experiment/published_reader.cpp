@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ipc/run_title.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -13,7 +15,7 @@ PublishedRun readPublishedRun(KeyReader &keys, const JsonNode &run) {
                              "printed_speed_up", "test_accuracy", "epoch_loss", "epoch_duration_s",
                              "per_class_accuracy", "utilisation", "note"});
     PublishedRun out;
-    out.name = keys.text(run, "name", true);
+    out.name = presentTitle(keys.text(run, "name", true));
     out.method = keys.text(run, "method", true);
     out.devices = int(keys.whole(run, "devices", 1, 1'000'000).value_or(1));
     out.backend = keys.text(run, "backend");
@@ -49,7 +51,7 @@ std::optional<Published> readPublished(KeyReader &keys, const JsonNode &publishe
     out.machine = keys.text(published, "machine", true);
     out.dataset = keys.text(published, "dataset");
     out.setting = keys.text(published, "setting");
-    out.reference = keys.text(published, "reference");
+    out.reference = presentTitle(keys.text(published, "reference"));
     out.contradictions = keys.texts(published, "contradictions");
     const JsonNode *runs = published.member("runs");
     if (runs && runs->kind != JsonNode::Kind::List)

@@ -45,7 +45,7 @@ struct PublishedEpoch {
 
 /// One published result, as printed. Absent: not in the publication.
 struct PublishedRun {
-    std::string name;   ///< "DDP ×8"
+    std::string name;   ///< "DDP on 8 devices"
     std::string method; ///< baseline | dp | ddp
     int devices = 1;
     std::string backend;        ///< empty: unknown

@@ -6,6 +6,7 @@
 
 #include "experiment/published_reader.h"
 #include "ipc/command_template.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 namespace {
@@ -189,7 +190,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         refuseUnknown(run, runKeys());
         RunSpec spec = first;
         const std::size_t before = errors().size();
-        spec.name = text(run, "name");
+        spec.name = presentTitle(text(run, "name"));
         spec.note = text(run, "note");
         setKeys(spec, run);
         readCommand(spec, run);
@@ -240,7 +241,7 @@ Recipe RecipeReader::read(const JsonNode &root) {
         recipe.title = recipe.name;
     recipe.summary = text(root, "summary");
     recipe.question = text(root, "question");
-    recipe.reference = text(root, "reference");
+    recipe.reference = presentTitle(text(root, "reference"));
     recipe.repeats = int(whole(root, "repeats", 1, 1000).value_or(1));
     if (const auto seed = whole(root, "order_seed", 0, std::numeric_limits<std::int64_t>::max()))
         recipe.orderSeed = std::uint64_t(*seed);

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "ipc/run_title.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -35,8 +37,8 @@ bool isDefault(const RunConfig &config, const FieldSpec &field) {
     return field.get(config) == field.get(defaults);
 }
 
-void addToName(PlannedRun &run, const FieldSpec &field) {
-    if (isDefault(run.config, field))
+void addToName(PlannedRun &run, const FieldSpec &field, Defaults defaults) {
+    if (defaults == Defaults::Omitted && isDefault(run.config, field))
         return;
     const std::string part = ", " + settingText(run.config, field.key);
     if (!run.name.ends_with(part)) // a batch per device covers both keys
@@ -70,17 +72,17 @@ std::string settingText(const RunConfig &config, std::string_view key) {
     return text + " " + (value.empty() ? "unset" : value);
 }
 
-void tellApart(const std::vector<PlannedRun *> &runs) {
+void tellApart(const std::vector<PlannedRun *> &runs, Defaults defaults) {
     for (auto &[name, group] : groupsByName(runs))
         for (const FieldSpec &field : runConfigFields())
             if (field.key != coresKey && isUnlike(group, field))
                 for (PlannedRun *run : group)
-                    addToName(*run, field);
+                    addToName(*run, field, defaults);
     const FieldSpec &cores = *findField(coresKey);
     for (auto &[name, group] : groupsByName(runs))
         if (isUnlike(group, cores))
             for (PlannedRun *run : group)
-                addToName(*run, cores);
+                addToName(*run, cores, Defaults::Omitted);
 }
 
 bool mayRename(const Recipe &recipe, std::string_view key) {
@@ -104,9 +106,8 @@ bool isMeant(std::string_view key) {
 
 std::string runTitle(const RunConfig &config, bool withBackend) {
     const MethodSpec &method = specOf(config.method);
-    return std::string(method.title) +
-           (method.severalDevices ? " ×" + std::to_string(deviceCount(config)) : std::string()) +
-           (withBackend && method.processPerDevice ? " " + config.backend : std::string());
+    return titleOf(method, deviceCount(config)) +
+           (withBackend && method.processPerDevice ? ", " + config.backend : std::string());
 }
 
 } // namespace lockstep::core

@@ -10,7 +10,7 @@ namespace lockstep::core {
 
 /// Whether a setting is one that comparisons vary: method, devices, backend, nodes.
 [[nodiscard]] bool isMeant(std::string_view key);
-/// "baseline", "DP ×2", "DDP ×2", "server ×2"; with the backend ("DDP ×2 gloo") if requested.
+/// "baseline", "DDP on 2 devices" (ipc/run_title.h); with the backend ("DDP on 2 devices, gloo") if requested.
 [[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
 /// A setting as part of a name: "4 workers", "batch loader", "fp64", "seed 1", "no pin memory".
 [[nodiscard]] std::string settingText(const RunConfig &config, std::string_view key);
@@ -18,8 +18,10 @@ namespace lockstep::core {
 /// differ in it.
 [[nodiscard]] bool mayRename(const Recipe &recipe, std::string_view key);
 
+enum class Defaults { Omitted, Named };
 /// Adds differing settings to the names of runs with the same name: "baseline, 4 workers, bf16". Defaults are left out, so that one run
-/// may keep its name. The cores of loading workers come last, and only if nothing else distinguishes two runs.
-void tellApart(const std::vector<PlannedRun *> &runs);
+/// may keep its name; older versions named them, too. The cores of loading workers come last, and only if nothing else distinguishes
+/// two runs.
+void tellApart(const std::vector<PlannedRun *> &runs, Defaults defaults = Defaults::Omitted);
 
 } // namespace lockstep::core

@@ -54,7 +54,7 @@ std::string roundsNote(int rounds, const std::optional<WidthGoal> &goal) {
     if (rounds >= leastRoundsOfGoal)
         return {};
     return (rounds == 1 ? "One repeat gives" : std::to_string(rounds) + " repeats give") +
-           std::string(" no interval, and a few percent can be chance: from 3 repeats on, the verdict has intervals.");
+           std::string(" no interval: a few percent can be chance. Take 3 or more.");
 }
 
 int roundsToAdd(const WidthGoal &goal, const WidthReached &reached) {

@@ -52,7 +52,7 @@ struct WidthProgress {
     bool operator==(const WidthProgress &) const = default;
 };
 
-/// "After 5 rounds the widest interval reaches ±9.1 % (DDP ×2); ±5 % is expected after about 9 rounds, 4 min 10 s more." `roundS`: one
+/// "After 5 rounds the widest interval reaches ±9.1 % (DDP on 2 devices); ±5 % is expected after about 9 rounds, 4 min 10 s more." `roundS`: one
 /// more round; absent: unknown.
 [[nodiscard]] std::string progressText(const WidthProgress &progress, std::optional<double> roundS);
 

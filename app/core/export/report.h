@@ -24,7 +24,7 @@ struct TextTable {
 [[nodiscard]] TextTable verdictTable(const Judgement &judgement);
 /// One row per run that has metrics, one column per metric; no rows without any.
 [[nodiscard]] TextTable metricsTable(const ResultTable &table);
-/// The judgement's reservations, the rows' own notes, "DP ×8: not run: needs 8, has 2", then the table's.
+/// The judgement's reservations, the rows' own notes, "DP on 8 devices: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
 
 /// A part of the verdict as text, in every document: a table, or lines.

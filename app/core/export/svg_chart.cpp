@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "export/report.h"
+#include "ipc/run_title.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep::core {
@@ -24,9 +25,9 @@ std::string coordinate(double value) {
 
 /// Shortens in the middle, since names often begin alike. Counts characters, not bytes, to keep the UTF-8 valid.
 std::string shortened(const std::string &name, qsizetype most = 26) {
-    const QString whole = QString::fromStdString(name);
+    const QString whole = QString::fromStdString(shortTitle(name));
     if (whole.size() <= most)
-        return name;
+        return whole.toStdString();
     const qsizetype begin = most / 2;
     return (whole.left(begin) + QStringLiteral("…") + whole.right(most - 1 - begin)).toStdString();
 }

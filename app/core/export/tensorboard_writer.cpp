@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "ipc/run_title.h"
 #include "ipc/sound_values.h"
 #include "store/load_run.h"
 
@@ -13,8 +14,9 @@ namespace {
 
 constexpr int allRanks = -1;
 
-/// "DDP-x2" for "DDP ×2": valid as a folder's name on any system and in TensorBoard's filter.
-std::string plainName(const std::string &name) {
+/// "DDP-x2" for "DDP on 2 devices": valid as a folder's name on any system and in TensorBoard's filter.
+std::string plainName(const std::string &title) {
+    const std::string name = plainTitle(title);
     std::string out;
     for (std::size_t i = 0; i < name.size(); ++i) {
         const bool plain = std::isalnum(static_cast<unsigned char>(name[i])) || name[i] == '.' || name[i] == '_';

@@ -5,6 +5,7 @@
 #include "models/roles.h"
 #include "queue/experiment_follower.h"
 #include "store/recent_data.h"
+#include "store/run_failure.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
 
@@ -53,6 +54,13 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
         strip.fraction = sum / double(stores.size());
     if (!states.isEmpty())
         strip.state = states.join(beside);
+}
+
+/// What its frames tell of its end, which names the step, before what the queue noted of it.
+QString reasonOf(const ExperimentFollower &follower, int entry) {
+    const RunStore *store = follower.store(entry);
+    const std::string told = store && hasFailed(*store) ? endReason(*store) : std::string();
+    return qs(told.empty() ? follower.experiment().entries[std::size_t(entry)].reason : told);
 }
 
 } // namespace
@@ -180,10 +188,10 @@ std::vector<ExperimentModel::Failure> ExperimentModel::failures() const {
     std::vector<Failure> out;
     if (!m_follower)
         return out;
-    for (const ExperimentEntry &entry : m_follower->experiment().entries)
-        if (entry.state == EntryState::Failed)
-            out.push_back(
-                {nameOf(entry.planned), qs(entry.run), failedSentence(nameOf(entry.planned), qs(entry.reason))});
+    const auto &entries = m_follower->experiment().entries;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (const QString name = nameOf(entries[i].planned); entries[i].state == EntryState::Failed)
+            out.push_back({name, qs(entries[i].run), failedSentence(name, reasonOf(*m_follower, int(i)))});
     return out;
 }
 
@@ -207,7 +215,7 @@ QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
         return entry.run.empty() ? QVariant() : QVariant(qs(entry.run));
     case ReasonRole:
     case Qt::ToolTipRole:
-        return qs(entry.reason);
+        return reasonOf(*m_follower, entryAt(index.row()));
     default:
         return {};
     }

@@ -12,7 +12,7 @@ namespace lockstep::core {
 class ExperimentFollower;
 class RunStore;
 
-/// "DDP ×2 failed: rank 1 killed (SIGKILL) on host box1, step 412"
+/// "DDP on 2 devices failed: rank 1 killed (SIGKILL) on host box1, step 412"
 [[nodiscard]] QString failedSentence(const QString &name, const QString &reason);
 
 /// The strip on top and the queue: one row per entry of the followed experiment, first finished and running ones, then
@@ -29,7 +29,7 @@ public:
     struct Strip {
         QString title;                  ///< "DP against DDP, LeNet"
         QString run;                    ///< "run 3 of 5", "runs 3 and 4 of 9", "runs 3 to 5 of 9"
-        QString name;                   ///< "DDP ×2 gloo", "baseline | DP ×2"
+        QString name;                   ///< "DDP on 2 devices, gloo", "baseline | DP on 2 devices"
         QString epoch;                  ///< "epoch 4/10"; "epochs 4/10 | 3/10" side by side
         QString state;                  ///< "training", "the queue waits: its owner is gone", "done", …
         std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
@@ -46,9 +46,9 @@ public:
 
     /// A run that failed and was not repeated.
     struct Failure {
-        QString name;     ///< "DDP ×2 (2 of 3)"
+        QString name;     ///< "DDP on 2 devices (2 of 3)"
         QString run;      ///< its id; empty: it never got one
-        QString sentence; ///< "DDP ×2 (2 of 3) failed: rank 1 killed (SIGKILL) on host box1, step 412"
+        QString sentence; ///< "DDP on 2 devices (2 of 3) failed: rank 1 killed (SIGKILL) on host box1, step 412"
     };
     [[nodiscard]] std::vector<Failure> failures() const; ///< in the order of the entries
 

@@ -8,7 +8,7 @@ namespace lockstep::core {
 
 /// A verdict's advice: what is unfair (heaviest first, over all pairs), then what bounds each run. DisplayRole is the
 /// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole the subject
-/// ("DDP ×2 against baseline").
+/// ("DDP on 2 devices against baseline").
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:

@@ -2,6 +2,7 @@
 #include "models/lab_tables.h"
 
 #include "base/format.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 namespace {
@@ -99,7 +100,7 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
         const ForecastRow &row = record.forecast.rows[i];
         const ForecastOutcome outcome = i < outcomes.size() ? outcomes[i] : ForecastOutcome();
         table.methods << qs(toString(row.method));
-        const TableCell name = words(QStringLiteral("%1 ×%2").arg(qs(specOf(row.method).title)).arg(row.devices));
+        const TableCell name = words(qs(titleOn(specOf(row.method).title, row.devices)));
         if (!row.whyUnknown.empty()) {
             const TableCell none = figure({}, unknown, qs(row.whyUnknown));
             table.rows.push_back(

@@ -22,7 +22,7 @@ public:
     [[nodiscard]] const std::vector<RunStore *> &stores() const { return m_stores; }
     [[nodiscard]] int count() const { return int(m_stores.size()); }
     [[nodiscard]] RunStore *at(int index) const { return m_stores[std::size_t(index)]; }
-    /// "DDP ×2", with " #2" when several runs share a title.
+    /// "DDP on 2 devices", with " #2" when several runs share a title.
     [[nodiscard]] QString label(int index) const;
 
 Q_SIGNALS:

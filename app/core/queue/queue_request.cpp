@@ -15,6 +15,7 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
 #include "launch/nodes_launcher.h"
 #include "queue/control_seat.h"
@@ -209,7 +210,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
             if (!config)
                 return std::nullopt;
             request.added.emplace();
-            request.added->name = added.at("name").get<std::string>();
+            request.added->name = presentTitle(added.at("name").get<std::string>());
             request.added->repeats = added.value("repeats", 1);
             request.added->note = added.value("note", "");
             request.added->command = added.value("command", std::vector<std::string>());

@@ -39,7 +39,7 @@ struct IndexedRun {
     bool starred = false;
     bool operator==(const IndexedRun &) const = default;
 
-    /// The name given by a person, else the run's own with its repeat: "DDP ×2 #3".
+    /// The name given by a person, else the run's own with its repeat: "DDP on 2 devices #3".
     [[nodiscard]] std::string title() const;
     /// A config field's value as text; absent when the run has no config.
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;

@@ -4,6 +4,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/phase_sums.h"
+#include "ipc/run_title.h"
 #include "ipc/scalars.h"
 #include "store/run_index_rows_detail.h"
 #include "store/run_notes.h"
@@ -259,6 +260,7 @@ IndexedRun rowOf(const QSqlQuery &query) {
     for (const NumberColumn &column : numberColumns)
         if (const QVariant value = query.value(at++); !value.isNull())
             row.*column.member = value.toDouble();
+    row.name = presentTitle(std::move(row.name)); // an index made by an older version
     return row;
 }
 

@@ -13,7 +13,7 @@ namespace lockstep::ui {
 
 /// A run, or one rank of it, and the parts of its step.
 struct AnatomyRun {
-    QString name; ///< "DP ×2"; empty for a further rank of the run above
+    QString name; ///< "DP on 2 devices"; empty for a further rank of the run above
     QColor color;
     core::DpAnatomy anatomy;
     RunHighlight::Run whose = {};

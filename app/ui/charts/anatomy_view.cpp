@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
@@ -41,10 +42,9 @@ QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> 
     if (!stage.everyDevice)
         return first ? what : QObject::tr("this device is idle meanwhile");
     if (ownS)
-        return what + QObject::tr("; this device worked for %1 ms of it and waited for the slowest one during the rest")
-                          .arg(core::significant(*ownS * 1e3));
-    return what + QObject::tr("; all devices work at once. How long each one took wasn't recorded: this is the time "
-                              "until the slowest one finished");
+        return what +
+               QObject::tr("; busy for %1 ms, then waiting for the slowest device").arg(core::significant(*ownS * 1e3));
+    return what + QObject::tr("; the time until the slowest device finished, as each one's own wasn't recorded");
 }
 
 bool holdsItsName(const AnatomyPart &part, double width) {
@@ -126,8 +126,9 @@ AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
     Layout out;
     for (const AnatomyRun &run : m_runs)
         for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i) {
-            out.bars.nameWidth = std::max(out.bars.nameWidth, bold.horizontalAdvance(run.name) + BarRows::gap +
-                                                                  small.horizontalAdvance(deviceLabel(run, i)));
+            out.bars.nameWidth =
+                std::max(out.bars.nameWidth, bold.horizontalAdvance(paintedName(run.name)) + BarRows::gap +
+                                                 small.horizontalAdvance(deviceLabel(run, i)));
             out.bars.valueWidth =
                 std::max(out.bars.valueWidth, small.horizontalAdvance(shareText(run.anatomy.devices[i])));
         }
@@ -212,7 +213,7 @@ void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const 
         painter->setFont(bold);
         painter->setPen(shadeOf(p.text, run.whose.name));
         painter->drawText(names, int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip,
-                          QFontMetricsF(bold).elidedText(run.name, Qt::ElideRight, room + 1));
+                          QFontMetricsF(bold).elidedText(paintedName(run.name), Qt::ElideRight, room + 1));
     }
     painter->setFont(small);
     painter->setPen(p.textSecondary);

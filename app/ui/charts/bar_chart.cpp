@@ -100,7 +100,7 @@ double BarChart::nameWidth() const {
     const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
     double widest = 0;
     for (const BarData &bar : m_bars)
-        widest = std::max(widest, metrics.horizontalAdvance(bar.name));
+        widest = std::max(widest, metrics.horizontalAdvance(paintedName(bar.name)));
     return std::min(widest + 4, width() * 0.42);
 }
 
@@ -149,7 +149,7 @@ void BarChart::shade() {
     const QList<QBarSet *> sets = m_series->barSets();
     for (qsizetype i = 0; i < sets.size(); ++i) {
         const BarData &bar = m_bars[i];
-        const bool pales = m_highlight && m_highlight->pales(bar.whose.name);
+        const bool pales = m_highlight && !bar.outlined && m_highlight->pales(bar.whose.name); // published ones stay
         const QColor color = pales ? paled(bar.color, m_theme.palette()) : bar.color;
         sets[i]->setBrush(bar.outlined ? QBrush(Qt::transparent) : QBrush(color));
         QPen pen(bar.outlined ? color : QColor(Qt::transparent), bar.outlined ? 1.5 : 0);
@@ -213,7 +213,7 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->setFont(names);
         painter->setPen(bar.outlined ? p.textSecondary : p.text);
         const double height = std::clamp(area.height() / double(m_bars.size()), 16.0, 2 * nameLine);
-        paintName(painter, {0, y - height / 2, left, height}, bar.name);
+        paintName(painter, {0, y - height / 2, left, height}, paintedName(bar.name));
         double end = area.left() + bar.value.value_or(0) / m_high * area.width();
         if (bar.value && bar.low && bar.high)
             end = std::max(end, drawWhisker(painter, *bar.low, *bar.high, y));

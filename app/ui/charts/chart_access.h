@@ -11,7 +11,7 @@ class ChartSource;
 /// object.
 void makeReadable(QWidget *widget, const ChartSource *chart);
 
-/// A tab-separated table in words, one sentence per row: "DDP ×2: speed-up 1.42, low 1.26, high 1.58." Its head has the units.
+/// A tab-separated table in words, one sentence per row: "DDP on 2 devices: speed-up 1.42, low 1.26, high 1.58." Its head has the units.
 [[nodiscard]] QString tableWords(const QString &tabbed);
 
 } // namespace lockstep::ui

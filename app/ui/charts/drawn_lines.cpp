@@ -125,7 +125,7 @@ QString DrawnLines::words(const QString &xTitle, const QString &yTitle) const {
         QString one = tr("%1: %2 %3 at %4 %5")
                           .arg(line.name, yTitle, line.textAtEnd(), xTitle, core::significant(curve(i).last().x()));
         if (const auto range = curve(i).extremes(-INFINITY, INFINITY))
-            one += tr(", between %1 and %2").arg(core::significant(range->low), core::significant(range->high));
+            one += tr(", between %1 and %2").arg(core::threeDigits(range->low), core::threeDigits(range->high));
         out.append(one + u'.');
     }
     return out.isEmpty() ? tr("No values yet.") : out.join(u' ');

@@ -37,7 +37,7 @@ public:
     [[nodiscard]] QString shownText() const;
     /// The measured values, tab-separated, with a head.
     [[nodiscard]] QString table(const QString &xTitle, const QString &yTitle) const;
-    /// Each line's end and range: "DDP ×2: loss 0.069 at epoch 3, between 0.065 and 2.31."
+    /// Each line's end and range: "DDP on 2 devices: loss 0.069 at epoch 3, between 0.065 and 2.31."
     [[nodiscard]] QString words(const QString &xTitle, const QString &yTitle) const;
 
 private:

@@ -201,7 +201,8 @@ double LaneView::leastLane() const {
         const auto isRun = [&](qsizetype at) {
             return at >= 0 && at < m_lanes.size() && m_lanes[at].run == m_lanes[i].run;
         };
-        if (!isRun(i - 1) && !isRun(i + 1) && metrics.horizontalAdvance(m_lanes[i].run) > BarRows::longName)
+        if (!isRun(i - 1) && !isRun(i + 1) &&
+            metrics.horizontalAdvance(paintedName(m_lanes[i].run)) > BarRows::longName)
             return 2 * nameLine;
     }
     return leastHeight;
@@ -228,7 +229,7 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
     const QFontMetricsF small(Theme::font(Type::Small)), bold(Theme::font(Type::Small, QFont::DemiBold));
     Columns out;
     for (const Lane &lane : m_lanes) {
-        out.runWidth = std::max(out.runWidth, bold.horizontalAdvance(lane.run));
+        out.runWidth = std::max(out.runWidth, bold.horizontalAdvance(paintedName(lane.run)));
         out.deviceWidth = std::max(out.deviceWidth, small.horizontalAdvance(lane.device));
     }
     out.runWidth = std::min(out.runWidth + 2, area.width() * 0.25);
@@ -343,8 +344,9 @@ void LaneView::paintNames(QPainter *painter, const QRectF &area, const Columns &
             painter->setFont(Theme::font(Type::Small, QFont::DemiBold));
             painter->setPen(shadeOf(p.text, lane.run));
             // One line stands beside the first lane.
-            const bool two = QFontMetricsF(painter->font()).horizontalAdvance(lane.run) > columns.runWidth;
-            paintName(painter, {area.left(), y, columns.runWidth, two ? height : columns.laneHeight}, lane.run);
+            const bool two = QFontMetricsF(painter->font()).horizontalAdvance(paintedName(lane.run)) > columns.runWidth;
+            paintName(painter, {area.left(), y, columns.runWidth, two ? height : columns.laneHeight},
+                      paintedName(lane.run));
         }
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(shadeOf(p.textSecondary, lane.run));

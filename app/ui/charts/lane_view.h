@@ -15,7 +15,7 @@ namespace lockstep::ui {
 
 /// One device of one run over time.
 struct Lane {
-    QString run; ///< "DDP ×2"; written once for neighbouring lanes of the same run
+    QString run; ///< "DDP on 2 devices"; written once for neighbouring lanes of the same run
     QString runId;
     QString device; ///< "cpu:0"
     QColor color;

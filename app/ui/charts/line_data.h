@@ -15,7 +15,7 @@ namespace lockstep::ui {
 /// One line of a LineChart.
 struct LineData {
     QString key;        ///< identity over updates
-    QString name;       ///< at the line's end and in the data: "DDP ×2"
+    QString name;       ///< at the line's end and in the data: "DDP on 2 devices"
     QString group = {}; ///< names of one group are summarised when there are many: "DDP"
     QString runId = {}; ///< whose; empty: of no run
     QColor color;
@@ -34,8 +34,10 @@ struct LineData {
     [[nodiscard]] qsizetype size() const { return curve ? curve->size() : points.size(); }
     [[nodiscard]] QPointF at(qsizetype index) const { return curve ? curve->at(index) : points[index]; }
     /// What is written at its end.
+    /// Dots say that nobody here measured it: published figures, or what is only reckoned.
+    [[nodiscard]] bool isDotted() const { return style == Qt::DotLine; }
     [[nodiscard]] QString textAtEnd() const {
-        return !endText.isEmpty() || size() == 0 ? endText : core::significant(at(size() - 1).y());
+        return !endText.isEmpty() || size() == 0 ? endText : core::threeDigits(at(size() - 1).y());
     }
 };
 

@@ -9,6 +9,7 @@
 
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/line_readout.h"
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/run_highlight.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -25,7 +26,7 @@ constexpr double lastTick = 14;                    ///< px that a tick's figure 
 /// line that goes up and down within each column looks no better for it.
 QPen penOf(const LineData &line, const QColor &color, bool dense, bool emphasised) {
     QPen pen(color);
-    pen.setWidthF(line.faint || dense ? 1.0 : emphasised ? 3.0 : line.style == Qt::DotLine ? 1.6 : 2.0);
+    pen.setWidthF(line.faint || dense ? 1.0 : emphasised ? 3.0 : line.isDotted() ? 1.6 : 2.0);
     pen.setStyle(line.style);
     pen.setCapStyle(Qt::RoundCap);
     pen.setJoinStyle(Qt::RoundJoin);
@@ -34,7 +35,7 @@ QPen penOf(const LineData &line, const QColor &color, bool dense, bool emphasise
 
 /// A name stands for all repeats of its run: only published lines keep their dots.
 Qt::PenStyle endStyleOf(const LineData &line) {
-    return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
+    return line.isDotted() ? Qt::DotLine : Qt::SolidLine;
 }
 
 bool isNamed(const LineData &line) {
@@ -42,7 +43,7 @@ bool isNamed(const LineData &line) {
 }
 
 EndLabel endLabel(const LineData &line, double y) {
-    return {y, line.name, line.textAtEnd(), line.color, endStyleOf(line)};
+    return {y, paintedName(line.name), line.textAtEnd(), line.color, endStyleOf(line)};
 }
 
 } // namespace
@@ -64,7 +65,7 @@ int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
 }
 
 bool LinePainter::isPaled(const LineData &line) const {
-    return m_content.highlight && m_content.highlight->pales(line.name);
+    return m_content.highlight && !line.isDotted() && m_content.highlight->pales(line.name);
 }
 
 QColor LinePainter::colorOf(const LineData &line) const {
@@ -217,7 +218,7 @@ void LinePainter::paintCrosshair(QPainter *painter, double x) const {
     painter->fillRect(QRectF(all.topLeft(), QPointF(all.right(), m_plot.bottom() + 3)), m_palette.surface);
     painter->fillRect(QRectF(QPointF(all.left() + lastTick, m_plot.bottom()), all.bottomRight()), m_palette.surface);
     for (ReadRow &row : read.rows)
-        if (m_content.highlight && m_content.highlight->pales(row.name))
+        if (m_content.highlight && row.style != Qt::DotLine && m_content.highlight->pales(row.name))
             row.color = paled(row.color, m_palette);
     paintReadout(painter, QStringLiteral("%1 %2").arg(m_content.xTitle, m_content.scale.xText(read.x)), read.rows,
                  column(), m_palette);

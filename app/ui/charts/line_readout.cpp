@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "app/ui/charts/drawn_lines.h"
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 
@@ -30,8 +31,7 @@ std::optional<QPointF> reachedAt(const core::Curve &curve, double x) {
 void addReading(QList<ReadRow> &rows, const LineData &line, double y) {
     auto row = std::ranges::find(rows, line.name, &ReadRow::name);
     if (row == rows.end()) {
-        rows.append(
-            {line.name, line.group, line.color, line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine, 0, y, y, 0});
+        rows.append({line.name, line.group, line.color, line.isDotted() ? Qt::DotLine : Qt::SolidLine, 0, y, y, 0});
         row = rows.end() - 1;
     }
     row->sum += y;
@@ -52,7 +52,7 @@ void paintReadRow(QPainter *painter, const ReadRow &row, const QRectF &box, cons
     painter->setPen(palette.textSecondary);
     const double room = std::max(0.0, box.right() - meanWidth - readoutGap - left);
     painter->drawText(QRectF(left, box.top(), room + 1, readoutLine), Qt::AlignVCenter | Qt::AlignLeft,
-                      QFontMetricsF(painter->font()).elidedText(row.name, Qt::ElideRight, room));
+                      QFontMetricsF(painter->font()).elidedText(paintedName(row.name), Qt::ElideRight, room));
     painter->setFont(figures);
     painter->setPen(palette.text);
     painter->drawText(QRectF(box.right() - meanWidth, box.top(), meanWidth, readoutLine),
@@ -70,11 +70,11 @@ double readRowHeight(const ReadRow &row) {
 } // namespace
 
 QString ReadRow::meanText() const {
-    return core::significant(sum / count);
+    return core::threeDigits(sum / count);
 }
 
 QString ReadRow::rangeText() const {
-    const QString from = core::significant(low), to = core::significant(high);
+    const QString from = core::threeDigits(low), to = core::threeDigits(high);
     return count < 2 || from == to || !std::isfinite(sum) ? QString() : from + QStringLiteral(" – ") + to;
 }
 
@@ -133,7 +133,7 @@ double readoutWidth(const QList<ReadRow> &rows) {
     double width = 0;
     for (const ReadRow &row : rows)
         width = std::max({width, figures.horizontalAdvance(row.rangeText()),
-                          readoutSwatch + 2 * readoutGap + names.horizontalAdvance(row.name) +
+                          readoutSwatch + 2 * readoutGap + names.horizontalAdvance(paintedName(row.name)) +
                               figures.horizontalAdvance(row.meanText()) + 2});
     return width;
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ipc/run_title.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -24,6 +26,10 @@ qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double widt
 }
 
 } // namespace
+
+QString paintedName(const QString &name) {
+    return QString::fromStdString(shortTitle(name.toStdString()));
+}
 
 QStringList nameLines(const QString &name, const QFontMetricsF &metrics, double width) {
     if (metrics.horizontalAdvance(name) <= width)

@@ -61,7 +61,7 @@ BarRows PhaseBars::layOut(const QRectF &area) const {
     double longest = 0;
     for (const PhaseBar &bar : bars()) {
         const double rank = partOf(bar).isEmpty() ? 0 : BarRows::gap + small.horizontalAdvance(partOf(bar));
-        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(runOf(bar)) + rank);
+        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(paintedName(runOf(bar))) + rank);
         out.valueWidth = std::max(
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
@@ -114,7 +114,7 @@ void PhaseBars::paintNames(QPainter *painter, const QRectF &area, const BarRows 
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold), plain = Theme::font(Type::Small);
     for (qsizetype i = 0; i < bars().size(); ++i) {
         const PhaseBar &bar = bars()[i];
-        const QString name = runOf(bar), rank = partOf(bar);
+        const QString name = paintedName(runOf(bar)), rank = partOf(bar);
         const QRectF row(area.left(), rows.y(i), rows.nameWidth, rows.rowHeight);
         const double rankWidth = rank.isEmpty() ? 0 : QFontMetricsF(plain).horizontalAdvance(rank) + BarRows::gap;
         painter->setFont(plain);
@@ -158,7 +158,7 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
 double PhaseBars::leastRow() const {
     const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
     const bool two = std::ranges::any_of(bars(), [&](const PhaseBar &bar) { // ranks share their run's name
-        return partOf(bar).isEmpty() && metrics.horizontalAdvance(runOf(bar)) > BarRows::longName;
+        return partOf(bar).isEmpty() && metrics.horizontalAdvance(paintedName(runOf(bar))) > BarRows::longName;
     });
     return two ? 2 * nameLine : BarRows::leastRow;
 }

@@ -17,7 +17,7 @@ struct PhasePart {
 
 /// The phases of one rank's step.
 struct PhaseBar {
-    QString label;           ///< "DDP ×2 rank 1"
+    QString label;           ///< "DDP on 2 devices rank 1"
     QColor color;            ///< the method's
     QList<PhasePart> parts;  ///< additive, in order; absent ones left out
     QList<PhasePart> nested; ///< inside those: wait, scatter, gather …

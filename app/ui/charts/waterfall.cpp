@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -44,7 +45,7 @@ BarRows Waterfall::layOut(const QRectF &area) const {
     BarRows out;
     double at = 0, low = 0, high = 0;
     for (const WaterfallBar &bar : bars()) {
-        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.name));
+        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(paintedName(bar.name)));
         out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(textOf(bar)));
         const double before = bar.total ? 0 : at;
         for (const double end : {before, before + bar.seconds, before + bar.low, before + bar.high}) {
@@ -108,8 +109,9 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         const double y = rows.y(i);
         painter->setFont(Theme::font(Type::Small, bar.total ? QFont::DemiBold : QFont::Normal));
         painter->setPen(bar.total ? p.text : p.textSecondary);
-        painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideMiddle, rows.nameWidth));
+        painter->drawText(
+            QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+            QFontMetricsF(painter->font()).elidedText(paintedName(bar.name), Qt::ElideMiddle, rows.nameWidth));
         const double from = bar.total ? 0 : at;
         at = after(bar, at);
         if (i + 1 < bars().size()) {

@@ -4,6 +4,8 @@
 #include <QEventLoop>
 #include <QThread>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -107,7 +109,15 @@ void ExportJob::next() {
         return;
     }
     ExportStep step = std::move(m_steps[m_next++]);
-    Q_EMIT progressed(int(m_next) - 1, int(m_steps.size()), step.file);
+    if (step.more) {
+        std::vector<ExportStep> more = step.more();
+        m_steps.insert(m_steps.begin() + std::ptrdiff_t(m_next), std::make_move_iterator(more.begin()),
+                       std::make_move_iterator(more.end()));
+        return m_turn.start(0);
+    }
+    const bool open = std::any_of(m_steps.begin() + std::ptrdiff_t(m_next), m_steps.end(),
+                                  [](const ExportStep &later) { return bool(later.more); });
+    Q_EMIT progressed(open ? 0 : int(m_next) - 1, open ? 0 : int(m_steps.size()), step.file);
     MakeBytes make = step.take();
     if (!make)
         return m_turn.start(0);

@@ -23,6 +23,8 @@ struct ExportStep {
     QString file; ///< "loss.png"; empty: it prepares files that come later
     /// On the GUI thread: draws, or copies what changes. Without MakeBytes there is no file.
     std::function<MakeBytes()> take;
+    /// Instead of take(): the steps that stand in this one's place, of what earlier ones have found out.
+    std::function<std::vector<ExportStep>()> more = {};
 };
 
 /// Where the files go.
@@ -45,7 +47,7 @@ public:
     [[nodiscard]] const ExportTarget &target() const { return m_target; }
 
 Q_SIGNALS:
-    /// Before each step.
+    /// Before each step; 0 of 0 while it is not known how many there will be.
     void progressed(int done, int all, const QString &file);
     void finished(const QStringList &files);
     void failed(const lockstep::Error &error);

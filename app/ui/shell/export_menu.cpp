@@ -17,9 +17,9 @@
 
 namespace lockstep::ui {
 
-ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::vector<ChartSource *>()> charts,
-                       QWidget *parent)
-    : QMenu(parent), m_theme(theme), m_workspace(workspace), m_charts(std::move(charts)) {
+ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, ChartList charts, Drawing drawing, QWidget *parent)
+    : QMenu(parent), m_theme(theme), m_workspace(workspace), m_charts(std::move(charts)),
+      m_drawing(std::move(drawing)) {
     m_writing.append(addAction(tr("Everything into a folder…"), this, &ExportMenu::chooseFolder));
     addSeparator();
     const auto add = [this](const QString &suffix, const QString &kind) {
@@ -34,7 +34,7 @@ ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::ve
     addSeparator();
     m_eventFiles = addAction(tr("TensorBoard event files…"));
     m_eventFiles->setCheckable(true);
-    m_eventFiles->setToolTip(tr("Written into a folder while the runs continue; read them with tensorboard --logdir"));
+    m_eventFiles->setToolTip(tr("Written while the runs continue; read them with tensorboard --logdir"));
     connect(m_eventFiles, &QAction::triggered, this, &ExportMenu::toggleEventFiles);
     setToolTipsVisible(true);
     connect(&m_workspace.runs(), &core::RunSet::reset, this, &ExportMenu::followOpenRuns);
@@ -46,7 +46,7 @@ ExportMenu::~ExportMenu() {
 }
 
 ExportSource ExportMenu::source() const {
-    return {m_workspace, m_charts(), &m_theme};
+    return {m_workspace, m_charts, &m_theme, m_drawing()};
 }
 
 void ExportMenu::chooseFolder() {

@@ -25,8 +25,9 @@ class ExportJob;
 class ExportMenu : public QMenu {
     Q_OBJECT
 public:
-    /// `charts` draws what is pending and names every chart of the window.
-    ExportMenu(Theme &theme, Workspace &workspace, std::function<std::vector<ChartSource *>()> charts, QWidget *parent);
+    using Drawing = std::function<std::vector<std::function<void()>>()>;
+    /// `charts` names every chart of the window, `drawing` what brings them up to date.
+    ExportMenu(Theme &theme, Workspace &workspace, ChartList charts, Drawing drawing, QWidget *parent);
     ~ExportMenu() override;
 
     /// Each begins an export, `began` or `failed` follows. Charts always have light colours, for paper and
@@ -54,7 +55,8 @@ private:
 
     Theme &m_theme;
     Workspace &m_workspace;
-    std::function<std::vector<ChartSource *>()> m_charts;
+    ChartList m_charts;
+    Drawing m_drawing;
     std::unique_ptr<core::TensorBoardFeed> m_feed;
     QList<QPointer<core::RunStore>> m_toFollow; ///< one run per turn of the event loop, since its whole past is written
     QTimer m_followNext;

@@ -32,7 +32,26 @@ std::vector<ChartSource *> besidesTheReports(std::vector<ChartSource *> charts) 
 /// Divides an export into steps: one per run's curves, one per chart, then the files made from them.
 class Steps {
 public:
-    explicit Steps(const ExportSource &source) : m_source(source), m_open(source.workspace.openId()) { addReport(); }
+    explicit Steps(const ExportSource &source) : m_source(source), m_open(source.workspace.openId()) {
+        for (const auto &draw : m_source.draw)
+            add({}, [draw] {
+                draw();
+                return MakeBytes();
+            });
+        addReport();
+    }
+
+    /// What `fill` adds, once all is drawn.
+    void addDrawn(const std::function<void(Steps &)> &fill) {
+        Steps rest = *this;
+        rest.m_steps.clear();
+        m_steps.push_back({{}, {}, [rest, fill]() mutable {
+                               rest.m_charts =
+                                   rest.m_source.charts ? rest.m_source.charts() : std::vector<ChartSource *>();
+                               fill(rest);
+                               return rest.take();
+                           }});
+    }
 
     void addResults(const QString &format, const QString &file) {
         if (format == QLatin1String("pdf"))
@@ -58,7 +77,7 @@ public:
     }
     /// A file each, named after its chart.
     void addCharts(const QString &format, const QSize &size) {
-        for (ChartSource *chart : m_source.charts)
+        for (ChartSource *chart : m_charts)
             addDrawing(*chart, chart->chartName() + u'.' + format, [format, size](ChartSource &drawn) -> MakeBytes {
                 const auto bytes = chartBytes(drawn, size.isEmpty() ? drawn.exportSize() : size, format);
                 return bytes ? MakeBytes(*bytes) : [error = bytes.error()] { return fail(error); };
@@ -113,7 +132,7 @@ private:
     }
     void addPdf(const QString &file) {
         const auto charts = std::make_shared<std::vector<PdfChart>>();
-        for (ChartSource *chart : m_source.charts)
+        for (ChartSource *chart : m_charts)
             addDrawing(*chart, {}, [charts](ChartSource &drawn) -> MakeBytes {
                 charts->push_back(pdfChart(drawn));
                 return {};
@@ -124,7 +143,7 @@ private:
     }
     void addPage(const QString &file) {
         const auto pictures = std::make_shared<std::vector<core::ReportPicture>>();
-        for (ChartSource *chart : besidesTheReports(m_source.charts))
+        for (ChartSource *chart : besidesTheReports(m_charts))
             addDrawing(*chart, {}, [pictures](ChartSource &drawn) -> MakeBytes {
                 // Two stand beside each other on a page.
                 const QSize own = drawn.exportSize();
@@ -139,10 +158,11 @@ private:
         });
     }
 
-    const ExportSource m_source;
-    const QString m_open;
+    ExportSource m_source;
+    QString m_open;
     /// Filled by steps on the GUI thread, then read on the export's thread.
-    const std::shared_ptr<core::Report> m_report = std::make_shared<core::Report>();
+    std::shared_ptr<core::Report> m_report = std::make_shared<core::Report>();
+    std::vector<ChartSource *> m_charts;
     std::vector<ExportStep> m_steps;
 };
 
@@ -166,25 +186,29 @@ Result<std::unique_ptr<ExportJob>> resultsJob(const ExportSource &source, const 
         return fail(Error::badArgument("results can't be written as ." + suffix.toStdString(),
                                        "use the suffix " + core::resultFormatNames({"pdf"})));
     Steps steps(source);
-    steps.addResults(suffix, file.fileName());
+    steps.addDrawn([suffix, name = file.fileName()](Steps &drawn) { drawn.addResults(suffix, name); });
     return std::make_unique<ExportJob>(steps.take(), ExportTarget{file.path(), true});
 }
 
 Result<std::unique_ptr<ExportJob>> folderJob(const ExportSource &source, const QString &folder,
                                              const QStringList &formats, const QSize &chartSize) {
-    Steps steps(source);
-    for (const QString &format : formats.isEmpty() ? exportFormats() : formats) {
+    const QStringList wanted = formats.isEmpty() ? exportFormats() : formats;
+    for (const QString &format : wanted)
         if (!exportFormats().contains(format))
             return fail(Error::badArgument("\"" + format.toStdString() + "\" is not an export format",
                                            "use " + exportFormats().join(QStringLiteral(", ")).toStdString(),
                                            "--format"));
-        if (isOfCharts(format)) {
-            steps.addCharts(format, chartSize);
-        } else {
-            steps.addResults(format, QStringLiteral("results.") + format);
-            steps.addCurves(format, QStringLiteral("curves.") + format);
+    Steps steps(source);
+    steps.addDrawn([wanted, chartSize](Steps &drawn) {
+        for (const QString &format : wanted) {
+            if (isOfCharts(format)) {
+                drawn.addCharts(format, chartSize);
+            } else {
+                drawn.addResults(format, QStringLiteral("results.") + format);
+                drawn.addCurves(format, QStringLiteral("curves.") + format);
+            }
         }
-    }
+    });
     return std::make_unique<ExportJob>(steps.take(), ExportTarget{folder});
 }
 
@@ -198,7 +222,7 @@ Result<std::unique_ptr<ExportJob>> chartJob(ChartSource &chart, const QSize &siz
 }
 
 Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
-    const auto job = resultsJob({workspace, charts}, path);
+    const auto job = resultsJob({workspace, [charts] { return charts; }}, path);
     if (!job)
         return fail(job.error());
     const auto written = waitFor(**job);
@@ -207,7 +231,7 @@ Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> 
 
 Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &folder,
                               const QStringList &formats, const QSize &chartSize) {
-    const auto job = folderJob({workspace, charts}, folder, formats, chartSize);
+    const auto job = folderJob({workspace, [charts] { return charts; }}, folder, formats, chartSize);
     return job ? waitFor(**job) : fail(job.error());
 }
 

@@ -3,6 +3,7 @@
 #include <QSize>
 #include <QStringList>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,11 +18,14 @@ class Workspace;
 /// The formats: core::resultFormats(), pdf (a page with charts), png and svg (charts).
 [[nodiscard]] QStringList exportFormats();
 
-/// The input of an export, up to date; it must live until the first step.
+using ChartList = std::function<std::vector<ChartSource *>()>;
+
+/// The input of an export. All of it outlives the export.
 struct ExportSource {
     Workspace &workspace;
-    std::vector<ChartSource *> charts;
+    ChartList charts;       ///< asked when all is drawn
     Theme *paper = nullptr; ///< charts are drawn in light colours, whatever the window's are; nothing: as they are
+    std::vector<std::function<void()>> draw = {}; ///< each brings a picture up to date, one a turn of the event loop
 };
 
 /// Only the results, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf. An error names an unknown suffix.

@@ -121,11 +121,8 @@ void MainWindow::connectPages() {
         if (m_workspace.attachToRunning())
             showPage(Page::Live);
     });
-    const auto drawnCharts = [this] {
-        m_live->drawNow();
-        return charts();
-    };
-    m_export = new ExportMenu(m_theme, m_workspace, drawnCharts, this);
+    m_export = new ExportMenu(
+        m_theme, m_workspace, [this] { return charts(); }, [this] { return m_live->drawing(); }, this);
     m_verdict->exportButton()->setMenu(m_export);
     connect(m_export, &ExportMenu::failed, m_strip, &StatusStrip::showMessage);
     connect(m_export, &ExportMenu::began, m_exporting, &ExportBanner::follow);

@@ -20,7 +20,7 @@ class RequestsUnderWay : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
-    /// Asks, unless the same is under way for `subject` (an experiment's or run's id). `sentence`: "Stopping DDP ×2 on hostA…".
+    /// Asks, unless the same is under way for `subject` (an experiment's or run's id). `sentence`: "Stopping DDP on 2 devices on hostA…".
     /// Returns whether it was sent. A refusal emits failed().
     bool ask(Deed deed, const QString &subject, const QString &sentence, const std::function<core::Asked()> &ask);
     [[nodiscard]] bool has(Deed deed, const QString &subject) const;

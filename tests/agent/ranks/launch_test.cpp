@@ -218,7 +218,7 @@ TEST_CASE("a served trainer is pinned to its device's cores and rank 0 inherits 
     CHECK(first.find("--summary=" + run.folder.summary()) != std::string::npos);
     const auto record = runRecordFromJson(contentsOf(run.folder.config()));
     REQUIRE(record);
-    CHECK(record->name == "DDP ×2");
+    CHECK(record->name == "DDP on 2 devices");
     CHECK(record->deviceNames == std::vector<std::string>{"cpu:0", "cpu:1"});
     REQUIRE(record->machines.size() == 1);
     CHECK(record->machines[0].host.size() > 0);

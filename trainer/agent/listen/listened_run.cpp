@@ -8,6 +8,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/run_title.h"
 #include "trainer/agent/devices/machine.h"
 
 namespace lockstep::agent {
@@ -37,10 +38,10 @@ std::string titleFrom(const About &about, int worldSize) {
     if (method == about.end())
         return "reported run";
     if (const MethodSpec *known = findMethod(method->second))
-        return std::string(known->label) + (known->severalDevices ? " ×" + std::to_string(worldSize) : "");
+        return titleOf(*known, worldSize);
     std::string name = method->second.substr(0, 40);
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(::toupper(c)); });
-    return name + " ×" + std::to_string(worldSize);
+    return titleOn(name, worldSize);
 }
 
 RunRecord recordFrom(const Frame &first, ListenedRun::Options &options) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "ipc/command_template.h"
+#include "ipc/run_title.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/ranks/device_plan.h"
 #include "trainer/agent/ranks/master_port.h"
@@ -23,7 +24,7 @@ constexpr std::string_view trainerName = "lockstep-trainer";
 
 std::string defaultName(const RunConfig &config) {
     const MethodSpec &method = specOf(config.method);
-    return std::string(method.label) + (method.severalDevices ? " ×" + std::to_string(deviceCount(config)) : "");
+    return titleOf(method, deviceCount(config));
 }
 
 std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int localRank, int worldSize,

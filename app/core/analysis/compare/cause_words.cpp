@@ -42,7 +42,7 @@ std::string joinedByAnd(const std::vector<std::string> &texts) {
     return out;
 }
 
-/// "61 % of the training time that DDP ×2 saves is data loading and 27 % device compute".
+/// "61 % of the training time that DDP on 2 devices saves is data loading and 27 % device compute".
 std::string sharesText(const std::vector<const AttributionBar *> &causes, double change, const std::string &ofWhat) {
     const auto share = [&](const AttributionBar *bar) { return percent(bar->seconds / change, 0).toStdString(); };
     if (causes.front()->cause == Cause::Unattributed)
@@ -54,10 +54,15 @@ std::string sharesText(const std::vector<const AttributionBar *> &causes, double
     return joinedByAnd(parts);
 }
 
-/// "DDP ×2 saves 5.00 s of training time in data loading and spends 1.20 s more on communication".
+/// "DDP on 2 devices saves 5.00 s of training time in data loading and spends 1.20 s more on communication".
 std::string opposedText(const Attribution &attribution, const std::vector<const AttributionBar *> &causes,
                         double change, const std::string &run) {
-    const auto amount = [](double value) { return seconds(std::fabs(value)).toStdString(); };
+    const std::vector<const AttributionBar *> against = weightyCauses(attribution, -change);
+    double largest = 0;
+    for (const auto *list : {&causes, &against})
+        for (const AttributionBar *bar : *list)
+            largest = std::max(largest, std::fabs(bar->seconds));
+    const auto amount = [largest](double value) { return secondsBeside(std::fabs(value), largest).toStdString(); };
     double net = change;
     std::vector<std::string> same, opposed;
     for (const AttributionBar *bar : causes) {
@@ -68,7 +73,7 @@ std::string opposedText(const Attribution &attribution, const std::vector<const 
                        std::string(toString(bar->cause)));
         net -= bar->seconds;
     }
-    for (const AttributionBar *bar : weightyCauses(attribution, -change)) {
+    for (const AttributionBar *bar : against) {
         opposed.push_back(amount(bar->seconds) +
                           (opposed.empty() && change < 0 ? " more on "
                            : change < 0                  ? " on "

@@ -14,7 +14,7 @@ namespace lockstep::core {
 /// A run's name where a sentence begins.
 [[nodiscard]] std::string atStart(std::string name);
 
-/// "61 % of the training time that DDP ×2 saves is data loading and 27 % device compute: baseline, 2 workers reaches 1.70× by
+/// "61 % of the training time that DDP on 2 devices saves is data loading and 27 % device compute: baseline, 2 workers reaches 1.70× by
 /// itself."; empty where the change is none. The pair must have an attribution.
 [[nodiscard]] std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
                                         const PairJudgement &pair);

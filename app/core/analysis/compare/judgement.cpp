@@ -177,12 +177,18 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
-std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, const Judgement &judgement) {
+enum class Beside { Nothing, FindingsAndButtons };
+
+/// `beside`: what stands there already and needs no second word.
+std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, const Judgement &judgement,
+                                        Beside beside) {
+    static const std::vector<PairJudgement> none;
     const std::vector<PairJudgement> &pairs = judgement.pairs;
+    const std::vector<PairJudgement> &unsaid = beside == Beside::Nothing ? pairs : none;
     const std::optional<SuggestedRun> &rounds = judgement.settling;
     Reservations out;
     for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
-        for (const PairJudgement &pair : pairs)
+        for (const PairJudgement &pair : unsaid)
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
                     out.add(finding.key, pair.run, finding.sentence,
@@ -203,10 +209,10 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
         if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }
-    for (const PairJudgement &pair : pairs)
+    for (const PairJudgement &pair : unsaid)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
-    for (const PairJudgement &pair : pairs)
+    for (const PairJudgement &pair : unsaid)
         if (pair.settling && rounds)
             out.add("rounds", pair.run,
                     "lockstepctl repeat " + rounds->experiment + " " + std::to_string(rounds->rounds) + " adds " +
@@ -250,7 +256,8 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     out.sentence = verdictSentence(table, groups, out.pairs);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
-    out.reservations = reservationsOf(groups, out);
+    out.reservations = reservationsOf(groups, out, Beside::Nothing);
+    out.otherReservations = reservationsOf(cells, out, Beside::FindingsAndButtons);
     return out;
 }
 

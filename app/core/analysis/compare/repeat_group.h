@@ -13,7 +13,7 @@ namespace lockstep::core {
 
 /// All done repeats of one configuration: what is compared.
 struct RepeatGroup {
-    std::string name;             ///< as its row in the result table, "DDP ×2"
+    std::string name;             ///< as its row in the result table, "DDP on 2 devices"
     std::vector<RunOutcome> runs; ///< done ones, oldest first
     bool reference = false;
     std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe names it
@@ -51,7 +51,7 @@ struct SuggestedRun {
     bool operator==(const SuggestedRun &) const = default;
 };
 
-/// "baseline, 4 workers"; "repeat DDP ×2 (close other programs first)" of runs to be made again.
+/// "baseline, 4 workers"; "repeat DDP on 2 devices (close other programs first)" of runs to be made again.
 [[nodiscard]] std::string toText(const SuggestedRun &run);
 
 } // namespace lockstep::core

@@ -21,7 +21,7 @@ struct FailedRepeat {
 
 /// One line of the verdict's table: all repeats of one run, or one published figure. Absent is unknown.
 struct ResultRow {
-    std::string name; ///< "DDP ×2"
+    std::string name; ///< "DDP on 2 devices"
     bool published = false;
     std::string kind; ///< "measured here", "not run here", or "published, 8 × H100, sum of epoch durations"
     std::string method, backend, loader, augment, model, dataset, device;

@@ -12,6 +12,7 @@
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 #include "base/moments.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 namespace {
@@ -255,7 +256,12 @@ std::string_view keyOf(Outcome outcome) {
 }
 
 std::string nameOf(const VerdictLine &line) {
-    return line.contrast ? line.run + " against " + line.against : line.run;
+    if (!line.contrast)
+        return line.run;
+    const std::string devices = devicesIn(line.run); // said once where they are as many
+    const std::size_t at = line.run.find(devices);
+    const bool same = !devices.empty() && at + devices.size() == line.run.size() && line.against.ends_with(devices);
+    return (same ? line.run.substr(0, at) : line.run) + " against " + line.against;
 }
 
 std::string figuresText(const VerdictLine &line) {

@@ -32,7 +32,7 @@ enum class Outcome : std::uint8_t {
 [[nodiscard]] std::string_view keyOf(Outcome outcome);    ///< "worth_it", …, for JSON
 
 struct VerdictLine {
-    std::string run;       ///< "DDP ×2"
+    std::string run;       ///< "DDP on 2 devices"
     std::string against;   ///< "baseline", or the run that it is compared with
     bool contrast = false; ///< of two runs, neither of which is the reference
     std::string method;    ///< the run's
@@ -44,11 +44,11 @@ struct VerdictLine {
     std::vector<FailedRepeat> failed;    ///< of its repeats, whatever the others say
     bool operator==(const VerdictLine &) const = default;
 };
-/// "DDP ×2", or "DDP ×2 against DP ×2" of a contrast.
+/// "DDP on 2 devices", or "DDP against DP on 2 devices" of a contrast.
 [[nodiscard]] std::string nameOf(const VerdictLine &line);
 /// "1.42× (1.26-1.58), 71 % efficient"; empty without a speed-up.
 [[nodiscard]] std::string figuresText(const VerdictLine &line);
-/// The line in one sentence: "DDP ×2: worth it, 1.42× (1.26-1.58), 71 % efficient; 61 % of the time saved is data loading."
+/// The line in one sentence: "DDP on 2 devices: worth it, 1.42× (1.26-1.58), 71 % efficient; 61 % of the time saved is data loading."
 [[nodiscard]] std::string sentenceOf(const VerdictLine &line);
 
 /// In the table's order, of more than four the fastest of each method; then DDP against DP on as many devices. `judgement`:

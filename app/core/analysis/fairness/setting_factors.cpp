@@ -60,7 +60,7 @@ bool differIn(const RunConfig &a, const RunConfig &b, const std::string &key) {
 /// "4 workers", "batch loader", "fp64"
 std::string shortText(const RunConfig &config, std::string_view key) {
     if (key == "method")
-        return runTitle(config) + (config.device == "cpu" ? "" : " on " + config.device);
+        return runTitle(config) + (config.device == "cpu" ? "" : ", " + config.device);
     return settingText(config, key); // which cores loading workers have is no name's matter
 }
 
@@ -82,7 +82,7 @@ std::string labelOf(const RunConfig &reference, const RunConfig &run, const Sett
 SettingFactor factorOf(const char *key, std::vector<std::string> keys, const RunConfig &reference,
                        const RunConfig &run) {
     SettingFactor out{key, std::move(keys), {}, shortText(run, key), shortText(reference, key)};
-    if (out.ofRun == out.ofReference) // e.g. DDP ×2 on other devices, or over another backend
+    if (out.ofRun == out.ofReference) // e.g. DDP on 2 devices on other devices, or over another backend
         for (const std::string &one : out.keys)
             if (valueOf(reference, one) != valueOf(run, one)) {
                 out.ofRun += ", " + spaced(one) + " " + valueOrUnset(run, one);
@@ -190,11 +190,13 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
     std::string changed, left;
     int changes = 0;
     for (std::size_t i = 0; i < factors.size(); ++i) {
-        std::string &text = mask >> i & 1 ? changed : left;
-        text += (text.empty() ? "" : " and ") + factors[i].label;
-        changes += int(mask >> i & 1);
+        const bool made = mask >> i & 1;
+        std::string &text = made ? changed : left;
+        text += (text.empty() ? "" : " and ") + (made ? factors[i].ofRun : factors[i].ofReference);
+        changes += int(made);
     }
-    out.why = "Shows what " + changed + (changes > 1 ? " do together" : " does by itself") + ", without " + left + ".";
+    out.why =
+        "Shows what " + changed + (changes > 1 ? " do together" : " does by itself") + ", with " + left + " as before.";
     return out;
 }
 

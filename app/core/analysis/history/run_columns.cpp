@@ -332,7 +332,7 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
     default: // a whole number and a setting are shown as they were given
         if (column.setting || (std::floor(*figure) == *figure && std::fabs(*figure) < 1e15))
             return QString::number(*figure, 'g', 15);
-        return significant(*figure);
+        return threeDigits(*figure);
     }
 }
 

@@ -69,7 +69,7 @@ private:
     DiffSection m_section;
 };
 
-/// "DDP ×2 #3": repeats must be told apart.
+/// "DDP on 2 devices #3": repeats must be told apart.
 QString nameOf(const RunStore &store) {
     const int repeat = store.record() ? store.record()->repeat : 1;
     return repeat > 1 ? store.identity().title() + QStringLiteral(" #%1").arg(repeat) : store.identity().title();

@@ -13,6 +13,7 @@
 #include "analysis/history/run_filter_tokens.h"
 #include "analysis/history/run_filter_values.h"
 #include "base/json_lines.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 
@@ -60,7 +61,13 @@ bool contains(const std::string &text, const QString &part) {
     return QString::fromStdString(text).contains(part, Qt::CaseInsensitive);
 }
 
-Test wordTest(const QString &word) {
+/// A filter may be as old as a script: it asks for runs by the names that they had then.
+QString presentName(const QString &text) {
+    return QString::fromStdString(presentTitle(text.toStdString()));
+}
+
+Test wordTest(const QString &written) {
+    const QString word = presentName(written);
     return [word](const IndexedRun &run) {
         return contains(run.name, word) || contains(run.givenName, word) || contains(run.recipe, word) ||
                contains(run.tags, word) || contains(run.note, word) || contains(run.run, word);
@@ -154,7 +161,8 @@ ValueTest anyOf(const RunColumn &column, const FilterToken &value) {
     for (const QString &one : alternatives) {
         if (one.isEmpty())
             mistake(value, "a value is missing beside a comma in " + quoted(value.text), "write it as a,b");
-        tests.push_back(isNumeric(column.kind) ? numberIs(column, one, value) : textIs(column, one, value));
+        tests.push_back(isNumeric(column.kind) ? numberIs(column, one, value)
+                                               : textIs(column, presentName(one), value));
     }
     return [tests](const ColumnValue &found) {
         return std::any_of(tests.begin(), tests.end(), [&](const ValueTest &test) { return test(found); });
@@ -185,7 +193,7 @@ ValueTest comparison(const RunColumn &column, const FilterToken &op, const Filte
     if (isNumeric(column.kind))
         mistake(op, column.key + " is a number, in which " + quoted(sign) + " can't search",
                 "use =, !=, <, <=, > or >=");
-    return [part = value.text](const ColumnValue &found) {
+    return [part = presentName(value.text)](const ColumnValue &found) {
         const auto *text = std::get_if<std::string>(&found);
         return text && contains(*text, part);
     };

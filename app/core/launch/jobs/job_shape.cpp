@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ipc/command_template.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 
@@ -66,15 +67,15 @@ Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes
 }
 
 std::string jobName(std::string_view title, std::size_t longest) {
+    const std::string plain = plainTitle(title); // DDP on 2 devices is ddp-x2
     std::string name;
-    for (std::size_t i = 0; i < title.size(); ++i) {
-        const char c = title[i];
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        const char c = plain[i];
         const char lower = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
-        const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
-        if (plain)
+        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
             name += lower;
-        else if (title.substr(i).starts_with("×"))
-            name += 'x'; // DDP ×2 is ddp-x2
+        else if (std::string_view(plain).substr(i).starts_with("×"))
+            name += 'x';
         else if (!name.empty() && name.back() != '-' && static_cast<unsigned char>(c) < 0x80)
             name += '-';
     }

@@ -28,7 +28,7 @@ struct JobShape {
 /// with Lockstep or lies next to its recipe: its path is meaningless on another machine.
 [[nodiscard]] Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes);
 
-/// "DDP ×2, 'quoted'" as a name that schedulers accept: lower-case letters, digits and '-', at most `longest`
+/// "DDP on 2 devices, 'quoted'" as a name that schedulers accept: lower-case letters, digits and '-', at most `longest`
 /// characters, starting with a letter; never empty.
 [[nodiscard]] std::string jobName(std::string_view title, std::size_t longest = 40);
 

@@ -52,7 +52,7 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
 /// Attempts of every task, from the runs folder.
 [[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record);
 
-/// "DDP ×2: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
+/// "DDP on 2 devices: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
 [[nodiscard]] std::string waitSentence(const std::string &name, const SlurmJob &job);
 
 /// Owns such an experiment until it is over: polls squeue and the run folders, writes experiment.json, and turns a

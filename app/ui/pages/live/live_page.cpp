@@ -72,8 +72,7 @@ private:
 LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_shown(workspace) {
     auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to show yet"),
-                                 tr("Start a recipe on Plan: loss, epoch times, device lanes and the phases of a step "
-                                    "appear here while it trains. Earlier runs are listed on Runs."),
+                                 tr("Start a recipe on Plan and watch it here. Earlier runs are on Runs."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &LivePage::planWanted);
     m_stack = new PageStack(*this, empty);
@@ -291,9 +290,25 @@ void LivePage::resizeEvent(QResizeEvent *event) {
 }
 
 void LivePage::drawNow() {
-    m_dirty = RunStore::All;
-    draw();
-    m_verdict->refresh();
+    for (const auto &part : drawing())
+        part();
+}
+
+std::vector<std::function<void()>> LivePage::drawing() {
+    std::vector<std::function<void()>> parts = {[this] {
+        m_shown.refresh();
+        m_side->setLooks(m_shown.looks());
+    }};
+    for (LiveCard *card : m_cards)
+        parts.push_back([this, card] {
+            m_shown.refresh(); // runs may have come and gone since the part before
+            card->refresh(RunStore::All);
+        });
+    parts.push_back([this] {
+        showCards();
+        m_verdict->refresh();
+    });
+    return parts;
 }
 
 void LivePage::draw() {

@@ -3,6 +3,7 @@
 #include <QHash>
 #include <QWidget>
 
+#include <functional>
 #include <vector>
 
 #include "app/ui/pages/live/draw_pace.h"
@@ -55,8 +56,10 @@ public:
     [[nodiscard]] QComboBox *metricBox() const; ///< of the devices
     /// All pictures of the page, for exports.
     [[nodiscard]] std::vector<ChartSource *> charts() const;
-    /// Draws everything now, whether visible or not (exports, screenshots).
+    /// Draws everything now, whether visible or not (screenshots).
     void drawNow();
+    /// The same in parts, a card each, for callers that must not keep the window waiting: in their order, with pauses of any length.
+    [[nodiscard]] std::vector<std::function<void()>> drawing();
     /// The page's layout: splitters, hidden cards, the view of the curves, choices of the cards, pins.
     void saveLayout(QSettings &settings) const;
     void restoreLayout(const QSettings &settings);

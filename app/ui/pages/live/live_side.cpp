@@ -154,7 +154,7 @@ private:
         painter->setPen(pale ? paled(ink, p) : ink);
         const QStringList why = reason.isEmpty() ? QStringList() : sentenceLines(reason, metrics, width, reasonLines);
         const double height = option.rect.height() - double(why.size()) * nameLine;
-        ui::paintName(painter, {left, double(option.rect.top()), width, height}, index.data().toString());
+        ui::paintName(painter, {left, double(option.rect.top()), width, height}, paintedName(index.data().toString()));
         double y = option.rect.top() + height - 4;
         for (const QString &line : why) {
             painter->drawText(QRectF(left, y, width + 1, nameLine), Qt::AlignVCenter | Qt::AlignLeft, line);
@@ -220,22 +220,20 @@ LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight
 
 void LiveSide::buildView() {
     m_axis->addItems({tr("x: epoch"), tr("x: step"), tr("x: relative time"), tr("x: wall time")});
-    m_axis->setToolTip(tr("Loss over epochs, over steps, over seconds of training since the first step without pauses "
-                          "(evaluation, checkpoints, restarts), or over the time of day"));
+    m_axis->setToolTip(tr("Epochs, steps, seconds of training without pauses, or the time of day"));
     m_axis->setAccessibleName(tr("x axis"));
     m_axis->setFixedHeight(28);
     connect(m_axis, &QComboBox::currentIndexChanged, this, &LiveSide::axisChanged);
     m_smooth->setRange(0, 99);
     m_smooth->setValue(usualSmoothing);
     m_smooth->setAccessibleName(tr("Smoothing"));
-    m_smooth->setToolTip(
-        tr("Exponential moving average along the axis, with the raw line behind it. Leftmost: the raw line alone"));
+    m_smooth->setToolTip(tr("Exponential moving average; leftmost: none"));
     connect(m_smooth, &QSlider::valueChanged, this, &LiveSide::smoothingChanged);
     m_log->setShortcut(QKeySequence(Qt::ALT | Qt::Key_L));
     m_log->setToolTip(tr("Loss on a logarithmic axis (Alt+L)"));
     connect(m_log, &QCheckBox::toggled, this, &LiveSide::logChanged);
     m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
-    m_published->setToolTip(tr("The publication's own figures, dotted: other machines, and often other data (Alt+P)"));
+    m_published->setToolTip(tr("Published figures, dotted: other machines, often other data (Alt+P)"));
     connect(m_published, &QCheckBox::toggled, this, &LiveSide::publishedChanged);
 }
 
@@ -322,8 +320,9 @@ void LiveSide::fitTo(int pageWidth) {
         if (!m_choice.index(row, RunChoiceModel::Name).data(core::ReasonRole).toString().isEmpty())
             wanted = reasonWidth;
     for (const RunStyle &style : m_styles)
-        for (double width = metrics.horizontalAdvance(style.name) / 2; width > wanted; width += grid)
-            if (const QStringList lines = nameLines(style.name, metrics, width); !lines.last().endsWith(u'…')) {
+        for (double width = metrics.horizontalAdvance(paintedName(style.name)) / 2; width > wanted; width += grid)
+            if (const QStringList lines = nameLines(paintedName(style.name), metrics, width);
+                !lines.last().endsWith(u'…')) {
                 wanted = width;
                 break;
             }
@@ -339,7 +338,7 @@ void LiveSide::fitRows() {
         const QModelIndex name = m_order->index(row, RunChoiceModel::Name);
         const QString reason = name.data(core::ReasonRole).toString();
         const bool failed = !reason.isEmpty();
-        const auto lines = nameLines(name.data().toString(), metrics, width).size() +
+        const auto lines = nameLines(paintedName(name.data().toString()), metrics, width).size() +
                            (failed ? sentenceLines(reason, metrics, width, reasonLines).size() : 0);
         m_table->setRowHeight(row, sideRow + int(double(lines - 1) * nameLine));
         offerConsole(name.siblingAtColumn(RunChoiceModel::Loss), failed);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/plan/plan_draft.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/format.h"
 #include "experiment/run_names.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::ui {
 namespace {
@@ -134,9 +137,8 @@ void PlanDraft::setMethod(Method method, bool on) {
 bool PlanDraft::losesReference() const {
     const std::string &reference = m_recipe.reference;
     for (const core::RunSpec &run : m_recipe.runs) {
-        const std::string title = core::runTitle(run.config); // "DDP ×1": how many there will be may be left open
         const bool named = !run.name.empty() && run.name == reference;
-        const bool titled = run.name.empty() && reference.starts_with(title.substr(0, title.find(" ×")));
+        const bool titled = run.name.empty() && isTitledAs(reference, specOf(run.config.method));
         if ((named || titled) && m_without.contains(run.config.method))
             return true;
         if (named)
@@ -199,11 +201,15 @@ PlanDraft::plan(const MachineFacts &facts, const core::EstimateSource &estimate,
 QString publishedLine(const core::Recipe &recipe) {
     if (!recipe.published)
         return {};
+    constexpr qsizetype mostNamed = 3; // the recipe's page has them all
     QStringList parts;
     for (const core::PublishedRun &run : recipe.published->runs)
         if (run.timeS)
-            parts.append(QString::fromStdString(run.name) + QLatin1Char(' ') + core::seconds(run.timeS));
-    return QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+            parts.append(QString::fromStdString(shortTitle(run.name)) + QLatin1Char(' ') + core::seconds(run.timeS));
+    const qsizetype more = parts.size() - mostNamed;
+    return QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") +
+           parts.mid(0, mostNamed).join(QStringLiteral(", ")) +
+           (more > 0 ? QCoreApplication::translate("PlanPage", " and %1 more").arg(more) : QString());
 }
 
 } // namespace lockstep::ui

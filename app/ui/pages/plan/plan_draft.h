@@ -75,7 +75,7 @@ private:
         m_beforeQuick; ///< key → what was changed to; absent: nothing
 };
 
-/// "8 × H100: baseline 73.0 s, DDP ×8 26.1 s, DP ×8 161 s" as published; empty without published figures.
+/// "8 × H100: baseline 73.0 s, DDP (8) 26.1 s, DP (8) 161 s and 4 more" as published; empty without published figures.
 [[nodiscard]] QString publishedLine(const core::Recipe &recipe);
 
 } // namespace lockstep::ui

@@ -19,7 +19,7 @@ namespace lockstep::ui {
 /// How one run of the set is drawn: the colour stands for its method, the line style for its repeat.
 struct RunStyle {
     int index = 0; ///< in the RunSet
-    QString name;  ///< without the repeat: "DDP ×2"
+    QString name;  ///< without the repeat: "DDP on 2 devices"
     QString runId;
     QString method;
     QColor color;

@@ -13,7 +13,7 @@ class QVBoxLayout;
 
 namespace lockstep::ui {
 
-/// The action of such a button: "Add 4 repeats, about 2 min", "Repeat DDP ×2 (close other programs first)", "Run baseline, 2 workers".
+/// The action of such a button: "Add 4 repeats, about 2 min", "Repeat DDP on 2 devices (close other programs first)", "Run baseline, 2 workers".
 [[nodiscard]] QString suggestionText(const core::SuggestedRun &run);
 /// A button that starts a suggested run; its tooltip says why, and its keys if it has any.
 [[nodiscard]] QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run,

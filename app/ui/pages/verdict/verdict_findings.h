@@ -7,13 +7,13 @@
 
 namespace lockstep::ui {
 
-/// "DDP ×2 is the fastest: 1.42×"; empty until something was compared.
+/// "DDP on 2 devices is the fastest: 1.42×"; empty until something was compared.
 [[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
-/// "DP ×2 is 1.50× slower; 91 % of the extra time is device compute".
+/// "DP on 2 devices is 1.50× slower; 91 % of the extra time is device compute".
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);
 /// "2 decisive differences, 1 notable"; counts kinds of differences, not runs.
 [[nodiscard]] QString fairnessFinding(const core::Judgement &judgement);
-/// "Compute-bound: baseline, DP ×2. Communication-bound: DDP ×2."
+/// "Compute-bound: baseline, DP on 2 devices. Communication-bound: DDP on 2 devices."
 [[nodiscard]] QString boundsFinding(const core::Judgement &judgement);
 
 } // namespace lockstep::ui

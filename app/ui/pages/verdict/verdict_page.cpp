@@ -62,10 +62,10 @@ void showList(const std::vector<std::string> &sentences, QLabel *label, Card *ca
 
 VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()) {
-    auto *empty = new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
-                                 tr("Run a contrast on Plan, or open an earlier one on Runs: what is worth it on this "
-                                    "machine is computed here from what was measured."),
-                                 tr("Go to Plan"), this);
+    auto *empty =
+        new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
+                       tr("Run a recipe on Plan, or open an earlier one on Runs: what is worth it is said here."),
+                       tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &VerdictPage::planWanted);
     m_stack = new PageStack(*this, empty);
     m_stack->setBody(buildBody());
@@ -101,8 +101,7 @@ QLayout *VerdictPage::buildContrast(QWidget *body) {
     charts->setSpacing(2 * grid);
     m_speedCard = new Card(tr("Speed-up"), body);
     m_speedCard->setToolTip(
-        tr("Reference's time ÷ run's time, both measured; total training time is the sum of the epochs' "
-           "durations. Published figures are dotted, computed from the printed times"));
+        tr("Reference's training time ÷ the run's. Dotted: published, computed from the printed times"));
     m_speedUps = new BarChart(m_theme, QStringLiteral("speed-up"), m_speedCard);
     m_speedUps->setAxisTitle(tr("speed-up of the total training time"));
     m_speedUps->setMark(1.0);
@@ -127,16 +126,15 @@ void VerdictPage::buildAdvice() {
         return rows;
     };
     m_reservationsCard = textCard(tr("Reservations"), m_advice, &m_reservations);
-    m_reservationsCard->setToolTip(tr("What keeps the verdict from being taken at its word"));
-    m_fairness = advice(tr("Is the comparison fair?"),
-                        tr("In what the runs differ besides what was meant, and how much that can bend the comparison"),
-                        core::JudgementModel::Kind::Finding, &m_fairnessCard);
+    m_reservationsCard->setToolTip(tr("Why not to take the verdict at its word"));
+    m_fairness =
+        advice(tr("Is the comparison fair?"), tr("What differs besides what was meant, and how much that can matter"),
+               core::JudgementModel::Kind::Finding, &m_fairnessCard);
     m_fair = makeLabel(tr("Nothing was found that differs besides what was meant."), "secondary", m_fairnessCard);
     m_fairnessCard->body()->addWidget(m_fair);
     m_bottlenecks =
         advice(tr("What bounds each run, and what to try"),
-               tr("By the phases of the rank in the middle by its waiting (of two, the one that waits more), "
-                  "medians over the repeats; a press queues the run in this experiment"),
+               tr("By the phases of the rank of median waiting, medians over the repeats. A press queues the run"),
                core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_advice->addLeft(m_reservationsCard);
     m_advice->addLeft(m_fairnessCard);
@@ -163,8 +161,7 @@ void VerdictPage::buildFigures() {
     connect(m_accuracy, &AccuracyCard::asked, this, &VerdictPage::refresh);
     auto *target = new Card(tr("Time to target"), m_figures);
     target->setToolTip(
-        tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
-           "start-up left out. Medians over the repeats"));
+        tr("Training time until the target was first met, interpolated between epochs. Medians over the repeats"));
     m_target = new VerdictTarget(m_theme, m_results.targets(), target);
     target->body()->addWidget(m_target);
     m_notesCard = textCard(tr("Keep in mind"), m_figures, &m_notes);
@@ -173,8 +170,7 @@ void VerdictPage::buildFigures() {
     m_classes->setModel(&m_results.classes());
     classes->body()->addWidget(m_classes);
     auto *use = new Card(tr("Utilisation by epoch"), m_figures);
-    use->setToolTip(
-        tr("Mean over the epoch's samples. CPU: busy share of the device's cores; GPU: share of time any kernel ran"));
+    use->setToolTip(tr("CPU: busy share of the device's cores. GPU: share of time in which a kernel ran"));
     m_useModel = new UseModel(this);
     m_use = makeTable(m_theme, use, 0);
     m_use->setModel(m_useModel);
@@ -228,7 +224,7 @@ void VerdictPage::refresh() {
     const core::Judgement &judgement = m_results.judgement().judgement();
     m_head->show(table, judgement, m_workspace.complete());
     showList(table.notes, m_notes, m_notesCard);
-    showList(table.reservations, m_reservations, m_reservationsCard);
+    showList(judgement.otherReservations, m_reservations, m_reservationsCard); // findings stand beside them
     m_speedCard->setFinding(fastestFinding(judgement));
     m_fairnessCard->setFinding(fairnessFinding(judgement));
     m_bottlenecksCard->setFinding(boundsFinding(judgement));

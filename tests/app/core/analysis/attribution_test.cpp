@@ -192,7 +192,7 @@ private Q_SLOTS:
         Noise none{std::mt19937(1), 0};
         const RepeatGroup alone = groupOf("baseline", {}, 1, none);
         RepeatGroup dp = alone;
-        dp.name = "DP ×2";
+        dp.name = "DP on 2 devices";
         for (RunOutcome &run : dp.runs) {
             Phases &phases = run.rankPhasesS[0];
             phases["forward"] += 0.6; // scatter, replicate and gather are nested in it
@@ -253,9 +253,9 @@ private Q_SLOTS:
         workers.workers = both.workers = 4;
         ddp.method = both.method = Method::Ddp;
         ddp.devices = both.devices = {"0", "1"};
-        const RepeatGroup reference = control("baseline", plain, 100), run = control("DDP ×2", both, 30);
+        const RepeatGroup reference = control("baseline", plain, 100), run = control("DDP on 2 devices", both, 30);
         const RepeatGroup onlyWorkers = control("baseline, 4 workers", workers, 50),
-                          onlyDdp = control("DDP ×2, 0 workers", ddp, 70);
+                          onlyDdp = control("DDP on 2 devices, 0 workers", ddp, 70);
 
         const auto found = attribute(reference, run, {reference, onlyWorkers, onlyDdp, run});
         QCOMPARE(found->factors.size(), std::size_t(2));
@@ -265,7 +265,7 @@ private Q_SLOTS:
         QVERIFY(std::fabs(loading.low + 50) < 1e-9);
         QVERIFY(std::fabs(loading.high + 40) < 1e-9);
         QCOMPARE(loading.label, std::string("4 loading workers instead of 0"));
-        QCOMPARE(loading.controls, (std::vector<std::string>{"DDP ×2, 0 workers", "baseline, 4 workers"}));
+        QCOMPARE(loading.controls, (std::vector<std::string>{"DDP on 2 devices, 0 workers", "baseline, 4 workers"}));
         QVERIFY(std::fabs(effect(*found, "method").seconds + 25) < 1e-9);
         QVERIFY(found->missing.empty());
 
@@ -273,7 +273,7 @@ private Q_SLOTS:
         QVERIFY2(std::fabs(effect(*half, "workers").seconds + 50) < 1e-9, "one order is left");
         QCOMPARE(effect(*half, "workers").low, effect(*half, "workers").high);
         QCOMPARE(half->missing.size(), std::size_t(1));
-        QCOMPARE(half->missing.front().name, std::string("DDP ×2, 0 workers"));
+        QCOMPARE(half->missing.front().name, std::string("DDP on 2 devices, 0 workers"));
 
         const auto none = attribute(reference, run, {});
         QVERIFY(none->factors.empty());

@@ -97,7 +97,7 @@ private Q_SLOTS:
         const Phases waiting = phases(parts[0], parts[1], parts[2], parts[3]);
         Phases slow = phases(parts[0], parts[1], parts[2] - parts[3] + 1e-9, 0);
         slow["backward"] += parts[3];
-        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {waiting, slow});
+        const RepeatGroup group = groupOf("DDP on 2 devices", ddp(2), {waiting, slow});
         const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY2(QString::fromStdString(std::string(toString(found.bound))) == bound, qPrintable(said(found)));
         QVERIFY(found.share && *found.share > 0 && *found.share <= 1);
@@ -139,7 +139,7 @@ private Q_SLOTS:
         const Phases waiting = phases(0.5, 6, 3.4, 3.2);
         Phases slow = phases(0.5, 6, 0.2, 0);
         slow["backward"] += 3.2;
-        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {waiting, slow});
+        const RepeatGroup group = groupOf("DDP on 2 devices", ddp(2), {waiting, slow});
         const Bottleneck found = bottleneckOf(group, {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral("rank 1 spends 3.20 s more than the others, most of it in backward")),
@@ -152,7 +152,8 @@ private Q_SLOTS:
         Phases slow = phases(0.5, 6, 0.2, 0), slowToo = slow;
         slow["backward"] += 3.2;
         slowToo["backward"] += 3.0;
-        const Bottleneck found = bottleneckOf(groupOf("DDP ×4", ddp(4), {waiting, slow, waiting, slowToo}), {});
+        const Bottleneck found =
+            bottleneckOf(groupOf("DDP on 4 devices", ddp(4), {waiting, slow, waiting, slowToo}), {});
         QVERIFY2(QString::fromStdString(found.evidence)
                      .contains(QStringLiteral(
                          "ranks 1 and 3 spend up to 3.20 s more than the others, most of it in backward")),
@@ -161,19 +162,19 @@ private Q_SLOTS:
 
     void aCauseThatIsNearItsThresholdIsNamedBesideTheBound() {
         const auto rank = phases(1.99, 6.02, 1.99, 0);
-        const Bottleneck computing = bottleneckOf(groupOf("DDP ×2", ddp(2), {rank, rank}), {});
+        const Bottleneck computing = bottleneckOf(groupOf("DDP on 2 devices", ddp(2), {rank, rank}), {});
         QVERIFY2(computing.bound == Bound::Compute, qPrintable(said(computing)));
         QVERIFY2(computing.evidence.find("loading 19.9 %") != std::string::npos &&
                      computing.evidence.find("Close behind: communication that nothing hides, 19.9 %.") !=
                          std::string::npos,
                  qPrintable(said(computing)));
         const auto both = phases(3, 4.5, 2.5, 0);
-        const Bottleneck loading = bottleneckOf(groupOf("DDP ×2", ddp(2), {both, both}), {});
+        const Bottleneck loading = bottleneckOf(groupOf("DDP on 2 devices", ddp(2), {both, both}), {});
         QVERIFY2(loading.bound == Bound::Input, qPrintable(said(loading)));
         QVERIFY2(loading.evidence.ends_with(" Close behind: communication that nothing hides, 25 %."),
                  qPrintable(said(loading)));
         const auto little = phases(3, 6.5, 0.5, 0);
-        QVERIFY(bottleneckOf(groupOf("DDP ×2", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
+        QVERIFY(bottleneckOf(groupOf("DDP on 2 devices", ddp(2), {little, little}), {}).evidence.find("Close behind") ==
                 std::string::npos);
     }
 
@@ -189,7 +190,8 @@ private Q_SLOTS:
     }
 
     void whereCommunicationEatsTheGainFewerDevicesAreATip() {
-        const RepeatGroup group = groupOf("DDP ×2", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const RepeatGroup group =
+            groupOf("DDP on 2 devices", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
         const Bottleneck found = bottleneckOf(group, {group});
         QVERIFY(found.bound == Bound::Communication);
         QVERIFY2(std::ranges::any_of(found.tips,
@@ -202,7 +204,8 @@ private Q_SLOTS:
         verifyTips(found, {group});
         RunConfig larger = ddp(2);
         larger.model = "convnet"; // 4.6 MiB
-        const RepeatGroup other = groupOf("DDP ×2", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const RepeatGroup other =
+            groupOf("DDP on 2 devices", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
         QVERIFY(anySmaller(bottleneckOf(other, {other})));
     }
 
@@ -233,7 +236,7 @@ private Q_SLOTS:
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
         RepeatGroup group = groupOf("item loader, 1 worker", config, {phases(0.3, 9.5)});
-        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const RepeatGroup wide = groupOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const auto tips = [&](const char *cores) {
             for (RunOutcome &run : group.runs) {
                 run.conditions.machines.resize(1);
@@ -254,15 +257,15 @@ private Q_SLOTS:
         reference.reference = true;
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const RepeatGroup wide = groupOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const RepeatGroup other = groupOf("item loader, 1 worker", item, {phases(0.3, 9.5)});
         const std::vector<RepeatGroup> all = {reference, wide, other};
         const auto nameOf = [&](const RepeatGroup &group) {
             const Bottleneck found = bottleneckOf(group, all);
             return found.tips.empty() ? std::string() : found.tips.front().name;
         };
-        QCOMPARE(nameOf(reference), std::string("DDP ×2"));
-        QCOMPARE(nameOf(other), std::string("DDP ×2, 1 worker, item loader"));
+        QCOMPARE(nameOf(reference), std::string("DDP on 2 devices"));
+        QCOMPARE(nameOf(other), std::string("DDP on 2 devices, 1 worker, item loader"));
     }
 
     void aShareUnderItsThresholdIsNotRoundedOntoIt() {
@@ -324,9 +327,9 @@ private Q_SLOTS:
         QVERIFY(bottleneckOf(group, {group}).tips.empty());
         RunConfig dp = ddp(2);
         dp.method = Method::Dp;
-        const RepeatGroup wide = groupOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const RepeatGroup wide = groupOf("DP on 2 devices", dp, {phases(0.3, 9.5)});
         const Bottleneck found = bottleneckOf(group, {group, wide});
-        QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP ×2", qPrintable(said(found)));
+        QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP on 2 devices", qPrintable(said(found)));
     }
 
     void aScriptIsOnlyGivenWhatItsCommandAsksFor() {

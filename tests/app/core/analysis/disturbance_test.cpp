@@ -58,9 +58,9 @@ template <class Load> std::vector<RepeatGroup> twoGroups(int repeats, double slo
     for (int repeat = 1; repeat <= repeats; ++repeat) {
         const double a = load(0, repeat), b = load(1, repeat);
         before.push_back(repeatOf("baseline", repeat, 0, 10 * std::exp(slope * a + noise(random)), a));
-        after.push_back(repeatOf("DDP ×2", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
+        after.push_back(repeatOf("DDP on 2 devices", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
     }
-    return {groupOf("baseline", before), groupOf("DDP ×2", after)};
+    return {groupOf("baseline", before), groupOf("DDP on 2 devices", after)};
 }
 
 bool says(const Judgement &judgement, const std::string &text) {
@@ -84,7 +84,7 @@ private Q_SLOTS:
     }
 
     void halfTheTimeStolenInEveryRunIsSaid() {
-        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP on 2 devices", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
             for (std::size_t group = 0; group < 2; ++group)
                 groups[group].runs.push_back(
@@ -94,7 +94,7 @@ private Q_SLOTS:
     }
 
     void loadOnFreeCoresIsSaidAsSharedCachesOnly() {
-        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP on 2 devices", {})};
         for (int repeat = 1; repeat <= 3; ++repeat)
             for (std::size_t group = 0; group < 2; ++group)
                 groups[group].runs.push_back(repeatOf(groups[group].name, repeat, int(group), 10, 0.9, 0, 1));
@@ -121,7 +121,7 @@ private Q_SLOTS:
         QVERIFY(std::fabs(pair.adjusted->perCore - 0.5) < 0.05);
         QVERIFY(pair.adjusted->low < 1.6 && pair.adjusted->high > 1.6);
         QCOMPARE(pair.adjusted->degrees, 9);
-        QVERIFY(says(found, "DDP ×2: adjusted for measured load: 1.6"));
+        QVERIFY(says(found, "DDP on 2 devices: adjusted for measured load: 1.6"));
         QVERIFY(says(found, "; a sensitivity check, not the result."));
     }
 
@@ -132,7 +132,7 @@ private Q_SLOTS:
         int held = 0;
         constexpr int all = 1000;
         for (int experiment = 0; experiment < all; ++experiment) {
-            std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {})};
+            std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP on 2 devices", {})};
             for (int repeat = 1; repeat <= 4; ++repeat)
                 for (std::size_t group = 0; group < 2; ++group) {
                     const double x = load(random);
@@ -163,7 +163,7 @@ private Q_SLOTS:
 
     void aDriftOverTheRoundsIsSaid() {
         std::vector<RepeatGroup> groups;
-        for (const char *name : {"baseline", "DDP ×2", "DDP ×4"}) {
+        for (const char *name : {"baseline", "DDP on 2 devices", "DDP on 4 devices"}) {
             groups.push_back(groupOf(name, {}));
             for (int repeat = 1; repeat <= 3; ++repeat)
                 groups.back().runs.push_back(repeatOf(name, repeat, int(groups.size()), 10 * (1 + 0.1 * repeat), 0));
@@ -178,7 +178,8 @@ private Q_SLOTS:
     }
 
     void aPlaceWithinTheRoundThatCostsTimeIsSaid() {
-        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP ×2", {}), groupOf("DDP ×4", {})};
+        std::vector<RepeatGroup> groups = {groupOf("baseline", {}), groupOf("DDP on 2 devices", {}),
+                                           groupOf("DDP on 4 devices", {})};
         for (int repeat = 1; repeat <= 6; ++repeat)
             for (std::size_t group = 0; group < 3; ++group) {
                 const int place = int(group + std::size_t(repeat)) % 3; // each run is as often at each place

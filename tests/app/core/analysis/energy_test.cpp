@@ -18,7 +18,7 @@ namespace {
 RunOutcome runOf(const std::string &device, int repeat) {
     RunOutcome run;
     run.run = std::to_string(repeat);
-    run.name = "DDP ×2";
+    run.name = "DDP on 2 devices";
     run.experiment = "the experiment";
     run.repeat = repeat;
     run.state = RunState::Done;

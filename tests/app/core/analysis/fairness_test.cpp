@@ -92,7 +92,7 @@ Pair fairPair(Random &random, const std::function<void(RunConfig &)> &set = {}) 
     RunConfig ddp = baseline;
     ddp.method = Method::Ddp;
     ddp.devices = {"0", "1"};
-    Pair out{{"baseline", {}, true}, {"DDP ×2", {}, false}};
+    Pair out{{"baseline", {}, true}, {"DDP on 2 devices", {}, false}};
     for (int repeat = 0; repeat < 3; ++repeat) {
         const bool swapped = (random() & 1) != 0;
         const std::int64_t at = 1'700'000'000'000'000 + repeat * 40'000'000LL;
@@ -288,7 +288,7 @@ private Q_SLOTS:
                 QVERIFY2(!found->reference.empty() && !found->run.empty() && found->reference != found->run,
                          text.c_str());
                 QVERIFY2(found->sentence.find(found->run) != std::string::npos &&
-                             found->sentence.find("DDP ×2") != std::string::npos,
+                             found->sentence.find("DDP on 2 devices") != std::string::npos,
                          text.c_str());
                 QVERIFY2(found->control.has_value() == (planted.control == Control::Offered), text.c_str());
                 for (const FairnessFinding &other : findings)

@@ -14,7 +14,7 @@ namespace {
 IndexedRun makeRun(const std::string &id, const std::string &method, int devices, double accuracy) {
     IndexedRun run;
     run.run = id;
-    run.name = method == "ddp" ? "DDP ×2" : "baseline";
+    run.name = method == "ddp" ? "DDP on 2 devices" : "baseline";
     run.recipe = "lenet-dp-vs-ddp";
     run.method = method;
     run.devices = devices;
@@ -106,7 +106,11 @@ private Q_SLOTS:
             {"note~FIRST", true},
             {"note!~second", true},
             {"name=DDP*", true},
-            {"name=\"DDP ×2\"", true},
+            {"name=\"DDP on 2 devices\"", true},
+            {"name=\"DDP ×2\"", true}, // as older versions named it
+            {"name~\"DDP ×2\"", true},
+            {"\"DDP ×2\"", true},
+            {"\"DDP ×4\"", false},
             {"name=DDP", false},
             {"lenet", true},
             {"LENET slow", true},
@@ -215,7 +219,7 @@ private Q_SLOTS:
         QCOMPARE(texts(another), QStringList{"baseline"});
         QCOMPARE(int(another.from), 10);
         QCOMPARE(texts(completeFilter(QStringLiteral("tag="), 4, runs)), (QStringList{"kept", "slow"}));
-        QCOMPARE(texts(completeFilter(QStringLiteral("name=D"), 6, runs)), QStringList{"\"DDP ×2\""});
+        QCOMPARE(texts(completeFilter(QStringLiteral("name=D"), 6, runs)), QStringList{"\"DDP on 2 devices\""});
         QCOMPARE(texts(completeFilter(QStringLiteral("devices>="), 9, runs)), (QStringList{"2", "1"}));
         QCOMPARE(texts(completeFilter(QStringLiteral("star="), 5, runs)), (QStringList{"yes", "no"}));
     }

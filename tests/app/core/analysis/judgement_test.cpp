@@ -69,7 +69,7 @@ void addRepeats(std::vector<RunOutcome> &all, const std::string &name, const Run
 std::vector<RunOutcome> study(bool withControl, int repeats = 3) {
     std::vector<RunOutcome> all;
     addRepeats(all, "baseline", config(Method::Baseline, 1, 0), 6, 4, 0, repeats);
-    addRepeats(all, "DDP ×2", config(Method::Ddp, 2, 4), 1, 2.5, 0.5, repeats);
+    addRepeats(all, "DDP on 2 devices", config(Method::Ddp, 2, 4), 1, 2.5, 0.5, repeats);
     if (withControl)
         addRepeats(all, "baseline, 4 workers", config(Method::Baseline, 1, 4), 1, 4, 0, repeats);
     return all;
@@ -96,20 +96,20 @@ private Q_SLOTS:
         const ResultTable table = resultTable(runs);
         const Judgement found = judge(table, runs, {"workers"});
         const auto contains = [&](const char *part) { return found.sentence.find(part) != std::string::npos; };
-        QVERIFY2(contains("DDP ×2: 2.50× as fast as baseline (2."), found.sentence.c_str());
+        QVERIFY2(contains("DDP on 2 devices: 2.50× as fast as baseline (2."), found.sentence.c_str());
         QVERIFY2(!contains("efficient"), "125 %: four workers are no devices");
-        QVERIFY2(
-            contains("83 % of the training time that DDP ×2 saves is data loading: baseline, 4 workers reaches 2.00× "
-                     "by itself."),
-            found.sentence.c_str());
+        QVERIFY2(contains("83 % of the training time that DDP on 2 devices saves is data loading: baseline, 4 workers "
+                          "reaches 2.00× "
+                          "by itself."),
+                 found.sentence.c_str());
         ResultTable judged = table;
         judged.verdict = found.sentence;
         const std::string brief = verdictText(judged).speedUps;
-        QVERIFY2(brief.find("DDP ×2: 2.50× as fast as baseline (2.") != std::string::npos, brief.c_str());
+        QVERIFY2(brief.find("DDP on 2 devices: 2.50× as fast as baseline (2.") != std::string::npos, brief.c_str());
         QVERIFY2(brief.find("saves") == std::string::npos, "in short the cause is left to those who have room for it");
         QCOMPARE(found.pairs.size(), std::size_t(2));
         const PairJudgement &ddp = found.pairs.front();
-        QCOMPARE(ddp.run, std::string("DDP ×2"));
+        QCOMPARE(ddp.run, std::string("DDP on 2 devices"));
         QVERIFY(ddp.training && ddp.epoch && ddp.wholeRun && ddp.attribution);
         QVERIFY(!ddp.efficiency && !found.pairs.back().efficiency); // that one has one device
         QCOMPARE(*ddp.accuracyDifference, 0.0);
@@ -122,8 +122,8 @@ private Q_SLOTS:
     void efficiencyIsOfDevicesAlone() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
-        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 3, 2, 0.5);
-        addRepeats(runs, "DDP ×2, 4 workers", config(Method::Ddp, 2, 4), 1, 2, 0.5);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 3, 2, 0.5);
+        addRepeats(runs, "DDP on 2 devices, 4 workers", config(Method::Ddp, 2, 4), 1, 2, 0.5);
         const ResultTable table = resultTable(runs);
         const Judgement found = judge(table, runs, {"workers"});
         QCOMPARE(found.pairs.size(), std::size_t(2));
@@ -131,7 +131,7 @@ private Q_SLOTS:
         QVERIFY(!found.pairs[1].efficiency); // it would be over 100 %
         const ResultTable shown = judged(table, found);
         QVERIFY(!shown.rows[0].efficiency && shown.rows[1].efficiency && !shown.rows[2].efficiency);
-        QVERIFY2(found.sentence.find("DDP ×2: 1.82× as fast as baseline (1.7") != std::string::npos &&
+        QVERIFY2(found.sentence.find("DDP on 2 devices: 1.82× as fast as baseline (1.7") != std::string::npos &&
                      found.sentence.find("), 91 % efficient.") != std::string::npos,
                  found.sentence.c_str());
     }
@@ -139,10 +139,21 @@ private Q_SLOTS:
     void moreThanTheWholeGainIsSaidWithWhatItCostsElsewhere() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
-        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 1, 4, 1);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4, 1);
         const std::string sentence = judge(resultTable(runs), runs, {}).sentence;
-        QVERIFY2(sentence.ends_with("DDP ×2 saves 4.00 s of training time in device compute and spends 1.00 s more on "
-                                    "communication."),
+        QVERIFY2(sentence.ends_with(
+                     "DDP on 2 devices saves 4.00 s of training time in device compute and spends 1.00 s more on "
+                     "communication."),
+                 sentence.c_str());
+    }
+
+    void amountsBesideEachOtherHaveDecimalsOfOneSize() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 0.2, 8);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 0.2, 7.129, 0.06);
+        const std::string sentence = judge(resultTable(runs), runs, {}).sentence;
+        QVERIFY2(sentence.ends_with(
+                     "saves 0.871 s of training time in device compute and spends 0.060 s more on other causes."),
                  sentence.c_str());
     }
 
@@ -151,11 +162,14 @@ private Q_SLOTS:
         const ResultTable table = resultTable(runs);
         QVERIFY2(table.notes.empty(), joined(table.notes).c_str());
         auto many = runs;
-        addRepeats(many, "DDP ×2, 2 workers", config(Method::Ddp, 2, 2), 2, 2.5, 0.5);
+        addRepeats(many, "DDP on 2 devices, 2 workers", config(Method::Ddp, 2, 2), 2, 2.5, 0.5);
         const auto said = judge(resultTable(many), many, {"workers"}).reservations;
-        QVERIFY2(anyContains(said, "DDP ×2 and DDP ×2, 2 workers: Loading threads per process not as in baseline (0), "
-                                   "see each comparison."),
-                 joined(said).c_str());
+        QVERIFY2(
+            anyContains(
+                said,
+                "DDP on 2 devices and DDP on 2 devices, 2 workers: Loading threads per process not as in baseline (0), "
+                "see each comparison."),
+            joined(said).c_str());
     }
 
     void withoutTheControlItIsOfferedAndTheUnfairnessIsAReservation() {
@@ -178,15 +192,16 @@ private Q_SLOTS:
 
         std::vector<RunOutcome> same, scattered;
         addRepeats(same, "baseline", config(Method::Baseline, 1, 0), 2, 8);
-        addRepeats(same, "DDP ×1", config(Method::Ddp, 1, 0), 2, 8.01);
+        addRepeats(same, "DDP on 1 device", config(Method::Ddp, 1, 0), 2, 8.01);
         const Judgement equal = judge(resultTable(same), same, {});
-        QVERIFY2(equal.sentence.starts_with("DDP ×1: equal to baseline within ±3 % ("), equal.sentence.c_str());
+        QVERIFY2(equal.sentence.starts_with("DDP on 1 device: equal to baseline within ±3 % ("),
+                 equal.sentence.c_str());
         for (const double slow : {0.9, 1.0, 1.1}) {
             scattered.push_back(runOf("baseline", config(Method::Baseline, 1, 0), 2, 8, 0, slow));
-            scattered.push_back(runOf("DDP ×1", config(Method::Ddp, 1, 0), 2, 8.01, 0, 2 - slow));
+            scattered.push_back(runOf("DDP on 1 device", config(Method::Ddp, 1, 0), 2, 8.01, 0, 2 - slow));
         }
         const Judgement none = judge(resultTable(scattered), scattered, {});
-        QVERIFY2(none.sentence.starts_with("DDP ×1: can't tell yet whether it differs from baseline ("),
+        QVERIFY2(none.sentence.starts_with("DDP on 1 device: can't tell yet whether it differs from baseline ("),
                  none.sentence.c_str());
         QVERIFY2(none.sentence.find("gain") == std::string::npos, "no cause of no difference");
     }
@@ -197,10 +212,11 @@ private Q_SLOTS:
         for (int workers = 1; workers <= 6; ++workers)
             addRepeats(runs, "baseline, " + std::to_string(workers), config(Method::Baseline, 1, workers),
                        6.0 / (workers + 1), 4);
-        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 3, 2, 0.5);
-        addRepeats(runs, "DP ×2", config(Method::Dp, 2, 0), 6, 9);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 3, 2, 0.5);
+        addRepeats(runs, "DP on 2 devices", config(Method::Dp, 2, 0), 6, 9);
         const Judgement found = judge(resultTable(runs), runs, {"workers"});
-        for (const char *part : {"Baseline, 6: 2.", "DDP ×2: 1.8", "DP ×2: 0.66", "5 more in the table."})
+        for (const char *part :
+             {"Baseline, 6: 2.", "DDP on 2 devices: 1.8", "DP on 2 devices: 0.66", "5 more in the table."})
             QVERIFY2(found.sentence.find(part) != std::string::npos, found.sentence.c_str());
         QVERIFY2(found.sentence.find("Baseline, 3:") == std::string::npos, found.sentence.c_str());
     }

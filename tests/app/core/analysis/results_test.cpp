@@ -48,7 +48,7 @@ struct Case {
     std::vector<RunOutcome> outcomes;
 };
 
-/// baseline, DP ×2, DDP ×2, three repeats each, all done; DP and DDP ×8 not run.
+/// baseline, DP on 2 devices, DDP on 2 devices, three repeats each, all done; DP and DDP on 8 devices not run.
 Case threeRepeats(double slowRepeat = 2.0) {
     MachineFacts facts;
     facts.allowedCores = {0, 1};
@@ -56,7 +56,7 @@ Case threeRepeats(double slowRepeat = 2.0) {
     PlanOptions options;
     options.quick = true;
     Case out{makeExperiment(*expand(recipe, facts, options), recipe, true, {}), {}};
-    const std::map<std::string, double> times = {{"baseline", 10}, {"DP ×2", 20}, {"DDP ×2", 5}};
+    const std::map<std::string, double> times = {{"baseline", 10}, {"DP on 2 devices", 20}, {"DDP on 2 devices", 5}};
     for (std::size_t i = 0; i < out.experiment.entries.size(); ++i) {
         ExperimentEntry &entry = out.experiment.entries[i];
         if (!entry.planned.runnable())
@@ -93,7 +93,7 @@ private Q_SLOTS:
     void timesAreGeometricMeansOverRepeatsSoThatTwoOfThemDividedGiveTheFactor() {
         const Case given = threeRepeats();
         const ResultTable table = resultTable(given.experiment, given.outcomes);
-        const ResultRow &ddp = row(table, "DDP ×2");
+        const ResultRow &ddp = row(table, "DDP on 2 devices");
         QCOMPARE(ddp.repeats, 3);
         const auto isClose = [](double a, double b) { return std::fabs(a - b) < 1e-12 * b; };
         const ResultRow &reference = row(table, "baseline");
@@ -102,8 +102,8 @@ private Q_SLOTS:
         QVERIFY(isClose(*reference.totalTrainingTimeS / *ddp.totalTrainingTimeS, *ddp.speedUpTraining));
         QVERIFY(isClose(*reference.runTimeS / *ddp.runTimeS, *ddp.speedUpRun));
         const ResultTable judgedTable = judged(table, judge(table, given.outcomes, {}));
-        QVERIFY(isClose(*row(judgedTable, "baseline").epochMedianS / *row(judgedTable, "DDP ×2").epochMedianS,
-                        row(judgedTable, "DDP ×2").epochInterval->factor));
+        QVERIFY(isClose(*row(judgedTable, "baseline").epochMedianS / *row(judgedTable, "DDP on 2 devices").epochMedianS,
+                        row(judgedTable, "DDP on 2 devices").epochInterval->factor));
         QCOMPARE(*ddp.speedUpTraining, 2.0);
         QCOMPARE(*ddp.speedUpRun, std::cbrt(10.0 * 11 * 21 / (5.5 * 6 * 11))); // of geometric means
         QCOMPARE(*ddp.efficiency, 1.0);
@@ -111,27 +111,29 @@ private Q_SLOTS:
         QVERIFY(isClose(*ddp.firstEpochS, 0.6 * *ddp.totalTrainingTimeS));
         QVERIFY(isClose(*ddp.epochMedianS, 0.4 * *ddp.totalTrainingTimeS));
         QCOMPARE(ddp.utilisation, std::string("cpu:0 70 %")); // 0.5 for 60 % of the time, 1.0 for 40 %
-        QCOMPARE(*row(table, "DP ×2").speedUpTraining, 0.5);
+        QCOMPARE(*row(table, "DP on 2 devices").speedUpTraining, 0.5);
         QCOMPARE(*row(table, "baseline").speedUpTraining, 1.0);
         QVERIFY(row(table, "baseline").reference);
-        QCOMPARE(row(table, "DP ×8").notes.front(), std::string("not run: needs 8, has 2"));
-        QVERIFY(!row(table, "DP ×8").totalTrainingTimeS);
+        QCOMPARE(row(table, "DP on 8 devices").notes.front(), std::string("not run: needs 8, has 2"));
+        QVERIFY(!row(table, "DP on 8 devices").totalTrainingTimeS);
     }
 
     void theVerdictSaysWhatRepeatsCanTell() {
         const Case steady = threeRepeats(1.1);
         const VerdictText clear = verdictText(resultTable(steady.experiment, steady.outcomes));
-        QVERIFY2(clear.sentence.starts_with("DP ×2: 0.500× as fast as baseline (0."), clear.sentence.c_str());
-        QVERIFY2(clear.sentence.find(" DDP ×2: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
+        QVERIFY2(clear.sentence.starts_with("DP on 2 devices: 0.500× as fast as baseline (0."), clear.sentence.c_str());
+        QVERIFY2(clear.sentence.find(" DDP on 2 devices: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
         QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
         QCOMPARE(clear.spread, std::string("By training time, with 95 % intervals of at least 3 repeats each."));
-        QVERIFY2(clear.speedUps.starts_with("DP ×2: 0.500× as fast as baseline (0."), clear.speedUps.c_str());
+        QVERIFY2(clear.speedUps.starts_with("DP on 2 devices: 0.500× as fast as baseline (0."), clear.speedUps.c_str());
         QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
 
         const Case shaky = threeRepeats(4.0);
         const std::string unsure = verdictText(resultTable(shaky.experiment, shaky.outcomes)).sentence;
-        QVERIFY2(unsure.starts_with("DP ×2: can't tell yet whether it differs from baseline (0."), unsure.c_str());
-        QVERIFY2(unsure.find("DDP ×2: can't tell yet whether it differs from baseline (0.") != std::string::npos,
+        QVERIFY2(unsure.starts_with("DP on 2 devices: can't tell yet whether it differs from baseline (0."),
+                 unsure.c_str());
+        QVERIFY2(unsure.find("DDP on 2 devices: can't tell yet whether it differs from baseline (0.") !=
+                     std::string::npos,
                  unsure.c_str());
     }
 
@@ -148,7 +150,7 @@ private Q_SLOTS:
     void whereOneRowLacksRepeatsTheOthersKeepTheirInterval() {
         Case given = threeRepeats(1.1);
         std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) {
-            return entry.planned.name == "DDP ×2" && entry.planned.repeat > 1;
+            return entry.planned.name == "DDP on 2 devices" && entry.planned.repeat > 1;
         });
         const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
         QVERIFY2(text.spread.find("at least 3 repeats each") != std::string::npos, text.spread.c_str());
@@ -180,7 +182,7 @@ private Q_SLOTS:
         MachineFacts facts;
         facts.allowedCores = {0, 1};
         const ResultTable table = resultTable(makeExperiment(*expand(recipe, facts), recipe, false, {}), {});
-        const ResultRow &two = row(table, "DDP ×2 nccl", true);
+        const ResultRow &two = row(table, "DDP on 2 devices, nccl", true);
         QVERIFY(std::abs(*two.speedUpTraining - 200.97 / 117.07) < 1e-12);
         QCOMPARE(*two.printedSpeedUp, 1.67);
         QVERIFY(two.kind.find("published, 8 × RTX 3090") == 0);
@@ -198,7 +200,7 @@ private Q_SLOTS:
                 one.totalTrainingTimeS.reset();
             }
         const ResultTable table = resultTable(given.experiment, given.outcomes);
-        const ResultRow &ddp = row(table, "DDP ×2");
+        const ResultRow &ddp = row(table, "DDP on 2 devices");
         QCOMPARE(ddp.repeats, 0);
         QVERIFY(!ddp.speedUpTraining && !ddp.speedUpRun);
         QVERIFY(ddp.notes.front().find("SIGKILL") != std::string::npos);
@@ -208,7 +210,7 @@ private Q_SLOTS:
         Case given = threeRepeats();
         given.outcomes[1].oversubscribed = true;
         const ResultTable table = resultTable(given.experiment, given.outcomes);
-        QCOMPARE(row(table, "DP ×2").notes.front(), std::string("not comparable: oversubscribed"));
+        QCOMPARE(row(table, "DP on 2 devices").notes.front(), std::string("not comparable: oversubscribed"));
     }
 
     void whatElseDiffersIsNamed() {
@@ -223,11 +225,11 @@ private Q_SLOTS:
         RunOutcome first = outcome("a", 10, 11, 0.8), second = outcome("b", 5, 6, 0.8);
         first.name = "baseline";
         first.config = a;
-        second.name = "DDP ×2";
+        second.name = "DDP on 2 devices";
         second.config = b;
         const ResultTable table = resultTable({second, first});
         QCOMPARE(table.reference, std::string("baseline"));
-        QCOMPARE(*row(table, "DDP ×2").speedUpTraining, 2.0);
+        QCOMPARE(*row(table, "DDP on 2 devices").speedUpTraining, 2.0);
         const Judgement judgement = judge(table, {second, first}, {});
         QCOMPARE(judgement.pairs.size(), std::size_t(1));
         QVERIFY(std::ranges::any_of(judgement.pairs[0].fairness, [](const FairnessFinding &one) {
@@ -251,14 +253,14 @@ private Q_SLOTS:
         QVERIFY2(cells.mid(13).join(u',').startsWith(QStringLiteral(",1,,,,,,1,,,,,0.75,,0.5,,cpu:0 70 %,")),
                  all[1].c_str());
         QVERIFY2(all[1].find("\"say \"\"hi\"\", twice\"") != std::string::npos, all[1].c_str());
-        const ResultRow &ddp = row(table, "DDP ×2");
-        QVERIFY2(all[3].starts_with("DDP ×2,measured here,ddp,2,cpu,auto,0,batch,3," + numberText(*ddp.firstEpochS) +
-                                    "," + numberText(*ddp.epochMedianS) + "," + numberText(*ddp.totalTrainingTimeS) +
-                                    "," + numberText(*ddp.runTimeS) + ",," + numberText(*ddp.speedUpTraining) +
-                                    ",,,,,," + numberText(*ddp.speedUpRun) + ",,,," + numberText(*ddp.efficiency) +
-                                    ","),
+        const ResultRow &ddp = row(table, "DDP on 2 devices");
+        QVERIFY2(all[3].starts_with("DDP on 2 devices,measured here,ddp,2,cpu,auto,0,batch,3," +
+                                    numberText(*ddp.firstEpochS) + "," + numberText(*ddp.epochMedianS) + "," +
+                                    numberText(*ddp.totalTrainingTimeS) + "," + numberText(*ddp.runTimeS) + ",," +
+                                    numberText(*ddp.speedUpTraining) + ",,,,,," + numberText(*ddp.speedUpRun) + ",,,," +
+                                    numberText(*ddp.efficiency) + ","),
                  all[3].c_str());
-        QVERIFY2(all[4].starts_with("DP ×8,not run here,dp,8,cpu,,0,batch,0,,,,,,,,,,,,,"), all[4].c_str());
+        QVERIFY2(all[4].starts_with("DP on 8 devices,not run here,dp,8,cpu,,0,batch,0,,,,,,,,,,,,,"), all[4].c_str());
         QCOMPARE(all.size(), std::size_t(1 + 5 + 3 + 1));
         QLocale::setDefault(QLocale::c());
         std::setlocale(LC_ALL, "C");
@@ -273,10 +275,8 @@ private Q_SLOTS:
         QCOMPARE(json["rows"][2]["epochs"][0]["duration_s"].get<double>(), 3.0);
         QCOMPARE(json["rows"][7]["per_class_accuracy"].size(), std::size_t(10));
         const std::string markdown = exportResults({table, {}}, ExportFormat::Markdown);
-        QVERIFY(
-            markdown.find(
-                "| DDP ×2 | measured here | ddp | 2 | cpu | auto | 0 | batch | 3 | 3.65 | 2.43 | 6.08 | 7.13 | - |") !=
-            std::string::npos);
+        QVERIFY(markdown.find("| DDP on 2 devices | measured here | ddp | 2 | cpu | auto | 0 | batch | 3 | 3.65 | 2.43 "
+                              "| 6.08 | 7.13 | - |") != std::string::npos);
     }
 
     void aJudgedTableShowsItsIntervalsFromThreeRepeatsOn() {
@@ -286,7 +286,7 @@ private Q_SLOTS:
                             given.experiment.recipe.varies);
         };
         const Report three = judgedReport();
-        const ResultRow &ddp = row(three.table, "DDP ×2");
+        const ResultRow &ddp = row(three.table, "DDP on 2 devices");
         QVERIFY(ddp.trainingInterval && ddp.trainingInterval->hasInterval());
         QVERIFY(*ddp.trainingInterval->low < 2 && *ddp.trainingInterval->high > 2);
         QVERIFY(ddp.epochInterval && ddp.epochInterval->hasInterval() && ddp.runInterval->hasInterval());
@@ -308,11 +308,11 @@ private Q_SLOTS:
 
         std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
         const Report two = judgedReport();
-        QVERIFY(!row(two.table, "DDP ×2").trainingInterval->hasInterval());
+        QVERIFY(!row(two.table, "DDP on 2 devices").trainingInterval->hasInterval());
         const auto without = nlohmann::json::parse(exportResults(two, ExportFormat::Json));
         QCOMPARE(without["rows"][2]["speed_up_training"].get<double>(), 2.0);
         QVERIFY(without["rows"][2]["speed_up_training_low"].is_null());
-        QCOMPARE(withRange(2.0, row(two.table, "DDP ×2").trainingInterval), std::string("2.00"));
+        QCOMPARE(withRange(2.0, row(two.table, "DDP on 2 devices").trainingInterval), std::string("2.00"));
     }
 
     void differencesHaveTheirSign() {
@@ -326,7 +326,7 @@ private Q_SLOTS:
     }
 
     void curvesAreWallTimeStepValue() {
-        ExportedCurve curve{"run", "DDP ×2", "ddp", {}};
+        ExportedCurve curve{"run", "DDP on 2 devices", "ddp", {}};
         LossPoint point;
         point.step = 4;
         point.wallUs = 1'700'000'000'500'000;
@@ -338,7 +338,7 @@ private Q_SLOTS:
         QCOMPARE(*exportCurves({curve}, ExportFormat::Csv),
                  std::string("Wall time,Step,Value\r\n1700000000.5,4,0.25\r\n1700000000.5,9,\r\n"));
         QVERIFY(exportCurves({curve, curve}, ExportFormat::Csv)
-                    ->starts_with("Run,Name,Wall time,Step,Value\r\nrun,DDP ×2,"));
+                    ->starts_with("Run,Name,Wall time,Step,Value\r\nrun,DDP on 2 devices,"));
         const auto json = nlohmann::json::parse(*exportCurves({curve}, ExportFormat::Json));
         QVERIFY(json[0]["points"][1]["loss"].is_null());
         QVERIFY(!exportCurves({curve}, ExportFormat::Markdown).has_value());

@@ -37,7 +37,7 @@ class CoreTargetTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void betweenTwoEpochEndsItIsInterpolatedAndSaidToBe() {
-        const RepeatGroup group{"DDP ×2", {runOf(4, {0.5, 0.8, 0.92, 0.95})}, false};
+        const RepeatGroup group{"DDP on 2 devices", {runOf(4, {0.5, 0.8, 0.92, 0.95})}, false};
         const TimeToTarget got = timesToTarget({group}, ninety).front();
         QVERIFY(near(got.seconds, 8 + 4 * (0.10 / 0.12)));
         QCOMPARE(got.how, std::string("interpolated between epochs 2 and 3"));

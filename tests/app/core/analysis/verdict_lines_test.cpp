@@ -74,44 +74,47 @@ class CoreVerdictLinesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void aFasterRunIsWorthItAndASlowerOneIsNotEachWithItsCause() {
-        const auto lines = linesOf(
-            measured({baseline, {"DP ×2", Method::Dp, 2, 0, 1, 14, 0}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 1}}));
+        const auto lines = linesOf(measured({baseline,
+                                             {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                                             {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 1}}));
         QCOMPARE(lines.size(), std::size_t(3));
         const VerdictLine &dp = lines[0], &ddp = lines[1];
-        QCOMPARE(dp.run, std::string("DP ×2"));
+        QCOMPARE(dp.run, std::string("DP on 2 devices"));
         QVERIFY(dp.outcome == Outcome::NotWorthIt && !dp.settles);
         QCOMPARE(dp.reason, std::string("100 % of the extra time is device compute"));
         QVERIFY(ddp.outcome == Outcome::WorthIt);
-        QCOMPARE(sentenceOf(ddp).substr(0, 28), std::string("DDP ×2: worth it, 1.54× (1"));
+        QCOMPARE(sentenceOf(ddp).substr(0, 37), std::string("DDP on 2 devices: worth it, 1.54× (1"));
         QVERIFY2(figuresText(ddp).ends_with("), 77 % efficient"), figuresText(ddp).c_str());
         QCOMPARE(ddp.reason, std::string("saves 4.50 s of training time in device compute and spends 1.00 s more on "
                                          "communication"));
     }
 
     void ddpIsContrastedWithDpOnAsManyDevices() {
-        const auto lines = linesOf(
-            measured({baseline, {"DP ×2", Method::Dp, 2, 0, 1, 14, 0}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 1}}));
+        const auto lines = linesOf(measured({baseline,
+                                             {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                                             {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 1}}));
         const VerdictLine &contrast = lines.back();
-        QCOMPARE(contrast.run, std::string("DDP ×2"));
-        QCOMPARE(contrast.against, std::string("DP ×2"));
+        QCOMPARE(contrast.run, std::string("DDP on 2 devices"));
+        QCOMPARE(contrast.against, std::string("DP on 2 devices"));
         QVERIFY(contrast.outcome == Outcome::Faster);
-        QVERIFY2(sentenceOf(contrast).starts_with("DDP ×2 against DP ×2: faster, 2.31× ("),
+        QVERIFY2(sentenceOf(contrast).starts_with("DDP against DP on 2 devices: faster, 2.31× ("),
                  sentenceOf(contrast).c_str());
     }
 
     void aContrastThatCantBeToldStillNamesBothRuns() {
-        const auto lines = linesOf(measured(
-            {baseline, {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, 0.2}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, 0.2}}));
+        const auto lines = linesOf(measured({baseline,
+                                             {"DP on 2 devices", Method::Dp, 2, 0, 1, 5, 0, 0.2},
+                                             {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 0.4, 0.2}}));
         QVERIFY(lines.back().outcome == Outcome::CantTell);
-        QVERIFY2(sentenceOf(lines.back()).starts_with("DDP ×2 against DP ×2: can't tell yet, "),
+        QVERIFY2(sentenceOf(lines.back()).starts_with("DDP against DP on 2 devices: can't tell yet, "),
                  sentenceOf(lines.back()).c_str());
     }
 
     void aContrastThatCantBeToldSaysWhatWouldTellAndOffersIt() {
         const auto contrastOf = [](double scatter) {
             const auto runs = measured({baseline,
-                                        {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, scatter},
-                                        {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, scatter}});
+                                        {"DP on 2 devices", Method::Dp, 2, 0, 1, 5, 0, scatter},
+                                        {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 0.4, scatter}});
             ResultTable table = resultTable(runs);
             table.extendable = true;
             return judge(table, runs, {}).lines.back();
@@ -125,36 +128,36 @@ private Q_SLOTS:
     }
 
     void equalRunsAreNotWorthTheirDevices() {
-        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 8, 1}}));
+        const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 8, 1}}));
         QCOMPARE(lines.size(), std::size_t(1));
         QVERIFY(lines[0].outcome == Outcome::NotWorthIt);
         QCOMPARE(lines[0].reason, std::string("as fast as baseline within ±3 %"));
     }
 
     void scatterLeavesItOpen() {
-        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 7, 1, 0.2}}));
+        const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 7, 1, 0.2}}));
         QVERIFY(lines[0].outcome == Outcome::CantTell);
         QCOMPARE(lines[0].reason, std::string("3 repeats each are too few")); // of no experiment: none can be added
     }
 
     void otherProgramsAreNamedWithARepeatOfTheRunTheyDisturbed() {
-        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 7, 1, 0.25, 1.2}}));
+        const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 7, 1, 0.25, 1.2}}));
         QVERIFY(lines[0].outcome == Outcome::CantTell);
         QCOMPARE(lines[0].reason, std::string("other programs took 1.2 cores; repeat on a quiet machine"));
         QVERIFY(lines[0].settles.has_value());
-        QCOMPARE(lines[0].settles->name, std::string("DDP ×2 (close other programs first)"));
-        QCOMPARE(toText(*lines[0].settles), std::string("repeat DDP ×2 (close other programs first)"));
+        QCOMPARE(lines[0].settles->name, std::string("DDP on 2 devices (close other programs first)"));
+        QCOMPARE(toText(*lines[0].settles), std::string("repeat DDP on 2 devices (close other programs first)"));
     }
 
     void fewerThanThreeRepeatsGiveNoAnswer() {
-        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 4, 1}}, 1));
+        const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}}, 1));
         QVERIFY(lines[0].outcome == Outcome::CantTell && lines[0].speedUp);
         QCOMPARE(lines[0].reason, std::string("1 repeat each: an interval takes 3"));
     }
 
     void aGainThatIsItsLoadingWorkersIsNotTheMethods() {
         const Measured slow = {"baseline", Method::Baseline, 1, 0, 6, 4, 0};
-        const Measured ddp = {"DDP ×2", Method::Ddp, 2, 4, 1, 3.5, 0.5};
+        const Measured ddp = {"DDP on 2 devices", Method::Ddp, 2, 4, 1, 3.5, 0.5};
         const auto without = linesOf(measured({slow, ddp}));
         QVERIFY(without[0].outcome == Outcome::CantTell);
         QVERIFY2(without[0].reason.starts_with("not a fair comparison: "), without[0].reason.c_str());
@@ -164,7 +167,7 @@ private Q_SLOTS:
         QCOMPARE(with[0].reason, std::string("baseline, 4 workers reaches 2.00× by itself"));
         QVERIFY(with[1].outcome == Outcome::WorthIt); // the workers are
         const auto more = linesOf(measured({slow,
-                                            {"DDP ×2", Method::Ddp, 2, 4, 1, 2, 0.5},
+                                            {"DDP on 2 devices", Method::Ddp, 2, 4, 1, 2, 0.5},
                                             {"baseline, 4 workers", Method::Baseline, 1, 4, 1, 4, 0}}));
         QVERIFY(more[0].outcome == Outcome::WorthIt);
         QVERIFY2(more[0].reason.starts_with("1.43× (1.4") && more[0].reason.ends_with(" against baseline, 4 workers"),
@@ -172,18 +175,18 @@ private Q_SLOTS:
     }
 
     void aRunThatFailedSaysSoWithTheRunWhoseConsoleSaysMore() {
-        auto runs = measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 4, 1}});
+        auto runs = measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}});
         for (RunOutcome &run : runs)
-            if (run.name == "DDP ×2") {
+            if (run.name == "DDP on 2 devices") {
                 run.state = RunState::Failed;
                 run.reason = "rank 1 on box1 was killed by SIGKILL";
                 run.totalTrainingTimeS.reset();
             }
         const auto lines = linesOf(runs);
         QVERIFY(lines[0].outcome == Outcome::Failed && !lines[0].speedUp);
-        QCOMPARE(sentenceOf(lines[0]), std::string("DDP ×2: failed; rank 1 on box1 was killed by SIGKILL."));
+        QCOMPARE(sentenceOf(lines[0]), std::string("DDP on 2 devices: failed; rank 1 on box1 was killed by SIGKILL."));
         QCOMPARE(lines[0].failed.size(), std::size_t(3));
-        QCOMPARE(lines[0].failed.front().run, std::string("DDP ×2 1"));
+        QCOMPARE(lines[0].failed.front().run, std::string("DDP on 2 devices 1"));
         const Judgement judgement = judge(resultTable(runs), runs, {});
         const auto json = nlohmann::json::parse(toJson(judgement));
         QCOMPARE(json["lines"][0]["outcome"].get<std::string>(), std::string("failed"));
@@ -192,15 +195,16 @@ private Q_SLOTS:
 
     void ofManyRunsTheFastestOfEachMethodIsNamed() {
         std::vector<Measured> all = {baseline};
-        const std::array<const char *, 5> names = {"DDP ×2", "DDP ×4", "DDP ×8", "DP ×2", "DP ×4"};
+        const std::array<const char *, 5> names = {"DDP on 2 devices", "DDP on 4 devices", "DDP on 8 devices",
+                                                   "DP on 2 devices", "DP on 4 devices"};
         for (std::size_t i = 0; i < names.size(); ++i)
             all.push_back(
                 {names[i], i < 3 ? Method::Ddp : Method::Dp, i < 3 ? 2 << i : 2 << (i - 3), 0, 1, 4 + double(i), 1});
         const auto lines = linesOf(measured(all));
         QCOMPARE(lines.size(), std::size_t(3)); // and DDP against DP
-        QCOMPARE(lines[0].run, std::string("DDP ×2"));
-        QCOMPARE(lines[1].run, std::string("DP ×2"));
-        QCOMPARE(lines[2].against, std::string("DP ×2"));
+        QCOMPARE(lines[0].run, std::string("DDP on 2 devices"));
+        QCOMPARE(lines[1].run, std::string("DP on 2 devices"));
+        QCOMPARE(lines[2].against, std::string("DP on 2 devices"));
     }
 };
 

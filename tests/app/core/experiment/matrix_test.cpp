@@ -65,7 +65,8 @@ private Q_SLOTS:
         QCOMPARE(plan->runs.size(), std::size_t(12));
         const auto all = names(*plan);
         QCOMPARE(all.size(), std::size_t(12)); // each has a name of its own
-        for (const char *name : {"baseline", "baseline, seed 2", "DDP ×1, seed 2, 2 workers", "DDP ×2, 2 workers"})
+        for (const char *name :
+             {"baseline", "baseline, seed 2", "DDP on 1 device, seed 2, 2 workers", "DDP on 2 devices, 2 workers"})
             QVERIFY2(all.contains(name), name);
     }
 
@@ -90,9 +91,10 @@ private Q_SLOTS:
                                           "\"precision\": [\"fp32\", \"bf16\"], \"lr\": [0.02]}"),
                                  machine(4));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, bf16", "baseline, channels last",
-                                                      "baseline, bf16, channels last", "DDP ×1", "DDP ×1, bf16",
-                                                      "DDP ×1, channels last", "DDP ×1, bf16, channels last"}));
+        QCOMPARE(names(*plan),
+                 (std::set<std::string>{"baseline", "baseline, bf16", "baseline, channels last",
+                                        "baseline, bf16, channels last", "DDP on 1 device", "DDP on 1 device, bf16",
+                                        "DDP on 1 device, channels last", "DDP on 1 device, bf16, channels last"}));
     }
 
     void coresOfWorkersNeedNoPlaceInAName() {
@@ -139,6 +141,42 @@ private Q_SLOTS:
         QVERIFY(!expand(recipe, machine(4), options).has_value());
     }
 
+    void aReferenceNamedByAnOlderVersionIsFound() {
+        const std::string matrix =
+            "{\"method\": [\"baseline\", \"ddp\"], \"workers\": [0, 2], \"precision\": [\"fp32\", \"bf16\"]}";
+        for (const auto &[former, now] : std::initializer_list<std::pair<std::string, std::string>>{
+                 {"baseline, 0 workers, fp32", "baseline"}, // when defaults were named, too
+                 {"baseline, 2 workers, fp32", "baseline, 2 workers"},
+                 {"DDP ×1, 0 workers, bf16", "DDP on 1 device, bf16"},
+                 {"DDP ×1", "DDP on 1 device"},
+                 {"baseline", "baseline"}}) {
+            const auto plan = expand(recipeOf(matrix, ", \"reference\": \"" + former + "\""), machine(4));
+            QVERIFY2(plan.has_value(), former.c_str());
+            QCOMPARE(plan->reference, now);
+        }
+        const auto unknown = expand(recipeOf(matrix, ", \"reference\": \"DDP ×3\""), machine(4));
+        QVERIFY(!unknown.has_value());
+        const std::string message = unknown.error().front().message();
+        QVERIFY2(message.find("no run is named \"DDP on 3 devices\"") != std::string::npos, message.c_str());
+        QVERIFY2(message.find("\"DDP on 1 device\"") != std::string::npos, message.c_str());
+    }
+
+    void runsThatAnOlderVersionNamedReadAsTheyAreNamedNow() {
+        const auto recipe = recipeFromJson(R"({"name": "old", "reference": "DDP ×1 gloo", "runs": [
+            {"name": "DDP ×1 gloo", "method": "ddp"}, {"name": "Mine", "method": "baseline"}]})");
+        QVERIFY(recipe.has_value());
+        QCOMPARE(recipe->runs[0].name, std::string("DDP on 1 device, gloo"));
+        QCOMPARE(expand(*recipe, machine(4))->reference, std::string("DDP on 1 device, gloo"));
+        const std::string now = toJson(experimentOf(1, 1));
+        std::string old = now;
+        for (std::size_t at = old.find("DDP on 1 device"); at != std::string::npos; at = old.find("DDP on 1 device"))
+            old.replace(at, std::string_view("DDP on 1 device").size(), "DDP ×1");
+        QVERIFY(old != now);
+        const Result<Experiment> read = experimentFromJson(old);
+        QVERIFY(read.has_value());
+        QCOMPARE(toJson(*read), now);
+    }
+
     void everyMistakeIsReportedAtOnce() {
         const auto errors = mistakes("{\"name\": \"grid\",\n \"matrix\": {\n  \"method\": [\"ddp\", \"bazeline\"],\n"
                                      "  \"worker\": [1],\n  \"epochs\": [],\n  \"lr\": 0.1\n }}");
@@ -158,7 +196,7 @@ private Q_SLOTS:
         const auto errors = mistakes("{\"name\": \"grid\", \"base\": {\"batch_size\": 64}, \"matrix\": {\"method\": "
                                      "[\"baseline\", \"ddp\"], \"devices\": [2, 3], \"seed\": [1, 2, 3]}}");
         QCOMPARE(errors.size(), std::size_t(1)); // once, not once a seed
-        QVERIFY2(errors[0].find("DDP ×3") != std::string::npos, errors[0].c_str());
+        QVERIFY2(errors[0].find("DDP on 3 devices") != std::string::npos, errors[0].c_str());
     }
 
     void moreThanAThousandRunsAreRefused() {

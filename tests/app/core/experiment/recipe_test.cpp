@@ -154,8 +154,9 @@ private Q_SLOTS:
     void allDevicesOfThisMachineAndThePublishedEightAreInThePlan() {
         const auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(2));
         QVERIFY(plan.has_value());
-        const std::vector<std::string> expected = {"baseline", "DP ×2", "DDP ×2", "DP ×8 | not run: needs 8, has 2",
-                                                   "DDP ×8 | not run: needs 8, has 2"};
+        const std::vector<std::string> expected = {"baseline", "DP on 2 devices", "DDP on 2 devices",
+                                                   "DP on 8 devices | not run: needs 8, has 2",
+                                                   "DDP on 8 devices | not run: needs 8, has 2"};
         QCOMPARE(names(*plan), expected);
         QCOMPARE(plan->reference, std::string("baseline"));
         QCOMPARE(plan->runnableCount(), 3);
@@ -166,39 +167,40 @@ private Q_SLOTS:
         const auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(1));
         QVERIFY(plan.has_value());
         QCOMPARE(plan->runnableCount(), 3);
-        QCOMPARE(plan->runs[2].name, std::string("DDP ×1"));
+        QCOMPARE(plan->runs[2].name, std::string("DDP on 1 device"));
     }
 
     void onEightDevicesThePublishedRunIsNotPlannedTwice() {
         const auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(8));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DP ×8", "DDP ×8"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DP on 8 devices", "DDP on 8 devices"}));
     }
 
     void threeDevicesCantShareTheBatchSoTwoAreTakenAndItIsSaid() {
         const auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(3));
         QVERIFY(plan.has_value());
-        QCOMPARE(plan->runs[2].name, std::string("DDP ×2"));
+        QCOMPARE(plan->runs[2].name, std::string("DDP on 2 devices"));
         QVERIFY(plan->runs[2].note.find("2 of 3 devices") != std::string::npos);
     }
 
     void ncclWithoutGpusReadsNotRunAndTheReferenceIsTheFirstThatRuns() {
         const auto plan = expand(builtIn("mnist-backends"), machine(2));
         QVERIFY(plan.has_value());
-        QCOMPARE(plan->reference, std::string("DDP ×1 gloo"));
+        QCOMPARE(plan->reference, std::string("DDP on 1 device, gloo"));
         QCOMPARE(plan->runnableCount(), 2);
         const auto all = names(*plan);
-        QVERIFY(std::find(all.begin(), all.end(), "DDP ×2 nccl | not run: nccl needs GPUs, this machine has none") !=
-                all.end());
-        QVERIFY(std::find(all.begin(), all.end(), "DDP ×8 gloo | not run: needs 8, has 2") != all.end());
+        QVERIFY(std::find(all.begin(), all.end(),
+                          "DDP on 2 devices, nccl | not run: nccl needs GPUs, this machine has none") != all.end());
+        QVERIFY(std::find(all.begin(), all.end(), "DDP on 8 devices, gloo | not run: needs 8, has 2") != all.end());
     }
 
     void aServerIsTrainedBesideDdpAndOnlyBetweenCpuDevices() {
         const auto plan = expand(builtIn("allreduce-vs-server"), machine(4));
         QVERIFY(plan.has_value());
         QCOMPARE(names(*plan),
-                 (std::vector<std::string>{"baseline", "DDP ×2", "server ×2", "DDP ×4", "server ×4",
-                                           "DDP ×8 | not run: needs 8, has 4", "server ×8 | not run: needs 8, has 4"}));
+                 (std::vector<std::string>{"baseline", "DDP on 2 devices", "server on 2 devices", "DDP on 4 devices",
+                                           "server on 4 devices", "DDP on 8 devices | not run: needs 8, has 4",
+                                           "server on 8 devices | not run: needs 8, has 4"}));
         const auto onGpus = expand(builtIn("allreduce-vs-server"), machineWithGpus(4, 2));
         QVERIFY(onGpus.has_value());
         QCOMPARE(onGpus->runs[1].notRunReason, std::string());
@@ -211,7 +213,7 @@ private Q_SLOTS:
         options.set = {{"nodes", "hostA%bond0:0,1 kind=cpu;hostB%eno1:0,1,2 kind=cpu"}};
         const auto plan = expand(builtIn("mnist-nodes"), machine(2), options);
         QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP ×2", "DDP ×5"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP on 2 devices", "DDP on 5 devices"}));
         QCOMPARE(plan->runs[0].config.nodes.size(), std::size_t(1));
         QCOMPARE(plan->runs[0].config.nodes[0].devices, (std::vector<std::string>{"0"}));
         QCOMPARE(plan->runs[1].config.nodes.size(), std::size_t(1));
@@ -224,13 +226,13 @@ private Q_SLOTS:
     void withoutNodesTheRunOfTheFirstOneIsThatOfAll() {
         const auto plan = expand(builtIn("mnist-nodes"), machine(2));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP ×2"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP on 2 devices"}));
     }
 
     void gpusAreTakenWhereTheyAre() {
         const auto plan = expand(builtIn("mnist-backends"), machineWithGpus(4, 2));
         QVERIFY(plan.has_value());
-        QCOMPARE(plan->reference, std::string("DDP ×1 nccl"));
+        QCOMPARE(plan->reference, std::string("DDP on 1 device, nccl"));
         QCOMPARE(plan->runs[0].config.device, std::string("cuda"));
         QCOMPARE(plan->runnableCount(), 4);
     }
@@ -271,7 +273,7 @@ private Q_SLOTS:
         QCOMPARE(plan->runnableCount(), 9);
         QCOMPARE(plan->runs[0].name, plan->runs[3].name);
         QCOMPARE(plan->runs[3].repeat, 2);
-        QCOMPARE(plan->runs[1].name, std::string("DP ×2"));
+        QCOMPARE(plan->runs[1].name, std::string("DP on 2 devices"));
         QCOMPARE(plan->runs[0].config.trainSamples, std::int64_t(12800));
         QCOMPARE(plan->runs[0].config.epochs, 3);
         QCOMPARE(*plan->estimateS, 18.0);

@@ -45,7 +45,7 @@ ResultTable table() {
     other.notes = {"50 % of " + nasty};
     out.rows.push_back(other);
     ResultRow published;
-    published.name = "DDP ×2";
+    published.name = "DDP on 2 devices";
     published.published = true;
     published.kind = "published, 8 × H100";
     published.state = "published";
@@ -71,7 +71,7 @@ Attribution attribution() {
     out.bars.front().low = -4.2;
     out.bars.front().high = -3.8;
     out.factors = {{"workers", "4 loading workers instead of 0", -3, -3.5, -2.5, {"baseline, 4 workers"}}};
-    out.missing = {{"DDP ×2, 0 workers", "It has the method without the workers.", {}}};
+    out.missing = {{"DDP on 2 devices, 0 workers", "It has the method without the workers.", {}}};
     return out;
 }
 
@@ -82,7 +82,7 @@ StepAnatomy anatomy() {
                     {"cpu:1", {}, {}, {{"parallel_forward", 0.015}}, {}}};
     step.stepS = 0.04;
     step.parallelS = 0.02;
-    return {"DP ×2", "dp", step};
+    return {"DP on 2 devices", "dp", step};
 }
 
 /// The table judged: all that a verdict can have.
@@ -304,8 +304,9 @@ private Q_SLOTS:
         QVERIFY((tables[5].get<Rows>()[1] == std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00",
                                                                       "7.50", "9.00", "3 of 3", "-", "-"}));
         const auto notes = page["notes"].get<std::vector<std::string>>();
-        QVERIFY(std::ranges::find(notes, nasty + ": DDP ×2, 0 workers. It has the method without the workers.") !=
-                notes.end());
+        QVERIFY(
+            std::ranges::find(notes, nasty + ": DDP on 2 devices, 0 workers. It has the method without the workers.") !=
+            notes.end());
     }
 
     void markdownAndLatexHaveTheWholeVerdict() {
@@ -315,7 +316,7 @@ private Q_SLOTS:
               "## Where the differences come from\n",
               "| −4.00 ± 0.20 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
               "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
-              ": DDP ×2, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
+              ": DDP on 2 devices, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
               "decisive: Loading workers 4 instead of 0. It loads with 4. Control: baseline, 4 workers.\n",
               "- baseline: input-bound. Loading takes half. Try baseline, 4 workers: What do the workers do by "
               "themselves?\n",
@@ -339,7 +340,8 @@ private Q_SLOTS:
         for (const char *formula :
              {"=HYPERLINK(\"http://x\")", "@SUM(A1)", "-2+3", "+1+cmd|' /C calc'!A0", "\t=1", "+x"})
             QVERIFY2(cellText(formula) == std::string("'") + formula, formula);
-        for (const char *plain : {"", "-", "baseline", "-3.5", "+0.25", "-1e-05", "+0.50 ± 0.20 s", "a=b", "DDP ×2"})
+        for (const char *plain :
+             {"", "-", "baseline", "-3.5", "+0.25", "-1e-05", "+0.50 ± 0.20 s", "a=b", "DDP on 2 devices"})
             QVERIFY2(cellText(plain) == plain, plain);
         QCOMPARE(csvField("=1,2"), std::string("\"'=1,2\""));
         Report report = whole();
@@ -393,7 +395,7 @@ private Q_SLOTS:
         QVERIFY(has(all, "Hosts") && !has(reading, "Hosts"));
         const TextTable paper = textTable(table(), TextColumns::Paper);
         QVERIFY(has(reading, "State") && !has(paper, "State") && has(paper, "Speed-up, training"));
-        QCOMPARE(paper.rows[2].front(), std::string("DDP ×2 (published)"));
+        QCOMPARE(paper.rows[2].front(), std::string("DDP on 2 devices (published)"));
         QVERIFY(has(reading, "Training time (s)") && has(reading, "Published time (s)"));
         QCOMPARE(reading.rows.size(), table().rows.size());
     }

@@ -189,7 +189,7 @@ private Q_SLOTS:
         QCOMPARE(model.index(0, column).data().toString(), QStringLiteral("1.50"));
         QCOMPARE(model.index(1, column).data().toString(), QStringLiteral("-"));
         QCOMPARE(model.index(0, model.columnOf("metric_name")).data().toString(), QStringLiteral("7"));
-        QCOMPARE(model.index(0, runColumn("name")).data().toString(), QStringLiteral("DDP ×2"));
+        QCOMPARE(model.index(0, runColumn("name")).data().toString(), QStringLiteral("DDP on 2 devices"));
         model.sort(column, Qt::AscendingOrder);
         QCOMPARE(model.index(0, column).data().toString(), QStringLiteral("1.50")); // unknown stands last
         model.setGrouped(true);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t madeUs = 1'700'000'000'000'000;
 
-/// A forecast of DDP ×2 whose model says 10 ms a step and leaves 5 % open; its batch distinguishes its work from others'.
+/// A forecast of DDP on 2 devices whose model says 10 ms a step and leaves 5 % open; its batch distinguishes its work from others'.
 ForecastRecord forecastOf(int number) {
     ForecastRecord record;
     char id[32];

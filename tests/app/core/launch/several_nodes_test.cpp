@@ -234,7 +234,7 @@ private Q_SLOTS:
         QVERIFY2(runs["dp"].notRunReason.find("can't span 2 nodes") != std::string::npos,
                  runs["dp"].notRunReason.c_str());
         QVERIFY(runs["ddp"].runnable());
-        QCOMPARE(runs["ddp"].name, std::string("DDP ×3"));
+        QCOMPARE(runs["ddp"].name, std::string("DDP on 3 devices"));
         const std::string torchrun = torchrunCommand(runs["ddp"].config);
         QVERIFY2(torchrun.find("--nnodes 2 --node-rank 1 --nproc-per-node 1 --master-addr hostA") != std::string::npos,
                  torchrun.c_str());

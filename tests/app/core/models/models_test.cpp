@@ -62,7 +62,7 @@ private Q_SLOTS:
             feed(second);
             QCOMPARE(choice.rowCount(), 2);
             QCOMPARE(curves.curve(1, RunCurves::XAxis::Step)->size(), 8);
-            QCOMPARE(set.label(1), QStringLiteral("DDP ×2 #2"));
+            QCOMPARE(set.label(1), QStringLiteral("DDP on 2 devices #2"));
         } // leaves by itself
         QCOMPARE(choice.rowCount(), 1);
 
@@ -283,6 +283,16 @@ private Q_SLOTS:
         QCOMPARE(addedSeconds(-1.234567, 12.3), QStringLiteral("\u22121.23 s"));
         QCOMPARE(addedSeconds(-0.000438, 2.58), QStringLiteral("0 s"));
         QCOMPARE(addedSeconds(45.678, 1234), QStringLiteral("+46 s"));
+        QCOMPARE(secondsBeside(0.06, 0.871), QStringLiteral("0.060 s")); // as many decimals as the largest has
+        QCOMPARE(secondsBeside(0.871, 0.871), QStringLiteral("0.871 s"));
+        QCOMPARE(secondsBeside(1.2, 12.34), QStringLiteral("1.2 s"));
+        QCOMPARE(secondsBeside(0.02, 12.34), QStringLiteral("0.0200 s")); // never a 0 that is none
+        QCOMPARE(secondsBeside(3.4, 5432), QStringLiteral("3 s"));
+        QCOMPARE(threeDigits(5432.1), QStringLiteral("5430"));
+        QCOMPARE(threeDigits(-12345.0), QStringLiteral("-12300"));
+        QCOMPARE(threeDigits(999.6), QStringLiteral("1000"));
+        QCOMPARE(threeDigits(1.5), QStringLiteral("1.50"));
+        QCOMPARE(threeDigits(std::nullopt), QStringLiteral("-"));
         QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
         QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));
         QCOMPARE(bytes(200.0 * 1024 * 1024), QStringLiteral("200 MiB"));

@@ -298,15 +298,15 @@ private Q_SLOTS:
         QCOMPARE(progressText(progress, 10),
                  std::string(
                      "Rounds are added until every 95 % interval lies within ±5 % of its factor, 30 rounds at most."));
-        progress.reached = WidthReached{3, 0.0912, "DDP ×2", 9, false};
+        progress.reached = WidthReached{3, 0.0912, "DDP on 2 devices", 9, false};
         QCOMPARE(progressText(progress, 10),
-                 std::string("After 3 rounds the widest interval reaches ±9.12 % (DDP ×2); ±5 % is "
+                 std::string("After 3 rounds the widest interval reaches ±9.12 % (DDP on 2 devices); ±5 % is "
                              "expected after about 9 rounds, 1 min 00 s more."));
-        progress.reached = WidthReached{9, 0.041, "DDP ×2", std::nullopt, true};
+        progress.reached = WidthReached{9, 0.041, "DDP on 2 devices", std::nullopt, true};
         progress.settled = true;
         QCOMPARE(progressText(progress, 10),
                  std::string("After 9 rounds every 95 % interval lies within ±5 % of its factor: "
-                             "the widest reaches ±4.1 % (DDP ×2)."));
+                             "the widest reaches ±4.1 % (DDP on 2 devices)."));
     }
 
     void fewerThanThreeRepeatsAreSaidToGiveNoInterval() {

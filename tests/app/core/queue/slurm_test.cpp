@@ -173,7 +173,7 @@ private Q_SLOTS:
     }
 
     void namesForSchedulersArePlain() {
-        QCOMPARE(jobName("DDP ×2"), std::string("ddp-x2"));
+        QCOMPARE(jobName("DDP on 2 devices"), std::string("ddp-x2"));
         QCOMPARE(jobName("'; rm -rf /"), std::string("rm-rf"));
         QCOMPARE(jobName("8 ranks"), std::string("run-8-ranks"));
         QCOMPARE(jobName(""), std::string("run"));

@@ -80,7 +80,7 @@ IndexedRun madeUp(int number) {
     char id[32];
     std::snprintf(id, sizeof id, "20260102T030405Z-%08x", unsigned(number));
     run.run = id;
-    run.name = number % 3 ? "DDP ×2" : "baseline";
+    run.name = number % 3 ? "DDP on 2 devices" : "baseline";
     run.method = number % 3 ? "ddp" : "baseline";
     run.state = "done";
     run.startWallUs = 1'700'000'000'000'000 + number;
@@ -193,7 +193,7 @@ private Q_SLOTS:
         QCOMPARE(now.tags, (std::vector<std::string>{"a", "b"}));
         const IndexedRun row = listed().front();
         QCOMPARE(row.title(), std::string("the good one"));
-        QCOMPARE(row.name, std::string("DDP ×2"));
+        QCOMPARE(row.name, std::string("DDP on 2 devices"));
         QCOMPARE(row.tags, std::string("a, b"));
         QVERIFY(row.starred);
         QVERIFY(changeRunNotes(folder, [](RunNotes &notes) { notes = {}; }).has_value());
@@ -310,7 +310,7 @@ private Q_SLOTS:
         QCOMPARE(model.rowCount(), 5);
         model.setGrouped(true);
         model.sort(runColumn("training"), Qt::AscendingOrder);
-        QCOMPARE(names(model), (QStringList{"DDP ×2", "baseline"}));
+        QCOMPARE(names(model), (QStringList{"DDP on 2 devices", "baseline"}));
         QCOMPARE(cell(model, 0, "training"), QStringLiteral("12.0 ± 2.0"));
         QCOMPARE(cell(model, 0, "state"), QStringLiteral("3 done, 1 failed"));
         QCOMPARE(cell(model, 1, "training"), QStringLiteral("20.0")); // one run has no deviation
@@ -401,7 +401,7 @@ private Q_SLOTS:
         QVERIFY(model.setData(name, " mine "));
         QCOMPARE(asked.count(), 1);
         QCOMPARE(asked[0][1].toString(), QStringLiteral("mine"));
-        QCOMPARE(cell(model, 0, "name"), QStringLiteral("DDP ×2"));
+        QCOMPARE(cell(model, 0, "name"), QStringLiteral("DDP on 2 devices"));
     }
 
     void theIndexKnowsWhatARunWasConfiguredWith() {

@@ -54,7 +54,7 @@ private Q_SLOTS:
         for (int row = 0; row < 9; ++row) {
             bars.append({QStringLiteral("rank %1").arg(row), Qt::blue, {{"forward", 0.004}, {"exposed", 0.002}}, {}});
             steps.append({.name = QStringLiteral("cause %1").arg(row), .seconds = 1.5, .total = row == 0});
-            devices.append({.run = "DDP ×9",
+            devices.append({.run = "DDP on 9 devices",
                             .runId = "a",
                             .device = QStringLiteral("cpu:%1").arg(row),
                             .color = Qt::blue,
@@ -67,7 +67,7 @@ private Q_SLOTS:
         dp.stages = {{"forward", 0.004, true}};
         dp.stepS = 0.004;
         dp.devices.resize(9);
-        anatomy.setRuns({{"DP ×9", Qt::red, dp}});
+        anatomy.setRuns({{"DP on 9 devices", Qt::red, dp}});
         for (PaintedChart *chart : std::initializer_list<PaintedChart *>{&phases, &waterfall, &anatomy, &lanes}) {
             const auto axisAt = [chart](int height) {
                 chart->resize(480, height);
@@ -145,7 +145,7 @@ private Q_SLOTS:
         core::DpAnatomy slower = rank;
         slower.stages[1].seconds = 0.006;
         slower.stepS = 0.0115;
-        view.setRuns({{"DDP ×3", Qt::blue, rank}, {{}, Qt::blue, rank}, {{}, Qt::blue, slower}});
+        view.setRuns({{"DDP on 3 devices", Qt::blue, rank}, {{}, Qt::blue, rank}, {{}, Qt::blue, slower}});
         QCOMPARE(view.namesAbove(0, 800), QStringList({"load", "exposed"}));
         QCOMPARE(view.namesAbove(1, 800), QStringList());
         QCOMPARE(view.namesAbove(2, 800), QStringList({"load", "exposed"})); // elsewhere than in the row above
@@ -298,13 +298,14 @@ private Q_SLOTS:
     void aSharedCoreOfTheScaleMakesLanesComparable() {
         LaneView lanes(m_theme, "devices");
         lanes.resize(600, 200);
-        Lane lane{"DP ×2", "a", "cpu:0", methodColor("dp"), {{0, 1}, {0.5, 1}, {1, 1}}, "96 %", {}, {}};
-        Lane other{"DDP ×2", "b", "cpu:0", methodColor("ddp"), {{0, 1}, {0.5, 1}, {1, 1}, {2, 1}}, "91 %", {}, {}};
+        Lane lane{"DP on 2 devices", "a", "cpu:0", methodColor("dp"), {{0, 1}, {0.5, 1}, {1, 1}}, "96 %", {}, {}};
+        Lane other{
+            "DDP on 2 devices", "b", "cpu:0", methodColor("ddp"), {{0, 1}, {0.5, 1}, {1, 1}, {2, 1}}, "91 %", {}, {}};
         lanes.setLanes({lane, other}, 0, 2, "time / s");
         const QImage image = lanes.grab().toImage();
         const QColor first = image.pixelColor(250, 40), second = image.pixelColor(250, 120);
         QVERIFY(first != second); // each in its method's colour
-        QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
+        QVERIFY(lanes.chartData().contains("DDP on 2 devices\tcpu:0\t2.000"));
     }
 
     void aPhaseBarShowsEveryPartInWords() {

@@ -206,7 +206,7 @@ private Q_SLOTS:
             LabPage page(*m_theme);
             page.show();
             QTRY_VERIFY(!page.forecast()->reading());
-            QCOMPARE(cell(page.forecasts(), 0, 0), QStringLiteral("DDP ×2"));
+            QCOMPARE(cell(page.forecasts(), 0, 0), QStringLiteral("DDP on 2 devices"));
             QCOMPARE(cell(page.forecasts(), 0, 6), QStringLiteral("-")); // not run yet
             QCOMPARE(cell(page.forecasts(), 1, 1), QStringLiteral("-"));
             QVERIFY(cell(page.forecasts(), 1, 2).startsWith(u"can't tell: 4 devices"));

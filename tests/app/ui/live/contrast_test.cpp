@@ -62,7 +62,8 @@ private Q_SLOTS:
             QCOMPARE(lane.value, core::percent(mean, 0));
             QCOMPARE(lane.idle, core::percent(1 - mean, 0));
         }
-        QCOMPARE(runs, QStringList({"baseline", "DP ×2", "DP ×2", "DDP ×2", "DDP ×2"}));
+        QCOMPARE(runs, QStringList(
+                           {"baseline", "DP on 2 devices", "DP on 2 devices", "DDP on 2 devices", "DDP on 2 devices"}));
         QStringList others;
         for (const Lane &lane : live()->lanes()->lanes())
             others.append(lane.others);
@@ -76,7 +77,8 @@ private Q_SLOTS:
         QStringList names;
         for (int row = 0; row < model->rowCount(); ++row)
             names.append(model->index(row, core::RunChoiceModel::Name).data().toString());
-        QCOMPARE(names, QStringList({"baseline #1", "baseline #2", "DP ×2 #1", "DP ×2 #2", "DDP ×2 #1", "DDP ×2 #2"}));
+        QCOMPARE(names, QStringList({"baseline #1", "baseline #2", "DP on 2 devices #1", "DP on 2 devices #2",
+                                     "DDP on 2 devices #1", "DDP on 2 devices #2"}));
     }
 
     void pointingAtARunPalesAllOthersInEveryPictureAndInTheList() {

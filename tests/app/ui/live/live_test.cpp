@@ -87,7 +87,7 @@ private Q_SLOTS:
     void whatWatchingTakesIsReportedWhileARunGoesOnAndNoLongerThan() {
         QVERIFY(!live()->watchingLabel()->isVisible()); // all of these runs are over
         core::PlannedRun planned;
-        planned.name = "DDP ×2";
+        planned.name = "DDP on 2 devices";
         planned.config.method = Method::Ddp;
         planned.config.devices = {"0", "1"};
         uitest::RunWriter writer(planned, {}, 90, 1'767'000'000'000'000, {});

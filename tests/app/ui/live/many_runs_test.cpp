@@ -76,11 +76,11 @@ private Q_SLOTS:
 
     void aNameTooLongForALineTakesTwoAndEndsAtAComma() {
         const QFontMetricsF metrics(Theme::font(Type::Small));
-        const QString name = QStringLiteral("DDP ×2, 4 workers, bf16");
+        const QString name = QStringLiteral("DDP on 2 devices, 4 workers, bf16");
         const auto width = [&](const QString &text) { return metrics.horizontalAdvance(text); };
         QCOMPARE(nameLines(name, metrics, width(name)), QStringList(name));
-        QCOMPARE(nameLines(name, metrics, width("DDP ×2, 4 workers") - 1),
-                 QStringList({QStringLiteral("DDP ×2,"), QStringLiteral("4 workers, bf16")}));
+        QCOMPARE(nameLines(name, metrics, width("DDP on 2 devices, 4 workers") - 1),
+                 QStringList({QStringLiteral("DDP on 2 devices,"), QStringLiteral("4 workers, bf16")}));
         for (const QString &line : nameLines(name, metrics, 50))
             QVERIFY(width(line) <= 50);
         QCOMPARE(nameLines(QStringLiteral("baseline"), metrics, 30).size(), 1); // no word is broken
@@ -110,7 +110,8 @@ private Q_SLOTS:
             colors.insert(line.color.rgb());
         }
         QVERIFY(colors.size() >= 12);
-        for (const char *name : {"baseline", "DDP ×2", "DP ×2, lr 0.2, 4 workers"}) // no default, nothing shared
+        for (const char *name :
+             {"baseline", "DDP on 2 devices", "DP on 2 devices, lr 0.2, 4 workers"}) // no default, nothing shared
             QVERIFY2(names.contains(QString::fromUtf8(name)), qPrintable(names.join(QStringLiteral("; "))));
         QScrollBar *bar = live()->findChild<QScrollArea *>()->verticalScrollBar();
         QVERIFY(bar->maximum() > 0);
@@ -166,7 +167,7 @@ private Q_SLOTS:
 
     void aFailedRunIsRedWithItsReasonAndItsConsoleOnePressAway() {
         core::PlannedRun planned;
-        planned.name = "DDP ×2";
+        planned.name = "DDP on 2 devices";
         planned.config.method = Method::Ddp;
         planned.config.devices = {"0", "1"};
         uitest::RunWriter writer(planned, {}, 300, 1'767'000'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});

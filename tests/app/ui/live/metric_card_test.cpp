@@ -55,15 +55,17 @@ private Q_SLOTS:
         QVERIFY(card()->metricBox()->findData(QStringLiteral("chairs")) >= 0);
         choose("chairs");
         QTRY_COMPARE(card()->chart()->lines().isEmpty(), false);
-        QTRY_VERIFY(line(QStringLiteral("DDP ×2")) && !line(QStringLiteral("DDP ×2"))->data->isEmpty());
-        QTRY_COMPARE(line(QStringLiteral("DDP ×2"))->data->first().y(), 3.5); // the mean over both ranks
-        QCOMPARE(line(QStringLiteral("DDP ×2"))->textAtEnd(), QStringLiteral("3.50"));
+        QTRY_VERIFY(line(QStringLiteral("DDP on 2 devices")) &&
+                    !line(QStringLiteral("DDP on 2 devices"))->data->isEmpty());
+        QTRY_COMPARE(line(QStringLiteral("DDP on 2 devices"))->data->first().y(), 3.5); // the mean over both ranks
+        QCOMPARE(line(QStringLiteral("DDP on 2 devices"))->textAtEnd(), QStringLiteral("3.50"));
         choose("tables");
-        QTRY_VERIFY(line(QStringLiteral("DDP ×2")) && line(QStringLiteral("DDP ×2"))->data->last().y() > 100);
+        QTRY_VERIFY(line(QStringLiteral("DDP on 2 devices")) &&
+                    line(QStringLiteral("DDP on 2 devices"))->data->last().y() > 100);
         QVERIFY(card()->chart()->chartData().contains(QStringLiteral("tables")));
         // The smoothed line is the one that is labelled.
-        QCOMPARE(line(QStringLiteral("DDP ×2"))->textAtEnd(),
-                 core::significant(line(QStringLiteral("DDP ×2"))->curve->last().y()));
+        QCOMPARE(line(QStringLiteral("DDP on 2 devices"))->textAtEnd(),
+                 core::significant(line(QStringLiteral("DDP on 2 devices"))->curve->last().y()));
         uitest::picture(*m_window, m_theme, "live-metric");
     }
 

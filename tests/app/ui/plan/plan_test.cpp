@@ -140,8 +140,8 @@ private Q_SLOTS:
         QStringList names;
         for (int row = 0; row < m_page->plan().rowCount(); ++row)
             names.append(QString::fromStdString(m_page->plan().runAt(row).name));
-        QVERIFY(names.contains("baseline") && names.contains("DP ×2") && names.contains("DDP ×2"));
-        QVERIFY(names.contains("DDP ×8"));
+        QVERIFY(names.contains("baseline") && names.contains("DP on 2 devices") && names.contains("DDP on 2 devices"));
+        QVERIFY(names.contains("DDP on 8 devices"));
         QCOMPARE(QString::fromStdString(m_page->plan().runAt(m_page->plan().rowCount() - 1).notRunReason).left(8),
                  QString("not run:"));
         QStringList words;

@@ -100,7 +100,7 @@ private Q_SLOTS:
 
     void aFailedRunHasARedBadge() {
         core::PlannedRun planned;
-        planned.name = "DDP ×2";
+        planned.name = "DDP on 2 devices";
         planned.config.method = Method::Ddp;
         planned.config.devices = {"0", "1"};
         uitest::RunWriter writer(planned, {}, 71, 1'767'900'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
@@ -130,8 +130,8 @@ private Q_SLOTS:
 
     void aNameTooLongForItsColumnTakesTheRoomThatTheOthersLeave() {
         core::PlannedRun planned;
-        planned.name =
-            "分布式数据并行，两个设备，四个加载线程，混合精度，通道在后 (DDP ×2, 4 workers, bf16, channels last)";
+        planned.name = "分布式数据并行，两个设备，四个加载线程，混合精度，通道在后 (DDP on 2 devices, 4 workers, bf16, "
+                       "channels last)";
         uitest::RunWriter writer(planned, {}, 70, 1'767'000'000'000'000, {.epochs = 1, .stepsPerEpoch = 4});
         writer.begin();
         writer.end();

@@ -58,6 +58,28 @@ private Q_SLOTS:
         QCOMPARE(files->size(), 10);
     }
 
+    void stepsMayBeKnownOnlyWhenEarlierOnesAreDone() {
+        std::vector<ExportStep> steps{step(QStringLiteral("a"), "1")};
+        bool begun = false;
+        steps.push_back(
+            {{}, {}, [&begun] {
+                 begun = true;
+                 return std::vector<ExportStep>{step(QStringLiteral("b"), "2"), step(QStringLiteral("c"), "3")};
+             }});
+        steps.push_back(step(QStringLiteral("d"), "4"));
+        ExportJob job(std::move(steps), {at("out")});
+        QStringList said;
+        connect(&job, &ExportJob::progressed, this, [&](int done, int all, const QString &file) {
+            said.append(QStringLiteral("%1/%2 %3").arg(done).arg(all).arg(file));
+        });
+        QVERIFY(!begun);
+        const auto files = waitFor(job);
+        QVERIFY2(files, files ? "" : files.error().message().c_str());
+        QCOMPARE(files->size(), 4);
+        QCOMPARE(said.first(), QStringLiteral("0/0 a")); // nobody knows yet how many there will be
+        QCOMPARE(said.mid(1, 3), (QStringList{"2/5 b", "3/5 c", "4/5 d"}));
+    }
+
     void widgetsAreReadHereAndFilesMadeOnAThreadOfTheirOwn() {
         QThread *taken = nullptr;
         QString made;

@@ -198,6 +198,38 @@ private Q_SLOTS:
         QVERIFY(!banner->isVisible());
     }
 
+    void theWindowHasATurnBetweenAnyTwoPicturesThatAreDrawnForAnExport() {
+        const auto parts = live()->drawing();
+        QVERIFY(parts.size() > 6); // a card each
+        int turns = 0, before = -1, drawn = 0;
+        bool everyTime = true;
+        QTimer other;
+        connect(&other, &QTimer::timeout, this, [&] { ++turns; });
+        other.start(0);
+        std::vector<std::function<void()>> draw;
+        for (const auto &part : parts)
+            draw.push_back([&, part] {
+                everyTime = everyTime && turns > before;
+                before = turns;
+                ++drawn;
+                part();
+            });
+        const QString path = m_folder.filePath(QStringLiteral("turns.csv"));
+        bool asked = false; // for the pictures, when all are up to date
+        const auto job = resultsJob({*m_workspace,
+                                     [&] {
+                                         asked = drawn == int(parts.size());
+                                         return m_window->charts();
+                                     },
+                                     nullptr, draw},
+                                    path);
+        QVERIFY(job);
+        QCOMPARE(drawn, 0); // pressing Export draws nothing
+        QVERIFY(waitFor(**job));
+        QVERIFY(everyTime && asked);
+        QCOMPARE(drawn, int(parts.size()));
+    }
+
     void aCancelledExportIsSaidAndLeavesNothing() {
         const QString folder = m_folder.filePath(QStringLiteral("cancelled"));
         const ExportBanner *banner = m_window->exportBanner();

@@ -138,7 +138,7 @@ private Q_SLOTS:
         QVERIFY2(saidBy(QStringLiteral("loss")).contains(QLatin1String("baseline: ")), qPrintable(saidBy("loss")));
         QVERIFY2(saidBy(QStringLiteral("loss")).contains(QLatin1String(", between ")), qPrintable(saidBy("loss")));
         QVERIFY2(saidBy(QStringLiteral("devices")).contains(QLatin1String("cpu:0: ")), qPrintable(saidBy("devices")));
-        QVERIFY2(saidBy(QStringLiteral("speed-up")).contains(QStringLiteral("DP ×2: speed-up")),
+        QVERIFY2(saidBy(QStringLiteral("speed-up")).contains(QStringLiteral("DP on 2 devices: speed-up")),
                  qPrintable(saidBy("speed-up")));
     }
 };

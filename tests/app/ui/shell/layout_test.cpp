@@ -133,7 +133,8 @@ private Q_SLOTS:
             return true;
         };
         QTRY_VERIFY(whole());
-        const QString sentence = "DDP ×2: 1.27× as fast as baseline (1.15-1.42), for 4 causes that want telling. ";
+        const QString sentence =
+            "DDP on 2 devices: 1.27× as fast as baseline (1.15-1.42), for 4 causes that want telling. ";
         live()->verdictLabel()->setWords(sentence.repeated(12));
         live()->watchingLabel()->show();
         live()->watchingLabel()->setWords(sentence.repeated(12));
@@ -141,7 +142,7 @@ private Q_SLOTS:
         QTRY_VERIFY2(whole(), "what does not fit scrolls");
         QList<PhaseBar> many;
         for (int rank = 0; rank < 16; ++rank)
-            many.append({QStringLiteral("DDP ×16 rank %1").arg(rank), Qt::blue, {{"forward", 0.01}}, {}});
+            many.append({QStringLiteral("DDP on 16 devices rank %1").arg(rank), Qt::blue, {{"forward", 0.01}}, {}});
         live()->phaseBars()->setBars(many);
         QTRY_VERIFY(live()->phaseBars()->height() >= 16 * 18);
         QTRY_VERIFY(whole());

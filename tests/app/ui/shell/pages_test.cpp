@@ -100,8 +100,9 @@ private Q_SLOTS:
             else if (line.labelled && !line.faint)
                 labelled.append(line.name);
         }
-        QCOMPARE(labelled, QStringList({"baseline", "DP ×2", "DDP ×2"}));
-        QVERIFY2(dotted.contains("publ. DDP ×8 on MNIST") && dotted.contains("publ. DP ×8 on MNIST"),
+        QCOMPARE(labelled, QStringList({"baseline", "DP on 2 devices", "DDP on 2 devices"}));
+        QVERIFY2(dotted.contains("publ. DDP on 8 devices on MNIST") &&
+                     dotted.contains("publ. DP on 8 devices on MNIST"),
                  qPrintable(dotted.join(',')));
     }
 
@@ -132,7 +133,8 @@ private Q_SLOTS:
             QCOMPARE(lane.samples.constFirst().x(), 0.0);
             QVERIFY2(lane.value.endsWith("%"), qPrintable(lane.value));
         }
-        QCOMPARE(lanes, QStringList({"baseline cpu:0", "DP ×2 cpu:0", "DP ×2 cpu:1", "DDP ×2 cpu:0", "DDP ×2 cpu:1"}));
+        QCOMPARE(lanes, QStringList({"baseline cpu:0", "DP on 2 devices cpu:0", "DP on 2 devices cpu:1",
+                                     "DDP on 2 devices cpu:0", "DDP on 2 devices cpu:1"}));
     }
 
     void aStepsPhasesAddUpAndShowEveryRank() {
@@ -145,7 +147,8 @@ private Q_SLOTS:
             for (const PhasePart &part : bar.parts)
                 QVERIFY(part.phase != "wait" && part.seconds >= 0);
         }
-        QCOMPARE(rows, QStringList({"baseline", "DP ×2", "DDP ×2 rank 0", "DDP ×2 rank 1"}));
+        QCOMPARE(rows,
+                 QStringList({"baseline", "DP on 2 devices", "DDP on 2 devices rank 0", "DDP on 2 devices rank 1"}));
     }
 
     void lossAgainstStepsOrTimeLeavesThePublicationOut() {
@@ -161,7 +164,7 @@ private Q_SLOTS:
     void theVerdictIsComputedAndShowsItsRepeats() {
         openOnLive(m_id);
         m_window->showPage(Page::Verdict);
-        QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
+        QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP on 2 devices"));
         QVERIFY2(m_window->verdictPage()->sentence().contains("2 repeats each: an interval takes 3"),
                  qPrintable(m_window->verdictPage()->sentence()));
         QVERIFY(labelWith(m_window->verdictPage(), "Fewer than 3 repeats: no interval can be given"));

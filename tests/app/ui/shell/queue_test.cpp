@@ -322,12 +322,30 @@ private Q_SLOTS:
         QTRY_VERIFY(!badge->isVisible());
     }
 
+    void theBadgeNamesTheStepAfterWhichARankDied() {
+        auto experiment = core::readExperiment(m_id);
+        core::ExperimentEntry &entry = experiment->entries[std::size_t(experiment->queued().front())];
+        entry.reason = "rank 0 on box1 was killed by SIGKILL";
+        uitest::RunWriter writer(entry.planned, experiment->id, 400, 1'767'400'000'000'000,
+                                 {.epochs = 2, .stepsPerEpoch = 12});
+        writer.begin();
+        writer.epoch(1);
+        writer.died(0, entry.reason);
+        entry.state = core::EntryState::Failed;
+        entry.run = writer.run;
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        QTRY_VERIFY2(m_strip->failedButton()->toolTip().contains(
+                         QStringLiteral(" failed: rank 0 on box1 was killed by SIGKILL after step 11\n")),
+                     qPrintable(m_strip->failedButton()->toolTip()));
+    }
+
     void aQueueUntilAWidthSaysWhatItHasReached() {
         auto experiment = core::readExperiment(m_id);
         experiment->until = core::WidthProgress{{0.05, 30}, core::WidthReached{}, false};
         experiment->until->reached->rounds = 4;
         experiment->until->reached->width = 0.091;
-        experiment->until->reached->run = "DDP ×2";
+        experiment->until->reached->run = "DDP on 2 devices";
         QVERIFY(core::writeExperiment(*experiment).has_value());
         openWindow();
         QTRY_VERIFY(m_strip->queueButton()->isVisible());

@@ -43,7 +43,7 @@ core::Judgement unfair() {
     control.config.workers = 4;
     core::PairJudgement pair;
     pair.reference = "baseline";
-    pair.run = "DDP ×2";
+    pair.run = "DDP on 2 devices";
     pair.fairness = {
         {"workers", "Loading workers", "0", "4", core::FairnessWeight::Decisive, "DDP loads with 4 workers.", control},
         {"seed", "Seed", "1", "2", core::FairnessWeight::Minor, "Other seeds.", std::nullopt}};
@@ -69,7 +69,7 @@ QList<WaterfallBar> threeBars() {
     const QColor grey("#6b7280"), blue("#0072b2");
     return {{"baseline", 10, 0, 0, true, false, grey, {}},
             {"data loading", -6, -7, -5, false, false, blue, {}},
-            {"DDP ×2", 4, 0, 0, true, false, blue, {}}};
+            {"DDP on 2 devices", 4, 0, 0, true, false, blue, {}}};
 }
 
 /// Columns from the first to the last pixel of that colour in the row of pixels.
@@ -118,7 +118,7 @@ private Q_SLOTS:
         model.setJudgement(unfair());
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(model.index(0).data(core::LevelRole).toString(), QStringLiteral("decisive"));
-        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP ×2 against baseline"));
+        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP on 2 devices against baseline"));
         QVERIFY(model.kindOf(1) == core::JudgementModel::Kind::Finding && model.suggestions(1).empty());
         QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
         QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
@@ -127,7 +127,7 @@ private Q_SLOTS:
 
     void findingsAreHeaviestFirstWhicheverPairTheyAreOf() {
         core::Judgement judgement;
-        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 2, -4)};
+        judgement.pairs = {pairOf("DP on 2 devices", 0.5, 4), pairOf("DDP on 2 devices", 2, -4)};
         const auto finding = [](core::FairnessWeight weight, const char *sentence) {
             return core::FairnessFinding{"key", "Label", "0", "1", weight, sentence, std::nullopt};
         };
@@ -147,7 +147,8 @@ private Q_SLOTS:
         core::JudgementModel model;
         QVERIFY(!model.explainedPair());
         core::Judgement judgement;
-        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 1.5, -3), pairOf("DDP ×4", 2, -4)};
+        judgement.pairs = {pairOf("DP on 2 devices", 0.5, 4), pairOf("DDP on 2 devices", 1.5, -3),
+                           pairOf("DDP on 4 devices", 2, -4)};
         model.setJudgement(judgement);
         QCOMPARE(*model.explainedPair(), std::size_t(2));
         judgement.pairs[2].attribution.reset(); // nothing can be drawn of it
@@ -187,11 +188,11 @@ private Q_SLOTS:
         BarChart chart(m_theme, QStringLiteral("speed-up"));
         chart.setBars(
             {{"baseline, workers 0, batch", QColor("#6b7280"), false, 1.74, "1.74×", "measured here", 1.7, 1.78},
-             {"DDP <×2>", QColor("#0072b2"), false, 2.0, "2.00×", "measured here"}});
+             {"DDP <2>", QColor("#0072b2"), false, 2.0, "2.00×", "measured here"}});
         QCOMPARE(chart.hintOf(0),
                  QStringLiteral("<b>baseline, workers 0, batch</b> 1.74×<br>95 % interval 1.70-1.78<br>"
                                 "measured here"));
-        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;×2&gt;</b> 2.00×<br>measured here"));
+        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;2&gt;</b> 2.00×<br>measured here"));
     }
 
     void eachAdviceHasAButtonThatSaysWhyAndNamesItsKeys() {
@@ -236,7 +237,7 @@ private Q_SLOTS:
         OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 3, .loadShare = 0.3});
         VerdictPage &page = verdict.page;
         Workspace &workspace = verdict.workspace;
-        QVERIFY2(page.sentence().contains("DDP ×2: "), qPrintable(page.sentence()));
+        QVERIFY2(page.sentence().contains("DDP on 2 devices: "), qPrintable(page.sentence()));
         const QList<WaterfallBar> &bars = page.waterfall()->bars();
         QCOMPARE(bars.size(), 8); // the reference, six causes, the run
         double sum = bars.front().seconds;
@@ -245,18 +246,18 @@ private Q_SLOTS:
         QVERIFY(std::abs(sum - bars.back().seconds) < 1e-9);
         QComboBox *pairs = page.pairBox();
         QCOMPARE(pairs->count(), 2);
-        QCOMPARE(pairs->currentText(), QStringLiteral("DDP ×2")); // what the sentence explains first
+        QCOMPARE(pairs->currentText(), QStringLiteral("DDP on 2 devices")); // what the sentence explains first
         QCOMPARE(page.waterfall()->bars().back().name, pairs->currentText());
         pairs->setCurrentIndex(0);
-        QCOMPARE(page.waterfall()->bars().back().name, QStringLiteral("DP ×2"));
+        QCOMPARE(page.waterfall()->bars().back().name, QStringLiteral("DP on 2 devices"));
         Q_EMIT workspace.resultsChanged();
-        QCOMPARE(pairs->currentText(), QStringLiteral("DP ×2")); // a choice stays
+        QCOMPARE(pairs->currentText(), QStringLiteral("DP on 2 devices")); // a choice stays
         QCOMPARE(page.fairWord()->isVisibleTo(&page), page.fairness()->count() == 0);
         const auto speed = page.speedUps()->bars();
         QVERIFY(std::any_of(speed.begin(), speed.end(), [](const BarData &bar) { return bar.low && bar.high; }));
         const core::ResultModel &results = workspace.results().rows();
         for (int row = 0; row < results.rowCount(); ++row)
-            if (results.rowAt(row).name == "DDP ×2" && !results.rowAt(row).published) {
+            if (results.rowAt(row).name == "DDP on 2 devices" && !results.rowAt(row).published) {
                 const QModelIndex cell = results.index(row, core::ResultModel::SpeedUpTraining);
                 QVERIFY2(cell.data().toString().contains(" ("), qPrintable(cell.data().toString()));
                 QVERIFY2(cell.data(Qt::ToolTipRole).toString().contains("95 % interval"),
@@ -287,7 +288,7 @@ private Q_SLOTS:
         const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
         const QList<QPushButton *> offered = verdict.page.fairness()->buttons();
         const auto again = std::ranges::find_if(offered, [](const QPushButton *button) {
-            return button->text() == QStringLiteral("Repeat DDP ×2 (when the host is quiet)");
+            return button->text() == QStringLiteral("Repeat DDP on 2 devices (when the host is quiet)");
         });
         QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
         (*again)->click();
@@ -297,24 +298,24 @@ private Q_SLOTS:
         QVERIFY(experiment.has_value());
         for (const core::QueueRequest &request : asked) {
             QVERIFY(request.kind == core::QueueRequest::Kind::Retry && !request.alone);
-            QCOMPARE(experiment->entries[std::size_t(request.entry)].planned.name, std::string("DDP ×2"));
+            QCOMPARE(experiment->entries[std::size_t(request.entry)].planned.name, std::string("DDP on 2 devices"));
         }
     }
 
     void eachLineSaysInAWordWhetherItsRunIsWorthItAndAFailedOneLeadsToItsConsole() {
         WorthLines lines;
         core::VerdictLine worth, failed, lost;
-        worth.run = "DDP ×2";
+        worth.run = "DDP on 2 devices";
         worth.against = failed.against = lost.against = "baseline";
         worth.outcome = core::Outcome::WorthIt;
         worth.speedUp = core::SpeedUp{1.42, 1.26, 1.58};
         worth.efficiency = 0.71;
-        failed.run = "DP ×2";
+        failed.run = "DP on 2 devices";
         failed.outcome = core::Outcome::Failed;
         failed.reason = "rank 1 was killed by SIGKILL";
         failed.failed = {{1, "the-run", failed.reason}};
         lost = worth;
-        lost.run = "DDP ×4";
+        lost.run = "DDP on 4 devices";
         lost.failed = {{2, "other-run", "no space left"}, {3, "", "no agent"}};
         lines.show({worth, failed, lost});
         QStringList texts;
@@ -347,7 +348,8 @@ private Q_SLOTS:
 
     void theRepeatsThatWouldSettleItAreQueuedByOnePressInTheSameExperiment() {
         OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .ddpFactor = 1, .spread = 0.06});
-        QVERIFY2(verdict.page.sentence().contains("DDP ×2: can't tell yet"), qPrintable(verdict.page.sentence()));
+        QVERIFY2(verdict.page.sentence().contains("DDP on 2 devices: can't tell yet"),
+                 qPrintable(verdict.page.sentence()));
         QPushButton *button = verdict.page.settleButtons().front();
         QTRY_VERIFY(button->isVisibleTo(&verdict.page) && button->isEnabled()); // shown in the next turn of the loop
         const QRegularExpressionMatch words =
@@ -399,13 +401,13 @@ private Q_SLOTS:
         const auto step = core::ddpAnatomy(*core::medianRepeat(ddp), 0);
         const auto &drawn = verdict.page.anatomy()->view()->runs();
         QVERIFY(step && std::ranges::any_of(drawn, [&](const AnatomyRun &run) {
-                    return run.name == QStringLiteral("DDP ×2") && run.anatomy == *step;
+                    return run.name == QStringLiteral("DDP on 2 devices") && run.anatomy == *step;
                 }));
         const QString repeat = QString::number(core::medianRepeat(ddp)->record()->repeat);
         const QList<QLabel *> labels = verdict.page.anatomy()->findChildren<QLabel *>();
         QVERIFY(std::ranges::any_of(labels, [&](const QLabel *label) {
             return label->text().startsWith(u"the median of each: ") &&
-                   label->text().contains("DDP ×2 repeat " + repeat);
+                   label->text().contains("DDP on 2 devices repeat " + repeat);
         }));
     }
 
@@ -417,8 +419,11 @@ private Q_SLOTS:
         QVERIFY(view->isVisibleTo(&page));
         QCOMPARE(view->runs().size(), 3); // DP as a whole, DDP rank by rank
         const QString data = view->chartData();
-        QVERIFY2(data.contains("DP ×2\tcpu:0\tscatter\t") && !data.contains("DP ×2\tcpu:1\tscatter"), qPrintable(data));
-        QVERIFY2(data.contains("DDP ×2\tcpu:0\twait\t") && data.contains("\tcpu:1\texposed\t"), qPrintable(data));
+        QVERIFY2(data.contains("DP on 2 devices\tcpu:0\tscatter\t") &&
+                     !data.contains("DP on 2 devices\tcpu:1\tscatter"),
+                 qPrintable(data));
+        QVERIFY2(data.contains("DDP on 2 devices\tcpu:0\twait\t") && data.contains("\tcpu:1\texposed\t"),
+                 qPrintable(data));
         for (const AnatomyRun &run : view->runs()) { // what is drawn adds up to a step
             double sum = 0;
             for (const core::DpStage &stage : run.anatomy.stages)
