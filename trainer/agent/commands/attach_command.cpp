@@ -23,7 +23,8 @@ namespace lockstep::agent {
 
 namespace {
 
-bool writeAll(int fd, std::string_view bytes) {
+/// write(), since the standard output need not be a socket.
+bool printAll(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd, bytes.data(), bytes.size());
         if (n < 0 && errno == EINTR)
@@ -65,7 +66,7 @@ bool copyToStdout(int socket) {
             continue;
         if (n <= 0)
             return true;
-        if (!writeAll(STDOUT_FILENO, {buffer, static_cast<std::size_t>(n)}))
+        if (!printAll(STDOUT_FILENO, {buffer, static_cast<std::size_t>(n)}))
             return false;
     }
 }
@@ -117,10 +118,10 @@ int speakForLog(const RunFolder &folder, const std::string &runId, const Hello &
         }
         (node == own ? answer.nextSeq : (*answer.nextSeqs)[node]) = *next;
     }
-    bool open = !sayHello || writeAll(STDOUT_FILENO, encode(answer) + "\n");
+    bool open = !sayHello || printAll(STDOUT_FILENO, encode(answer) + "\n");
     std::string out;
     const auto flush = [&] {
-        open = open && writeAll(STDOUT_FILENO, out);
+        open = open && printAll(STDOUT_FILENO, out);
         out.clear();
     };
     for (const auto &[node, from] : firstSeqs)
@@ -171,7 +172,7 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
     const std::string helloLine = fromSeq ? ownHello(*fromSeq, "lockstep-agent attach") : readLine(STDIN_FILENO);
     const auto hello = decodeHello(helloLine);
     if (!hello) {
-        writeAll(STDOUT_FILENO, fromSeq ? "" : encodeProtocolError(hello.error().message()) + "\n");
+        printAll(STDOUT_FILENO, fromSeq ? "" : encodeProtocolError(hello.error().message()) + "\n");
         return refuse(Error::badArgument("stdin should begin with a follower's hello: " + hello.error().message(),
                                          "use --from-seq N to print the log"),
                       2);
@@ -186,7 +187,7 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
         if (const auto agent = decodeHello(answer); fromSeq && !agent)
             return refuse(agent.error(), 1);
         if (!fromSeq) {
-            writeAll(STDOUT_FILENO, answer + "\n");
+            printAll(STDOUT_FILENO, answer + "\n");
             forwardStdin(target->socket.get());
         }
         copyToStdout(target->socket.get());

@@ -257,7 +257,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
     out.reservations = reservationsOf(groups, out, Beside::Nothing);
-    out.otherReservations = reservationsOf(cells, out, Beside::FindingsAndButtons);
+    out.otherReservations = reservationsOf(groups, out, Beside::FindingsAndButtons);
     return out;
 }
 

@@ -66,12 +66,12 @@ std::vector<double> differencesByRound(const std::vector<Repeat> &from, const st
 }
 
 /// How far a difference of means may lie from the truth.
-struct Error {
+struct StandardError {
     double standard = 0, degrees = 1;
     IntervalMethod method = IntervalMethod::None;
 };
 
-Error welchOf(const Moments &a, const Moments &b) {
+StandardError welchOf(const Moments &a, const Moments &b) {
     const double variance = a.varianceOfMean + b.varianceOfMean;
     if (variance <= 0)
         return {0, a.degrees + b.degrees, IntervalMethod::Welch};
@@ -171,13 +171,15 @@ MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<R
     out.value = b.mean - a.mean;
     if (std::min(from.size(), to.size()) < repeatsForInterval)
         return out;
-    Error error = welchOf(a, b);
+    StandardError error = welchOf(a, b);
     double at = confidence;
     if (const std::vector<double> differences = differencesByRound(from, to); !differences.empty()) {
         at = confidenceOfEither;
         const Moments paired = momentsOf(differences);
-        const Error other{std::sqrt(paired.varianceOfMean), paired.degrees, IntervalMethod::Paired};
-        const auto reach = [](const Error &e) { return studentQuantile(confidenceOfEither, e.degrees) * e.standard; };
+        const StandardError other{std::sqrt(paired.varianceOfMean), paired.degrees, IntervalMethod::Paired};
+        const auto reach = [](const StandardError &e) {
+            return studentQuantile(confidenceOfEither, e.degrees) * e.standard;
+        };
         if (reach(other) < reach(error))
             error = other;
     }
