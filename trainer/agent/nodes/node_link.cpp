@@ -16,7 +16,8 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, nodeLinkCheckInterval{250};
+constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000},
+    nodeLinkCheckInterval{250};
 constexpr std::size_t bytesATurn = 256 * 1024;
 
 std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
