@@ -387,7 +387,7 @@ inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = f
     return recipe ? writeOnDisk(*recipe, shape, quick) : std::string();
 }
 
-/// The same with baseline done, while DP and DDP wait. Whoever holds its lock is its owner.
+/// The same with baseline done, while DP and DDP wait. The holder of its lock is its owner.
 inline std::string writeUnfinishedExperiment(const Shape &shape = {}) {
     const std::string id = writeExperimentOnDisk(shape);
     auto experiment = core::readExperiment(id);

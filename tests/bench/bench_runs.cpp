@@ -161,7 +161,7 @@ void benchWindow(int repeats) {
     window.repaint();
     list.push_back(double(timer.nsecsElapsed()) / 1e6);
     print("page", "The Runs page chosen to its rows painted, index warm", list);
-    QTest::qWait(1500); // the first look at the disk is over
+    QTest::qWait(1500); // the disk has been read once
     page->filterLine()->setFocus();
     const QString line = QStringLiteral("method=ddp devices>=2 accuracy>0.88 tenth");
     for (int i = 0; i < repeats; ++i) {

@@ -247,7 +247,7 @@ def report(args, model, rank_losses, rank_samples, epochs, test):
 
 
 def ddp_rank(rank, world, cases, store):
-    """One of `world` ranks on this machine over gloo, meeting in a file: no port to be taken."""
+    """One of `world` ranks on this machine over gloo, with rendezvous in a file: no port that may be taken."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
     for args in cases:

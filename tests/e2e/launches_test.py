@@ -117,7 +117,7 @@ class Launches(unittest.TestCase):
         elif how == "stop":
             said = self.lab.run([self.ctl, "stop", run.name], env=self.environment, timeout=60)
             self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
-        else:  # whoever launched is killed; the run goes on and is stopped at the second host
+        else:  # the launcher is killed; the run goes on and is stopped at the second host
             process.kill()
             said = self.lab.run(["ssh", *self.lab.ssh_options(), "hostB", str(self.agent), "stop", run.name, "--by", "test"], timeout=60)
             self.assertEqual(said.returncode, 0, said.stdout + said.stderr)

@@ -230,7 +230,7 @@ class Slurm(SlurmTest):
 
     def test_srun_starts_trainers_as_they_are(self):
         summary = self.home / "summary.json"
-        # Neither agent nor torchrun: numbers, meeting place and this node's share come from Slurm's own variables.
+        # Neither agent nor torchrun: numbers, rendezvous and this node's share come from Slurm's own variables.
         out = subprocess.run(["srun", "-N2", "-n2", str(BIN / "lockstep-trainer"), "--method", "ddp", "--train-samples", "640", "--epochs",
                               "1", f"--summary={summary}"], env=self.environment, capture_output=True, text=True, timeout=100)
         self.assertEqual(out.returncode, 0, out.stdout + out.stderr)

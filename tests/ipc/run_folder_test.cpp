@@ -167,7 +167,7 @@ private Q_SLOTS:
         const std::string folder = socketFolder().value();
         const auto isThere = [&] { return QDir(QString::fromStdString(folder)).exists(); };
         {
-            const auto hold = holdSocketFolder(); // as whoever is about to bind
+            const auto hold = holdSocketFolder(); // like a program that is about to bind
             QVERIFY(hold.has_value());
             leaveSocketFolder();
             QVERIFY(isThere());
@@ -187,7 +187,7 @@ private Q_SLOTS:
         QVERIFY(socketFolder().has_value() && isThere());
     }
 
-    void whoeverBindsWhileOthersLeaveNeverFindsTheFolderGone() {
+    void aProgramThatBindsWhileOthersLeaveNeverFindsTheFolderGone() {
         std::atomic<bool> over = false;
         std::thread leaver([&] {
             while (!over)

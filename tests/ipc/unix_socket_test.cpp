@@ -173,7 +173,7 @@ private Q_SLOTS:
     }
 
     void takingAndLettingGoInTurnNeverGivesTwoOwners() {
-        // The owner unlinks its lock file when it goes: whoever waits for the old file must not own a nameless lock.
+        // The owner unlinks its lock file when it goes: a process that waits for the old file must not own a nameless lock.
         const std::string witness = m_path + ".owner";
         std::vector<pid_t> children;
         for (int i = 0; i < 4; ++i)

@@ -149,7 +149,7 @@ class Listen(Case):
         listening = [line.split()[1] for name in ("tcp", "tcp6") for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]
                      if line.split()[3] == "0A" and line.split()[1].endswith(":" + port)]
         self.assertEqual(listening, [f"0100007F:{port}"])
-        self.assertEqual(self.runs(), [], "a stranger makes no run")
+        self.assertEqual(self.runs(), [], "an unauthenticated connection makes no run")
         agent.terminate()
         _, err = self.ended(agent, 130)
         self.assertEqual(err.count("was refused"), 3)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a stranger sees: clones the last commit into a bare Debian 12 (BARE_SUITE=noble: Ubuntu 24.04; no compiler, CMake, git or
+# What a new user sees: clones the last commit into a bare Debian 12 (BARE_SUITE=noble: Ubuntu 24.04; no compiler, CMake, git or
 # Python) and runs
 # ./run --headless --quick, then ./test, there, and prints how long each took. Needs root and debootstrap; it is no part of
 # ./test, because it downloads all packages and PyTorch anew.

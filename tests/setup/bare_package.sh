@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a stranger gets: installs the .deb into a bare Debian 12 with apt, or unpacks the .tar.gz and installs what docs/guide.md
+# What a new user gets: installs the .deb into a bare Debian 12 with apt, or unpacks the .tar.gz and installs what docs/guide.md
 # names for it, opens the window under Xvfb and draws what it shows, and trains one epoch. Needs root and debootstrap; it is no
 # part of ./test, because it downloads packages and PyTorch.
 #   tests/setup/bare_package.sh FOLDER FILE.deb|FILE.tar.gz [TORCH]

@@ -185,7 +185,7 @@ TEST_SUITE("loader") {
         }
     }
 
-    TEST_CASE("augmentation differs from epoch to epoch and is the same whoever loads the image") {
+    TEST_CASE("augmentation differs from epoch to epoch and is the same whichever worker loads the image") {
         const auto set = makeSet(24);
         LoaderOptions options;
         options.affine = true;

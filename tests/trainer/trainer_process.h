@@ -138,7 +138,7 @@ inline std::vector<std::string> withSmallRun(std::vector<std::string> arguments)
     return arguments;
 }
 
-/// The ranks of one run of DDP (or of the method that the arguments name), meeting in a file.
+/// The ranks of one run of DDP (or of the method that the arguments name), with rendezvous in a file.
 class DdpRun {
 public:
     DdpRun(int ranks, const std::vector<std::string> &arguments, const Environment &more = {}) {

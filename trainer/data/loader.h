@@ -63,7 +63,7 @@ private:
     std::unique_ptr<Impl> m_impl;
 };
 
-/// Some of a set's inputs as a batch has them: pixels normalised, in `dtype`; tokens as they are.
+/// Some of a set's inputs in a batch's form: pixels normalised, in `dtype`; tokens unchanged.
 [[nodiscard]] torch::Tensor normalize(const torch::Tensor &inputs, const DataSetSpec &spec, torch::Dtype dtype);
 
 } // namespace lockstep::trainer

@@ -64,12 +64,12 @@ Result<FileLock> lockSeat(std::string_view id) {
     return FileLock::acquire(experimentFolder(id).path + "/control.lock");
 }
 
-Result<ControlHolder> sitDown(std::string_view id, const std::string &by, bool whoeverHolds) {
+Result<ControlHolder> sitDown(std::string_view id, const std::string &by, bool fromAnyHolder) {
     const Result<FileLock> lock = lockSeat(id);
     if (!lock)
         return fail(lock.error());
     const std::optional<ControlHolder> before = controlHolder(id);
-    if (before && (before->isMe() || (!whoeverHolds && before->alive())))
+    if (before && (before->isMe() || (!fromAnyHolder && before->alive())))
         return *before;
     const ControlHolder now = me(by, before ? before->generation + 1 : 1);
     if (const Result<void> written = write(id, now); !written)

@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool followed() const { return m_follower != nullptr; }
     [[nodiscard]] RunStore *store() const { return m_store.get(); }
     void forget(); ///< stops following and deletes the store
-    /// Ends a check, or asks the run to stop, again and again until its agent answers. A run that is being launched is stopped afterwards.
+    /// Ends a check, or asks the run to stop, again and again until its agent answers. Does nothing while the run is being launched.
     void stop(const QString &by);
 
 Q_SIGNALS:

@@ -70,6 +70,14 @@ QLabel *makeLabel(const QString &text, const char *role, QWidget *parent) {
     return label;
 }
 
+QLabel *makePlainLabel(const QString &text, const char *role, QWidget *parent) {
+    QLabel *label = makeLabel(text, role, parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    return label;
+}
+
 QFrame *makeLine(QWidget *parent) {
     auto *line = new QFrame(parent);
     line->setObjectName(QStringLiteral("line"));

@@ -34,6 +34,8 @@ private:
 
 /// A label in one of the style sheet's roles: secondary, muted, small, title, cardTitle, display, wrong.
 [[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
+/// The same for text that another machine wrote: shown as it is, never as markup; wrapped, and selectable.
+[[nodiscard]] QLabel *makePlainLabel(const QString &text, const char *role, QWidget *parent = nullptr);
 /// A hairline.
 [[nodiscard]] QFrame *makeLine(QWidget *parent = nullptr);
 /// Empties a layout. Its widgets are hidden now and deleted by the event loop, since a click on one of them may have

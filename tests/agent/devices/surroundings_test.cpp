@@ -19,19 +19,19 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A process that is none of the run's and keeps a core busy until it is let go.
-class Stranger {
+class OtherProgram {
 public:
-    Stranger() : m_pid(::fork()) {
+    OtherProgram() : m_pid(::fork()) {
         if (m_pid == 0)
             for (volatile unsigned sink = 0;;)
                 sink = sink + 1;
     }
-    ~Stranger() {
+    ~OtherProgram() {
         ::kill(m_pid, SIGKILL);
         ::waitpid(m_pid, nullptr, 0);
     }
-    Stranger(const Stranger &) = delete;
-    Stranger &operator=(const Stranger &) = delete;
+    OtherProgram(const OtherProgram &) = delete;
+    OtherProgram &operator=(const OtherProgram &) = delete;
     [[nodiscard]] double cpuSeconds() const { return processCpuSeconds(m_pid).value_or(0); }
 
 private:
@@ -48,13 +48,13 @@ TEST_CASE("work of a process that is none of the run's is found, and a rank's ow
     const TestHome home;
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000;burn"}});
     CHECK(eventually([&] { return samplesOf(run.folder) > 6; }));
-    double strangers = 0;
+    double othersS = 0;
     {
-        const Stranger stranger;
-        CHECK(eventually([&] { return stranger.cpuSeconds() > 2.0; }));
+        const OtherProgram otherProgram;
+        CHECK(eventually([&] { return otherProgram.cpuSeconds() > 2.0; }));
         const std::size_t seen = samplesOf(run.folder);
         CHECK(eventually([&] { return samplesOf(run.folder) > seen + 6; })); // its last is in one more reading
-        strangers = stranger.cpuSeconds();
+        othersS = otherProgram.cpuSeconds();
     }
     const double rank = processCpuSeconds(rankPids(run.folder, 1).at(0)).value_or(0);
     Child({agentBinary(), "stop", run.runId}).wait();
@@ -62,11 +62,11 @@ TEST_CASE("work of a process that is none of the run's is found, and a rank's ow
     REQUIRE(result.surroundings);
     REQUIRE(result.surroundings->otherCpuS);
     const double others = *result.surroundings->otherCpuS;
-    CHECK(others > 0.8 * strangers); // before the first reading nothing is counted
+    CHECK(others > 0.8 * othersS); // before the first reading nothing is counted
     // Other tests may run beside this one; then the cores are full, and the rank's part is what the others' lack.
     const double cores = static_cast<double>(allowedCores().size());
-    CHECK((others < strangers + 0.5 * rank || others + 0.6 * rank < cores * result.surroundings->measuredS + 0.2));
-    MESSAGE("stranger ", strangers, " s, rank ", rank, " s, counted as others' ", others, " s of ",
+    CHECK((others < othersS + 0.5 * rank || others + 0.6 * rank < cores * result.surroundings->measuredS + 0.2));
+    MESSAGE("other program ", othersS, " s, rank ", rank, " s, counted as others' ", others, " s of ",
             result.surroundings->measuredS, " s");
     CHECK(result.surroundings->measuredS > 2);
     CHECK(result.surroundings->measuredS <= result.runTimeS + 0.5);

@@ -94,7 +94,7 @@ struct ProcessInfo {
     unsigned long long memory;
     unsigned gpuInstance, computeInstance;
 };
-/// On the first GPU computes whoever asks; on the second, nobody.
+/// The calling process computes on the first GPU; nobody on the second.
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, ProcessInfo *processes) {
     *count = numberOf(device) == 0 ? 1 : 0;
     if (*count == 1)

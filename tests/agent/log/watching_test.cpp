@@ -95,7 +95,7 @@ TEST_CASE("who keeps the run's queue watches for nobody: its time is told apart"
     REQUIRE(result.watching);
     CHECK(result.watching->watchedS == 0);
     CHECK(!result.watching->viewersCpuS);
-    CHECK(result.watching->queueCpuS.value_or(0) >= 0.9); // where cores are short, the first look comes late
+    CHECK(result.watching->queueCpuS.value_or(0) >= 0.9); // where cores are short, the first reading comes late
 }
 
 TEST_CASE("ranks that share a core have waited for it about as long as the others ran; one alone has not") {

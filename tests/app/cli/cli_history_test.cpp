@@ -188,7 +188,7 @@ private Q_SLOTS:
         QTest::newRow("filter") << QStringList{"list", "--filter", "devices>=2 acuracy>1"} << "at 12: ";
         QTest::newRow("sort") << QStringList{"list", "--sort", "speeed"} << "no column \"speeed\"";
         QTest::newRow("columns") << QStringList{"list", "--columns", "name,acuracy"} << "did you mean accuracy?";
-        QTest::newRow("tag a stranger") << QStringList{"tag", "x", nobody} << nobody;
+        QTest::newRow("tag an unknown run") << QStringList{"tag", "x", nobody} << nobody;
         QTest::newRow("tag nobody") << QStringList{"tag", "x"} << "no run is given";
         QTest::newRow("bad tag") << QStringList{"tag", "a\"b", nobody} << "is no tag";
         QTest::newRow("star by an empty filter") << QStringList{"star", "--filter", "name=none"} << "no run matches";

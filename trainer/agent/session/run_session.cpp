@@ -87,7 +87,7 @@ void Session::onSignal(int number) {
     else if (!m_settled)
         m_role->stopWaiting();
     else
-        m_result.giveUp(); // whoever ends it knows that the disk is full
+        m_result.giveUp(); // the person who ends it knows that the disk is full
 }
 
 void Session::settle() {

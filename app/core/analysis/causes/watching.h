@@ -9,7 +9,7 @@
 
 namespace lockstep::core {
 
-/// What a finished run recorded, as one sentence; `freeCores` as its record has it, `runTimeS` the whole run's.
+/// What a finished run recorded, as one sentence; `freeCores` from its record, `runTimeS` of the whole run.
 [[nodiscard]] QString watchingText(const Watching &watching, std::optional<int> freeCores, double runTimeS);
 
 /// The same while a run goes on: `share` is what the viewers take now. Empty when that is unknown.

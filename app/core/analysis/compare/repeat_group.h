@@ -25,12 +25,12 @@ struct RepeatGroup {
 /// The group of that name; null: there is none.
 [[nodiscard]] const RepeatGroup *findGroup(const std::vector<RepeatGroup> &groups, const std::string &name);
 
-/// A figure of a run; absent where it isn't known.
+/// A figure of a run; absent: unknown.
 using Figure = std::function<std::optional<double>(const RunOutcome &)>;
-/// Of the repeats that know it, oldest first.
+/// Its values in the repeats where it is known, oldest first.
 [[nodiscard]] std::vector<double> figuresOf(const RepeatGroup &group, const Figure &figure);
 
-/// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
+/// The round of its experiment in which a run was made (see Repeat); empty for a run without an experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 
 /// The median of its epochs after the first, which warms up; absent with one epoch.

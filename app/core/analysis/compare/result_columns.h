@@ -60,7 +60,7 @@ struct ResultColumn {
 
 /// In the order in which every output has them.
 [[nodiscard]] std::span<const ResultColumn> resultColumns();
-/// The head as the window or a report has it, with the unit in brackets where cells don't have it.
+/// The head for the window or a report, with the unit in brackets unless the cells contain it.
 [[nodiscard]] std::string shownHead(const ResultColumn &column, ResultPlace place);
 /// The value as people read it there; "-" when unknown.
 [[nodiscard]] std::string shownText(const ResultColumn &column, const ResultRow &row, ResultPlace place);

@@ -223,7 +223,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     table.reference = experiment.reference;
     table.experiment = experiment.id;
     table.extendable = experiment.over();
-    if (table.extendable) // it is dear, and until then nobody asks
+    if (table.extendable) // expensive, and not needed before
         table.roundS = roundTimeS(experiment, outcomes);
     std::vector<std::string> order;
     std::map<std::string, std::vector<const ExperimentEntry *>> groups;

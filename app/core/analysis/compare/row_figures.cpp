@@ -164,7 +164,7 @@ void takeAbout(const RunOutcome &outcome, ResultRow &row) {
         row.workers = workers;
     if (!outcome.deviceNames.empty())
         row.device = outcome.deviceNames.front().starts_with("cpu") ? "cpu" : "cuda";
-    // A device a process, as PyTorch's DDP has it; one process that is not a baseline may use all the run was given.
+    // One device per process, as in PyTorch's DDP; one process that is not a baseline may use all the run was given.
     const bool all = outcome.processes == 1 && row.method != toString(Method::Baseline);
     row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
     row.backend = isDistributed(row.method) ? outcome.backend : "";

@@ -15,7 +15,7 @@ double degreesOf(IntervalMethod method, int repeats) {
     return method == IntervalMethod::Paired ? repeats - 1 : 2.0 * (repeats - 1);
 }
 
-/// The least number of repeats of which an interval reaches no further than `reach`; `spread` as one repeat has it.
+/// The least number of repeats of which an interval reaches no further than `reach`; `spread`: of one repeat.
 std::optional<int> repeatsFor(double reach, double spread, IntervalMethod method, double confidence) {
     for (int repeats = repeatsForInterval; repeats <= mostRepeatsToSettle; ++repeats)
         if (studentQuantile(confidence, degreesOf(method, repeats)) * spread / std::sqrt(repeats) <= reach)
@@ -32,7 +32,7 @@ int repeatsOf(const SpeedUp &speedUp) {
     return std::min(speedUp.referenceRepeats, speedUp.runRepeats);
 }
 
-/// As one repeat has it.
+/// Of one repeat.
 double spreadOf(const SpeedUp &speedUp) {
     const int repeats = repeatsOf(speedUp);
     return reachOf(speedUp) * std::sqrt(repeats) /

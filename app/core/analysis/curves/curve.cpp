@@ -30,7 +30,7 @@ void Curve::append(double x, double y) {
     std::size_t bucket = index / fan;
     for (std::size_t level = 0;; ++level, bucket /= fan) {
         if (level == m_levels.size()) {
-            if (level > 0 && bucket == 0) // one bucket would only say what the level below says
+            if (level > 0 && bucket == 0) // a single bucket would only repeat the level below
                 return;
             m_levels.emplace_back();
             if (level > 0) { // the first bucket is full already
@@ -158,7 +158,7 @@ void Curve::fillColumns(std::size_t last, CurvePart &out) const {
                                                  [](const QPointF &p, double x) { return p.x() < x; });
         addColumn(std::size_t(at - m_points.begin()), std::size_t(next - m_points.begin()), out);
         at = next;
-        if (at < end) // what comes is behind this column
+        if (at < end) // the next points are behind this column
             out.m_finished = {column, std::size_t(at - m_points.begin()), out.points.size(), out.broken.size(),
                               out.shown};
     }

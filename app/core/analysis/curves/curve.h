@@ -9,10 +9,10 @@
 
 namespace lockstep::core {
 
-/// A stretch of a curve as a picture needs it.
+/// A stretch of a curve, decimated for drawing.
 struct CurvePart {
-    /// At most the first and last point and each column's lowest and highest, in x order. Where a value is not finite
-    /// stands a point with that y, at which the line breaks.
+    /// At most the first and last point and each column's lowest and highest, in x order. A value that
+    /// is not finite becomes a point with that y, at which the line breaks.
     QList<QPointF> points;
     QList<QPointF> broken; ///< each column's first value that is not finite
     qsizetype shown = 0;   ///< finite points of `points` within the stretch
@@ -33,9 +33,9 @@ private:
     Finished m_finished;
 };
 
-/// A line's points in the order of x, only ever appended to, with the lowest and highest of every 16, 256, … of them at
-/// hand: a stretch of any length becomes a few points a pixel column in microseconds, and a growing one costs its last column
-/// alone. At most 23 bytes a point.
+/// A line's points in the order of x, append-only, with the lowest and highest of every 16, 256, … points precomputed: a
+/// stretch of any length becomes a few points per pixel column in microseconds, and a growing one costs only its last column.
+/// At most 23 bytes per point.
 class Curve {
 public:
     /// An x below the last one counts as the last one (a wall clock that was set back).
@@ -47,7 +47,7 @@ public:
     [[nodiscard]] const QPointF &at(qsizetype index) const { return m_points[std::size_t(index)]; }
     [[nodiscard]] const QPointF &first() const { return m_points.front(); }
     [[nodiscard]] const QPointF &last() const { return m_points.back(); }
-    /// Counts up with every change.
+    /// Increases with every change.
     [[nodiscard]] std::uint64_t revision() const { return m_revision; }
     /// The point nearest to x, absent when there is none.
     [[nodiscard]] std::optional<QPointF> nearest(double x) const;
@@ -57,16 +57,16 @@ public:
     };
     /// Lowest and highest finite y with x in [from, to].
     [[nodiscard]] std::optional<Extremes> extremes(double from, double to) const;
-    /// [from, to] in `columns` equal parts. The points beside the stretch come along, so that the line enters and leaves.
+    /// [from, to] in `columns` equal parts. Includes the points beside the stretch, so that the line enters and leaves it.
     [[nodiscard]] CurvePart part(double from, double to, int columns) const;
-    /// Brings a part of this curve up to date with what was appended since: the same as taking it anew.
+    /// Updates a part of this curve with the points appended since; the result equals a new part.
     void advance(CurvePart &part) const;
 
     [[nodiscard]] std::size_t bytes() const; ///< memory held
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
-    /// Which of a bucket's points is lowest, highest, and the first that is not finite. The values stand here too: looking
+    /// Which of a bucket's points is lowest, highest, and the first that is not finite. The values are copied here: looking
     /// the points up would cost a cache miss each.
     struct Bucket {
         double lowY = 0, highY = 0;

@@ -4,14 +4,14 @@
 
 namespace lockstep::core {
 
-/// Exponential moving average along x: what lies `reach` behind counts 1/e. By distance and not by point, so that runs
-/// that report more often are not smoothed less and curves stay comparable. Goes on where it stopped: each point is looked
-/// at once. Values that are not finite go through as they are and change nothing after them.
+/// Exponential moving average along x: a value `reach` behind has the weight 1/e. It works by distance, not by point, so that
+/// runs that report more often are not smoothed less and curves stay comparable. Continues where it stopped: each point is
+/// read once. Values that are not finite pass unchanged and affect no later value.
 class Smoother {
 public:
     explicit Smoother(double reach = 0) : m_reach(reach) {}
     [[nodiscard]] double reach() const { return m_reach; }
-    /// Appends to `out` what it lacks of `raw`: as many points, at the same x.
+    /// Appends the missing points to `out`, which then has as many points as `raw`, at the same x.
     void advance(const Curve &raw, Curve &out);
 
 private:

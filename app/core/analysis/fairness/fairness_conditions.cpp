@@ -38,7 +38,7 @@ std::string againText(std::size_t repeats, std::size_t all) {
     return of + (repeats == 1 ? " repeats runs again in its place" : " repeats run again in their place");
 }
 
-/// These repeats of the group once more, in the place of what was measured; `how`: what is to be otherwise.
+/// These repeats of the group again, replacing their measurements; `how`: the changed condition.
 std::optional<SuggestedRun> again(const RepeatGroup &group, const std::vector<const RunOutcome *> &repeats,
                                   const std::string &how, const std::string &then) {
     if (repeats.empty() || !repeats.front()->config)
@@ -67,7 +67,7 @@ std::optional<SuggestedRun> undisturbed(const RepeatGroup &group, const Figure &
     return again(group, repeats, how, "then both were run under the same conditions.");
 }
 
-// --- Processor time that was somebody else's ------------------------------------------------------------------------
+// --- Processor time of other programs -------------------------------------------------------------------------------
 
 struct Guest {
     const char *key, *label, *who, *cure;
@@ -117,7 +117,7 @@ void compareGuests(const Pair &pair, Unlikes &out) {
                  {"watching", "Viewers' own work", "watching", "without viewers on its machine",
                   [](const RunOutcome &run) -> std::optional<double> {
                       const auto &watching = run.conditions.watching;
-                      // Nobody watched is known, and no time; watched and not measured is unknown.
+                      // Without viewers it is known to be 0; with viewers but not measured it is unknown.
                       if (!watching || !run.runTimeS || (watching->watchedS > 0 && !watching->viewersCpuS))
                           return std::nullopt;
                       return shareOfTime(watching->viewersCpuS.value_or(0), *run.runTimeS);
@@ -220,7 +220,7 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
     out.push_back(std::move(one));
 }
 
-// --- What was done and learnt ---------------------------------------------------------------------------------------
+// --- Samples seen and accuracy reached ------------------------------------------------------------------------------
 
 void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     for (const char *cause : {"dataset", "train_samples", "epochs"})
@@ -243,8 +243,8 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
                              "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
 }
 
-/// How much accuracy still moved between a run's last two epochs, median over repeats: so far apart honest runs may be whose
-/// training is cut short.
+/// How much accuracy still moved between a run's last two epochs, median over repeats: fair runs with short training
+/// may differ by so much.
 double settling(const RepeatGroup &group) {
     std::vector<double> moves;
     for (const RunOutcome &run : group.runs) {
@@ -265,7 +265,7 @@ const std::set<std::string_view> &lessonKeys() {
     return keys;
 }
 
-/// Whether the recipe had them learn unlike things on purpose: another accuracy is what it looks for then.
+/// Whether the recipe makes them learn different things on purpose: then it expects different accuracies.
 bool isAnotherLesson(const Pair &pair) {
     const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
     return std::ranges::any_of(pair.varies, [&](const std::string &key) {
@@ -274,11 +274,12 @@ bool isAnotherLesson(const Pair &pair) {
     });
 }
 
-/// Settings that were named as unlike and change what is learnt: "Batch size (global), Dropout".
+/// Differing settings that change what is learnt: "Batch size (global), Dropout".
 std::string lessonsNamed(const Unlikes &settings) {
     std::string out;
     for (const Unlike &one : settings)
-        if (lessonKeys().contains(one.finding.key) && one.finding.key != "seed") // chance, and not so much of it
+        if (lessonKeys().contains(one.finding.key) &&
+            one.finding.key != "seed") // a seed changes accuracy only by chance, and less
             out += (out.empty() ? "" : ", ") + one.finding.label;
     return out;
 }

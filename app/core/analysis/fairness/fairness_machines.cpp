@@ -50,7 +50,7 @@ std::string dataText(const MachineRecord &machine) {
     return text;
 }
 
-/// More nodes are more devices, and meant: their names only matter where the smaller set is no part of the larger.
+/// More nodes are more devices, which is meant: host names matter only if the smaller set is not part of the larger.
 bool isUnlikeHosts(const Words &a, const Words &b) {
     return !std::ranges::includes(a, b) && !std::ranges::includes(b, a);
 }

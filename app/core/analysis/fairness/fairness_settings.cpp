@@ -27,7 +27,7 @@ struct Rule {
     Settled settled = Settled::ByReference;
 };
 
-/// Keys that are not here and no exception below: notable, done in another way.
+/// Keys that are neither here nor an exception below: notable, "done in another way".
 constexpr std::array<Rule, 25> rules{{
     {"model", Decisive, otherWork},
     {"dataset", Decisive, otherWork},
@@ -104,12 +104,12 @@ bool applies(const Pair &pair, std::string_view key) {
     if (!a || !b)
         return true;
     if (key ==
-        "worker_cores") // which cores is the plan's choice, and cores of unlike numbers of workers are unlike by themselves
+        "worker_cores") // the plan chooses the cores, and different numbers of workers have different cores anyway
         return a->workers == b->workers && a->workers > 0 && a->workerCores.empty() != b->workerCores.empty();
     const bool sameRate = std::fabs(effectiveRate(*a) - effectiveRate(*b)) <= 1e-12 * effectiveRate(*a);
     if (key == "lr")
         return !sameRate;
-    if (key == "lr_rule") { // where rates are alike before the rule and not after it, with steps that are alike
+    if (key == "lr_rule") { // matters if rates are equal before the rule but not after it, with equal steps
         return a->lr == b->lr && !sameRate && (a->lrRule != b->lrRule || globalBatch(*a) == globalBatch(*b));
     }
     return true;
@@ -123,7 +123,7 @@ std::optional<double> loadShare(const RepeatGroup &group) {
     return most;
 }
 
-/// The weight of unlike loading workers is what loading costs where there are fewer of them.
+/// The weight of different numbers of loading workers follows from the cost of loading with fewer of them.
 void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &consequence) {
     const auto a = loadShare(pair.reference), b = loadShare(pair.run);
     consequence = "a gain may come from data loading, which more workers hide";
@@ -191,7 +191,7 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         Unlike difference{{std::string(key), labelOf(key), one, other, rule.weight, {}, {}}, rule.settled};
         if ((key == "scheduling" || key == "threads") &&
             field.get(pair.a().config.value_or(RunConfig())) == field.get(pair.b().config.value_or(RunConfig())))
-            difference.settled = Settled::ByNeither; // asked for alike and not granted alike
+            difference.settled = Settled::ByNeither; // the same was requested, but not granted to both
         std::string consequence = rule.consequence;
         if (key == "workers")
             weighWorkers(pair, difference.finding, consequence);

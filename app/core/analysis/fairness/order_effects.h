@@ -6,7 +6,7 @@
 // order, less each run's own mean). S counts the pairs of a block in which the later one took longer, less those in which it took
 // shorter, summed over blocks: Kendall's statistic, stratified, as in Jonckheere's test. Its exact distribution without any
 // effect is the convolution of the blocks' own (numbers of inversions of a random permutation); pairs that tie count for
-// neither side, which makes the test err on the side of silence. p is two-sided. It takes repeats as independent: shocks that
+// neither side, which makes the test conservative. p is two-sided. It takes repeats as independent: shocks that
 // happen to grow round by round look like a drift too, which is why the sentence says what was seen, not why.
 // Sources: M. G. Kendall, Biometrika 30 (1938) 81; A. R. Jonckheere, Biometrika 41 (1954) 133.
 #include <string>
@@ -21,7 +21,7 @@ struct OrderEffect {
     double change = 1; ///< time of the last ÷ time of the first, geometric mean over blocks
     double p = 1;
     int pairs = 0, blocks = 0; ///< pairs that were compared, blocks they come from
-    std::string sentence;      ///< empty: nothing to say
+    std::string sentence;      ///< empty: no effect
     bool operator==(const OrderEffect &) const = default;
 };
 

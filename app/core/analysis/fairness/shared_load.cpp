@@ -22,7 +22,7 @@ struct GroupLoad {
     double raw = 0, excess = 0;
 };
 
-/// Mean over its repeats; absent when one of them does not know.
+/// Mean over its repeats; absent when it is unknown for one of them.
 std::optional<GroupLoad> loadOf(const RepeatGroup &group, CoresOf cores, bool takesFreeCores) {
     std::vector<double> raw, excess;
     for (const RunOutcome &run : group.runs) {

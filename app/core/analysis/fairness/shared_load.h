@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Processor time that others took, in cores' worth: per run, in all runs alike, and what a factor would be without it.
+// Other programs' processor time, in cores' worth: per run, in all runs alike, and a factor adjusted for it.
 //
 // Raw load is what other processes (or, stolen, other guests of the hypervisor) used. Its excess is what lay beyond the cores
 // that were free of ranks: only that had to come from the ranks' own cores. A hypervisor's theft hits every core, so all of it is
-// excess. Comparing two runs shows only how their excess differs (fairness_conditions.cpp): what all of them had is said here.
+// excess. Comparing two runs shows only how their excess differs (fairness_conditions.cpp): the load of all runs is reported here.
 //
 // The adjusted factor comes from an analysis of covariance over all runs of the table: log time = a(run) + b · x, where x is a
 // repeat's whole excess and b is common to all runs. b = Sxy/Sxx, from deviations within each run's own repeats; then
@@ -25,12 +25,12 @@ namespace lockstep::core {
 [[nodiscard]] std::optional<double> stolenCores(const RunOutcome &run);
 /// Cores that no rank was bound to. A run on GPUs alone leaves its host free.
 [[nodiscard]] double freeCores(const RunOutcome &run);
-/// What others took beyond the free cores, and what the hypervisor took.
+/// Others' load beyond the free cores, and time stolen by the hypervisor.
 [[nodiscard]] std::optional<double> excessCores(const RunOutcome &run);
 /// A part of some time, as a share of it; absent where there was no time.
 [[nodiscard]] std::optional<double> shareOfTime(std::optional<double> partS, double wholeS);
 
-/// What every run had to bear.
+/// The load that every run had.
 struct SharedLoad {
     std::string key;          ///< load, stolen: as of FairnessFinding
     double low = 0, high = 0; ///< raw, cores' worth: of the run (mean over its repeats) with the least and the most
@@ -38,7 +38,7 @@ struct SharedLoad {
     std::string sentence;
     bool operator==(const SharedLoad &) const = default;
 };
-/// Named from a tenth of a core in every run on, as a difference is; raw load alone from half a core on.
+/// Reported from a tenth of a core in every run on, like a difference; raw load alone from half a core on.
 [[nodiscard]] std::vector<SharedLoad> sharedLoadsOf(const std::vector<RepeatGroup> &groups);
 
 /// A speed-up by training time as it would be if all repeats had had the same load.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What is known of a run, as a table's columns: one list for the table, the column chooser, the filter, sorting, grouping
+// The known facts of a run as columns: one list for the table, the column chooser, the filter, sorting, grouping
 // and lockstepctl.
 #include <functional>
 #include <optional>
@@ -43,15 +43,15 @@ struct RunColumn {
     bool setting = false;             ///< a field of the config
 };
 
-/// Those of every run, with the registered metrics (ipc/metrics.h).
+/// The columns of every run, with the registered metrics (ipc/metrics.h).
 [[nodiscard]] std::span<const RunColumn> runColumns();
 /// One for each further metric that the runs know, in the order of their names; at most 64.
 [[nodiscard]] std::vector<RunColumn> inventedColumns(const std::vector<IndexedRun> &runs);
 /// Of both; null: none.
 [[nodiscard]] const RunColumn *findRunColumn(std::string_view key, std::span<const RunColumn> invented);
-/// Place in runColumns(), by key or other spelling, whatever the case; -1: none.
+/// Index in runColumns(), by key or other spelling, ignoring case; -1: none.
 [[nodiscard]] int runColumnAt(std::string_view key);
-/// The place of a column that must be there.
+/// The index of a column that must exist.
 [[nodiscard]] int runColumn(std::string_view key);
 /// "there is no column "metod"; did you mean method?"
 [[nodiscard]] Error unknownColumn(const std::string &key, std::span<const RunColumn> invented = {});
@@ -60,7 +60,7 @@ struct RunColumn {
                                                             std::span<const RunColumn> invented = {});
 
 [[nodiscard]] bool isNumeric(ColumnKind kind);
-/// As a cell shows it; the head has the unit. Unknown is "-".
+/// The text of a cell; the head has the unit. Unknown is "-".
 [[nodiscard]] QString shownValue(const RunColumn &column, const ColumnValue &value);
 /// Orders values of one column; unknown comes last.
 [[nodiscard]] bool valueBefore(const ColumnValue &a, const ColumnValue &b);

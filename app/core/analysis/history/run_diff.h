@@ -9,12 +9,12 @@
 namespace lockstep::core {
 class RunStore;
 
-/// One thing that can be said of both runs.
+/// One property of both runs.
 struct DiffLine {
     QString key;    ///< "lr", "forward_s": for JSON
     QString label;  ///< "Learning rate"
-    QString a, b;   ///< as people read them; "-" is unknown
-    QString change; ///< "0.58×", "+0.42 points"; empty where a ratio says nothing
+    QString a, b;   ///< formatted; "-" is unknown
+    QString change; ///< "0.58×", "+0.42 points"; empty where a ratio is meaningless
     QString help;
     std::optional<double> figureA, figureB; ///< of a measured line, in the unit its key names
     bool same = false;
@@ -35,10 +35,10 @@ struct RunDiff {
     bool operator==(const RunDiff &) const = default;
 };
 
-/// Where a step of each goes, when anything is known of it: lines "forward_s" and so on, means a step of the slowest rank.
+/// The phases of a step of each, if known: lines "forward_s" and so on, means per step of the slowest rank.
 [[nodiscard]] const DiffSection *phasesOf(const RunDiff &diff);
 
-/// Of what both stores know so far.
+/// From the current content of both stores.
 [[nodiscard]] RunDiff diffRuns(const RunStore &a, const RunStore &b);
 
 /// Indented JSON: {"a":…,"b":…,"sections":[{"title":…,"lines":[{"key":…,"a":…,"b":…,"change":…,"same":…}]}]};

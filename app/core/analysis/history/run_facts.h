@@ -10,12 +10,12 @@
 namespace lockstep::core {
 
 /// A run's setting as far as it is known: RunConfig's keys and values as text. All of them for lockstep-trainer; for a
-/// script without a config what it said of itself.
+/// script without a config what it reported about itself.
 using RunFacts = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] RunFacts factsOf(const RunConfig &config);
 [[nodiscard]] RunFacts factsOf(const RunOutcome &outcome);
 
-/// Where a script says otherwise than the recipe that started it: "the script says workers 2, the recipe 4".
+/// Contradictions between a script and the recipe that started it: "the script says workers 2, the recipe 4".
 [[nodiscard]] std::vector<std::string> contradictions(const RunOutcome &outcome);
 
 } // namespace lockstep::core

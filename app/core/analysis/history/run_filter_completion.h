@@ -10,7 +10,7 @@
 namespace lockstep::core {
 struct RunColumn;
 
-/// What may be written at a place of a filter line, instead of the characters [from, from + length).
+/// Completions at a position of a filter line, replacing the characters [from, from + length).
 struct FilterCompletion {
     struct Choice {
         QString text; ///< "devices>=", "ddp"
@@ -20,7 +20,7 @@ struct FilterCompletion {
     std::vector<Choice> choices; ///< best first; empty: nothing to offer
 };
 
-/// Keys while a word is written, values behind an operator: those that may be, and those that `runs` have.
+/// Keys while a word is typed, values after an operator: the possible ones, and those that `runs` have.
 [[nodiscard]] FilterCompletion completeFilter(const QString &line, qsizetype cursor,
                                               const std::vector<IndexedRun> &runs);
 

@@ -22,7 +22,7 @@ struct FilterToken {
     }
 };
 
-/// Never fails: what makes no sense is the parser's to say. Operators: = != ~ !~ < <= > >=
+/// Never fails: the parser reports mistakes. Operators: = != ~ !~ < <= > >=
 [[nodiscard]] std::vector<FilterToken> filterTokens(const QString &line);
 
 } // namespace lockstep::core

@@ -17,7 +17,7 @@ struct RunMark {
     bool operator==(const RunMark &) const = default;
 };
 
-/// Checkpoints (rank 0's word), restarts and alerts of a run, by time.
+/// Checkpoints (reported by rank 0), restarts and alerts of a run, by time.
 [[nodiscard]] std::vector<RunMark> runMarks(const RunStore &store);
 /// When the last rank reported an epoch's end, for complete epochs, by time.
 [[nodiscard]] std::vector<RunMark> epochEnds(const RunStore &store);

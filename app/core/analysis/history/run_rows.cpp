@@ -53,7 +53,7 @@ const IndexedRun &at(const std::vector<IndexedRun> &runs, int place) {
     return runs[std::size_t(place)];
 }
 
-/// The value that all of a group share; nothing when they differ.
+/// The common value of a group; nothing if the values differ.
 std::optional<ColumnValue> shared(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                   const std::vector<int> &which) {
     std::optional<ColumnValue> out;

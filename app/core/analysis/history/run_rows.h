@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Which runs are shown and in which order: filtered, sorted, repeats together. The same for the window and lockstepctl.
+// Which runs are shown and in which order: filtered, sorted, repeats grouped. The same for the window and lockstepctl.
 #include <optional>
 #include <set>
 #include <string>
@@ -42,11 +42,11 @@ struct RunRows {
     int matched = 0; ///< runs that the filter accepts
 };
 
-/// What makes runs repeats of one another: config without seed and files (or command), recipe's name for it, and host.
+/// Equal for repeats of one run: config without seed and files (or command), the recipe's name for it, and host.
 [[nodiscard]] std::string groupKey(const IndexedRun &run);
 [[nodiscard]] GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                      const std::vector<int> &which);
-/// What a group's head shows: mean ± standard deviation, what all its runs share, or "varies".
+/// The text of a group's head: mean ± standard deviation, the common value of its runs, or "varies".
 [[nodiscard]] QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                 const std::vector<int> &which);
 /// "4 done, 1 failed"

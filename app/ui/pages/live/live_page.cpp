@@ -297,7 +297,7 @@ void LivePage::drawNow() {
 std::vector<std::function<void()>> LivePage::drawing() {
     std::vector<std::function<void()>> parts = {[this] {
         m_shown.refresh();
-        m_side->setLooks(m_shown.looks());
+        m_side->setStyles(m_shown.styles());
     }};
     for (LiveCard *card : m_cards)
         parts.push_back([this, card] {

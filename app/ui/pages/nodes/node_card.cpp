@@ -20,14 +20,6 @@ using core::qs;
 
 constexpr int titleWidth = 12 * grid;
 
-QLabel *plain(const QString &text, const char *role, QWidget *parent) {
-    QLabel *label = makeLabel(text, role, parent);
-    label->setTextFormat(Qt::PlainText); // what a host says of itself
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    return label;
-}
-
 QString howText(const core::NodeEntry &node) {
     return node.how == "local"   ? QObject::tr("this machine")
            : node.how == "slurm" ? QObject::tr("Slurm, partition %1").arg(qs(node.partition))
@@ -65,8 +57,8 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
     m_remove->setToolTip(tr("Removes the node from this list; nothing on it changes"));
     for (QWidget *tool : std::initializer_list<QWidget *>{m_again, m_interface, m_sync, m_remove})
         addTool(tool);
-    m_problem = plain({}, "wrong", this);
-    m_work = plain({}, "secondary", this);
+    m_problem = makePlainLabel({}, "wrong", this);
+    m_work = makePlainLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
     m_busy = new ProgressBar(theme, this);
     m_memory = new ProgressBar(theme, this);
@@ -141,7 +133,7 @@ void NodeCard::showFigures(const core::NodeSnapshot &snapshot) {
         int at = 0;
         for (const QString &title : titles) {
             m_figures->addWidget(makeLabel(title, "secondary", this), at, 0, Qt::AlignTop);
-            auto *value = plain({}, "", this);
+            auto *value = makePlainLabel({}, "", this);
             m_figures->addWidget(value, at, 1);
             m_values.insert(title, value);
             ProgressBar *bar = title == QLatin1String("busy")          ? m_busy

@@ -217,7 +217,7 @@ void DevicePicker::pressed(DeviceBox *box) {
         next << key;
     if (next.isEmpty() && !m_elsewhere)
         return setChosen(m_kind, m_chosen);
-    QStringList ordered; // as the machine has them
+    QStringList ordered; // in the machine's order
     for (const DeviceBox *one : m_boxes)
         if (QString::fromStdString(one->device().kind) == kind && next.contains(keyOf(one->device())))
             ordered << keyOf(one->device());

@@ -17,14 +17,6 @@ namespace {
 using core::qs;
 using Question = core::SshQuestion::Kind;
 
-QLabel *plain(const QString &text, const char *role, QWidget *parent) {
-    QLabel *label = makeLabel(text, role, parent);
-    label->setTextFormat(Qt::PlainText); // ssh's words hold what a host calls itself
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    return label;
-}
-
 QString titleOf(const core::SshQuestion &question) {
     switch (question.kind) {
     case Question::HostKey:
@@ -51,28 +43,29 @@ SshQuestionDialog::SshQuestionDialog(const core::SshQuestion &question, QWidget 
     layout->addWidget(makeLabel(windowTitle(), "title", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     if (question.kind == Question::HostKey) {
-        layout->addWidget(plain(tr("This machine has never connected to %1. Its %2 key has this fingerprint; compare "
-                                   "it with the one that the host's owner gives:")
-                                    .arg(qs(question.host), qs(question.keyType)),
-                                "", this));
-        QLabel *print = plain(qs(question.fingerprint), "", this);
+        layout->addWidget(
+            makePlainLabel(tr("This machine has never connected to %1. Its %2 key has this fingerprint; compare "
+                              "it with the one that the host's owner gives:")
+                               .arg(qs(question.host), qs(question.keyType)),
+                           "", this));
+        QLabel *print = makePlainLabel(qs(question.fingerprint), "", this);
         print->setFont(Theme::mono(Type::Body));
         layout->addWidget(print);
-        layout->addWidget(
-            plain(tr("If accepted, it is stored in ssh's known_hosts, and any other key is refused from then on."),
-                  "secondary", this));
+        layout->addWidget(makePlainLabel(
+            tr("If accepted, it is stored in ssh's known_hosts, and any other key is refused from then on."),
+            "secondary", this));
         m_accept = buttons->addButton(tr("Accept this key"), QDialogButtonBox::AcceptRole);
     } else {
-        layout->addWidget(plain(question.kind == Question::Passphrase ? qs(question.keyFile)
-                                : question.kind == Question::Password ? qs(question.host)
-                                                                      : qs(question.prompt),
-                                "", this));
+        layout->addWidget(makePlainLabel(question.kind == Question::Passphrase ? qs(question.keyFile)
+                                         : question.kind == Question::Password ? qs(question.host)
+                                                                               : qs(question.prompt),
+                                         "", this));
         m_field = new QLineEdit(this);
         m_field->setEchoMode(question.secret() ? QLineEdit::Password : QLineEdit::Normal);
         m_field->setAccessibleName(windowTitle());
         layout->addWidget(m_field);
-        layout->addWidget(
-            plain(tr("It is passed to ssh and never stored; with ssh-agent you are not asked."), "secondary", this));
+        layout->addWidget(makePlainLabel(tr("It is passed to ssh and never stored; with ssh-agent you are not asked."),
+                                         "secondary", this));
         m_accept = buttons->addButton(tr("Continue"), QDialogButtonBox::AcceptRole);
     }
     layout->addSpacing(grid);
