@@ -9,6 +9,7 @@
 #include "ipc/messages.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/net/strangers.h"
 #include "trainer/agent/ranks/master_port.h"
 
 namespace lockstep::agent {
@@ -45,18 +46,18 @@ private:
     void onHello(Stranger &stranger, std::string_view line);
     [[nodiscard]] Result<Hello> checkHello(std::string_view line) const;
     void refuse(Stranger &stranger, const Error &why);
+    void forget(Stranger &stranger);
 
     EventLoop &m_loop;
     const Clock &m_clock;
     Options m_options;
     MasterPort m_port;
+    Acceptor m_acceptor;
+    Strangers m_places;
     std::string m_address;
     Handlers m_handlers;
     EventLoop::Token m_listenToken = 0, m_sweepTimer = 0;
     std::list<std::unique_ptr<Stranger>> m_strangers;
 };
-
-/// 128 random bits in hexadecimal digits.
-[[nodiscard]] std::string makeToken();
 
 } // namespace lockstep::agent
