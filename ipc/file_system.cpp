@@ -34,6 +34,14 @@ std::string folderOf(const std::string &path) {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// The owner of a link that leads elsewhere at another user's will; 0: it is none. Links of root's or this user's own are
+/// followed: a home may lie on another disk.
+uid_t foreignLink(const std::string &path) {
+    struct stat status {};
+    const bool link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+    return link && status.st_uid != ::geteuid() ? status.st_uid : 0;
+}
+
 /// A new name is durable only after its folder was synced.
 int syncFolder(const std::string &folder) {
     const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -85,7 +93,7 @@ private:
 class RealFileSystem final : public FileSystem {
 public:
     Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) override {
-        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         struct stat status {};
         if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
             return fail(Error::system("can't open " + path, errno));
@@ -151,6 +159,10 @@ public:
         for (std::size_t end = 1; end != std::string::npos && !path.empty();) {
             end = path.find('/', end);
             const std::string part = path.substr(0, end);
+            if (const uid_t owner = foreignLink(part); owner != 0)
+                return fail(Error::failed("can't make the folder " + path + ": " + part + " is a link of uid " +
+                                              std::to_string(owner),
+                                          "remove it, or choose another folder"));
             if (::mkdir(part.c_str(), 0700) != 0) {
                 const int error = errno;
                 struct stat status {};

@@ -17,6 +17,8 @@
 
 namespace lockstep {
 
+class LineFile;
+
 /// Adds node, seq and crc to an encoded frame (no newline).
 [[nodiscard]] std::string sealLine(std::string_view encodedFrame, int node, std::uint64_t seq);
 /// Whether a line (no newline) has a crc and it is correct.
@@ -50,9 +52,12 @@ public:
     [[nodiscard]] bool behind() const;         ///< lines in memory wait to be written
     [[nodiscard]] std::uint64_t linesLost() const;
 
+    /// The file without the sealing, for an owner that seals its lines itself. The writer is of no use afterwards.
+    [[nodiscard]] LineFile release() &&;
+
 private:
-    LogWriter();
     struct Impl;
+    explicit LogWriter(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> m_impl;
 };
 

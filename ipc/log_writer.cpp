@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-#include <deque>
-
+#include "ipc/line_file.h"
 #include "ipc/log.h"
 #include "ipc/log_line_detail.h"
 
 namespace lockstep {
 
 namespace {
-
-constexpr std::size_t maxWaitingBytes = 64 * 1024 * 1024;
-/// How much is kept to be written again if a sync fails. Owners sync each second, so this is far more than needed.
-constexpr std::size_t maxUnsyncedBytes = 16 * 1024 * 1024;
 
 struct Recovered {
     std::uint64_t goodBytes = 0, nextSeq = 0;
@@ -57,80 +51,12 @@ Result<Recovered> recover(const std::string &path, std::string_view text, int no
 } // namespace
 
 struct LogWriter::Impl {
-    std::unique_ptr<AppendFile> file;
+    LineFile file;
     int node = 0;
     std::uint64_t nextSeq = 0;
-    std::uint64_t writtenBytes = 0;  ///< what the file should contain, in whole lines
-    std::uint64_t syncedBytes = 0;   ///< of these, the bytes that are safe on the disk
-    std::string unsynced;            ///< the bytes between the two
-    bool unsyncedWhole = true;       ///< false when `unsynced` grew too large and was dropped
-    std::deque<std::string> waiting; ///< lines, with their newlines, that could not be written
-    std::size_t waitingBytes = 0;
-    std::uint64_t lost = 0;
-
-    void keep(std::string line) {
-        // Keep the oldest lines: then there is one gap, at the end, of a known size.
-        if (waitingBytes + line.size() > maxWaitingBytes) {
-            ++lost;
-            return;
-        }
-        waitingBytes += line.size();
-        waiting.push_back(std::move(line));
-    }
-
-    Result<void> flush() {
-        // A failed append that could not be undone has left part of a line.
-        if (file->size() != writtenBytes)
-            if (auto cut = file->truncate(writtenBytes); !cut)
-                return cut;
-        while (!waiting.empty()) {
-            std::string block;
-            std::size_t lines = 0;
-            while (lines < waiting.size() && (lines == 0 || block.size() + waiting[lines].size() <= 64 * 1024))
-                block += waiting[lines++];
-            if (auto appended = file->append(block); !appended)
-                return appended;
-            wrote(block);
-            waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(lines));
-        }
-        return {};
-    }
-
-    void wrote(std::string_view block) {
-        writtenBytes += block.size();
-        waitingBytes -= block.size();
-        unsyncedWhole = unsyncedWhole && unsynced.size() + block.size() <= maxUnsyncedBytes;
-        if (unsyncedWhole)
-            unsynced += block;
-        else
-            unsynced = std::string();
-    }
-
-    /// After a failed fsync the kernel may have dropped pages although it marks them clean. The lines must be written
-    /// again before the next sync means anything.
-    void takeBackUnsynced() {
-        if (!unsyncedWhole || unsynced.empty())
-            return;
-        std::deque<std::string> again;
-        for (std::size_t from = 0; from < unsynced.size();) {
-            const std::size_t end = unsynced.find('\n', from) + 1;
-            again.push_back(unsynced.substr(from, end - from));
-            from = end;
-        }
-        waitingBytes += unsynced.size();
-        waiting.insert(waiting.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
-        writtenBytes = syncedBytes;
-        unsynced.clear();
-    }
-
-    void synced() {
-        syncedBytes = writtenBytes;
-        unsynced.clear();
-        unsyncedWhole = true;
-    }
 };
 
-LogWriter::LogWriter() : m_impl(std::make_unique<Impl>()) {}
+LogWriter::LogWriter(std::unique_ptr<Impl> impl) : m_impl(std::move(impl)) {}
 LogWriter::~LogWriter() = default;
 LogWriter::LogWriter(LogWriter &&) noexcept = default;
 LogWriter &LogWriter::operator=(LogWriter &&) noexcept = default;
@@ -152,13 +78,9 @@ Result<LogWriter> LogWriter::open(FileSystem &fs, const std::string &path, int n
             if (auto cut = (*file)->truncate(recovered.goodBytes); !cut)
                 return fail(std::move(cut.error()));
     }
-    LogWriter writer;
-    Impl &impl = *writer.m_impl;
-    impl.file = std::move(*file);
-    impl.node = node;
-    impl.nextSeq = recovered.nextSeq;
-    impl.writtenBytes = impl.syncedBytes = recovered.goodBytes;
-    if (impl.nextSeq == 0) {
+    LogWriter writer(
+        std::make_unique<Impl>(Impl{LineFile(std::move(*file), recovered.goodBytes), node, recovered.nextSeq}));
+    if (recovered.nextSeq == 0) {
         writer.append(encode(header));
         if (auto synced = writer.sync(); !synced)
             return fail(std::move(synced.error()));
@@ -169,34 +91,30 @@ Result<LogWriter> LogWriter::open(FileSystem &fs, const std::string &path, int n
 std::string LogWriter::append(std::string_view encodedFrame) {
     Impl &impl = *m_impl;
     std::string line = sealLine(encodedFrame, impl.node, impl.nextSeq++);
-    impl.keep(line + "\n");
-    static_cast<void>(impl.flush()); // what fails keeps waiting; see behind()
+    static_cast<void>(impl.file.add(line + "\n")); // what is lost is counted
+    static_cast<void>(impl.file.flush());          // what fails keeps waiting; see behind()
     return line;
 }
 
 Result<void> LogWriter::sync() {
-    Impl &impl = *m_impl;
-    if (auto flushed = impl.flush(); !flushed)
-        return flushed;
-    if (auto synced = impl.file->sync(); !synced) {
-        impl.takeBackUnsynced();
-        return synced;
-    }
-    impl.synced();
-    return {};
+    return m_impl->file.sync();
+}
+
+LineFile LogWriter::release() && {
+    return std::move(m_impl->file);
 }
 
 std::uint64_t LogWriter::nextSeq() const {
     return m_impl->nextSeq;
 }
 std::uint64_t LogWriter::bytes() const {
-    return m_impl->writtenBytes + m_impl->waitingBytes;
+    return m_impl->file.bytes();
 }
 bool LogWriter::behind() const {
-    return !m_impl->waiting.empty();
+    return m_impl->file.behind();
 }
 std::uint64_t LogWriter::linesLost() const {
-    return m_impl->lost;
+    return m_impl->file.linesLost();
 }
 
 } // namespace lockstep

@@ -180,6 +180,7 @@ template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, cons
     keys.object("energy", result.energy, what + "'s energy");
     nodeLogLines(keys, result.nodeLogLines);
     keys("log_lines", result.logLines);
+    keys.sparse("warnings", result.warnings);
 }
 
 /// What only agents of a run on several nodes get.

@@ -237,6 +237,8 @@ struct RunResult {
     std::uint64_t logLines = 0;               ///< seq of the last line + 1, so that a reader knows when it has all
     /// The same for the other nodes' logs as far as agent 0 has them; empty for one node.
     std::map<int, std::uint64_t> nodeLogLines;
+    /// What a reader of the run must know although it may have ended well: "… can't be synced: …". A sentence each.
+    std::vector<std::string> warnings;
 };
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);

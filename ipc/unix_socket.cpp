@@ -74,10 +74,6 @@ Result<void> checkFolder(const std::string &path) {
     return {};
 }
 
-Fd openReserve() {
-    return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
 } // namespace
 
 Result<UnixListener> UnixListener::bind(const std::string &path) {
@@ -108,7 +104,6 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
         return fail(Error::system("can't bind " + path, errno));
     listener.m_path = path;
     listener.m_lock = std::move(*lock);
-    listener.m_reserve = openReserve();
     if (::chmod(path.c_str(), 0600) != 0 || ::listen(listener.m_socket.get(), 128) != 0)
         return fail(Error::system("can't listen on " + path, errno));
     return listener;
@@ -131,38 +126,19 @@ UnixListener &UnixListener::operator=(UnixListener &&other) noexcept {
         remove();
         m_path = std::move(other.m_path);
         m_socket = std::move(other.m_socket);
-        m_reserve = std::move(other.m_reserve);
+        m_acceptor = std::move(other.m_acceptor);
         m_lock = std::move(other.m_lock);
     }
     return *this;
 }
 
 Result<Fd> UnixListener::accept() {
-    Fd peer;
-    while (!peer.valid()) {
-        if (!m_reserve.valid())
-            m_reserve = openReserve();
-        peer = Fd(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (peer.valid())
-            break;
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return Fd();
-        if (errno == EINTR || errno == ECONNABORTED)
-            continue;
-        const int error = errno;
-        if (error == EMFILE || error == ENFILE) {
-            // Otherwise the connection would stay in the queue, and poll would report it for ever. The kernel reports
-            // "no descriptors" before it checks whether a connection waits, so this is known only now.
-            m_reserve.close();
-            const Fd dropped(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-            const bool nobody = !dropped.valid() && (errno == EAGAIN || errno == EWOULDBLOCK);
-            if (nobody) {
-                m_reserve = openReserve();
-                return Fd();
-            }
-        }
-        return fail(Error::system("a connection to " + m_path + " was dropped", error));
-    }
+    auto accepted = m_acceptor.accept(m_socket.get());
+    if (!accepted)
+        return fail(Error::failed(m_path + ": " + accepted.error().message()));
+    Fd peer = std::move(*accepted);
+    if (!peer.valid())
+        return peer;
     const auto credentials = peerCredentials(peer.get());
     if (!credentials)
         return fail(credentials.error());

@@ -26,6 +26,18 @@ private:
     int m_fd = -1;
 };
 
+/// Accepts connections of one listener. If descriptors run out, the waiting connection is dropped by means of a reserve
+/// descriptor: otherwise it would stay in the queue, and poll would report it for ever.
+class Acceptor {
+public:
+    Acceptor();
+    /// A non-blocking connection; an invalid Fd if none waits. An error: one was dropped.
+    Result<Fd> accept(int listener);
+
+private:
+    Fd m_reserve;
+};
+
 struct PeerCredentials {
     pid_t pid = 0;
     uid_t uid = 0;
@@ -53,7 +65,8 @@ private:
     UnixListener() = default;
     void remove();
     std::string m_path;
-    Fd m_socket, m_lock, m_reserve;
+    Fd m_socket, m_lock;
+    Acceptor m_acceptor;
 };
 
 /// Connects, blocking; with `nonBlocking` the returned socket is non-blocking.

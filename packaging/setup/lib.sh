@@ -156,6 +156,13 @@ ensure_packages() { # ensure_packages GROUP...
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $names || exit 1
 }
 
+# ---- Python wheels ---------------------------------------------------------------------------------------------
+
+# The packages and versions that these lists pin, on one line, without comments and hashes.
+pins() { # pins FILE...
+    sed -e '/^#/d' -e 's/ --hash=[^ ]*//g' "$@" | tr '\n' ' '
+}
+
 # ---- LibTorch --------------------------------------------------------------------------------------------------
 
 # Prints the folder of a supported torch that this Python imports, without importing it (that takes seconds).
@@ -173,7 +180,7 @@ PY
 # Sets `torch` to the folder of the torch package.
 ensure_torch() {
     local begun="${EPOCHREALTIME//[!0-9]/}" stamp="$root/.venv/lockstep-stamp" want
-    want="$(grep -v '^#' "$setup/requirements-torch.txt" | tr '\n' ' ')"
+    want="$(pins "$setup/requirements-torch.txt")"
     want="${want% }"
     if [ -n "${LOCKSTEP_TORCH:-}" ]; then
         torch="$LOCKSTEP_TORCH"
@@ -230,13 +237,13 @@ install_torch() { # install_torch REQUIREMENT STAMP
 # Only headers and libraries are wanted, so the wheel may be of any Python.
 ensure_line() { # ensure_line [gpu]
     local begun="${EPOCHREALTIME//[!0-9]/}" folder want file files=("$setup/requirements-torch-2.7.txt")
-    line="$(sed -n 's/^torch==//p' "${files[0]}")"
+    line="$(sed -n 's/^torch==\([^ ]*\).*/\1/p' "${files[0]}")"
     folder="$root/.cache/lines/$line"
     line_torch="$folder/torch"
     if [ "${1:-}" = gpu ] || grep -qs cudnn "$folder/stamp"; then
         files+=("$setup/requirements-torch-2.7-gpu.txt")
     fi
-    want="$(cat "${files[@]}" | grep -v '^#' | tr '\n' ' ')"
+    want="$(pins "${files[@]}")"
     if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$want" ] || [ ! -e "$line_torch/lib/libtorch_cpu.so" ]; then
         rm -rf "$folder"
         mkdir -p "$folder"
@@ -245,7 +252,7 @@ ensure_line() { # ensure_line [gpu]
         set --
         for file in "${files[@]}"; do set -- "$@" -r "$file"; done
         long_step line "installing torch==$line into .cache/lines" "$root/.cache/lines/pip/bin/python" -m pip install \
-            --disable-pip-version-check --progress-bar off --no-deps --only-binary=:all: --python-version 3.12 \
+            --disable-pip-version-check --progress-bar off --require-hashes --no-deps --only-binary=:all: --python-version 3.12 \
             --target "$folder" "$@" ||
             stop 1 "torch==$line could not be installed; check the network or pip's settings"
         echo "$want" >"$folder/stamp"
@@ -257,13 +264,13 @@ ensure_line() { # ensure_line [gpu]
 
 ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy, or to nothing
     local stamp="$root/.cache/lint/stamp" want begun="${EPOCHREALTIME//[!0-9]/}"
-    want="$(tr '\n' ' ' <"$setup/requirements-lint.txt")"
+    want="$(pins "$setup/requirements-lint.txt")"
     lint="$root/.cache/lint/bin"
     if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
         rm -rf "$root/.cache/lint"
         if ! { python3 -m venv "$root/.cache/lint" >"$cache/venv.log" 2>&1 &&
             long_step lint "installing ${want% }" "$root/.cache/lint/bin/python" -m pip install \
-                --disable-pip-version-check --progress-bar off -r "$setup/requirements-lint.txt"; }; then
+                --disable-pip-version-check --progress-bar off --require-hashes --no-deps -r "$setup/requirements-lint.txt"; }; then
             say lint "not installed: the checks of format and of clang-tidy will be skipped" "$begun"
             lint=""
             return

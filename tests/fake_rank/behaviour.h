@@ -23,7 +23,7 @@
 ///   flood=N                        N log frames as fast as they go
 ///   malformed=N | huge | gap | wrong_rank   N bad lines | a line of 80 KiB | an rseq left out | another's number
 ///   nan_at=S                       a loss that is not a number
-///   child                          starts a child that ignores SIGTERM and sleeps; prints "child PID"
+///   child | stray                  starts a child that ignores SIGTERM and sleeps | in a session of its own; prints "child PID"
 ///   show_environment               prints what it was given: environment, cores, arguments
 class Behaviour {
 public:

@@ -114,6 +114,8 @@ void FakeRank::showEnvironment(int argc, char **argv) {
 void FakeRank::startChild() {
     const pid_t child = fork();
     if (child == 0) {
+        if (m_behaviour.has("stray"))
+            setsid();
         signal(SIGTERM, SIG_IGN);
         for (;;)
             pause();
@@ -151,7 +153,7 @@ void FakeRank::beforeTraining() {
     std::fflush(stdout);
     if (m_behaviour.has("complain"))
         std::fprintf(stderr, "%s\n", m_behaviour.text("complain").c_str());
-    if (m_behaviour.has("child"))
+    if (m_behaviour.has("child") || m_behaviour.has("stray"))
         startChild();
     std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("start_ms", 0)));
     if (!m_behaviour.has("no_connect"))

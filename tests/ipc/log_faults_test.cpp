@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <unistd.h>
 
 #include "faulty_file_system.h"
 #include "ipc/log.h"
@@ -179,6 +180,29 @@ private Q_SLOTS:
         const auto full = LogWriter::open(disk, m_path, 0, header());
         QVERIFY(!full);
         QVERIFY(full.error().message().find("No space left") != std::string::npos);
+    }
+
+    void aLogIsNeverWrittenThroughALink() {
+        const QString target = m_folder->filePath("target");
+        QVERIFY(realFileSystem().writeAtomically(target.toStdString(), "mine"));
+        QVERIFY(QFile::link(target, QString::fromStdString(m_path)));
+        QVERIFY(!realFileSystem().openAppend(m_path));
+        QCOMPARE(realFileSystem().readAll(target.toStdString()).value(), std::string("mine"));
+    }
+
+    void foldersAreMadeThroughLinksOfOnesOwnOnly() {
+        QVERIFY(QDir(m_folder->path()).mkpath("elsewhere"));
+        const QString link = m_folder->filePath("link");
+        QVERIFY(QFile::link(m_folder->filePath("elsewhere"), link));
+        QVERIFY(realFileSystem().makeFolders(link.toStdString() + "/a")); // a home may lie on another disk
+        QVERIFY(QDir(m_folder->filePath("elsewhere/a")).exists());
+        if (::geteuid() != 0)
+            QSKIP("only root can make a link that is another user's");
+        QCOMPARE(::lchown(link.toUtf8().constData(), 65534, 65534), 0);
+        const auto made = realFileSystem().makeFolders(link.toStdString() + "/b");
+        QVERIFY(!made);
+        QVERIFY(made.error().message().find("is a link of uid 65534") != std::string::npos);
+        QVERIFY(!QDir(m_folder->filePath("elsewhere/b")).exists());
     }
 
     void anAtomicWriteIsWholeOrNotAtAll() {

@@ -299,6 +299,7 @@ private Q_SLOTS:
         result.watching = Watching{12.5, 0.7, 0.2, 0.1, std::nullopt};
         result.surroundings = Surroundings{11.5, 0.3, std::nullopt, 2.5, {"CPU quota"}};
         result.logLines = 4711;
+        result.warnings = {"the log can't be synced"};
         const auto back = runResultFromJson(toJson(result));
         QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
         QCOMPARE(toJson(*back), toJson(result));

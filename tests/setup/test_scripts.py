@@ -3,8 +3,10 @@
 """./run and ./test on machines that lack things. The machine is faked by small programs at the front of PATH; the
 scripts, Python's venv and pip are real, and the torch that pip installs is a wheel made here. Since venv takes three seconds
 to put pip into an environment, it makes one, and where another is wanted, most tests are given a copy of that one."""
+import hashlib
 import os
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
@@ -21,8 +23,8 @@ NEEDED = [line.split(maxsplit=1)[1] for line in (ROOT / "packaging/setup/package
 
 
 def wheels_of(*names):
-    return dict(line.split("==") for name in names for line in (ROOT / "packaging/setup" / name).read_text().splitlines()
-                if line and not line.startswith("#"))
+    return dict(line.split(" --hash=")[0].split("==") for name in names
+                for line in (ROOT / "packaging/setup" / name).read_text().splitlines() if line and not line.startswith("#"))
 
 
 WHEELS = wheels_of("requirements-torch.txt")
@@ -92,10 +94,12 @@ class Machine:
         self.fake("apt-cache", f'case "$2" in {cases}) echo "  Candidate: 1.0" ;; *) echo "  Candidate: (none)" ;; esac',
                   log=False)
 
-    def offer_torch(self, wheels=None):
-        for name, version in (wheels or WHEELS).items():
-            name = name.replace("-", "_")
-            with zipfile.ZipFile(self.wheels / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+    def offer_torch(self, wheels=None, trusted=True):
+        """Puts wheels where pip finds them. Trusted ones are what the project's lists pin."""
+        for pinned, version in (wheels or WHEELS).items():
+            name = pinned.replace("-", "_")
+            file = self.wheels / f"{name}-{version}-py3-none-any.whl"
+            with zipfile.ZipFile(file, "w") as wheel:
                 info = f"{name}-{version}.dist-info"
                 wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
                 wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
@@ -106,6 +110,13 @@ class Machine:
                     wheel.writestr("torch/version.py", f"__version__ = '{version}'\n")
                     wheel.writestr("torch/include/torch/torch.h", "")
                     wheel.writestr("torch/lib/libtorch_cpu.so", "")
+            if trusted:
+                self.pin(f"{pinned}=={version}", hashlib.sha256(file.read_bytes()).hexdigest())
+
+    def pin(self, wheel, sha256):
+        for pins in (self.project / "packaging/setup").glob("requirements-*.txt"):
+            pins.write_text(re.sub(f"^({re.escape(wheel)}) --hash=sha256:.*", rf"\1 --hash=sha256:{sha256}", pins.read_text(),
+                                   flags=re.MULTILINE))
 
     def have_torch(self):
         """What most tests need of torch: that it is there."""
@@ -119,8 +130,8 @@ class Machine:
         for name, first in (("lint", ""), ("peers", self.environment["LOCKSTEP_TORCH"] + " ")):
             folder = self.project / ".cache" / name
             folder.mkdir(parents=True)
-            wheels = (ROOT / f"packaging/setup/requirements-{name}.txt").read_text().replace("\n", " ")
-            (folder / "stamp").write_text(first + wheels)
+            pins = (ROOT / f"packaging/setup/requirements-{name}.txt").read_text().replace("\n", " ")
+            (folder / "stamp").write_text(first + re.sub(" --hash=[^ ]*", "", pins))
 
     def start(self, *command, **variables):
         environment = {key: value for key, value in {**self.environment, **variables}.items() if value is not None}
@@ -328,6 +339,14 @@ class Scripts(unittest.TestCase):
         ran = self.machine.start(self.test_script, "--lines")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(len(self.machine.called("ctest")), 2)
+
+    def test_a_wheel_that_is_not_the_pinned_one_is_refused(self):
+        self.machine.have_torch()
+        self.machine.offer_torch({**LINE, **LINE_GPU}, trusted=False)
+        ran = self.machine.start(self.run_script, "--lines")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("THESE PACKAGES DO NOT MATCH THE HASHES", ran.stderr)
+        self.assertFalse((self.machine.project / ".cache/lines" / LINE["torch"] / "stamp").exists())
 
     def test_without_being_asked_for_the_second_line_costs_nothing(self):
         self.machine.have_torch()

@@ -164,6 +164,7 @@ struct RunOutcome {
     bool oversubscribed = false;
     std::int64_t startWallUs = 0;
     RunConditions conditions;
+    std::vector<std::string> warnings; ///< the result's
 };
 
 } // namespace lockstep::core

@@ -176,6 +176,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.rankPhasesS = rankPhases(store);
     out.conditions = conditionsOf(store);
     if (const auto &result = life.result()) {
+        out.warnings = result->warnings;
         if (isTimeOfWork(result->runTimeS))
             out.runTimeS = result->runTimeS;
         if (result->summary)

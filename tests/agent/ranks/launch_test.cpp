@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,25 +39,6 @@ public:
 private:
     Fd m_fd;
     int m_port = 0;
-};
-
-/// A tmpfs of its own; not mounted where this process may not.
-class SmallDisk {
-public:
-    explicit SmallDisk(const std::string &path, const char *options) : m_path(path) {
-        std::filesystem::create_directories(path);
-        m_mounted = ::mount("lockstep-test", path.c_str(), "tmpfs", 0, options) == 0;
-    }
-    ~SmallDisk() {
-        if (m_mounted)
-            ::umount2(m_path.c_str(), MNT_DETACH);
-    }
-    [[nodiscard]] bool mounted() const { return m_mounted; }
-    void makeReadOnly() const { ::mount("lockstep-test", m_path.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""); }
-
-private:
-    std::string m_path;
-    bool m_mounted;
 };
 
 struct Outcome {
@@ -128,28 +108,6 @@ TEST_CASE("a trainer that is missing or can't be run is one sentence, and no run
         CHECK(lineCount(outcome.errors) == 1);
         CHECK(home.runs().empty());
     }
-}
-
-TEST_CASE("a read-only home is one sentence, exit 2, nothing left, nothing started") {
-    const TestHome home;
-    const SmallDisk disk(home.path() + "/ro", "size=1m");
-    if (!disk.mounted()) {
-        MESSAGE("skipped: this user may not mount a tmpfs");
-        return;
-    }
-    disk.makeReadOnly();
-    Child child({agentBinary(), "serve"}, {{"LOCKSTEP_HOME", home.path() + "/ro"}});
-    child.write(launchRequest(1) + "\n");
-    const Outcome outcome = outcomeOf(std::move(child));
-    CHECK(outcome.code == 2);
-    CHECK(outcome.errors.find("can't be written") != std::string::npos);
-    CHECK(lineCount(outcome.errors) == 1);
-    CHECK(std::filesystem::is_empty(home.path() + "/ro"));
-    // A file where the folder should be is no better.
-    const Outcome blocked =
-        outcomeOf(Child({agentBinary(), "run", "--", "/bin/true"}, {{"LOCKSTEP_HOME", "/dev/null"}}));
-    CHECK(blocked.code == 2);
-    CHECK(lineCount(blocked.errors) == 1);
 }
 
 TEST_CASE("of requests with one run id at the same moment one wins, and the others say who has it") {
@@ -320,49 +278,4 @@ TEST_CASE("unknown runs are one sentence, exit 2") {
             CHECK(outcome.errors.find(run) != std::string::npos);
             CHECK(lineCount(outcome.errors) == 1);
         }
-}
-
-TEST_CASE(
-    "with a full disk training goes on, viewers are informed and miss nothing, and room made later makes all whole") {
-    const TestHome home;
-    const std::string folder = home.path() + "/small", ballast = folder + "/ballast";
-    const SmallDisk disk(folder, "size=16m");
-    if (!disk.mounted()) {
-        MESSAGE("skipped: this user may not mount a tmpfs");
-        return;
-    }
-    ::setenv("LOCKSTEP_HOME", folder.c_str(), 1);
-    {
-        std::ofstream(ballast) << std::string(15u << 20, 'x');
-        const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=300;flood=20000"}});
-        Child follower({agentBinary(), "attach", run.runId, "--from-seq", "0"});
-        LineChecker checker;
-        std::string all;
-        const auto take = [&](const std::string &line) {
-            REQUIRE((checker.check(line) == LineChecker::Verdict::Good));
-            all += line + "\n";
-        };
-        for (auto line = follower.readLine(); line; line = follower.readLine()) {
-            take(*line);
-            if (line->find("\"result_unwritten\"") != std::string::npos)
-                break;
-        }
-        CHECK(all.find("\"state\":\"done\"") != std::string::npos); // it trained to its end
-        CHECK(all.find("\"log_behind\"") != std::string::npos);
-        CHECK(all.find("\"disk_low\"") != std::string::npos);
-        CHECK(std::filesystem::file_size(run.folder.log(0)) < all.size());
-        CHECK((readRunStatus(run.folder).kind == RunStatus::Kind::Running)); // not "agent died"
-
-        std::filesystem::remove(ballast);
-        for (auto line = follower.readLine(); line; line = follower.readLine())
-            take(*line);
-        CHECK(checker.gaps().empty());
-        CHECK((resultOf(run.folder).state == RunState::Done));
-        const bool whole = contentsOf(run.folder.log(0)) == all;
-        CHECK(whole);
-        CHECK(eventually([&] { return !isAlive(run.agent); }));
-        if (const auto sockets = socketFolder())
-            std::filesystem::remove_all(*sockets);
-    }
-    ::setenv("LOCKSTEP_HOME", home.path().c_str(), 1);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
@@ -120,6 +121,69 @@ TEST_CASE("kill -9 of the agent leaves no rank and no child of a rank, and the r
     }
     MESSAGE("no rank left " << median(gone) << " s after kill -9 of the agent (promised 2), median of 5");
     CHECK(*std::max_element(gone.begin(), gone.end()) < 2.0);
+}
+
+namespace {
+/// The children that the ranks have printed, once all have.
+std::vector<pid_t> childrenSaid(const RunFolder &folder, int ranks) {
+    std::vector<pid_t> children;
+    REQUIRE(eventually([&] {
+        children.clear();
+        for (int rank = 0; rank < ranks; ++rank)
+            if (const std::string said = contentsOf(folder.console(rank)); said.starts_with("child "))
+                children.push_back(std::stoi(said.substr(6)));
+        return static_cast<int>(children.size()) == ranks;
+    }));
+    return children;
+}
+
+pid_t keeperOf(pid_t agent) {
+    const std::string children = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
+    std::istringstream text(contentsOf(children));
+    for (pid_t child = 0; text >> child;)
+        if (contentsOf("/proc/" + std::to_string(child) + "/comm") == "lockstep-keeper\n")
+            return child;
+    return 0;
+}
+} // namespace
+
+TEST_CASE("kill -9 of the agent ends processes that left their rank's session, and its socket goes with it") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000;stray"}});
+    const auto strays = childrenSaid(run.folder, 2);
+    REQUIRE(std::all_of(strays.begin(), strays.end(), isAlive));
+    CHECK(std::filesystem::exists(run.socket));
+    ::kill(run.agent, SIGKILL);
+    CHECK(eventually([&] { return std::none_of(strays.begin(), strays.end(), isAlive); }));
+    CHECK(eventually([&] { return !std::filesystem::exists(run.socket); }));
+    CHECK(eventually([&] { return readRunStatus(run.folder).kind == RunStatus::Kind::AgentDied; }));
+}
+
+TEST_CASE("the end of a run ends processes that left their rank's session") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;stray"}});
+    const auto strays = childrenSaid(run.folder, 2);
+    CHECK((resultOf(run.folder).state == RunState::Done));
+    CHECK(eventually([&] { return std::none_of(strays.begin(), strays.end(), isAlive); }));
+}
+
+TEST_CASE("a killed keeper is said and started again, and still keeps its promise") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000;stray;ignore_term"}});
+    const auto strays = childrenSaid(run.folder, 2);
+    const pid_t first = keeperOf(run.agent);
+    REQUIRE(first > 0);
+    ::kill(first, SIGKILL);
+    CHECK(eventually([&] {
+        const pid_t next = keeperOf(run.agent);
+        return next > 0 && next != first;
+    }));
+    CHECK(eventually([&] {
+        const auto alerts = bodiesOf<AlertFrame>(framesOf(run.folder));
+        return std::any_of(alerts.begin(), alerts.end(), [](const AlertFrame &a) { return a.kind == "keeper_gone"; });
+    }));
+    ::kill(run.agent, SIGKILL);
+    CHECK(eventually([&] { return std::none_of(strays.begin(), strays.end(), isAlive); }));
 }
 
 TEST_CASE("a rank that fails says why in the result, and exit code 2 is a bad argument in its own words") {

@@ -63,6 +63,8 @@ int runCommand(const CommandOptions &given) {
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
     const RunEnd ending = (*session)->run();
     out.finish();
+    for (const std::string &warning : ending.warnings)
+        std::fprintf(stderr, "%s\n", printable(warning).c_str());
     if (!ending.reason.empty())
         std::fprintf(stderr, "%s\n", printable(ending.reason).c_str());
     return ending.commandCode;

@@ -14,23 +14,17 @@
 
 #include "ipc/line_framer.h"
 #include "ipc/port_holder.h"
+#include "trainer/agent/net/line_socket.h"
 #include "trainer/agent/net/net_talk.h"
+#include "trainer/agent/net/peer_sight.h"
 #include "trainer/agent/net/read_lines.h"
+#include "trainer/agent/net/secrets.h"
 #include "trainer/agent/ranks/master_port.h"
 
 namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::seconds helloTimeout{5};
-constexpr std::size_t mostPeers = 8192; ///< unauthenticated connections must not use up all descriptors
-
-/// Compares in constant time: how long it takes does not reveal how many characters match.
-bool sameToken(const std::string &a, const std::string &b) {
-    unsigned char differs = a.size() == b.size() ? 0 : 1;
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-        differs |= static_cast<unsigned char>(a[i] ^ b[i]);
-    return differs == 0;
-}
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 } // namespace
@@ -38,6 +32,7 @@ using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 struct FrameListener::Peer {
     Fd fd;
     EventLoop::Token token = 0, helloTimer = 0;
+    std::optional<UnauthenticatedPeers::Id> unauthenticated; ///< until the hello
     LineFramer framer;
     std::optional<int> rank; ///< set by the hello
     std::string from;
@@ -103,7 +98,7 @@ void FrameListener::open(Handlers handlers) {
 Result<Fd> FrameListener::acceptOne() {
     if (m_unix)
         return m_unix->accept();
-    return Fd(::accept4(m_tcp.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    return m_acceptor.accept(m_tcp.get());
 }
 
 void FrameListener::acceptAll() {
@@ -115,31 +110,34 @@ void FrameListener::acceptAll() {
         }
         if (!fd->valid())
             return;
-        if (m_peers.size() >= mostPeers) {
-            m_handlers.onRefused("a connection was refused: there are " + std::to_string(m_peers.size()) + " already");
-            continue;
-        }
-        auto peer = std::make_unique<Peer>();
-        if (m_tcp.valid()) {
-            const int on = 1; // detects that a rank's machine has vanished
-            ::setsockopt(fd->get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-            const int idle = 10, interval = 5, count = 3;
-            ::setsockopt(fd->get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-            ::setsockopt(fd->get(), IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-            ::setsockopt(fd->get(), IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-            sockaddr_storage other{};
-            socklen_t size = sizeof other;
-            if (::getpeername(fd->get(), reinterpret_cast<sockaddr *>(&other), &size) == 0)
-                peer->from = addressAndPort(other, size);
-        }
-        peer->fd = std::move(*fd);
-        Peer &added = *peer;
-        m_peers.push_back(std::move(peer));
-        added.token = m_loop.watch(added.fd.get(), EPOLLIN, [this, &added](std::uint32_t) { readPeer(added); });
-        added.helloTimer = m_loop.after(helloTimeout, [this, &added] {
-            refuse(added, Error::failed("no hello within 5 s", "send a hello line first"));
-        });
+        admit(std::move(*fd));
     }
+}
+
+void FrameListener::admit(Fd fd) {
+    auto peer = std::make_unique<Peer>();
+    std::string address;
+    if (m_tcp.valid()) {
+        const int on = 1; // detects that a rank's machine has vanished
+        ::setsockopt(fd.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+        const int idle = 10, interval = 5, count = 3;
+        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+        peer->from = peerAddress(fd.get());
+        address = addressOfPeer(peer->from);
+    }
+    peer->fd = std::move(fd);
+    Peer &added = *peer;
+    m_peers.push_back(std::move(peer));
+    added.token = m_loop.watch(added.fd.get(), EPOLLIN, [this, &added](std::uint32_t) { readPeer(added); });
+    added.helloTimer = m_loop.after(helloTimeout, [this, &added] {
+        refuse(added, Error::failed("no hello within 5 s", "send a hello line first"));
+    });
+    added.unauthenticated = m_unauthenticated.add(address, [this, &added] {
+        added.unauthenticated.reset();
+        refuse(added, Error::failed("too many connections have sent no hello"));
+    });
 }
 
 bool FrameListener::readPeer(Peer &peer) {
@@ -171,7 +169,7 @@ void FrameListener::takeHello(Peer &peer, std::string_view line) {
     const auto hello = decodeHello(line);
     if (!hello)
         return refuse(peer, hello.error());
-    if (m_tcp.valid() && !sameToken(hello->token, m_token))
+    if (m_tcp.valid() && !sameSecret(m_token, hello->token))
         return refuse(peer, Error::failed(hello->token.empty() ? "no token was given" : "the token is wrong",
                                           "set LOCKSTEP_FRAMES_TOKEN to the one that lockstepctl listen printed"));
     if (hello->role != "rank" || !hello->rank)
@@ -183,6 +181,7 @@ void FrameListener::takeHello(Peer &peer, std::string_view line) {
         if (other->rank == hello->rank && !other->gone)
             close(*other);
     m_loop.cancel(peer.helloTimer);
+    m_unauthenticated.remove(peer.unauthenticated.value_or(0));
     peer.rank = hello->rank;
     Hello answer;
     answer.role = "agent";
@@ -207,6 +206,7 @@ void FrameListener::close(Peer &peer) {
     if (peer.gone)
         return;
     peer.gone = true; // removed after the batch, since a caller may still use it
+    m_unauthenticated.remove(peer.unauthenticated.value_or(0));
     m_loop.cancel(peer.helloTimer);
     m_loop.unwatch(peer.token);
     peer.fd.close();

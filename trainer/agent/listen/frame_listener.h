@@ -11,6 +11,7 @@
 #include "ipc/messages.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 
 namespace lockstep::agent {
 
@@ -51,6 +52,7 @@ private:
     FrameListener(EventLoop &loop, std::string address, std::string token);
     void acceptAll();
     Result<Fd> acceptOne();
+    void admit(Fd fd);
     bool readPeer(Peer &peer);
     void takeLine(Peer &peer, std::string_view line);
     void takeHello(Peer &peer, std::string_view line);
@@ -60,6 +62,8 @@ private:
     EventLoop &m_loop;
     std::string m_address, m_token;
     Fd m_tcp;
+    Acceptor m_acceptor; ///< of m_tcp
+    UnauthenticatedPeers m_unauthenticated;
     std::optional<UnixListener> m_unix;
     EventLoop::Token m_listenToken = 0;
     Handlers m_handlers;

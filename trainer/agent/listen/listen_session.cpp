@@ -81,6 +81,8 @@ void ListenSession::onSignal(int number) {
     const std::string name = signalName(number);
     if (!m_run)
         return quit({exitStopped, "no frame came before " + name});
+    if (m_run->over())
+        return m_run->giveUpResult();
     m_run->end(RunState::Stopped, "the listener was stopped (" + name + "); the ranks go on without it");
 }
 

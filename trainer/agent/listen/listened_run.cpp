@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/listen/listened_run.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "ipc/file_system.h"
@@ -92,6 +89,7 @@ Result<void> ListenedRun::openLog() {
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);
+    m_disk.emplace(*m_journal, m_folder);
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
     if (!socket)
         return fail(socket.error());
@@ -114,9 +112,10 @@ void ListenedRun::openIntake() {
     // The devices are not on this node.
     handlers.deviceUse = [](std::int64_t, std::int64_t) { return std::vector<DeviceEpochUse>(); };
     handlers.onTrainerLog = [this](int rank, std::string_view text) {
-        const Fd file(::open(folder().console(rank).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-        const std::string line = std::string(text) + "\n";
-        (void)!::write(file.get(), line.data(), line.size());
+        auto &console = m_ranks[rank].console;
+        if (!console)
+            console = m_journal->disk().openText(folder().console(rank));
+        m_journal->disk().write(console, std::string(text) + "\n");
     };
     handlers.onAllTraining = [this] { m_journal->state(RunState::Training); };
     handlers.scripted = !m_record.config;
@@ -200,7 +199,8 @@ void ListenedRun::everySecond() {
     m_journal->append(HeartbeatFrame{});
     m_journal->requestSync();
     m_socket->rebindIfLost();
-    if (!m_folder.gone())
+    m_disk->check();
+    if (!m_disk->folderGone())
         return checkOver();
     m_outcome = RunState::Failed;
     m_ending = {exitFailed, "the run's folder " + folder().path + " was removed while it went on"};
@@ -235,13 +235,20 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_outcome = state;
     m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     m_journal->state(state, reason);
-    m_journal->finish();
-    if (const auto written = writeResult(); !written)
-        m_handlers.onNote("the result can't be written: " + written.error().message());
-    m_socket->finish(m_handlers.onServed);
+    m_result.emplace(m_loop, *m_journal, m_folder);
+    m_result->write([this](const std::string &) { return result(); },
+                    [this](const Result<void> &written) {
+                        if (!written)
+                            m_handlers.onNote("the result can't be written: " + written.error().message());
+                        m_socket->finish(m_handlers.onServed);
+                    });
 }
 
-Result<void> ListenedRun::writeResult() {
+void ListenedRun::giveUpResult() {
+    m_result->giveUp();
+}
+
+RunResult ListenedRun::result() const {
     RunResult result;
     result.run = id();
     result.state = *m_outcome;
@@ -260,7 +267,8 @@ Result<void> ListenedRun::writeResult() {
     if (result.state == RunState::Done)
         result.summary = m_intake->reported().summary(m_record, result.runTimeS);
     result.logLines = m_journal->nextSeq();
-    return realFileSystem().writeAtomically(folder().result(), toJson(result));
+    result.warnings = m_disk->warnings();
+    return result;
 }
 
 void ListenedRun::alert(const std::string &kind, const std::string &message, std::optional<int> rank) {

@@ -11,11 +11,13 @@
 
 #include "ipc/clock.h"
 #include "ipc/messages.h"
+#include "trainer/agent/log/disk_watch.h"
 #include "trainer/agent/log/frame_intake.h"
 #include "trainer/agent/log/new_run_folder.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/run_socket.h"
 #include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/session/result_writer.h"
 
 namespace lockstep::agent {
 
@@ -50,6 +52,7 @@ public:
     [[nodiscard]] int worldSize() const { return m_options.worldSize; } ///< 0: unknown
     [[nodiscard]] bool over() const { return m_outcome.has_value(); }
     [[nodiscard]] const ListenEnding &ending() const { return m_ending; } ///< once over
+    void giveUpResult(); ///< once over: if the result can't be written, it is not tried again
     [[nodiscard]] std::int64_t lastLineNs() const { return m_lastLineNs; }
 
     void expect(int rank) { m_ranks.try_emplace(rank); } ///< the rank has connected, so the run waits for its end
@@ -70,6 +73,7 @@ public:
 private:
     struct Rank {
         std::string host;
+        std::shared_ptr<LogDisk::Text> console; ///< once it has logged something
         std::optional<RunState> final;
     };
     ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
@@ -79,7 +83,7 @@ private:
     void onControl(const Control &control);
     void onState(int rank, const StateFrame &state);
     void describe(const StateFrame &init, int rank);
-    Result<void> writeResult();
+    [[nodiscard]] RunResult result() const;
 
     EventLoop &m_loop;
     const Clock &m_clock;
@@ -88,6 +92,8 @@ private:
     RunRecord m_record;
     NewRunFolder m_folder;
     std::unique_ptr<RunJournal> m_journal;
+    std::optional<DiskWatch> m_disk;      ///< from open() on
+    std::optional<ResultWriter> m_result; ///< once over
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<FrameIntake> m_intake;
     std::map<int, Rank> m_ranks;

@@ -3,41 +3,102 @@
 
 #include <sys/statvfs.h>
 
+#include <chrono>
+
 namespace lockstep::agent {
 
 namespace {
-constexpr int checksPerSpaceCheck = 10;
 constexpr double spaceLowShare = 0.05;
+
+std::string lines(std::uint64_t count) {
+    return std::to_string(count) + (count == 1 ? " line" : " lines");
+}
 } // namespace
 
+std::vector<WatchedLog> DiskWatch::logs() const {
+    std::vector<WatchedLog> all = m_otherLogs ? m_otherLogs() : std::vector<WatchedLog>();
+    all.insert(all.begin(), {m_journal.path(), m_journal.state()});
+    return all;
+}
+
 void DiskWatch::check() {
-    if (m_checks++ % checksPerSpaceCheck == 0 || m_logBehind)
-        checkSpace();
-    if (m_journal.behind() != m_logBehind) {
-        m_logBehind = m_journal.behind();
-        alertAndLog(m_journal, m_logBehind ? "error" : "warning", m_logBehind ? "log_behind" : "log_caught_up",
-                    m_logBehind ? "the log " + m_folder.log(0) +
-                                      " can't be written; training goes on and its lines wait in memory"
-                                : "the log " + m_folder.log(0) + " is complete again");
-    }
-    if (m_journal.linesLost() != m_linesLost) {
-        m_linesLost = m_journal.linesLost();
-        alertAndLog(m_journal, "error", "log_lost",
-                    std::to_string(m_linesLost) + " lines of the log are lost: memory for them was full");
-    }
+    look();
+    checkSilence();
+    checkSpace();
+    for (const WatchedLog &log : logs())
+        checkLog(log);
+}
+
+/// What asks the disk runs on its thread; the answer is there at the next check.
+void DiskWatch::look() {
+    if (m_looking.valid() && m_looking.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        return;
+    m_looking = m_journal.disk().run([seen = m_seen, held = m_folder.held()] {
+        seen->gone = held->gone();
+        struct statvfs info {};
+        if (::statvfs(held->path().c_str(), &info) == 0 && info.f_blocks > 0)
+            seen->freeShare = static_cast<double>(info.f_bavail) / static_cast<double>(info.f_blocks);
+    });
+}
+
+void DiskWatch::checkSilence() {
+    const auto silent = m_journal.disk().silentFor();
+    if ((silent.count() > 0) == m_silent)
+        return;
+    m_silent = !m_silent;
+    const std::string disk = "the disk under " + m_folder.folder().path;
+    if (m_silent)
+        m_journal.alert("error", "disk_silent",
+                        disk + " has not answered for " +
+                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(silent).count()) +
+                            " s; training goes on as long as it needs no file, and the log waits in memory");
+    else
+        m_journal.alert("warning", "disk_answers", disk + " answers again");
 }
 
 void DiskWatch::checkSpace() {
-    struct statvfs info {};
-    if (::statvfs(m_folder.path.c_str(), &info) != 0 || info.f_blocks == 0)
-        return;
-    const double share = static_cast<double>(info.f_bavail) / static_cast<double>(info.f_blocks);
+    const double share = m_seen->freeShare;
     const bool low = share < spaceLowShare;
     if (low && !m_spaceLow)
         alertAndLog(m_journal, "warning", "disk_low",
-                    "the disk under " + m_folder.path + " has " + std::to_string(static_cast<int>(share * 100)) +
-                        " % left");
+                    "the disk under " + m_folder.folder().path + " has " +
+                        std::to_string(static_cast<int>(share * 100)) + " % left");
     m_spaceLow = low;
+}
+
+void DiskWatch::checkLog(const WatchedLog &log) {
+    Told &told = m_told[log.path];
+    if (const bool behind = !log.state.writeError.empty(); behind != told.behind) {
+        told.behind = behind;
+        alertAndLog(m_journal, behind ? "error" : "warning", behind ? "log_behind" : "log_caught_up",
+                    behind ? "the log " + log.path + " can't be written; training goes on and its lines wait in memory"
+                           : "the log " + log.path + " is complete again");
+    }
+    if (const bool unsynced = !log.state.syncError.empty(); unsynced != told.unsynced) {
+        told.unsynced = unsynced;
+        alertAndLog(m_journal, unsynced ? "error" : "warning", unsynced ? "log_unsynced" : "log_synced",
+                    unsynced
+                        ? log.state.syncError + ": the newest lines of the log are written again and kept in memory; "
+                                                "they are lost if this machine goes down before a sync succeeds"
+                        : "the log " + log.path + " is safe on the disk again");
+    }
+    if (log.state.linesLost != told.lost) {
+        told.lost = log.state.linesLost;
+        alertAndLog(m_journal, "error", "log_lost",
+                    lines(told.lost) + " of the log " + log.path + " are lost: memory for them was full");
+    }
+}
+
+std::vector<std::string> DiskWatch::warnings() const {
+    std::vector<std::string> all;
+    for (const WatchedLog &log : logs()) {
+        if (log.state.linesLost > 0)
+            all.push_back(lines(log.state.linesLost) + " of the log " + log.path +
+                          " are lost: the disk did not take them");
+        if (!log.state.syncError.empty())
+            all.push_back(log.state.syncError + ": the newest lines of the log may not be on the disk");
+    }
+    return all;
 }
 
 } // namespace lockstep::agent

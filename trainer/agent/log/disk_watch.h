@@ -1,27 +1,61 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "ipc/run_folder.h"
+#include "trainer/agent/log/new_run_folder.h"
 #include "trainer/agent/log/run_journal.h"
 
 namespace lockstep::agent {
 
-/// Watches the free space under a run's folder and whether the run's log can be written. Each change is one alert in
-/// the log.
+/// A log that is written on this node, and how far the disk has it.
+struct WatchedLog {
+    std::string path;
+    LogDisk::LogState state;
+};
+
+/// Watches the disk under a run's folder: its free space, whether it answers, whether it takes the logs and can sync them,
+/// and whether the folder is still there. Each change is one alert in the log. It never waits for the disk.
 class DiskWatch {
 public:
-    DiskWatch(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
-    void check(); ///< call once a second
+    using Logs = std::function<std::vector<WatchedLog>()>;
+    DiskWatch(RunJournal &journal, const NewRunFolder &folder) : m_journal(journal), m_folder(folder) {}
+    void watchToo(Logs logs) { m_otherLogs = std::move(logs); } ///< beside the journal's own
+    void check();                                               ///< call once a second
+
+    /// Whether somebody has removed the run's folder, as the disk's thread has seen since the last check.
+    [[nodiscard]] bool folderGone() const { return m_seen->gone; }
+    /// For result.json: what a reader of this run's logs must know, in sentences. Asks the disk nothing.
+    [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:
+    struct Told {
+        bool behind = false, unsynced = false;
+        std::uint64_t lost = 0;
+    };
+    struct Seen {
+        std::atomic<bool> gone = false;
+        std::atomic<double> freeShare = 1;
+    };
+    [[nodiscard]] std::vector<WatchedLog> logs() const;
+    void look();
+    void checkSilence();
     void checkSpace();
+    void checkLog(const WatchedLog &log);
 
     RunJournal &m_journal;
-    RunFolder m_folder;
-    bool m_logBehind = false, m_spaceLow = false;
-    std::uint64_t m_linesLost = 0; ///< reported so far
-    int m_checks = 0;
+    const NewRunFolder &m_folder;
+    Logs m_otherLogs;
+    std::shared_ptr<Seen> m_seen = std::make_shared<Seen>();
+    std::future<void> m_looking;
+    std::map<std::string, Told> m_told; ///< by path
+    bool m_silent = false, m_spaceLow = false;
 };
 
 } // namespace lockstep::agent

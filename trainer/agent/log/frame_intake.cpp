@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/log/frame_intake.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "ipc/sound_values.h"
-#include "ipc/unix_socket.h"
 
 namespace lockstep::agent {
 
@@ -105,11 +101,12 @@ void FrameIntake::quarantine(int rank, std::string_view line) {
     if (bad.bytes + line.size() + 1 > quarantineLimit)
         return;
     bad.bytes += line.size() + 1;
-    std::string path = m_folder.console(rank);
-    path.replace(path.rfind('.'), std::string::npos, ".bad");
-    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    const std::string text = std::string(line) + "\n";
-    (void)!::write(fd.get(), text.data(), text.size());
+    if (!bad.file) {
+        std::string path = m_folder.console(rank);
+        path.replace(path.rfind('.'), std::string::npos, ".bad");
+        bad.file = m_journal.disk().openText(std::move(path));
+    }
+    m_journal.disk().write(bad.file, std::string(line) + "\n");
 }
 
 void FrameIntake::onRankCut(int rank, const Error &why) {

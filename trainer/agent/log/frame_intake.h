@@ -52,6 +52,7 @@ private:
     struct Quarantine {
         std::uint64_t bytes = 0, lines = 0, alertedLines = 0;
         std::int64_t lastAlertNs = 0;
+        std::shared_ptr<LogDisk::Text> file; ///< once a line was put aside
     };
 
     const Clock &m_clock;

@@ -11,6 +11,9 @@
 
 namespace lockstep::agent {
 
+/// When a disk has not taken so many bytes yet, memory must serve the followers.
+inline constexpr std::size_t manyHeldBytes = 1024 * 1024;
+
 /// The readable part of a log that still grows. Its newest sealed lines come from memory, so that readers are served
 /// even while the disk is full; older lines come from the file. Not thread safe.
 class LogWindow {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <memory>
+
 #include "ipc/held_folder.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
@@ -18,7 +20,9 @@ public:
 
     [[nodiscard]] const RunFolder &folder() const { return m_folder; }
     /// Whether somebody has removed the folder since.
-    [[nodiscard]] bool gone() const { return m_held.gone(); }
+    [[nodiscard]] bool gone() const { return m_held->gone(); }
+    /// The folder, for a thread that may be asked whether it is gone.
+    [[nodiscard]] std::shared_ptr<const HeldFolder> held() const { return m_held; }
     /// Whether this is agent 0's folder too, on shared storage.
     [[nodiscard]] bool shared() const { return m_shared; }
     /// Removes what create() made, for a run that never started.
@@ -26,9 +30,10 @@ public:
 
 private:
     NewRunFolder(RunFolder folder, FileLock lock, int node, bool shared)
-        : m_folder(std::move(folder)), m_held(m_folder.path), m_lock(std::move(lock)), m_node(node), m_shared(shared) {}
+        : m_folder(std::move(folder)), m_held(std::make_shared<HeldFolder>(m_folder.path)), m_lock(std::move(lock)),
+          m_node(node), m_shared(shared) {}
     RunFolder m_folder;
-    HeldFolder m_held;
+    std::shared_ptr<const HeldFolder> m_held;
     FileLock m_lock;
     int m_node;
     bool m_shared;

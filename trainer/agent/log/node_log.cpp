@@ -10,44 +10,41 @@ namespace {
 constexpr std::uint64_t largestGap = 10'000'000;
 } // namespace
 
-Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, DiskSync &sync, const std::string &path, int node,
+Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, const std::string &path, int node,
                                                bool shared) {
-    std::unique_ptr<NodeLog> log(new NodeLog(sync, path, node));
+    std::unique_ptr<NodeLog> log(new NodeLog(disk, path, node));
     if (shared)
         return log;
     auto file = fs.openAppend(path);
     if (!file)
         return fail(file.error());
-    log->m_file = std::move(*file);
-    if (log->m_file->size() > 0)
+    if ((*file)->size() > 0)
         return fail(Error::failed(path + " is there already", "it belongs to another run"));
-    log->m_syncFile = sync.add(path);
+    log->m_log = disk.add(LineFile(std::move(*file), 0));
     return log;
 }
 
-Result<NodeLog::Verdict> NodeLog::take(std::string_view line) {
+NodeLog::Verdict NodeLog::take(std::string_view line) {
     const auto place = placeOfSealedLine(line);
     if (!place || place->node != m_node || place->seq > nextSeq() + largestGap)
         return Verdict::Damaged;
     if (place->seq < nextSeq())
         return Verdict::Doubled;
-    if (m_file)
-        if (auto written = m_file->append(std::string(line) + "\n"); !written)
-            return fail(written.error());
+    const bool written = !m_log || m_disk.append(*m_log, std::string(line) + "\n");
     while (nextSeq() < place->seq) // lines that were lost where they were written: the gap stays visible
         m_window.remember({}, m_bytes, false);
-    m_window.remember(std::string(line), m_bytes, false);
-    m_bytes += line.size() + 1;
+    m_window.remember(std::string(line), m_bytes, m_log && state().heldBytes > manyHeldBytes);
+    m_bytes += written ? line.size() + 1 : 0;
     return Verdict::Taken;
 }
 
 void NodeLog::requestSync() {
-    if (m_file)
-        m_sync.request(m_syncFile, nextSeq());
+    if (m_log)
+        m_disk.requestSync(*m_log, nextSeq());
 }
 
 std::uint64_t NodeLog::durableSeq() const {
-    return m_file ? m_sync.durable(m_syncFile) : nextSeq();
+    return m_log ? state().durable : nextSeq();
 }
 
 } // namespace lockstep::agent

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "ipc/file_system.h"
-#include "trainer/agent/log/disk_sync.h"
+#include "trainer/agent/log/log_disk.h"
 #include "trainer/agent/log/log_window.h"
 
 namespace lockstep::agent {
@@ -14,28 +15,30 @@ namespace lockstep::agent {
 /// folder the other agent writes the file itself, and nothing is written here.
 class NodeLog {
 public:
-    /// `sync` outlives it. `shared`: the other node's agent writes the file at `path`.
-    static Result<std::unique_ptr<NodeLog>> open(FileSystem &fs, DiskSync &sync, const std::string &path, int node,
+    /// `disk` outlives it. `shared`: the other node's agent writes the file at `path`.
+    static Result<std::unique_ptr<NodeLog>> open(FileSystem &fs, LogDisk &disk, const std::string &path, int node,
                                                  bool shared);
 
     enum class Verdict { Taken, Doubled, Damaged };
-    /// Takes a line from the link. An error means that it could not be written; the line was not taken and must be sent
-    /// again.
-    Result<Verdict> take(std::string_view line);
+    /// Takes a line from the link. What the disk does not take waits in memory, as with this node's own log.
+    Verdict take(std::string_view line);
     void requestSync();
+    [[nodiscard]] const std::string &path() const { return m_path; }
+    [[nodiscard]] LogDisk::LogState state() const { return m_log ? m_disk.state(*m_log) : LogDisk::LogState{}; }
 
     [[nodiscard]] std::uint64_t nextSeq() const { return m_window.nextSeq(); } ///< the first line that is missing
     [[nodiscard]] std::uint64_t durableSeq() const;                            ///< all lines before it are on the disk
     [[nodiscard]] const LogWindow &window() const { return m_window; }
 
 private:
-    NodeLog(DiskSync &sync, std::string path, int node) : m_sync(sync), m_node(node), m_window(std::move(path), 0) {}
+    NodeLog(LogDisk &disk, std::string path, int node)
+        : m_disk(disk), m_path(std::move(path)), m_node(node), m_window(m_path, 0) {}
 
-    DiskSync &m_sync;
+    LogDisk &m_disk;
+    std::string m_path;
     int m_node;
     LogWindow m_window;
-    std::unique_ptr<AppendFile> m_file; ///< null in a shared folder
-    std::size_t m_syncFile = 0;
+    std::optional<LogDisk::Log> m_log; ///< absent in a shared folder
     std::uint64_t m_bytes = 0;
 };
 

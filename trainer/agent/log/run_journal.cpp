@@ -5,8 +5,9 @@
 
 namespace lockstep::agent {
 
-RunJournal::RunJournal(LogWriter writer, const Clock &clock, std::string path)
-    : m_writer(std::move(writer)), m_clock(clock), m_window(path, m_writer.nextSeq()), m_syncFile(m_sync.add(path)) {}
+RunJournal::RunJournal(LogWriter writer, const Clock &clock, std::string path, int node)
+    : m_clock(clock), m_path(std::move(path)), m_node(node), m_nextSeq(writer.nextSeq()), m_bytes(writer.bytes()),
+      m_window(m_path, m_nextSeq), m_log(m_disk.add(std::move(writer).release())) {}
 
 Result<std::unique_ptr<RunJournal>> RunJournal::open(FileSystem &fs, const Clock &clock, const std::string &path,
                                                      int node, const std::string &runId, const std::string &host) {
@@ -20,7 +21,7 @@ Result<std::unique_ptr<RunJournal>> RunJournal::open(FileSystem &fs, const Clock
     auto writer = LogWriter::open(fs, path, node, header);
     if (!writer)
         return fail(writer.error());
-    return std::unique_ptr<RunJournal>(new RunJournal(std::move(*writer), clock, path));
+    return std::unique_ptr<RunJournal>(new RunJournal(std::move(*writer), clock, path, node));
 }
 
 void RunJournal::append(Frame frame) {
@@ -56,23 +57,24 @@ void RunJournal::state(RunState state, std::string detail) {
 }
 
 void RunJournal::appendLine(std::string_view encoded) {
-    const std::uint64_t offset = m_writer.bytes();
-    m_window.remember(m_writer.append(encoded), offset, m_writer.behind());
+    std::string line = sealLine(encoded, m_node, m_nextSeq++);
+    const std::uint64_t offset = m_bytes;
+    if (m_disk.append(m_log, line + "\n"))
+        m_bytes += line.size() + 1;
+    m_window.remember(std::move(line), offset, m_disk.state(m_log).heldBytes > manyHeldBytes);
+}
+
+void RunJournal::sayOnConsole(LogLevel level, const std::string &text) {
+    (void)m_disk.run([level, text] { log(level, text); });
 }
 
 void RunJournal::requestSync() {
-    if (m_writer.behind())
-        (void)m_writer.sync(); // tries to write the waiting lines; the caller checks behind()
-    m_sync.request(m_syncFile);
-}
-
-void RunJournal::finish() {
-    (void)m_writer.sync();
+    m_disk.requestSync(m_log, m_nextSeq);
 }
 
 void alertAndLog(RunJournal &journal, std::string severity, std::string kind, std::string message,
                  std::optional<int> rank) {
-    (severity == "error" ? logError : logWarning)(message);
+    journal.sayOnConsole(severity == "error" ? LogLevel::Error : LogLevel::Warning, message);
     journal.alert(std::move(severity), std::move(kind), std::move(message), rank);
 }
 

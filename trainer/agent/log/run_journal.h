@@ -8,13 +8,15 @@
 #include "ipc/clock.h"
 #include "ipc/frames.h"
 #include "ipc/log.h"
-#include "trainer/agent/log/disk_sync.h"
+#include "ipc/logging.h"
+#include "trainer/agent/log/log_disk.h"
 #include "trainer/agent/log/log_window.h"
 
 namespace lockstep::agent {
 
-/// This node's log, and the source for all followers. It is the only writer of its file. The newest lines are also kept
-/// in memory, so that followers are served while the disk is full. All calls from one thread.
+/// This node's log, and the source for all followers. It is the only writer of its file, on a thread of its own (LogDisk).
+/// The newest lines are also kept in memory, so that followers are served whatever the disk does. All calls from one
+/// thread.
 class RunJournal {
 public:
     static Result<std::unique_ptr<RunJournal>> open(FileSystem &fs, const Clock &clock, const std::string &path,
@@ -27,15 +29,18 @@ public:
     void note(std::string level, std::string text);
     void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
     void state(RunState state, std::string detail = {});
+    /// Onto the agent's console, by the disk's thread: it may be a file on a disk that does not answer.
+    void sayOnConsole(LogLevel level, const std::string &text);
     /// Appends a rank's encoded frame, byte for byte.
     void appendLine(std::string_view encoded);
 
-    void requestSync(); ///< soon, on the sync thread
-    void finish();      ///< writes and syncs everything
+    void requestSync();                                           ///< soon
+    void finish() { m_disk.requestSync(m_log, m_nextSeq, true); } ///< at once, even if the last sync has failed
 
-    [[nodiscard]] std::uint64_t nextSeq() const { return m_writer.nextSeq(); }
-    [[nodiscard]] bool behind() const { return m_writer.behind(); }
-    [[nodiscard]] std::uint64_t linesLost() const { return m_writer.linesLost(); }
+    [[nodiscard]] std::uint64_t nextSeq() const { return m_nextSeq; }
+    [[nodiscard]] const std::string &path() const { return m_path; }
+    [[nodiscard]] LogDisk::LogState state() const { return m_disk.state(m_log); }
+    [[nodiscard]] LogDisk &disk() { return m_disk; } ///< for what else is written in the run's folder
 
     using Position = LogWindow::Position;
     /// See LogWindow::read().
@@ -44,13 +49,15 @@ public:
     }
 
 private:
-    RunJournal(LogWriter writer, const Clock &clock, std::string path);
+    RunJournal(LogWriter writer, const Clock &clock, std::string path, int node);
 
-    LogWriter m_writer;
     const Clock &m_clock;
+    std::string m_path;
+    int m_node;
+    std::uint64_t m_nextSeq, m_bytes; ///< `m_bytes`: size of the file once everything is written
     LogWindow m_window;
-    DiskSync m_sync;
-    std::size_t m_syncFile;
+    LogDisk m_disk;
+    LogDisk::Log m_log;
 };
 
 /// Writes an alert into the log and onto the agent's console.

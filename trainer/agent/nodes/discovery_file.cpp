@@ -37,8 +37,11 @@ std::string discoveryFile(const std::string &run) {
 Result<void> writeInvitation(const std::string &run, const Invitation &invitation) {
     DiscoveryJson offers = DiscoveryJson::array();
     for (const InterfaceOffer &offer : invitation.offers)
-        offers.push_back(
-            {{"interface", offer.interface}, {"address", offer.address}, {"port", offer.port}, {"proof", offer.proof}});
+        offers.push_back({{"interface", offer.interface},
+                          {"address", offer.address},
+                          {"port", offer.port},
+                          {"knock", offer.knock},
+                          {"proof", offer.proof}});
     const DiscoveryJson file = {{"token", invitation.token}, {"offers", offers}};
     if (const auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
@@ -53,8 +56,8 @@ std::optional<Invitation> readInvitation(const std::string &run) {
     Invitation invitation{textOf(json, "token"), {}};
     for (const DiscoveryJson &one : json["offers"])
         if (one.is_object())
-            invitation.offers.push_back(
-                {textOf(one, "interface"), textOf(one, "address"), textOf(one, "proof"), numberOf(one, "port")});
+            invitation.offers.push_back({textOf(one, "interface"), textOf(one, "address"), textOf(one, "knock"),
+                                         textOf(one, "proof"), numberOf(one, "port")});
     return invitation;
 }
 

@@ -16,7 +16,9 @@ namespace lockstep::agent {
 /// An address of node 0 where it listens for the others.
 struct InterfaceOffer {
     std::string interface, address;
-    std::string proof; ///< node 0 sends it from this address; another machine with the same address does not know it
+    /// The others send `knock` there, and node 0 answers `proof`; without the knock it answers nobody. Another machine that
+    /// has the same address knows neither, and learns by the knock nothing that serves it elsewhere.
+    std::string knock, proof;
     int port = 0;
     [[nodiscard]] std::string title() const { return address + " (" + interface + ")"; }
 };

@@ -85,10 +85,10 @@ std::vector<Tried> connectToAll(const std::vector<InterfaceOffer> &offers) {
 }
 
 /// Whether the peer is agent 0 of this run.
-bool proves(int fd, std::size_t number, const InterfaceOffer &offer) {
+bool proves(int fd, const InterfaceOffer &offer) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setSocketPatience(fd, answerLimit);
-    if (!writeAll(fd, encodeDiscoveryLine({{"what", "try"}, {"offer", number}})))
+    if (!writeAll(fd, encodeDiscoveryLine({{"what", "try"}, {"knock", offer.knock}})))
         return false;
     const auto line = readNetLine(fd, maxFrameBytes);
     return line && textOf(decodeDiscoveryLine(*line), "proof") == offer.proof;
@@ -105,7 +105,7 @@ Found tryAll(const std::vector<InterfaceOffer> &offers) {
     Found found;
     std::vector<Tried> all = connectToAll(offers);
     for (std::size_t i = 0; i < offers.size(); ++i) {
-        if (all[i].problem.empty() && !proves(all[i].fd.get(), i, offers[i]))
+        if (all[i].problem.empty() && !proves(all[i].fd.get(), offers[i]))
             all[i].problem = "somebody else answers";
         const std::string by = all[i].problem.empty() ? interfaceOf(ownAddressOf(all[i].fd.get())) : std::string();
         if (by.empty()) {

@@ -6,11 +6,15 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "trainer/agent/devices/machine.h"
+#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/secrets.h"
 #include "trainer/agent/net/signal_watch.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
 #include "trainer/agent/nodes/node_listener.h"
@@ -19,7 +23,7 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr std::size_t mostCallers = 4096;
+constexpr std::chrono::seconds knockTimeout{5};
 
 /// Every interface of this node that has an address, the most promising first: a hardware device before a bridge or a
 /// tunnel, a faster one before a slower one, loopback last (for nodes that are one machine).
@@ -36,7 +40,7 @@ std::vector<InterfaceOffer> ownAddresses() {
     std::vector<InterfaceOffer> offers;
     for (const InterfaceFacts &one : facts)
         if (auto address = addressOfInterface(one.name)) // where the run will listen
-            offers.push_back({one.name, *address, makeToken(), 0});
+            offers.push_back({one.name, *address, makeToken(), makeToken(), 0});
     return offers;
 }
 } // namespace
@@ -77,32 +81,46 @@ Result<void> DiscoveryHost::listen() {
 
 void DiscoveryHost::accept(int listener, std::size_t offer) {
     for (int i = 0; i < 64; ++i) {
-        Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!fd.valid())
+        auto fd = m_acceptors[listener].accept(listener);
+        if (!fd)
+            continue; // dropped, since descriptors have run out
+        if (!fd->valid())
             return;
-        std::erase_if(m_callers, [](const auto &caller) { return !caller->open(); });
-        if (m_callers.size() >= mostCallers)
-            continue;
-        auto socket = LineSocket::open(m_loop, m_clock, std::move(fd), {});
-        const std::weak_ptr<LineSocket> weak = socket;
-        socket->setHandlers({[this, weak, offer](std::string_view line) {
-                                 if (const auto self = weak.lock())
-                                     onLine(self, offer, line);
-                             },
-                             [](const std::string &) {},
-                             {}});
-        m_callers.push_back(std::move(socket));
+        m_callers.remove_if([](const auto &caller) { return !caller->socket->open(); });
+        Caller &caller = *m_callers.emplace_back(std::make_unique<Caller>());
+        caller.socket =
+            LineSocket::open(m_loop, m_clock, std::move(*fd),
+                             {[this, &caller, offer](std::string_view line) { onLine(caller, offer, line); },
+                              [this, &caller](const std::string &) { drop(caller); },
+                              {}});
+        caller.timer = m_loop.after(knockTimeout, [this, &caller] { drop(caller); });
+        caller.place = m_unauthenticated.add(addressOfPeer(caller.socket->peer()), [this, &caller] {
+            caller.place = 0;
+            drop(caller);
+        });
     }
 }
 
-void DiscoveryHost::onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line) {
+void DiscoveryHost::drop(Caller &caller) {
+    m_loop.cancel(caller.timer);
+    m_unauthenticated.remove(caller.place);
+    caller.socket->close(); // forgotten when the next one comes
+}
+
+/// Whoever does not know this offer's knock gets no answer at all.
+void DiscoveryHost::onLine(Caller &caller, std::size_t offer, std::string_view line) {
     const DiscoveryJson json = decodeDiscoveryLine(line);
     const std::string what = textOf(json, "what");
-    if (what == "try")
-        return socket->send(encodeDiscoveryLine({{"what", "proof"}, {"proof", m_invitation.offers[offer].proof}}));
-    if (what == "reached" && textOf(json, "token") == m_invitation.token)
-        return onReached(socket, json);
-    socket->close(); // not an agent of this run
+    const InterfaceOffer &own = m_invitation.offers[offer];
+    const bool tries = what == "try" && sameSecret(own.knock, textOf(json, "knock"));
+    const bool reached = what == "reached" && sameSecret(m_invitation.token, textOf(json, "token"));
+    if (!tries && !reached)
+        return drop(caller);
+    m_loop.cancel(caller.timer);
+    m_unauthenticated.remove(std::exchange(caller.place, 0));
+    if (reached)
+        return onReached(caller.socket, json);
+    caller.socket->send(encodeDiscoveryLine({{"what", "proof"}, {"proof", own.proof}}));
 }
 
 void DiscoveryHost::onReached(const std::shared_ptr<LineSocket> &socket, const DiscoveryJson &json) {
@@ -189,7 +207,7 @@ Result<std::vector<std::string>> DiscoveryHost::run() {
     });
     m_loop.run();
     for (const auto &caller : m_callers)
-        caller->close();
+        drop(*caller);
     if (m_error)
         return lockstep::fail(*m_error);
     return m_interfaces;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "ipc/clock.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 #include "trainer/agent/nodes/discovery_file.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/master_port.h"
@@ -37,9 +39,16 @@ private:
         std::vector<std::string> by; ///< its own interface, for each offer
         std::shared_ptr<LineSocket> socket;
     };
+    /// A connection, and whether it has shown that it is one of an agent of this run.
+    struct Caller {
+        std::shared_ptr<LineSocket> socket;
+        EventLoop::Token timer = 0;
+        UnauthenticatedPeers::Id place = 0; ///< 0: it has shown it
+    };
     Result<void> listen();
     void accept(int listener, std::size_t offer);
-    void onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line);
+    void onLine(Caller &caller, std::size_t offer, std::string_view line);
+    void drop(Caller &caller);
     void onReached(const std::shared_ptr<LineSocket> &socket, const DiscoveryJson &json);
     void decide();
     void fail(Error why);
@@ -53,7 +62,9 @@ private:
     SystemClock m_clock;
     EventLoop m_loop;
     std::vector<MasterPort> m_ports;
-    std::vector<std::shared_ptr<LineSocket>> m_callers;
+    std::map<int, Acceptor> m_acceptors; ///< by listener
+    UnauthenticatedPeers m_unauthenticated;
+    std::list<std::unique_ptr<Caller>> m_callers;
     std::map<int, Reached> m_reached;
     std::vector<std::string> m_interfaces;
     std::optional<Error> m_error;

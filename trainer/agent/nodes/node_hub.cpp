@@ -31,7 +31,7 @@ NodeHub::NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, s
                  const std::vector<std::string> &titles, int ownProcesses)
     : m_loop(loop), m_listener(std::move(listener)), m_ownProcesses(ownProcesses) {
     for (const std::string &title : titles)
-        m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_sync, folder, count() + 1, title));
+        m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_disk, folder, count() + 1, title));
 }
 
 NodeHub::~NodeHub() {
@@ -227,6 +227,14 @@ std::map<int, std::uint64_t> NodeHub::logLines() const {
     for (const auto &node : m_nodes)
         lines[node->number()] = node->logLines();
     return lines;
+}
+
+std::vector<WatchedLog> NodeHub::logs() const {
+    std::vector<WatchedLog> logs;
+    for (const auto &node : m_nodes)
+        if (const NodeLog *log = node->log())
+            logs.push_back({log->path(), log->state()});
+    return logs;
 }
 
 std::optional<NodeMessage> NodeHub::worstEnd() const {

@@ -12,7 +12,8 @@
 #include "ipc/messages.h"
 #include "ipc/node_messages.h"
 #include "ipc/run_folder.h"
-#include "trainer/agent/log/disk_sync.h"
+#include "trainer/agent/log/disk_watch.h"
+#include "trainer/agent/log/log_disk.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
@@ -75,6 +76,7 @@ public:
     [[nodiscard]] std::string closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     [[nodiscard]] bool connected() const; ///< to any node
     [[nodiscard]] std::map<int, std::uint64_t> logLines() const;
+    [[nodiscard]] std::vector<WatchedLog> logs() const; ///< the copies that are written here
     /// The worst of the ends that the nodes have reported: failed before stopped before done.
     [[nodiscard]] std::optional<NodeMessage> worstEnd() const;
 
@@ -87,7 +89,7 @@ private:
     void sendAll(const NodeMessage &message);
 
     EventLoop &m_loop;
-    DiskSync m_sync;
+    LogDisk m_disk;
     std::unique_ptr<NodeListener> m_listener;
     int m_ownProcesses;
     Handlers m_handlers;

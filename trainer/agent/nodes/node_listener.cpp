@@ -3,44 +3,22 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
-#include <random>
-
-#include "ipc/crc32c.h"
+#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/secrets.h"
 
 namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::seconds nodeHelloTimeout{5};
-constexpr std::size_t mostPending = 64;
-
-bool sameSecret(std::string_view a, std::string_view b) {
-    if (a.size() != b.size())
-        return false;
-    unsigned different = 0; // constant time, wherever they differ
-    for (std::size_t i = 0; i < a.size(); ++i)
-        different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-    return different == 0;
-}
 } // namespace
-
-std::string makeToken() {
-    std::string token;
-    for (int i = 0; i < 4; ++i) {
-        std::uint32_t random = 0;
-        if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
-            random = std::random_device{}();
-        token += crcText(random);
-    }
-    return token;
-}
 
 /// A connection that has not sent a valid hello yet.
 struct NodeListener::PendingConnection {
     std::shared_ptr<LineSocket> socket;
     EventLoop::Token timer = 0;
+    UnauthenticatedPeers::Id place = 0;
     bool gone = false;
 };
 
@@ -76,22 +54,23 @@ void NodeListener::start(Handlers handlers) {
 
 void NodeListener::accept() {
     for (int i = 0; i < 16; ++i) {
-        Fd fd(::accept4(m_port.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!fd.valid())
+        auto fd = m_acceptor.accept(m_port.listener.get());
+        if (!fd)
+            continue; // dropped, since descriptors have run out
+        if (!fd->valid())
             return;
-        if (m_pending.size() >= mostPending)
-            continue; // no agent opens so many; close it at once
         auto pending = std::make_unique<PendingConnection>();
         PendingConnection *raw = pending.get();
-        raw->socket = LineSocket::open(m_loop, m_clock, std::move(fd),
+        raw->socket = LineSocket::open(m_loop, m_clock, std::move(*fd),
                                        {[this, raw](std::string_view line) { onHello(*raw, line); },
-                                        [this, raw](const std::string &) {
-                                            m_loop.cancel(raw->timer);
-                                            raw->gone = true;
-                                        },
+                                        [this, raw](const std::string &) { forget(*raw); },
                                         {}});
         raw->timer = m_loop.after(nodeHelloTimeout, [this, raw] {
             refuse(*raw, Error::failed("no hello within 5 s", "send a hello line first"));
+        });
+        raw->place = m_places.add(addressOfPeer(raw->socket->peer()), [this, raw] {
+            raw->place = 0;
+            refuse(*raw, Error::failed("too many connections have sent no hello"));
         });
         m_pending.push_back(std::move(pending));
     }
@@ -101,7 +80,7 @@ Result<Hello> NodeListener::checkHello(std::string_view line) const {
     auto hello = decodeHello(line);
     if (!hello)
         return hello;
-    if (hello->role != "agent" || !sameSecret(hello->token, m_options.token))
+    if (hello->role != "agent" || !sameSecret(m_options.token, hello->token))
         return fail(Error::failed("its token is wrong", "take the one that agent 0 answered for this run"));
     if (hello->run != m_options.runId)
         return fail(Error::failed("it is of run " + hello->run + ", this is run " + m_options.runId));
@@ -118,18 +97,23 @@ void NodeListener::onHello(PendingConnection &pending, std::string_view line) {
     const auto hello = checkHello(line);
     if (!hello)
         return refuse(pending, hello.error());
-    m_loop.cancel(pending.timer);
-    pending.gone = true;
+    forget(pending);
     m_handlers.onNode(*hello->node, *hello, std::move(pending.socket));
 }
 
 void NodeListener::refuse(PendingConnection &pending, const Error &why) {
     if (pending.gone)
         return;
-    m_loop.cancel(pending.timer);
+    forget(pending);
     m_handlers.onRefused(pending.socket->peer() + " was refused as a node of this run: " + why.message());
     pending.socket->send(encodeProtocolError(why.message()) + "\n");
     pending.socket->close();
+}
+
+/// It is a node's now, or has gone.
+void NodeListener::forget(PendingConnection &pending) {
+    m_loop.cancel(pending.timer);
+    m_places.remove(pending.place);
     pending.gone = true;
 }
 

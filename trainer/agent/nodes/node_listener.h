@@ -9,6 +9,7 @@
 #include "ipc/messages.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 #include "trainer/agent/ranks/master_port.h"
 
 namespace lockstep::agent {
@@ -45,18 +46,18 @@ private:
     void onHello(PendingConnection &pending, std::string_view line);
     [[nodiscard]] Result<Hello> checkHello(std::string_view line) const;
     void refuse(PendingConnection &pending, const Error &why);
+    void forget(PendingConnection &pending);
 
     EventLoop &m_loop;
     const Clock &m_clock;
     Options m_options;
     MasterPort m_port;
+    Acceptor m_acceptor;
+    UnauthenticatedPeers m_places;
     std::string m_address;
     Handlers m_handlers;
     EventLoop::Token m_listenToken = 0, m_sweepTimer = 0;
     std::list<std::unique_ptr<PendingConnection>> m_pending;
 };
-
-/// 128 random bits in hexadecimal digits.
-[[nodiscard]] std::string makeToken();
 
 } // namespace lockstep::agent

@@ -14,8 +14,8 @@ constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset i
 constexpr double clockMovedS = 0.05;
 } // namespace
 
-RemoteNode::RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title)
-    : m_clock(clock), m_sync(sync), m_folder(std::move(folder)), m_number(number), m_title(std::move(title)) {}
+RemoteNode::RemoteNode(const Clock &clock, LogDisk &disk, RunFolder folder, int number, std::string title)
+    : m_clock(clock), m_disk(disk), m_folder(std::move(folder)), m_number(number), m_title(std::move(title)) {}
 
 void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
     if (m_socket)
@@ -101,12 +101,10 @@ void RemoteNode::onLine(std::string_view line) {
 void RemoteNode::onLogLine(std::string_view line) {
     if (!m_log)
         return;
-    const auto taken = m_log->take(line);
-    if (!taken) // the node sends it again with the next connection, from the first line that was not taken
-        return lose("its log lines can't be written here: " + taken.error().message(), true);
-    if (*taken == NodeLog::Verdict::Damaged)
+    const NodeLog::Verdict taken = m_log->take(line);
+    if (taken == NodeLog::Verdict::Damaged)
         return lose("a damaged line came over the link", true);
-    if (*taken == NodeLog::Verdict::Doubled)
+    if (taken == NodeLog::Verdict::Doubled)
         return;
     if (line.starts_with("{\"type\":\"exit\""))
         if (const auto frame = m_decoder.decode(line))
@@ -147,7 +145,7 @@ void RemoteNode::onMessage(const NodeMessage &message) {
 
 void RemoteNode::onJoin(const NodeMessage &message) {
     if (!m_log) {
-        auto log = NodeLog::open(realFileSystem(), m_sync, m_folder.log(m_number), m_number, message.shared);
+        auto log = NodeLog::open(realFileSystem(), m_disk, m_folder.log(m_number), m_number, message.shared);
         if (!log)
             return lose(log.error().message(), true);
         m_log = std::move(*log);

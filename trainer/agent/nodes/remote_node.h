@@ -34,8 +34,8 @@ public:
         std::function<void(TraceInbox::Whole trace)> onTrace;
         std::function<void(const Control &control)> onControl;
     };
-    /// `clock` and `sync` outlive it. `title` names the node in messages until it reports its host name.
-    RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title);
+    /// `clock` and `disk` outlive it. `title` names the node in messages until it reports its host name.
+    RemoteNode(const Clock &clock, LogDisk &disk, RunFolder folder, int number, std::string title);
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
 
     void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< replaces an older connection
@@ -60,6 +60,7 @@ public:
     [[nodiscard]] bool closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     /// How far its monotonic clock is ahead of ours; the error is at most half the round trip.
     [[nodiscard]] std::optional<ClockOffset::Estimate> monoClock() const { return m_monoClock.estimate(); }
+    [[nodiscard]] const NodeLog *log() const { return m_log.get(); } ///< null until it has joined
     [[nodiscard]] const LogWindow *window() const { return m_log ? &m_log->window() : nullptr; } ///< once joined
     [[nodiscard]] std::uint64_t logLines() const { return m_log ? m_log->nextSeq() : 0; }
 
@@ -78,7 +79,7 @@ private:
     [[nodiscard]] bool isPast(const NodeMessage &message) const;
 
     const Clock &m_clock;
-    DiskSync &m_sync;
+    LogDisk &m_disk;
     RunFolder m_folder;
     int m_number;
     std::string m_title, m_peer;

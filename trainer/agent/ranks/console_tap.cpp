@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/ranks/console_tap.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -81,11 +80,13 @@ std::string cleanLine(std::string_view raw) {
     return clean;
 }
 
-ConsoleTap::ConsoleTap(EventLoop &loop, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery)
-    : m_loop(loop), m_path(std::move(path)),
-      m_file(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
-      m_out{Stream::Out, std::move(out), 0, {}}, m_err{Stream::Err, std::move(err), 0, {}}, m_onLine(std::move(onLine)),
-      m_onEvery(std::move(onEvery)) {
+ConsoleTap::ConsoleTap(EventLoop &loop, LogDisk &disk, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery)
+    : m_loop(loop), m_path(std::move(path)), m_disk(disk),
+      m_file(disk.openText(m_path)), m_out{Stream::Out, std::move(out), 0, {}}, m_err{Stream::Err,
+                                                                                      std::move(err),
+                                                                                      0,
+                                                                                      {}},
+      m_onLine(std::move(onLine)), m_onEvery(std::move(onEvery)) {
     for (Source *source : {&m_out, &m_err})
         source->token = m_loop.watch(source->fd.get(), EPOLLIN, [this, source](std::uint32_t) { readOnce(*source); });
     m_timer = m_loop.every(std::chrono::seconds(1), [this] { flushLeftOut(); });
@@ -117,7 +118,7 @@ bool ConsoleTap::readOnce(Source &source) {
 }
 
 void ConsoleTap::take(Source &source, std::string_view bytes) {
-    writeFile(bytes);
+    m_disk.write(m_file, std::string(bytes));
     for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
         source.partial.append(bytes.substr(0, end));
         takeLine(source.stream, source.partial);
@@ -158,21 +159,8 @@ void ConsoleTap::flushLeftOut() {
     m_leftOut = 0;
 }
 
-void ConsoleTap::writeFile(std::string_view bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(m_file.get(), bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            m_refusedBytes += bytes.size();
-            return;
-        }
-        bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-}
-
 void ConsoleTap::appendText(std::string_view line) {
-    writeFile(std::string(line) + "\n");
+    m_disk.write(m_file, std::string(line) + "\n");
 }
 
 void ConsoleTap::drain() {

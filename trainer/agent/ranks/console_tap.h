@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "ipc/unix_socket.h"
+#include "trainer/agent/log/log_disk.h"
 #include "trainer/agent/net/event_loop.h"
 
 namespace lockstep::agent {
@@ -20,7 +22,7 @@ public:
 
     /// `onLine` gets valid UTF-8 without escape sequences, at most 4 KiB per line. Above linesPerSecond it gets one
     /// line that counts those left out. `onEvery` gets every line. Both are called on the loop's thread.
-    ConsoleTap(EventLoop &loop, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery);
+    ConsoleTap(EventLoop &loop, LogDisk &disk, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery);
     ~ConsoleTap();
     ConsoleTap(const ConsoleTap &) = delete;
     ConsoleTap &operator=(const ConsoleTap &) = delete;
@@ -33,7 +35,6 @@ public:
     [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr; not blank
     [[nodiscard]] const std::string &lastLine() const { return m_lastLine; } ///< of stdout or stderr; not blank
     [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; } ///< CLOCK_MONOTONIC; 0: none
-    [[nodiscard]] bool diskRefused() const { return m_refusedBytes > 0; }
 
 private:
     struct Source {
@@ -47,17 +48,17 @@ private:
     void take(Source &source, std::string_view bytes);
     void takeLine(Stream stream, std::string_view raw);
     void close(Source &source);
-    void writeFile(std::string_view bytes);
     void flushLeftOut();
 
     EventLoop &m_loop;
     std::string m_path;
-    Fd m_file;
+    LogDisk &m_disk;
+    std::shared_ptr<LogDisk::Text> m_file;
     Source m_out, m_err;
     OnLine m_onLine, m_onEvery;
     EventLoop::Token m_timer = 0;
     int m_linesThisSecond = 0;
-    std::uint64_t m_leftOut = 0, m_refusedBytes = 0;
+    std::uint64_t m_leftOut = 0;
     std::string m_lastErrorLine, m_lastLine;
     std::int64_t m_lastErrorNs = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/ranks/group_keeper.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
@@ -8,24 +9,63 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <set>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "ipc/clock.h"
+
+extern "C" { // glibc 2.36's header lacks this
+#include <sys/pidfd.h>
+}
 
 namespace lockstep::agent {
 
 namespace {
 
-void send(int pipe, std::int32_t message) {
-    while (::write(pipe, &message, sizeof message) < 0 && errno == EINTR) {
+constexpr int mostSweeps = 100;
+constexpr useconds_t betweenSweeps = 5'000;
+
+/// What the agent has told the keeper, a line each: "+GROUP", "-GROUP", "/path of a file", "." at its end.
+struct Charge {
+    std::set<pid_t> groups;
+    std::set<std::string> files;
+    bool finished = false;
+
+    void take(const std::string &line) {
+        pid_t group = 0;
+        std::from_chars(line.data() + 1, line.data() + line.size(), group);
+        if (line[0] == '/')
+            files.insert(line);
+        else if (line[0] == '+')
+            groups.insert(group);
+        else if (line[0] == '-')
+            groups.erase(group);
+        else
+            finished = true;
+    }
+};
+
+/// Reads until the agent is gone.
+Charge readCharge(int pipe) {
+    Charge charge;
+    std::string line;
+    char buffer[512];
+    for (;;) {
+        const ssize_t n = ::read(pipe, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return charge;
+        for (const char c : std::string_view(buffer, static_cast<std::size_t>(n)))
+            if (c != '\n')
+                line += c;
+            else if (!line.empty())
+                charge.take(std::exchange(line, {}));
     }
 }
 
-/// The keeper's main function. Its messages are process groups: positive to add, negative to remove.
-[[noreturn]] void keep(int pipe) {
-    ::setsid();
-    ::prctl(PR_SET_NAME, "lockstep-keeper");
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT})
-        ::signal(signal, SIG_IGN);
+void leaveDescriptors(int pipe) {
     constexpr int own = 3;
     ::dup2(pipe, own);
     ::close_range(own + 1, ~0u, 0);
@@ -33,48 +73,134 @@ void send(int pipe, std::int32_t message) {
     for (int fd = 0; fd < own; ++fd)
         ::dup2(null, fd);
     ::close(null);
+}
 
-    std::set<pid_t> groups;
-    std::int32_t message = 0;
-    for (;;) {
-        const ssize_t n = ::read(own, &message, sizeof message);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n != sizeof message)
-            break; // the agent is gone
-        if (message > 0)
-            groups.insert(message);
-        else
-            groups.erase(-message);
+/// The keeper's main function.
+[[noreturn]] void keep(int pipe, const std::string &mark, const std::string &cgroup) {
+    ::setsid();
+    ::prctl(PR_SET_NAME, "lockstep-keeper");
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT})
+        ::signal(signal, SIG_IGN);
+    leaveDescriptors(pipe);
+    const Charge charge = readCharge(3);
+    const std::optional<RunCgroup> group = RunCgroup::open(cgroup);
+    if (!charge.finished) {
+        if (group)
+            group->kill();
+        for (const pid_t one : charge.groups)
+            ::kill(-one, SIGKILL);
+        killMarked(mark);
+        for (const std::string &file : charge.files)
+            ::unlink(file.c_str());
     }
-    for (const pid_t group : groups)
-        ::kill(-group, SIGKILL);
+    if (group)
+        group->remove();
     ::_exit(0);
+}
+
+std::string makeMark() {
+    const SystemClock clock;
+    return std::to_string(::getpid()) + "-" + std::to_string(clock.monoNs());
+}
+
+bool hasVariable(pid_t pid, std::string_view variable) {
+    const Fd file(::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text(1, '\0');
+    char buffer[16384];
+    for (ssize_t n = 1; file.valid() && n > 0;) {
+        n = ::read(file.get(), buffer, sizeof buffer);
+        text.append(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    }
+    return text.find(std::string(1, '\0') + std::string(variable) + '\0') != std::string::npos;
 }
 
 } // namespace
 
+void killMarked(std::string_view mark) {
+    const std::string variable = std::string(GroupKeeper::markName) + "=" + std::string(mark);
+    for (int sweep = 0; sweep < mostSweeps; ++sweep) {
+        DIR *processes = ::opendir("/proc");
+        bool any = false;
+        while (const dirent *entry = processes ? ::readdir(processes) : nullptr) {
+            pid_t pid = 0;
+            const char *end = entry->d_name + std::strlen(entry->d_name);
+            if (std::from_chars(entry->d_name, end, pid).ptr != end || pid == ::getpid() || !hasVariable(pid, variable))
+                continue;
+            any = true;
+            ::kill(pid, SIGKILL);
+        }
+        if (processes)
+            ::closedir(processes);
+        if (!any)
+            return;
+        ::usleep(betweenSweeps); // a process that was just starting another one
+    }
+}
+
 Result<GroupKeeper> GroupKeeper::start() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return fail(Error::system("a pipe can't be made", errno, "raise the limit of open files (ulimit -n)"));
-    Fd readEnd(ends[0]);
     GroupKeeper keeper;
-    keeper.m_pipe = Fd(ends[1]);
-    keeper.m_pid = ::fork();
-    if (keeper.m_pid < 0)
-        return fail(Error::system("a process can't be started", errno, "raise the limit of processes (ulimit -u)"));
-    if (keeper.m_pid == 0)
-        keep(readEnd.get());
+    keeper.m_mark = makeMark();
+    keeper.m_cgroup = RunCgroup::make("lockstep-" + keeper.m_mark);
+    if (auto forked = keeper.fork(); !forked)
+        return fail(forked.error());
     return keeper;
 }
 
+Result<void> GroupKeeper::fork() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return fail(Error::system("a pipe can't be made", errno, "raise the limit of open files (ulimit -n)"));
+    const Fd readEnd(ends[0]);
+    m_pipe = Fd(ends[1]);
+    const std::string cgroup = m_cgroup ? m_cgroup->path() : std::string();
+    m_pid = ::fork();
+    if (m_pid < 0)
+        return fail(Error::system("a process can't be started", errno, "raise the limit of processes (ulimit -u)"));
+    if (m_pid == 0)
+        keep(readEnd.get(), m_mark, cgroup);
+    m_pidFd = Fd(::pidfd_open(m_pid, 0));
+    return {};
+}
+
+Result<void> GroupKeeper::startAgain() {
+    if (auto forked = fork(); !forked)
+        return forked;
+    for (const pid_t group : m_groups)
+        send("+" + std::to_string(group));
+    for (const std::string &file : m_files)
+        send(file);
+    return {};
+}
+
+void GroupKeeper::send(const std::string &line) const {
+    const std::string text = line + "\n";
+    while (::write(m_pipe.get(), text.data(), text.size()) < 0 && errno == EINTR) {
+    }
+}
+
 void GroupKeeper::add(pid_t group) {
-    send(m_pipe.get(), group);
+    m_groups.insert(group);
+    send("+" + std::to_string(group));
 }
 
 void GroupKeeper::remove(pid_t group) {
-    send(m_pipe.get(), -group);
+    m_groups.erase(group);
+    send("-" + std::to_string(group));
+}
+
+void GroupKeeper::removeLater(std::string path) {
+    send(path);
+    m_files.insert(std::move(path));
+}
+
+void GroupKeeper::killStrays() {
+    if (m_cgroup)
+        m_cgroup->kill();
+    killMarked(m_mark);
+}
+
+void GroupKeeper::finish() {
+    send(".");
 }
 
 } // namespace lockstep::agent

@@ -78,6 +78,7 @@ struct ChildSetup {
     char *const *environment;
     const cpu_set_t *affinity; ///< null: unchanged
     int out, err, listener, failure;
+    int cgroup; ///< its cgroup.procs; -1: none
 };
 
 [[noreturn]] void giveUp(const ChildSetup &setup, Stage stage) {
@@ -88,6 +89,8 @@ struct ChildSetup {
 
 [[noreturn]] void becomeRank(const ChildSetup &setup) {
     ::setpgid(0, 0);
+    if (setup.cgroup >= 0)
+        (void)!::write(setup.cgroup, "0", 1);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != setup.agent) // the agent died before prctl took effect
         giveUp(setup, Stage::ParentGone);
@@ -142,7 +145,7 @@ sigset_t endingSignals() {
     return signals;
 }
 
-Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener) {
+Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener, int cgroup) {
     auto out = makePipe(true);
     auto err = makePipe(true);
     auto failurePipe = makePipe(false);
@@ -163,7 +166,8 @@ Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener) {
                            out->writeEnd.get(),
                            err->writeEnd.get(),
                            listener,
-                           failurePipe->writeEnd.get()};
+                           failurePipe->writeEnd.get(),
+                           cgroup};
     const pid_t pid = ::fork();
     if (pid < 0)
         return fail(Error::system("rank " + std::to_string(plan.rank) + " can't be started", errno,

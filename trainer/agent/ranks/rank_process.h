@@ -28,7 +28,7 @@ class RankProcess {
 public:
     /// `listener` is a descriptor that the process inherits, or -1. Returns after exec has succeeded. A command that
     /// cannot be run is a BadArgument error and leaves nothing behind.
-    static Result<RankProcess> spawn(const RankPlan &plan, int listener);
+    static Result<RankProcess> spawn(const RankPlan &plan, int listener, int cgroup = -1);
 
     [[nodiscard]] pid_t pid() const { return m_pid; }
     [[nodiscard]] int pidFd() const { return m_pidFd.get(); } ///< readable when the process has ended

@@ -16,8 +16,8 @@ bool saysPeerLost(std::string_view words) {
     return false;
 }
 
-SupervisedRank::SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeeper &keeper)
-    : m_plan(plan), m_loop(loop), m_keeper(keeper) {}
+SupervisedRank::SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeeper &keeper, LogDisk &disk)
+    : m_plan(plan), m_loop(loop), m_keeper(keeper), m_disk(disk) {}
 
 SupervisedRank::~SupervisedRank() {
     m_loop.unwatch(m_exitToken);
@@ -29,7 +29,8 @@ Result<void> SupervisedRank::spawn(const Environment &environment, int listener,
     plan.environment.insert(plan.environment.end(), environment.begin(), environment.end());
     if (listener >= 0)
         plan.environment.emplace_back("LOCKSTEP_MASTER_LISTEN_FD", std::to_string(listener));
-    auto process = RankProcess::spawn(plan, listener);
+    plan.environment.emplace_back(GroupKeeper::markName, m_keeper.mark());
+    auto process = RankProcess::spawn(plan, listener, m_keeper.cgroupEntrance());
     if (!process)
         return fail(process.error());
     m_exit.reset();
@@ -40,8 +41,9 @@ Result<void> SupervisedRank::spawn(const Environment &environment, int listener,
     const auto ofThisRank = [rank = number()](const OnConsoleLine &handler) {
         return [rank, handler](ConsoleTap::Stream stream, std::string_view line) { handler(rank, stream, line); };
     };
-    m_console = std::make_unique<ConsoleTap>(m_loop, consolePath, m_process->takeStdout(), m_process->takeStderr(),
-                                             ofThisRank(handlers.onLine), ofThisRank(handlers.onEveryLine));
+    m_console =
+        std::make_unique<ConsoleTap>(m_loop, m_disk, consolePath, m_process->takeStdout(), m_process->takeStderr(),
+                                     ofThisRank(handlers.onLine), ofThisRank(handlers.onEveryLine));
     return {};
 }
 

@@ -30,7 +30,7 @@ public:
         OnConsoleLine onEveryLine;
     };
     /// `plan`, `loop` and `keeper` outlive it.
-    SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeeper &keeper);
+    SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeeper &keeper, LogDisk &disk);
     ~SupervisedRank();
     SupervisedRank(const SupervisedRank &) = delete;
     SupervisedRank &operator=(const SupervisedRank &) = delete;
@@ -64,6 +64,7 @@ private:
     const RankPlan &m_plan;
     EventLoop &m_loop;
     GroupKeeper &m_keeper;
+    LogDisk &m_disk;
     std::optional<RankProcess> m_process;
     std::unique_ptr<ConsoleTap> m_console;
     EventLoop::Token m_exitToken = 0;

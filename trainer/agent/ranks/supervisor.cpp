@@ -18,7 +18,7 @@ constexpr std::int64_t sameNodeMomentNs = 200'000'000;
 
 Supervisor::Supervisor(Parts parts, Handlers handlers) : m_parts(std::move(parts)), m_handlers(std::move(handlers)) {
     for (const RankPlan &rank : m_parts.plan.ranks)
-        m_ranks.emplace_back(rank, m_parts.loop, m_parts.keeper);
+        m_ranks.emplace_back(rank, m_parts.loop, m_parts.keeper, m_parts.journal.disk());
 }
 
 Supervisor::~Supervisor() {
@@ -211,7 +211,7 @@ void Supervisor::stop(const std::string &by) {
         m_parts.journal.note("info", "stop asked again by " + by + ": the ranks are killed");
         return killAll();
     }
-    logInfo("stop asked by " + by);
+    m_parts.journal.sayOnConsole(LogLevel::Info, "stop asked by " + by);
     m_parts.journal.note("info", "stop asked by " + by);
     if (m_state == State::Ending)
         return; // the run has failed already, and its ranks end within seconds

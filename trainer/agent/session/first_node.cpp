@@ -71,6 +71,7 @@ Result<void> FirstNode::begin() {
     if (!hub)
         return fail(hub.error());
     m_hub = std::move(*hub);
+    m_local.disk().watchToo([this] { return m_hub->logs(); });
     m_lostNodes.emplace(m_local, *m_hub);
     if (!isScript(plan.record))
         m_trainer.emplace();

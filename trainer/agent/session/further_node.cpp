@@ -259,7 +259,7 @@ void FurtherNode::addToResult(RunResult &result) const {
 
 void FurtherNode::onLinkLost(const std::string &why) {
     const std::string sentence = "the link to agent 0 at " + m_link->address() + " is lost (" + why + ")";
-    logWarning(sentence);
+    m_local.journal().sayOnConsole(LogLevel::Warning, sentence);
     m_local.journal().note("warning",
                            sentence + "; the ranks here are kept for " + inSeconds(m_local.plan().nodes.lease));
 }
@@ -278,7 +278,8 @@ void FurtherNode::checkLease() {
 void FurtherNode::checkNode0Gone() {
     if (m_link->up() || (m_link->refusedFor() < node0Gone && m_link->lostFor() < m_local.plan().nodes.lease))
         return;
-    logWarning("agent 0 at " + m_link->address() + " is gone: this node ends without it");
+    m_local.journal().sayOnConsole(LogLevel::Warning,
+                                   "agent 0 at " + m_link->address() + " is gone: this node ends without it");
     settle();
 }
 

@@ -2,6 +2,7 @@
 #include "trainer/agent/session/local_run.h"
 
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,11 @@ LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKe
     : m_loop(loop), m_clock(clock), m_plan(std::move(plan)), m_keeper(std::move(keeper)), m_folder(std::move(folder)),
       m_host(hostName()) {}
 
+LocalRun::~LocalRun() {
+    m_loop.unwatch(m_keeperToken);
+    m_keeper.finish();
+}
+
 Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     m_handlers = std::move(handlers);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1); // adopt what a rank's child leaves behind, so that it can be reaped here
@@ -46,7 +52,11 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     if (!socket)
         return fail(socket.error());
     m_socket = std::move(*socket);
-    m_disk.emplace(*m_journal, folder());
+    m_disk.emplace(*m_journal, m_folder);
+    watchKeeper();
+    m_keeper.removeLater(m_socket->path());
+    m_keeper.removeLater(m_socket->path() + ".lock");
+    m_keeper.removeLater(folder().join());
     addSummaryFile();
     m_samples = std::make_unique<RunSamples>(m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] {
         return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{};
@@ -114,7 +124,10 @@ void LocalRun::makeSupervisor() {
 }
 
 void LocalRun::startTimers() {
-    m_sampleTimer = m_loop.every(sampleInterval, [this] { m_samples->take(); });
+    m_sampleTimer = m_loop.every(sampleInterval, [this] {
+        m_samples->take();
+        checkFolder();
+    });
     m_secondTimer = m_loop.every(oneSecond, [this] { everySecond(); });
     // A script that reports no frames counts as running after a while.
     m_quietTimer = m_loop.after(quietLimit, [this] {
@@ -133,12 +146,17 @@ void LocalRun::endTimers() {
 void LocalRun::everySecond() {
     m_journal->append(HeartbeatFrame{});
     m_journal->requestSync();
+    m_journal->disk().deliver();
     m_handlers.onSecond();
-    if (m_folder.gone() && m_supervisor) // without a folder nobody can read the run; it would only occupy the devices
-        m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
     m_socket->rebindIfLost();
     reapStrays();
     m_disk->check();
+}
+
+/// Without a folder nobody can read the run; it would only occupy the devices.
+void LocalRun::checkFolder() {
+    if (m_disk->folderGone() && m_supervisor)
+        m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
 }
 
 void LocalRun::reapStrays() {
@@ -190,9 +208,7 @@ bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reas
 void LocalRun::onRanksOver() {
     m_over = true;
     endTimers();
-    for (const pid_t child : childrenOf(::getpid())) // processes that left their group and outlived their rank
-        if (child != m_keeper.pid())
-            ::kill(child, SIGKILL);
+    endStrays();
     m_end.state = m_supervisor->outcome();
     m_end.resultCode = m_supervisor->exitCode();
     m_end.commandCode = m_supervisor->commandCode();
@@ -204,12 +220,39 @@ void LocalRun::onRanksOver() {
     m_handlers.onRanksOver();
 }
 
+/// What left its group and outlived its rank. An orphan's children become this process's when it dies: hence the loop.
+void LocalRun::endStrays() {
+    m_keeper.killStrays();
+    for (const pid_t child : childrenOf(::getpid())) // those that changed their environment
+        if (child != m_keeper.pid())
+            ::kill(child, SIGKILL);
+    m_loop.unwatch(m_keeperToken);
+    m_keeper.finish();
+}
+
+/// Nothing would end the ranks' children if this process were killed now.
+void LocalRun::onKeeperGone() {
+    m_loop.unwatch(m_keeperToken);
+    const auto again = m_keeper.startAgain();
+    if (again)
+        watchKeeper();
+    alert(again ? "warning" : "error", "keeper_gone",
+          "the process that ends the ranks and their children if this agent is killed has died; " +
+              (again ? std::string("another one was started") : again.error().message()));
+}
+
+void LocalRun::watchKeeper() {
+    m_keeperToken = m_loop.watch(m_keeper.pidFd(), EPOLLIN, [this](std::uint32_t) { onKeeperGone(); });
+}
+
 void LocalRun::writeEnd() {
     m_journal->state(m_end.state, m_end.reason);
     m_journal->requestSync();
 }
 
-RunResult LocalRun::result() const {
+/// Call when the log was written to its end.
+RunResult LocalRun::result(const std::string &summaryText) {
+    m_disk->check();
     RunResult result;
     result.run = m_plan.record.run;
     result.state = m_end.state;
@@ -221,9 +264,9 @@ RunResult LocalRun::result() const {
     result.ranks = m_end.exits;
     std::sort(result.ranks.begin(), result.ranks.end(),
               [](const RankExit &a, const RankExit &b) { return a.rank < b.rank; });
-    if (const auto text = realFileSystem().readAll(folder().summary()))
-        if (auto summary = summaryFromJson(*text))
-            result.summary = std::move(*summary);
+    if (auto summary = summaryFromJson(summaryText))
+        result.summary = std::move(*summary);
+    result.warnings = m_end.warnings = m_disk->warnings();
     m_samples->addTo(result);
     result.logLines = m_journal->nextSeq();
     return result;

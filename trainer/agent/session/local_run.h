@@ -34,6 +34,7 @@ public:
         std::function<void()> onRanksOver;
     };
     LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
+    ~LocalRun();
 
     /// Opens the log and binds the socket. On an error the folder stays; the caller discards it.
     Result<void> open(std::unique_ptr<Nvml> nvml, Handlers handlers);
@@ -52,6 +53,7 @@ public:
     [[nodiscard]] const RunFolder &folder() const { return m_folder.folder(); }
     [[nodiscard]] RunJournal &journal() { return *m_journal; }
     [[nodiscard]] RunSocket &socket() { return *m_socket; }
+    [[nodiscard]] DiskWatch &disk() { return *m_disk; }
     [[nodiscard]] bool started() const { return m_supervisor != nullptr; }
     [[nodiscard]] Supervisor &ranks() { return *m_supervisor; }                            ///< once started
     [[nodiscard]] const ReportedSummary &reported() const { return m_intake->reported(); } ///< once started
@@ -62,7 +64,7 @@ public:
     void alert(std::string severity, std::string kind, std::string message);
     void recordTrace(const Control &control); ///< asks the ranks here for a trace of their next steps
     void writeEnd();                          ///< writes the final state into the log
-    [[nodiscard]] RunResult result() const;
+    [[nodiscard]] RunResult result(const std::string &summaryText); ///< of summary.json, empty if there is none
 
 private:
     void openSocket();
@@ -70,9 +72,13 @@ private:
     void makeIntake();
     void makeSupervisor();
     void everySecond();
+    void checkFolder();
     void writeTraining(const std::string &detail);
     void onRanksOver();
     void endTimers();
+    void endStrays();
+    void watchKeeper();
+    void onKeeperGone();
 
     EventLoop &m_loop;
     const Clock &m_clock;
@@ -87,7 +93,7 @@ private:
     std::optional<DiskWatch> m_disk;
     std::unique_ptr<FrameIntake> m_intake;    ///< once started
     std::unique_ptr<Supervisor> m_supervisor; ///< once started
-    EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0;
+    EventLoop::Token m_keeperToken = 0, m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0;
     bool m_training = false, m_over = false;
     RunEnd m_end;
 };

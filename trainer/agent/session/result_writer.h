@@ -1,34 +1,57 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
+#include <future>
+#include <memory>
+#include <string>
 
-#include "trainer/agent/session/local_run.h"
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/log/new_run_folder.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/net/event_loop.h"
 
 namespace lockstep::agent {
 
-/// Writes result.json. Without it readers think that the agent died, so a full disk is waited for: up to ten minutes.
+/// Writes result.json once the log is written and synced. Without it readers think that the agent died, so a full disk is
+/// waited for: up to ten minutes. The disk is asked on its own thread: the loop goes on meanwhile.
 class ResultWriter {
 public:
-    using Compose = std::function<RunResult()>;
-    ResultWriter(EventLoop &loop, LocalRun &local) : m_loop(loop), m_local(local) {}
+    /// Makes the result; gets the text of summary.json, empty if there is none. Called before each try.
+    using Compose = std::function<RunResult(const std::string &summary)>;
+    ResultWriter(EventLoop &loop, RunJournal &journal, const NewRunFolder &folder)
+        : m_loop(loop), m_journal(journal), m_folder(folder) {}
     ~ResultWriter() { m_loop.cancel(m_timer); }
     ResultWriter(const ResultWriter &) = delete;
     ResultWriter &operator=(const ResultWriter &) = delete;
 
-    /// Calls `done` when the result is written or cannot be. `compose` is called before each try.
-    void write(Compose compose, std::function<void()> done);
-    void giveUp(); ///< the next try is the last one
+    /// Calls `done` when the result is written or cannot be; an error says why not.
+    void write(Compose compose, std::function<void(const Result<void> &written)> done);
+    void giveUp(); ///< a failed try is the last one, and a disk that does not answer is not waited for
 
 private:
-    void tryOnce();
-    [[nodiscard]] Result<void> writeNow() const;
+    /// What the disk's thread leaves for the loop.
+    struct Try {
+        std::string summary;
+        Result<void> written;
+        bool gone = false; ///< the folder was removed: nothing is written again
+    };
+    void begin();
+    void writeNow();
+    void ask(std::function<void(Try &)> question, std::function<void()> next);
+    void tried();
+    void end(const Result<void> &written);
 
     EventLoop &m_loop;
-    LocalRun &m_local;
+    RunJournal &m_journal;
+    const NewRunFolder &m_folder;
     Compose m_compose;
-    std::function<void()> m_done;
+    std::function<void(const Result<void> &)> m_done;
+    std::shared_ptr<Try> m_try;
+    std::future<void> m_asked;
     EventLoop::Token m_timer = 0;
     int m_failures = 0;
+    bool m_givenUp = false;
 };
 
 } // namespace lockstep::agent

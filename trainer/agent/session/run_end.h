@@ -17,6 +17,7 @@ struct RunEnd {
     std::int64_t wallUs = 0; ///< since 1970
     double runTimeS = 0;
     std::vector<RankExit> exits;
+    std::vector<std::string> warnings; ///< as in result.json
 };
 
 } // namespace lockstep::agent

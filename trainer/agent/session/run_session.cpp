@@ -87,18 +87,20 @@ void Session::onSignal(int number) {
     else if (!m_settled)
         m_role->stopWaiting();
     else
-        m_result.giveUp(); // the person who ends it knows that the disk is full
+        m_result->giveUp(); // the person who ends it knows that the disk is full
 }
 
 void Session::settle() {
     if (std::exchange(m_settled, true))
         return;
-    const auto compose = [this] {
-        RunResult result = m_local.result();
+    const auto compose = [this](const std::string &summary) {
+        m_local.journal().disk().deliver(); // what came of the last traces
+        RunResult result = m_local.result(summary);
         m_role->addToResult(result);
         return result;
     };
-    m_result.write(compose, [this] {
+    m_result.emplace(m_loop, m_local.journal(), m_local.newFolder());
+    m_result->write(compose, [this](const Result<void> &) {
         m_role->onResultWritten();
         m_local.socket().finish([this] { m_role->leave([this] { m_loop.quit(); }); });
     });

@@ -46,8 +46,8 @@ private:
     SystemClock m_clock;
     EventLoop m_loop;
     LocalRun m_local;
-    std::unique_ptr<RunRole> m_role; ///< from open() on
-    ResultWriter m_result{m_loop, m_local};
+    std::unique_ptr<RunRole> m_role;      ///< from open() on
+    std::optional<ResultWriter> m_result; ///< once settled
     std::optional<SignalWatch> m_signals;
     bool m_settled = false;
 };

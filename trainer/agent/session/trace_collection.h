@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace lockstep::agent {
 
 /// The traces of all ranks in the run's folder. It stores those that come from other nodes, merges all into one
-/// (trace_merge.h) and notes the outcome in the log.
+/// (trace_merge.h) and notes the outcome in the log. The disk's thread does the work: what came of it is noted a moment later.
 class TraceCollection {
 public:
     TraceCollection(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
@@ -22,7 +23,7 @@ public:
 private:
     RunJournal &m_journal;
     RunFolder m_folder;
-    TraceMerge m_merge;
+    std::shared_ptr<TraceMerge> m_merge = std::make_shared<TraceMerge>(); ///< of the disk's thread
 };
 
 /// The ranks of this node. Their traces are waited for and already on its clock.

@@ -235,6 +235,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         if (!run->divergence.empty())
             row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + run->divergence);
     for (const RunOutcome *run : all)
+        for (const std::string &warning : run->warnings)
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + warning);
+    for (const RunOutcome *run : all)
         if (run->oversubscribed) {
             row.notes.emplace_back("not comparable: oversubscribed");
             break;

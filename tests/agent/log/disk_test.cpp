@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// A disk that fails or does not answer: the user is told, nothing is lost, and a stop stops.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "ipc/log.h"
+#include "tests/agent/agent_process.h"
+#include "tests/agent/follow_client.h"
+#include "trainer/agent/log/log_disk.h"
+
+using namespace lockstep;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Faults that are switched on and off while an agent runs.
+class BadDisk {
+public:
+    explicit BadDisk(const TestHome &home) : m_folder(home.path() + "-disk") {
+        std::filesystem::create_directories(m_folder);
+    }
+    ~BadDisk() { std::filesystem::remove_all(m_folder); }
+    void begin(const std::string &fault) const { std::ofstream(m_folder + "/" + fault) << "on"; }
+    void end(const std::string &fault) const { std::filesystem::remove(m_folder + "/" + fault); }
+    [[nodiscard]] Child::Environment environment(const std::string &fakeRank) const {
+        return {{"LD_PRELOAD", FAKE_DISK_LIBRARY}, {"FAKE_DISK", m_folder}, {"FAKE_RANK", fakeRank}};
+    }
+
+private:
+    std::string m_folder;
+};
+
+bool told(const RunFolder &folder, const std::string &kind) {
+    const auto alerts = bodiesOf<AlertFrame>(framesOf(folder));
+    return std::ranges::any_of(alerts, [&](const AlertFrame &alert) { return alert.kind == kind; });
+}
+
+/// A file whose next `failures` syncs fail, and whose unsynced bytes are lost then, as Linux does it.
+class LosingFile final : public AppendFile {
+public:
+    explicit LosingFile(std::string &bytes, int failures) : m_bytes(bytes), m_failures(failures) {}
+    Result<void> append(std::string_view bytes) override {
+        m_bytes += bytes;
+        return {};
+    }
+    Result<void> sync() override {
+        if (m_failures-- > 0) {
+            std::fill(m_bytes.begin() + static_cast<std::ptrdiff_t>(m_safe), m_bytes.end(), '\0');
+            return fail(Error::system("can't sync it", EIO));
+        }
+        m_safe = m_bytes.size();
+        return {};
+    }
+    Result<void> truncate(std::uint64_t size) override {
+        m_bytes.resize(size);
+        return {};
+    }
+    [[nodiscard]] std::uint64_t size() const override { return m_bytes.size(); }
+
+private:
+    std::string &m_bytes;
+    int m_failures;
+    std::size_t m_safe = 0;
+};
+
+} // namespace
+
+TEST_CASE("lines whose sync has failed are written again") {
+    std::string bytes, all;
+    {
+        agent::LogDisk disk;
+        const auto log = disk.add(LineFile(std::make_unique<LosingFile>(bytes, 3), 0));
+        for (std::uint64_t i = 1; i <= 40; ++i) {
+            const std::string line = "line " + std::to_string(i) + "\n";
+            CHECK(disk.append(log, line));
+            all += line;
+            if (i % 10 != 0)
+                continue;
+            disk.requestSync(log, i, true);
+            disk.run([] {}).wait();
+            CHECK(disk.state(log).syncError.empty() == (i == 40));
+            CHECK(disk.state(log).durable == (i == 40 ? 40 : 0));
+            CHECK(bytes == all); // readers have them all the time
+        }
+    }
+    CHECK(bytes == all);
+}
+
+TEST_CASE("a log that can't be synced is an alert at once and a sentence in result.json, and training goes on") {
+    const TestHome home;
+    const BadDisk disk(home);
+    const ServedRun run = serve(1, disk.environment("epochs=1;steps=300;step_ms=20"));
+    disk.begin("sync_fails");
+    CHECK(eventually([&] { return told(run.folder, "log_unsynced"); }));
+    CHECK_FALSE(std::filesystem::exists(run.folder.result())); // it did not wait for the end
+    const RunResult result = resultOf(run.folder);
+    CHECK((result.state == RunState::Done));
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].find(run.folder.log(0)) != std::string::npos);
+    CHECK(result.warnings[0].find("Input/output error") != std::string::npos);
+    const auto report = readLog(run.folder.log(0), 0, [](std::string_view) {});
+    REQUIRE(report);
+    CHECK(report->gaps.empty());
+    CHECK(report->lines == result.logLines);
+}
+
+TEST_CASE("once a sync succeeds again that is said, and the result carries no warning") {
+    const TestHome home;
+    const BadDisk disk(home);
+    const ServedRun run = serve(1, disk.environment("epochs=1;steps=100000;step_ms=20"));
+    disk.begin("sync_fails");
+    CHECK(eventually([&] { return told(run.folder, "log_unsynced"); }));
+    disk.end("sync_fails");
+    CHECK(eventually([&] { return told(run.folder, "log_synced"); }));
+    FollowClient(run.socket, 0).send(encode(Control{"stop", "the test", {}}) + "\n");
+    const RunResult result = resultOf(run.folder);
+    CHECK((result.state == RunState::Stopped));
+    CHECK(result.warnings.empty());
+}
+
+TEST_CASE("a disk that does not answer holds up neither a stop nor the followers") {
+    const TestHome home;
+    const BadDisk disk(home);
+    const ServedRun run = serve(2, disk.environment("epochs=1;steps=100000;step_ms=20;print=10"));
+    const auto ranks = rankPids(run.folder, 2);
+    FollowClient follower(run.socket, 0);
+    disk.begin("hangs");
+    Child watcher({agentBinary(), "attach", run.runId, "--from-seq", "0"});
+    for (auto line = watcher.readLine(); line; line = watcher.readLine())
+        if (line->find("\"disk_silent\"") != std::string::npos)
+            break;
+    follower.send(encode(Control{"stop", "the test", {}}) + "\n");
+    for (const auto &[rank, pid] : ranks)
+        CHECK(eventually([pid = pid] { return !isAlive(pid); }));
+    CHECK_FALSE(std::filesystem::exists(run.folder.result()));
+    CHECK(isAlive(run.agent)); // it waits for the disk, and the result is not lost
+    disk.end("hangs");
+    const RunResult result = resultOf(run.folder);
+    CHECK((result.state == RunState::Stopped));
+    const auto report = readLog(run.folder.log(0), 0, [](std::string_view) {});
+    REQUIRE(report);
+    CHECK(report->gaps.empty());
+    CHECK(report->lines == result.logLines);
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/log/log_disk.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ipc/unix_socket.h"
+
+namespace lockstep::agent {
+
+namespace {
+using Steady = std::chrono::steady_clock;
+constexpr std::size_t mostTextBytes = 16 * 1024 * 1024;
+constexpr std::chrono::seconds patience{
+    5}; ///< a disk that takes longer for one thing counts as one that doesn't answer
+constexpr std::chrono::seconds firstSyncPause{1}, lastSyncPause{30};
+} // namespace
+
+class LogDisk::Text {
+public:
+    explicit Text(std::string path) : m_path(std::move(path)) {}
+
+    /// On the disk's thread.
+    void write(std::string_view bytes) {
+        if (!m_fd.valid())
+            m_fd = Fd(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+        while (m_fd.valid() && !bytes.empty()) {
+            const ssize_t n = ::write(m_fd.get(), bytes.data(), bytes.size());
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                return;
+            bytes.remove_prefix(static_cast<std::size_t>(n));
+        }
+    }
+
+private:
+    std::string m_path;
+    Fd m_fd;
+};
+
+struct LogDisk::State {
+    struct OneLog {
+        explicit OneLog(LineFile lines) : file(std::move(lines)) {}
+        LineFile file; ///< only the thread touches it
+        std::deque<std::string> inbox;
+        std::size_t inboxBytes = 0, waitingBytes = 0;
+        std::uint64_t lost = 0, wanted = 0;
+        bool asked = false;
+        Steady::time_point nextSync{};
+        std::chrono::seconds pause{firstSyncPause};
+        LogState state;
+    };
+    struct Job {
+        std::shared_ptr<Text> text; ///< null: `work`
+        std::string bytes;
+        std::packaged_task<void()> work;
+    };
+
+    mutable std::mutex mutex; ///< guards all members below
+    std::condition_variable wake, moved;
+    std::deque<OneLog> logs; ///< a deque's elements do not move
+    std::deque<Job> jobs;
+    std::vector<std::function<void()>> answers;
+    std::size_t textBytes = 0;
+    Steady::time_point busySince{};
+    bool work = false, busy = false, stop = false, over = false;
+    std::thread thread;
+
+    void loop();
+    void writeLog(std::unique_lock<std::mutex> &lock, OneLog &log);
+    /// Runs something without the lock, and remembers since when.
+    template <class Action> auto unlocked(std::unique_lock<std::mutex> &lock, Action action) {
+        busySince = Steady::now();
+        busy = true;
+        lock.unlock();
+        auto result = action();
+        lock.lock();
+        busy = false;
+        moved.notify_all();
+        return result;
+    }
+    [[nodiscard]] std::chrono::milliseconds busyFor() const {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(busy ? Steady::now() - busySince
+                                                                          : Steady::duration::zero());
+    }
+    [[nodiscard]] bool silent() const { return busyFor() > patience; }
+};
+
+/// Takes new lines, writes them, and syncs if that was asked for.
+void LogDisk::State::writeLog(std::unique_lock<std::mutex> &lock, OneLog &log) {
+    for (; !log.inbox.empty() && log.waitingBytes + log.inbox.front().size() <= LineFile::mostHeldBytes;
+         log.inbox.pop_front()) {
+        log.inboxBytes -= log.inbox.front().size();
+        log.waitingBytes += log.inbox.front().size();
+        (void)log.file.add(std::move(log.inbox.front()));
+    }
+    const bool sync = log.asked && Steady::now() >= log.nextSync;
+    const std::uint64_t mark = log.wanted;
+    if (!sync && !log.file.behind())
+        return;
+    const Result<void> written = unlocked(lock, [&] { return log.file.flush(); });
+    Result<void> synced;
+    if (written && sync) {
+        log.asked = false;
+        synced = unlocked(lock, [&] {
+            auto done = log.file.sync();
+            if (!done)
+                (void)log.file.flush(); // so that readers have the lines at least
+            return done;
+        });
+        log.pause = synced ? firstSyncPause : std::min(2 * log.pause, lastSyncPause);
+        log.nextSync = synced ? Steady::time_point{} : Steady::now() + log.pause;
+        log.asked = log.asked || !synced;
+        if (synced)
+            log.state.durable = mark;
+        log.state.syncError = !synced ? synced.error().message()
+                              : log.file.uncertain()
+                                  ? "a sync has failed, and not all lines of that time could be written again"
+                                  : "";
+    }
+    log.state.writeError = !log.file.behind() ? "" : written ? log.state.syncError : written.error().message();
+    log.waitingBytes = log.file.waitingBytes();
+}
+
+void LogDisk::State::loop() {
+    std::unique_lock lock(mutex);
+    while (true) {
+        wake.wait(lock, [this] { return work || stop; });
+        const bool last = std::exchange(work, false) == false && stop;
+        std::deque<Job> batch = std::exchange(jobs, {}); // the lines that came before them are written before
+        for (std::size_t i = 0; i < logs.size(); ++i)
+            writeLog(lock, logs[i]);
+        for (Job &job : batch) {
+            unlocked(lock, [&] {
+                if (job.text)
+                    job.text->write(job.bytes);
+                else
+                    job.work();
+                return true;
+            });
+            textBytes -= job.bytes.size();
+        }
+        if (last)
+            break;
+    }
+    over = true;
+    moved.notify_all();
+}
+
+LogDisk::LogDisk() : m_state(std::make_shared<State>()) {
+    m_state->thread = std::thread([state = m_state] { state->loop(); });
+    pthread_setname_np(m_state->thread.native_handle(), "lockstep-disk");
+}
+
+LogDisk::~LogDisk() {
+    std::unique_lock lock(m_state->mutex);
+    m_state->stop = true;
+    m_state->wake.notify_one();
+    while (!m_state->over && !m_state->silent())
+        m_state->moved.wait_for(lock, std::chrono::milliseconds(100));
+    const bool over = m_state->over;
+    lock.unlock();
+    if (over)
+        m_state->thread.join();
+    else
+        m_state->thread.detach();
+}
+
+LogDisk::Log LogDisk::add(LineFile file) {
+    const std::lock_guard lock(m_state->mutex);
+    m_state->logs.emplace_back(std::move(file));
+    return m_state->logs.size() - 1;
+}
+
+bool LogDisk::append(Log number, std::string line) {
+    {
+        const std::lock_guard lock(m_state->mutex);
+        State::OneLog &log = m_state->logs[number];
+        if (log.inboxBytes + log.waitingBytes + line.size() > LineFile::mostHeldBytes) {
+            ++log.lost;
+            return false;
+        }
+        log.inboxBytes += line.size();
+        log.inbox.push_back(std::move(line));
+        if (std::exchange(m_state->work, true))
+            return true; // the thread knows already
+    }
+    m_state->wake.notify_one();
+    return true;
+}
+
+void LogDisk::requestSync(Log number, std::uint64_t mark, bool now) {
+    {
+        const std::lock_guard lock(m_state->mutex);
+        State::OneLog &log = m_state->logs[number];
+        log.wanted = mark;
+        log.asked = m_state->work = true;
+        if (now)
+            log.nextSync = {};
+    }
+    m_state->wake.notify_one();
+}
+
+LogDisk::LogState LogDisk::state(Log number) const {
+    const std::lock_guard lock(m_state->mutex);
+    const State::OneLog &log = m_state->logs[number];
+    LogState state = log.state;
+    state.heldBytes = log.inboxBytes + log.waitingBytes;
+    state.linesLost = log.lost;
+    return state;
+}
+
+std::shared_ptr<LogDisk::Text> LogDisk::openText(std::string path) {
+    auto text = std::make_shared<Text>(std::move(path));
+    write(text, {});
+    return text;
+}
+
+void LogDisk::write(const std::shared_ptr<Text> &text, std::string bytes) {
+    {
+        std::unique_lock lock(m_state->mutex);
+        while (m_state->textBytes + bytes.size() > mostTextBytes) {
+            if (m_state->silent())
+                return;
+            m_state->moved.wait_for(lock, std::chrono::milliseconds(100));
+        }
+        m_state->textBytes += bytes.size();
+        m_state->jobs.push_back({text, std::move(bytes), {}});
+        m_state->work = true;
+    }
+    m_state->wake.notify_one();
+}
+
+std::future<void> LogDisk::run(std::function<void()> job) {
+    std::packaged_task<void()> work(std::move(job));
+    std::future<void> done = work.get_future();
+    {
+        const std::lock_guard lock(m_state->mutex);
+        m_state->jobs.push_back({nullptr, {}, std::move(work)});
+        m_state->work = true;
+    }
+    m_state->wake.notify_one();
+    return done;
+}
+
+std::future<void> LogDisk::ask(std::function<std::function<void()>()> question) {
+    return run([state = std::weak_ptr(m_state), question = std::move(question)] {
+        auto answer = question();
+        if (const auto alive = state.lock()) {
+            const std::lock_guard lock(alive->mutex);
+            alive->answers.push_back(std::move(answer));
+        }
+    });
+}
+
+void LogDisk::deliver() {
+    std::unique_lock lock(m_state->mutex);
+    const auto answers = std::exchange(m_state->answers, {});
+    lock.unlock();
+    for (const auto &answer : answers)
+        answer();
+}
+
+std::chrono::milliseconds LogDisk::busyFor() const {
+    const std::lock_guard lock(m_state->mutex);
+    return m_state->busyFor();
+}
+
+std::chrono::milliseconds LogDisk::silentFor() const {
+    const auto busy = busyFor();
+    return busy > patience ? busy : std::chrono::milliseconds(0);
+}
+
+} // namespace lockstep::agent
