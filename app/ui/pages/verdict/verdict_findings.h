@@ -9,7 +9,7 @@ namespace lockstep::ui {
 
 /// "DDP ×2 is the fastest: 1.42×"; empty until something was compared.
 [[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
-/// "DP ×2 is 1.50× slower; 91 % of the extra time is device compute".
+/// "DP ×2 takes 1.50× as long; 91 % of the extra time is device compute".
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);
 /// "2 decisive differences, 1 notable"; of the kinds of difference, however many runs have them.
 [[nodiscard]] QString fairnessFinding(const core::Judgement &judgement);
