@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
@@ -27,7 +28,7 @@ std::vector<Repeat> timesOf(const Cell &cell, std::optional<double> (*get)(const
     std::vector<Repeat> out;
     for (const RunOutcome &run : cell.runs)
         if (const std::optional<double> value = get(run))
-            out.push_back({*value, roundOf(run)});
+            out.push_back(repeatOf(run, *value));
     return out;
 }
 
@@ -177,6 +178,29 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
+/// "repeat 2 of baseline took 1.5 times as long as its others, which their scatter doesn't explain; …"
+std::string leftOutSentence(const Cell &cell, const StandingOut &leftOut) {
+    std::vector<int> repeats; // of the times that were compared
+    for (const RunOutcome &run : cell.runs)
+        if (trainingOf(run))
+            repeats.push_back(run.repeat);
+    return "repeat " + std::to_string(repeats.at(leftOut.index)) + " of " + cell.name + " took " +
+           significant(std::exp(leftOut.above), 3).toStdString() +
+           " times as long as its others, which their scatter doesn't explain: it is left out of the speed-up.";
+}
+
+void addLeftOut(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs, Reservations &out) {
+    for (const PairJudgement &pair : pairs) {
+        if (!pair.training || !pair.training->leftOut)
+            continue;
+        const StandingOut &leftOut = *pair.training->leftOut;
+        if (const Cell *cell = findCell(cells, leftOut.ofFirst ? pair.reference : pair.run)) {
+            const std::string sentence = leftOutSentence(*cell, leftOut);
+            out.add("left out " + sentence, pair.run, sentence);
+        }
+    }
+}
+
 std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Judgement &judgement) {
     const std::vector<PairJudgement> &pairs = judgement.pairs;
     const std::optional<SuggestedRun> &rounds = judgement.settling;
@@ -203,6 +227,7 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Ju
         if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
     }
+    addLeftOut(cells, pairs, out);
     for (const PairJudgement &pair : pairs)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
