@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ipc/document_keys_detail.h"
+#include "ipc/energy_document_detail.h"
 #include "ipc/frames.h"
 #include "ipc/machine_document_detail.h"
 
@@ -104,6 +105,7 @@ template <class Keys, Is<NodeMessage> M> void describe(Keys &keys, M &message, c
         keys("devices", message.devices);
     }
     machineOfMessage(keys, message.machine);
+    keys.object("energy", message.energy, "a node's energy");
 }
 
 } // namespace documents

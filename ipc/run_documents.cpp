@@ -2,6 +2,7 @@
 // The JSON of a run's documents: launch request, config.json, summary.json, result.json. Readers ignore unknown keys,
 // so that an older version can read a newer run; wrong types are errors.
 #include "ipc/document_keys_detail.h"
+#include "ipc/energy_document_detail.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
@@ -117,16 +118,6 @@ template <class Keys, Is<Surroundings> S> void describe(Keys &keys, S &around, c
     keys("stolen_s", around.stolenS);
     keys("throttled_s", around.throttledS);
     keys("throttle", around.throttle);
-}
-
-template <class Keys, Is<Energy> E> void describe(Keys &keys, E &energy, const std::string &) {
-    keys("gpus_j", energy.gpusJ);
-    keys("gpus_s", energy.gpusS);
-    keys("gpus_from", energy.gpusFrom);
-    keys("gpus_unknown", energy.gpusUnknown);
-    keys("packages_j", energy.packagesJ);
-    keys("packages_s", energy.packagesS);
-    keys("packages_unknown", energy.packagesUnknown);
 }
 
 template <class Keys, Is<RankExit> R> void describe(Keys &keys, R &exit, const std::string &) {

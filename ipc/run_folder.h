@@ -201,17 +201,19 @@ struct Surroundings {
     bool operator==(const Surroundings &) const = default;
 };
 
-/// Energy that was used on agent 0's machine while the run was sampled, launch to exit. What is absent is unknown, and
-/// a sentence says why.
+/// Energy that was used on the run's machines while it was sampled, launch to exit. What is absent is unknown, and
+/// a sentence says why. A node reports its own; agent 0 writes the sum over all nodes.
 struct Energy {
+    int nodes = 1;               ///< whose energy this is
     std::optional<double> gpusJ; ///< of the run's GPUs
-    double gpusS = 0;            ///< time that gpusJ covers
-    std::string gpusFrom;        ///< "NVML's energy counter" or "power × time"
-    std::string gpusUnknown;     ///< why gpusJ is absent
-    /// Of this machine's processor packages (RAPL): everything that ran on them, not the run alone. Without memory.
+    double gpusS = 0; ///< time that gpusJ covers; of several nodes, such that gpusJ ÷ gpusS is their power together
+    std::string gpusFrom;    ///< "NVML's energy counter" or "power × time"
+    std::string gpusUnknown; ///< why gpusJ is absent
+    /// Of the machines' processor packages (RAPL): everything that ran on them, not the run alone. Without memory.
     std::optional<double> packagesJ;
-    double packagesS = 0;        ///< time that packagesJ covers
+    double packagesS = 0;        ///< time that packagesJ covers, as gpusS
     std::string packagesUnknown; ///< why packagesJ is absent
+    std::string packagesOf;      ///< whose counters: nodes on one machine read the same ones
     bool operator==(const Energy &) const = default;
 };
 

@@ -46,11 +46,14 @@ std::string torchReason(const RunConfig &config) {
 
 /// Training times of finished runs, each read from disk once.
 core::TrainingTimeSource trainingTimes() {
-    return [known = std::map<std::string, std::optional<double>>()](const std::string &run) mutable {
+    return [known = std::map<std::string, std::optional<core::Repeat>>()](const std::string &run) mutable {
         const auto [found, isNew] = known.try_emplace(run);
         core::RunStore store(QString::fromStdString(run));
-        if (isNew && core::loadRun(store, runFolder(run)))
-            found->second = core::outcomeOf(store).totalTrainingTimeS;
+        if (isNew && core::loadRun(store, runFolder(run))) {
+            const core::RunOutcome outcome = core::outcomeOf(store);
+            if (outcome.totalTrainingTimeS)
+                found->second = core::repeatOf(outcome, *outcome.totalTrainingTimeS);
+        }
         return found->second;
     };
 }

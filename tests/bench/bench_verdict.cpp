@@ -25,107 +25,21 @@
 #include <string>
 #include <vector>
 
-#include "experiment/round_order.h"
 #include "ipc/median.h"
+#include "tests/bench/planted_noise.h"
 #include "tests/bench/planted_run.h"
 
 using namespace lockstep;
+using namespace lockstep::bench;
 
 namespace {
 
 constexpr double plantedSpeedUp = 1.7;
-constexpr double scatter = 0.03; ///< of a run's own time, as a standard deviation of its logarithm
-
-using Random = std::mt19937_64;
 
 /// What is drawn for the parts of a time leaves the times as they are.
 struct Draws {
     Random times{20}, parts{21};
 };
-
-double normal(Random &random) {
-    return std::normal_distribution<>()(random);
-}
-double uniform(Random &random) {
-    return std::uniform_real_distribution<>()(random);
-}
-
-/// Logarithms that are added to the times of an experiment, by run and by repeat.
-using Times = std::vector<std::vector<double>>;
-
-struct Shape {
-    int runs, repeats;
-    std::vector<int>
-        place; ///< of run r in repeat k, place[k * runs + i] == k * runs + r: in the order in which they are made
-    [[nodiscard]] int run(std::size_t at) const { return place[at] % runs; }
-    [[nodiscard]] int repeat(std::size_t at) const { return place[at] / runs; }
-};
-
-struct Noise {
-    const char *name;
-    std::function<void(const Shape &, Random &, Times &)> add;
-    bool hasBiasGoal = false;
-};
-
-/// Of `whole` over the experiment, run by run.
-void addDrift(const Shape &shape, double whole, Times &times) {
-    for (std::size_t i = 0; i < shape.place.size(); ++i)
-        times[std::size_t(shape.run(i))][std::size_t(shape.repeat(i))] +=
-            std::log1p(whole * double(i) / double(shape.place.size() - 1));
-}
-
-void addAutocorrelated(const Shape &shape, Random &random, Times &times) {
-    double at = normal(random);
-    for (std::size_t i = 0; i < shape.place.size(); ++i) {
-        times[std::size_t(shape.run(i))][std::size_t(shape.repeat(i))] += 0.05 * at;
-        at = 0.7 * at + std::sqrt(1 - 0.49) * normal(random);
-    }
-}
-
-/// Adds what `draw` gives to every time.
-auto toEach(std::function<double(Random &)> draw) {
-    return [draw = std::move(draw)](const Shape &, Random &random, Times &times) {
-        for (auto &run : times)
-            for (double &time : run)
-                time += draw(random);
-    };
-}
-
-/// Lets some runs scatter three times as much.
-auto uneven(std::function<bool(const Shape &, int run)> which) {
-    return [which = std::move(which)](const Shape &shape, Random & /*random*/, Times &times) {
-        for (int run = 0; run < shape.runs; ++run)
-            for (double &time : times[std::size_t(run)])
-                time *= which(shape, run) ? 3 : 1;
-    };
-}
-
-const std::vector<Noise> &noises() {
-    static const std::vector<Noise> all = {
-        {"lognormal, 3 %", [](const Shape &, Random &, Times &) {}},
-        {"drift 15 %", [](const Shape &shape, Random &, Times &times) { addDrift(shape, 0.15, times); }, true},
-        {"drift 50 %", [](const Shape &shape, Random &, Times &times) { addDrift(shape, 0.5, times); }},
-        {"shocks shared by a round, 10 %",
-         [](const Shape &shape, Random &random, Times &times) {
-             for (int repeat = 0; repeat < shape.repeats; ++repeat)
-                 for (const double shock = 0.1 * normal(random); auto &run : times)
-                     run[std::size_t(repeat)] += shock;
-         }},
-        {"one repeat × 1.5",
-         [](const Shape &, Random &random, Times &times) {
-             auto &run = times[random() % times.size()];
-             run[random() % run.size()] += std::log(1.5);
-         }},
-        {"the reference scatters threefold", uneven([](const Shape &, int run) { return run == 0; })},
-        {"half of the runs scatter threefold",
-         uneven([](const Shape &shape, int run) { return run >= shape.runs / 2; })},
-        {"stalls, up to 20 % in one of ten",
-         toEach([](Random &random) { return uniform(random) < 0.1 ? 0.2 * uniform(random) : 0; })},
-        {"bimodal, 10 % apart", toEach([](Random &random) { return uniform(random) < 0.5 ? 0.1 : 0; })},
-        {"autocorrelated, 0.7",
-         [](const Shape &shape, Random &random, Times &times) { addAutocorrelated(shape, random, times); }}};
-    return all;
-}
 
 /// A run id of its own for each.
 std::string nextRun() {
@@ -160,10 +74,12 @@ Parts drawnParts(const Parts &shares, double trainingS, Random &random) {
     return out;
 }
 
-bool plant(const std::string &run, const std::string &experiment, int number, int repeat, double trainingS,
-           const Parts &parts) {
+/// `place`: in the order in which the experiment's runs are made.
+bool plant(const std::string &run, const std::string &experiment, int number, int repeat, std::int64_t place,
+           double trainingS, const Parts &parts) {
     RunRecord record;
     record.run = run;
+    record.startWallUs = (1'767'312'000 + 20 * place) * 1'000'000; // one every 20 s
     record.name = number == 0 ? "baseline" : "variant " + std::to_string(number);
     record.experiment = experiment;
     record.repeat = repeat + 1;
@@ -212,8 +128,7 @@ std::vector<double> meanNoise(const Shape &shape, const Noise &noise) {
     Random random(7);
     std::vector<double> out(std::size_t(shape.runs));
     for (int i = 0; i < draws; ++i) {
-        Shape one = shape;
-        one.place = core::drawRounds(shape.runs, shape.repeats, random() % 2'147'483'647 + 1);
+        const Shape one = drawnShape(shape.runs, shape.repeats, random);
         Times times(std::size_t(shape.runs), std::vector<double>(std::size_t(shape.repeats)));
         noise.add(one, random, times);
         for (std::size_t run = 0; run < times.size(); ++run)
@@ -242,13 +157,8 @@ void countBars(const QJsonArray &found, double planted, double referenceNoise, d
 bool judgeOne(const QString &lockstepctl, const Shape &drawn, const Noise &noise, const std::vector<double> &onAverage,
               double planted, Draws &draws, Counts &counts) {
     Random &random = draws.times;
-    Shape shape = drawn;
-    shape.place = core::drawRounds(shape.runs, shape.repeats, random() % 2'147'483'647 + 1);
-    Times times(std::size_t(shape.runs), std::vector<double>(std::size_t(shape.repeats)));
-    for (auto &run : times)
-        for (double &time : run)
-            time = scatter * normal(random);
-    noise.add(shape, random, times);
+    const Shape shape = drawnShape(drawn.runs, drawn.repeats, random);
+    const Times times = drawnTimes(shape, noise, random);
     const std::string experiment = "20260102T000000Z-" + nextRun().substr(17);
     QStringList arguments = {QStringLiteral("compare"), QStringLiteral("--json")};
     std::vector<std::string> runs;
@@ -258,7 +168,8 @@ bool judgeOne(const QString &lockstepctl, const Shape &drawn, const Noise &noise
             const double seconds =
                 referenceS * std::exp(times[std::size_t(run)][std::size_t(repeat)]) / (run == 1 ? planted : 1);
             const Parts &shares = run == 1 && planted != 1 ? ofTheFaster : ofMost;
-            if (!plant(runs.back(), experiment, run, repeat, seconds, drawnParts(shares, seconds, draws.parts)))
+            const auto place = std::ranges::find(shape.place, repeat * shape.runs + run) - shape.place.begin();
+            if (!plant(runs.back(), experiment, run, repeat, place, seconds, drawnParts(shares, seconds, draws.parts)))
                 return false;
             arguments.append(QString::fromStdString(runs.back()));
         }

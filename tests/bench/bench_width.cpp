@@ -74,15 +74,16 @@ public:
             makeRuns();
     }
     [[nodiscard]] WidthReached reached() const {
-        return widthReached(
-            experiment, [this](const std::string &run) { return std::optional(m_times[std::size_t(std::stoi(run))]); });
+        return widthReached(experiment, [this](const std::string &run) {
+            return std::optional(Repeat{m_times[std::size_t(std::stoi(run))], {}, double(std::stoi(run))});
+        });
     }
     /// Of a run by its place in the first round.
     [[nodiscard]] std::vector<Repeat> repeatsOf(int run) const {
         std::vector<Repeat> out;
         for (std::size_t i = 0; i < m_times.size(); ++i)
             if (const PlannedRun &planned = experiment.entries[i].planned; planned.name == "run " + std::to_string(run))
-                out.push_back({m_times[i], std::to_string(planned.repeat)});
+                out.push_back({m_times[i], std::to_string(planned.repeat), double(i)});
         return out;
     }
     Experiment experiment;

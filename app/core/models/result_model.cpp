@@ -19,7 +19,7 @@ QString intervalHint(const std::optional<SpeedUp> &speedUp) {
     QString hint = QStringLiteral("95 % interval %1 (%2), of the logarithms of %3")
                        .arg(qs(rangeText(speedUp)), qs(toString(speedUp->method)), repeats);
     if (speedUp->leavesOutOne() && !speedUp->isDifferent())
-        hint += QStringLiteral("; not told apart among %1 comparisons (Holm)").arg(speedUp->comparisons);
+        hint += QStringLiteral("; can't tell yet among %1 comparisons (Holm)").arg(speedUp->comparisons);
     return hint;
 }
 

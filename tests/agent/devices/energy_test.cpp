@@ -8,6 +8,7 @@
 #include <string>
 
 #include "trainer/agent/devices/energy_meter.h"
+#include "trainer/agent/devices/energy_sum.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -130,4 +131,43 @@ TEST_CASE("a GPU's energy is its counter's difference, else power times time, el
     CHECK_FALSE(unknown.total().gpusJ.has_value());
     CHECK(unknown.total().gpusUnknown == "NVML reports neither energy nor power of GPU-b");
     CHECK(EnergyMeter(none.path()).total().gpusUnknown == "no GPU of the run was sampled");
+}
+
+TEST_CASE("the energy of several nodes is their sum, and unknown where one node's is") {
+    Energy first, second;
+    first.gpusJ = 3000;
+    first.gpusS = 10; // 300 W
+    first.gpusFrom = "NVML's energy counter";
+    first.packagesJ = 500;
+    first.packagesS = 10;
+    first.packagesOf = "boot a";
+    second = first;
+    second.gpusJ = 1000;
+    second.gpusS = 20; // 50 W
+    second.packagesOf = "boot b";
+    const Energy both = energyOfAll({{"hostA", first}, {"hostB", second}});
+    CHECK(both.nodes == 2);
+    CHECK(*both.gpusJ == doctest::Approx(4000));
+    CHECK(*both.gpusJ / both.gpusS == doctest::Approx(350));
+    CHECK(both.gpusFrom == "NVML's energy counter");
+    CHECK(*both.packagesJ == doctest::Approx(1000));
+    CHECK(*both.packagesJ / both.packagesS == doctest::Approx(100));
+
+    second.packagesOf = first.packagesOf; // two nodes on one machine
+    second.packagesJ = 600;
+    second.packagesS = 12;
+    CHECK(*energyOfAll({{"hostA", first}, {"hostB", second}}).packagesJ == doctest::Approx(600));
+
+    second.gpusJ.reset();
+    second.gpusUnknown = "NVML reports neither energy nor power of GPU-b";
+    const Energy partly = energyOfAll({{"hostA", first}, {"hostB", second}});
+    CHECK_FALSE(partly.gpusJ.has_value());
+    CHECK(partly.gpusUnknown == "on hostB: NVML reports neither energy nor power of GPU-b");
+    CHECK(partly.packagesJ.has_value());
+    CHECK(energyOfAll({{"hostA", first}, {"hostB", {}}}).packagesUnknown == "on hostB: its agent did not report any");
+
+    first.packagesJ.reset();
+    first.packagesUnknown = second.packagesUnknown = "the kernel shows no energy of the processor (RAPL)";
+    second.packagesJ.reset();
+    CHECK(energyOfAll({{"hostA", first}, {"hostB", second}}).packagesUnknown == first.packagesUnknown);
 }

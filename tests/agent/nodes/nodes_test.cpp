@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -64,7 +65,60 @@ int processesOf(const std::string &home) {
     return count;
 }
 
+/// A folder as the kernel's powercap, with one package.
+class PlantedPowercap {
+public:
+    explicit PlantedPowercap(std::string folder) : m_folder(std::move(folder)) {
+        std::filesystem::create_directories(m_folder + "/intel-rapl:0");
+        std::ofstream(m_folder + "/intel-rapl:0/name") << "package-0\n";
+        std::ofstream(m_folder + "/intel-rapl:0/max_energy_range_uj") << "262143328850\n";
+    }
+    /// By rename: a reader never meets half a number.
+    void put(std::uint64_t energyUj) const {
+        const std::string path = m_folder + "/intel-rapl:0/energy_uj";
+        std::ofstream(path + ".new") << energyUj << "\n";
+        std::filesystem::rename(path + ".new", path);
+    }
+    [[nodiscard]] const std::string &folder() const { return m_folder; }
+
+private:
+    std::string m_folder;
+};
+
 } // namespace
+
+TEST_CASE("the energy of a run over two nodes is the sum of their counters, and names the node that has none") {
+    for (const bool both : {true, false}) {
+        const TestHome home;
+        const std::string none = home.path() + "/none";
+        const PlantedPowercap first(home.path() + "/powercap-0"), second(home.path() + "/powercap-1");
+        first.put(1'000'000);
+        second.put(5'000'000);
+        NodesRun run(home, {{1, 1},
+                            {{"FAKE_RANK", "epochs=1;steps=20;step_ms=100"}},
+                            {{0, {{"LOCKSTEP_TEST_POWERCAP", first.folder()}}},
+                             {1, {{"LOCKSTEP_TEST_POWERCAP", both ? second.folder() : none}}}}});
+        run.startAll();
+        (void)run.pids(); // the meters have seen the first counts
+        first.put(31'000'000);
+        second.put(25'000'000);
+        (void)followAll(run);
+        const RunResult result = resultOf(run.folder(0));
+        CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+        REQUIRE(result.energy.has_value());
+        CHECK(result.energy->nodes == 2);
+        if (both) {
+            REQUIRE_MESSAGE(result.energy->packagesJ.has_value(), result.energy->packagesUnknown);
+            CHECK(*result.energy->packagesJ == doctest::Approx(50)); // 30 of node 0, 20 of node 1
+        } else {
+            CHECK_FALSE(result.energy->packagesJ.has_value());
+            CHECK_MESSAGE(result.energy->packagesUnknown.starts_with("on "), result.energy->packagesUnknown);
+            CHECK(
+                result.energy->packagesUnknown.ends_with(": the kernel shows no energy of the processor (RAPL), as in "
+                                                         "most virtual machines"));
+        }
+    }
+}
 
 TEST_CASE("nodes of 2 and 3 devices are one run: ranks are prefix sums, every log is whole at agent 0") {
     const TestHome home;

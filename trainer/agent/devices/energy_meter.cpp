@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 
 #include "trainer/agent/devices/proc_files.h"
@@ -25,8 +26,17 @@ std::optional<std::uint64_t> numberIn(const std::string &path) {
 
 } // namespace
 
+std::string EnergyMeter::powercapFolder() {
+    const char *planted = std::getenv("LOCKSTEP_TEST_POWERCAP");
+    return planted ? planted : "/sys/class/powercap";
+}
+
 EnergyMeter::EnergyMeter(std::string powercap) {
     findPackages(powercap);
+    m_packagesOf = readSmallFile("/proc/sys/kernel/random/boot_id");
+    while (!m_packagesOf.empty() && m_packagesOf.back() == '\n')
+        m_packagesOf.pop_back();
+    m_packagesOf += " " + powercap;
 }
 
 void EnergyMeter::findPackages(const std::string &powercap) {
@@ -96,6 +106,7 @@ void EnergyMeter::addGpu(const DeviceSample &device, double seconds) {
 Energy EnergyMeter::total() const {
     Energy out;
     out.packagesUnknown = m_packagesUnknown;
+    out.packagesOf = m_packagesOf;
     if (m_packagesUnknown.empty() && m_packagesS > 0) {
         out.packagesJ = m_packagesJ;
         out.packagesS = m_packagesS;

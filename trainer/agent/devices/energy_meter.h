@@ -20,7 +20,7 @@ namespace lockstep::agent {
 class EnergyMeter {
 public:
     /// `powercap`: where the kernel shows RAPL; another folder in tests.
-    explicit EnergyMeter(std::string powercap = "/sys/class/powercap");
+    explicit EnergyMeter(std::string powercap = powercapFolder());
     /// `sample` as it goes into the log.
     void take(const DeviceFrame &sample);
     [[nodiscard]] Energy total() const;
@@ -35,11 +35,13 @@ private:
         double integratedJ = 0;
         bool hasPower = false, hasGap = false; ///< a sample had neither
     };
+    [[nodiscard]] static std::string powercapFolder(); ///< or what LOCKSTEP_TEST_POWERCAP names
     void findPackages(const std::string &powercap);
     void readPackages();
     void addGpu(const DeviceSample &device, double seconds);
 
     std::vector<Package> m_packages;
+    std::string m_packagesOf;      ///< the kernel's boot and the folder: another node on this machine has the same
     std::string m_packagesUnknown; ///< why; empty: they are read
     std::map<std::string, Gpu> m_gpus;
     double m_packagesJ = 0, m_packagesS = 0, m_sinceReadS = 0, m_gpusS = 0;

@@ -10,6 +10,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/placement.h"
+#include "trainer/agent/devices/energy_sum.h"
 #include "trainer/agent/ranks/node_plan.h"
 
 namespace lockstep::agent {
@@ -326,6 +327,12 @@ void FirstNode::settle() {
 
 void FirstNode::addToResult(RunResult &result) const {
     result.nodeLogLines = m_hub->logLines();
+    std::vector<NodeEnergy> energies = {{m_local.host(), result.energy}};
+    for (int number = 1; number <= m_hub->count(); ++number) {
+        const RemoteNode &node = m_hub->node(number);
+        energies.push_back({node.title(), node.over() ? node.over()->energy : std::nullopt});
+    }
+    result.energy = energyOfAll(energies);
 }
 
 void FirstNode::onResultWritten() {

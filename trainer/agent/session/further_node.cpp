@@ -242,6 +242,7 @@ void FurtherNode::reportOver() {
     over.reason = end.reason;
     over.exitCode = end.resultCode;
     over.nextSeq = m_local.journal().nextSeq();
+    over.energy = m_local.energy();
     m_link->say(over);
     m_endTimer = m_local.loop().every(linkCheckInterval, [this] { checkNode0Gone(); });
 }

@@ -27,6 +27,7 @@ public:
     /// Use of every device between two times (CLOCK_MONOTONIC, ns), sampled until now.
     [[nodiscard]] std::vector<DeviceEpochUse> deviceUse(std::int64_t fromNs, std::int64_t toNs);
     void addTo(RunResult &result) const;
+    [[nodiscard]] Energy energy() const { return m_energy.total(); }
 
 private:
     const Clock &m_clock;

@@ -49,20 +49,41 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
 /// The repeats of a reference and of a run, with the parts that both report.
 struct Sides {
     std::vector<RepeatParts> reference, run;
+    bool hasLeftOut = false; ///< a repeat that stands out
 
     template <class Get> [[nodiscard]] MeanDifference differenceBy(Get get) const {
         const auto repeats = [&](const std::vector<RepeatParts> &side) {
             std::vector<Repeat> out;
             for (const RepeatParts &one : side)
-                out.push_back({get(one.parts), one.round});
+                out.push_back({get(one.parts), one.made.round, one.made.moment});
             return out;
         };
-        return differenceOf(repeats(reference), repeats(run));
+        const auto difference = hasLeftOut ? differenceOfTheRest : differenceOf;
+        return difference(repeats(reference), repeats(run));
     }
     [[nodiscard]] bool bothReport(TimePart part) const {
         return reference.front().parts.*part && run.front().parts.*part;
     }
 };
+
+/// Without the repeat that the factor of the whole run leaves out, so that bars and factor are of the same repeats.
+Sides sidesOf(RepeatGroup reference, RepeatGroup run) {
+    const auto wholeRuns = [](const RepeatGroup &group) {
+        std::vector<Repeat> out;
+        for (const RunOutcome &one : cell.runs)
+            if (one.runTimeS)
+                out.push_back(repeatOf(one, *one.runTimeS));
+        return out;
+    };
+    const std::vector<Repeat> before = wholeRuns(reference), after = wholeRuns(run);
+    const bool allKnown = before.size() == reference.runs.size() && after.size() == run.runs.size();
+    const auto leftOut = allKnown ? leftOutOf(before, after) : std::nullopt;
+    if (leftOut) {
+        std::vector<RunOutcome> &runs = leftOut->ofFirst ? reference.runs : run.runs;
+        runs.erase(runs.begin() + std::ptrdiff_t(leftOut->index));
+    }
+    return {partsOfRepeats(reference), partsOfRepeats(run), leftOut.has_value()};
+}
 
 void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, Attribution &out) {
     noteUnreported(reference, sides.reference.front().parts, sides.run.front().parts, out.notes);
@@ -242,7 +263,7 @@ double Attribution::unattributedShare() const {
 
 std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
                                      const std::vector<RepeatGroup> &others) {
-    const Sides sides{partsOfRepeats(reference), partsOfRepeats(run)};
+    const Sides sides = sidesOf(reference, run);
     if (sides.reference.empty() || sides.run.empty())
         return std::nullopt;
     Attribution out;

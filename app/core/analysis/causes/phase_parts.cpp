@@ -97,7 +97,7 @@ std::vector<RepeatParts> partsOfRepeats(const RepeatGroup &group) {
     std::vector<RepeatParts> all;
     for (const RunOutcome &run : group.runs)
         if (const auto parts = partsOf(run))
-            all.push_back({*parts, roundOf(run)});
+            all.push_back({*parts, repeatOf(run, 0)});
     if (all.empty())
         return all;
     // Sums then do not depend on the repeats' order.

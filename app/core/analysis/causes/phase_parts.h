@@ -30,10 +30,10 @@ struct TimeParts {
 /// Absent without both times or without any phase.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RunOutcome &run);
 
-/// One repeat's parts, with its round (see Repeat).
+/// One repeat's parts; `made` has its round and moment, and means nothing else.
 struct RepeatParts {
     TimeParts parts;
-    std::string round;
+    Repeat made;
 };
 /// Of each repeat that reports its phases; a part that one of them lacks is absent in all, and in their rest. All parts are
 /// scaled by one factor, the geometric mean of the run times ÷ their arithmetic mean (0.9995 where times scatter by 3 %), so

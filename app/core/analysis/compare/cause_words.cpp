@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "analysis/compare/verdict_lines.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 
@@ -138,12 +139,11 @@ std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vec
                                                              : "the extra training time of " + pair.run))
                              : opposedText(attribution, most, change, pair.run);
     if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
-        if (const PairJudgement *control = loadingControl(groups, pairs, pair))
+        if (const PairJudgement *control = loadingControl(groups, pairs, pair)) {
+            const std::string undecided = undecidedText(*control->training, pair.reference);
             out += (within ? ": " : "; ") + control->run + " reaches " + timesText(control->training->factor) +
-                   (!control->training->hasInterval() || control->training->isDifferent() ? ""
-                    : control->training->isEqual() ? ", equal to " + pair.reference + " " + equalWithinText()
-                                                   : ", which can't be told from " + pair.reference + " yet,") +
-                   " by itself";
+                   (undecided.empty() ? "" : " (" + undecided + ")") + " by itself";
+        }
     return out + ".";
 }
 

@@ -14,7 +14,8 @@ bool hasGpus(const RunOutcome &run) {
 }
 
 const Energy *energyOf(const RunOutcome &run) {
-    return run.conditions.energy && run.nodes == 1 ? &*run.conditions.energy : nullptr;
+    const auto &energy = run.conditions.energy;
+    return energy && energy->nodes >= run.nodes ? &*energy : nullptr;
 }
 
 std::optional<double> soundJoules(std::optional<double> joules) {
@@ -59,11 +60,12 @@ std::optional<double> energyPerSampleOf(const RunOutcome &run) {
 std::string whyEnergyUnknown(const RunOutcome &run) {
     if (devicesEnergyOf(run))
         return {};
-    if (run.nodes > 1)
-        return "energy is measured on one machine only, and the run used " + std::to_string(run.nodes);
     const auto &energy = run.conditions.energy;
     if (!energy)
         return "the run's agent did not measure energy";
+    if (energy->nodes < run.nodes)
+        return "an older agent measured energy on " + std::to_string(energy->nodes) + " of the run's " +
+               std::to_string(run.nodes) + " nodes";
     const std::string &why = hasGpus(run) ? energy->gpusUnknown : energy->packagesUnknown;
     return why.empty() ? "no energy was counted" : why;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Energy of one run, from what its agent added up (Energy, ipc/run_folder.h). Unknown stays unknown: agent 0 measures its own
-// machine, so a run on several nodes has no energy.
+// Energy of one run, over all its nodes, as its agent added it up (Energy, ipc/run_folder.h). Unknown stays unknown, with a
+// sentence that names the node whose part is.
 #include <optional>
 #include <string>
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
@@ -27,7 +28,7 @@ std::vector<Repeat> timesOf(const RepeatGroup &group, std::optional<double> (*ge
     std::vector<Repeat> out;
     for (const RunOutcome &run : group.runs)
         if (const std::optional<double> value = get(run))
-            out.push_back({*value, roundOf(run)});
+            out.push_back(repeatOf(run, *value));
     return out;
 }
 
@@ -177,6 +178,29 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
+/// "repeat 2 of baseline took 1.5 times as long as its others, which their scatter doesn't explain; …"
+std::string leftOutSentence(const RepeatGroup &group, const StandingOut &leftOut) {
+    std::vector<int> repeats; // of the times that were compared
+    for (const RunOutcome &run : group.runs)
+        if (trainingOf(run))
+            repeats.push_back(run.repeat);
+    return "repeat " + std::to_string(repeats.at(leftOut.index)) + " of " + group.name + " took " +
+           significant(std::exp(leftOut.above), 3).toStdString() +
+           " times as long as its others, which their scatter doesn't explain: it is left out of the speed-up.";
+}
+
+void addLeftOut(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs, Reservations &out) {
+    for (const PairJudgement &pair : pairs) {
+        if (!pair.training || !pair.training->leftOut)
+            continue;
+        const StandingOut &leftOut = *pair.training->leftOut;
+        if (const RepeatGroup *group = findGroup(groups, leftOut.ofFirst ? pair.reference : pair.run)) {
+            const std::string sentence = leftOutSentence(*group, leftOut);
+            out.add("left out " + sentence, pair.run, sentence);
+        }
+    }
+}
+
 enum class Beside { Nothing, FindingsAndButtons };
 
 /// `beside`: what stands there already and needs no second word.
@@ -209,6 +233,7 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
         if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }
+    addLeftOut(groups, pairs, out);
     for (const PairJudgement &pair : unsaid)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A judgement as JSON: the same numbers as on screen.
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/judgement.h"
@@ -10,6 +12,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json jsonOf(const std::optional<StandingOut> &leftOut) {
+    if (!leftOut)
+        return nullptr;
+    return {{"of", leftOut->ofFirst ? "reference" : "run"},
+            {"place", leftOut->index + 1},
+            {"times_as_long_as_the_others", std::exp(leftOut->above)},
+            {"p", leftOut->chance}};
+}
+
 Json jsonOf(const std::optional<SpeedUp> &speedUp) {
     if (!speedUp)
         return nullptr;
@@ -19,6 +30,7 @@ Json jsonOf(const std::optional<SpeedUp> &speedUp) {
             {"different", speedUp->hasInterval() ? Json(speedUp->isDifferent()) : Json(nullptr)},
             {"equal_within_3_percent", speedUp->hasInterval() ? Json(speedUp->isEqual()) : Json(nullptr)},
             {"interval_method", speedUp->hasInterval() ? Json(toString(speedUp->method)) : Json(nullptr)},
+            {"left_out", jsonOf(speedUp->leftOut)},
             {"p", speedUp->hasInterval() ? Json(speedUp->chance) : Json(nullptr)},
             {"comparisons", speedUp->comparisons},
             {"reference_repeats", speedUp->referenceRepeats},

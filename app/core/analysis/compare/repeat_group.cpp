@@ -40,6 +40,10 @@ std::string roundOf(const RunOutcome &run) {
     return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
 }
 
+Repeat repeatOf(const RunOutcome &run, double value) {
+    return {value, roundOf(run), run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt};
+}
+
 std::optional<double> laterEpochS(const RunOutcome &run) {
     std::vector<double> durations;
     for (const MergedEpoch &epoch : run.epochs)

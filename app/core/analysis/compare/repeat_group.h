@@ -33,6 +33,9 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// The round of its experiment in which a run was made (see Repeat); empty for a run without an experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 
+/// What a run measured as one repeat of its cell, with its round and the moment at which it began.
+[[nodiscard]] Repeat repeatOf(const RunOutcome &run, double value);
+
 /// The median of its epochs after the first, which warms up; absent with one epoch.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
 

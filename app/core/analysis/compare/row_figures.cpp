@@ -33,7 +33,7 @@ std::vector<Repeat> timesOf(const std::vector<const RunOutcome *> &runs,
     std::vector<Repeat> out;
     for (const RunOutcome *run : runs)
         if (const std::optional<double> value = get(*run))
-            out.push_back({*value, roundOf(*run)});
+            out.push_back(repeatOf(*run, *value));
     return out;
 }
 

@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/compare/student.h"
 #include "base/format.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr double fivePercent = 0.05;
-
-double degreesOf(IntervalMethod method, int repeats) {
-    return method == IntervalMethod::Paired ? repeats - 1 : 2.0 * (repeats - 1);
-}
 
 /// The least number of repeats of which an interval reaches no further than `reach`; `spread`: of one repeat.
 std::optional<int> repeatsFor(double reach, double spread, IntervalMethod method, double confidence) {
@@ -36,7 +33,7 @@ int repeatsOf(const SpeedUp &speedUp) {
 double spreadOf(const SpeedUp &speedUp) {
     const int repeats = repeatsOf(speedUp);
     return reachOf(speedUp) * std::sqrt(repeats) /
-           studentQuantile(confidenceOf(speedUp.method), degreesOf(speedUp.method, repeats));
+           studentQuantile(speedUp.confidence, degreesOf(speedUp.method, repeats));
 }
 
 /// "12 (9 more, 4 min 10 s)"; absent: "more than 100".
@@ -57,7 +54,7 @@ std::optional<double> widthOf(const SpeedUp &speedUp) {
 std::optional<int> repeatsForWidth(const SpeedUp &speedUp, double width) {
     if (!speedUp.hasInterval())
         return std::nullopt;
-    return repeatsFor(std::log1p(width), spreadOf(speedUp), speedUp.method, confidenceOf(speedUp.method));
+    return repeatsFor(std::log1p(width), spreadOf(speedUp), speedUp.method, speedUp.confidence);
 }
 
 std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS) {
@@ -68,7 +65,7 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
     out.roundS = roundS;
     out.forFivePercent = repeatsForWidth(speedUp, fivePercent);
     out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spreadOf(speedUp), speedUp.method,
-                                   1 - (1 - confidenceOf(speedUp.method)) / std::max(1, speedUp.comparisons));
+                                   1 - (1 - speedUp.confidence) / std::max(1, speedUp.comparisons));
     return out;
 }
 

@@ -3,73 +3,42 @@
 // Speed-ups with intervals. Pure functions; times in seconds, all positive and finite (else: absent).
 //
 // Run times scatter by factors rather than by seconds, so that their logarithms are near normal. The factor is the ratio of
-// geometric means, exp(a - b) with a and b the mean logarithms of n and m repeats; every interval is centred on it.
+// geometric means, exp(a - b) with a and b the mean logarithms of n and m repeats, without a repeat that stands out
+// (standing_out.h); every interval is centred on it (mean_difference.h).
 //
-// Welch's interval takes the two sides as independent: exp(a - b ± t · sqrt(sa²/n + sb²/m)), with variances sa² and sb² and
-// Student's t for Welch and Satterthwaite's degrees of freedom
-//     (sa²/n + sb²/m)² / ((sa²/n)²/(n-1) + (sb²/m)²/(m-1)).
-// The paired interval takes the differences d within each round of an experiment: exp(mean d ± t · sd / sqrt(n)), n - 1 degrees
-// of freedom. What the machine does to a whole round (another user, heat) cancels in it.
-//
-// Where each repeat of one side has one of the other in its round, the shorter of the two stands, each taken at 96 %: choosing
-// the shorter costs about one point of coverage. Else Welch's stands, at 95 %. The choice was simulated (2 to 15 runs, 3, 5
-// and 10 repeats; even and uneven spreads, drift, shocks shared by a round, stalls, autocorrelated noise): 94 to 97 % of
-// the intervals hold the truth. tests/app/core/analysis/statistics_test.cpp and tests/bench/bench_verdict.cpp repeat it.
-//
-// Several runs against one reference: Holm's step-down keeps the chance of any false difference in the family below 5 %.
+// Several runs against one reference: Holm's step-down at 4 % keeps the chance of any false difference in a family of 15 runs with three
+// repeats below 6 % for every noise that bench_intervals.cpp plants; at 5 % it was 6.3 % where times have two modes.
 // A pooled variance (Dunnett's test) would find smaller differences, but claims false ones in 13 to 19 % of the families
-// whose reference scatters more than the others.
+// whose reference scatters more than the others. Among k comparisons a repeat counts as standing out at 0.1 % ÷ k: else a
+// reference that scatters more than the others would lose one too often.
 //
-// Sources: B. L. Welch, Biometrika 34 (1947) 28; F. E. Satterthwaite, Biometrics Bulletin 2 (1946) 110; Student, Biometrika 6
-// (1908) 1; S. Holm, Scandinavian Journal of Statistics 6 (1979) 65.
-#include <cstdint>
+// Source: S. Holm, Scandinavian Journal of Statistics 6 (1979) 65.
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace lockstep::core {
+#include "analysis/compare/mean_difference.h"
+#include "analysis/compare/standing_out.h"
 
-/// Below this no interval is given: two repeats say next to nothing of a spread (t is 12.7 with one degree of freedom).
-inline constexpr int repeatsForInterval = 3;
+namespace lockstep::core {
 
 /// Speed-ups nearer to 1 than that are called equal.
 inline constexpr double equalWithin = 0.03;
 /// "within ±3 %"
 [[nodiscard]] std::string equalWithinText();
 
-/// What one repeat measured. Repeats with the same round were made one soon after another; an empty round pairs with none.
-struct Repeat {
-    double value = 0;
-    std::string round = {};
-    bool operator==(const Repeat &) const = default;
-};
-
-enum class IntervalMethod : std::uint8_t { None, Welch, Paired };
-/// "Welch", "paired by round"; empty for None.
-[[nodiscard]] std::string_view toString(IntervalMethod method);
-/// At which confidence a method's interval is taken, so that 95 % of the intervals hold the truth.
-[[nodiscard]] double confidenceOf(IntervalMethod method);
-
-/// How far the mean of some repeats lies above another's, with its 95 % interval; in the values' unit.
-struct MeanDifference {
-    double value = 0;
-    std::optional<double> low, high;              ///< absent with fewer than three repeats of either
-    IntervalMethod method = IntervalMethod::None; ///< of the interval
-    double chance = 1;                            ///< as SpeedUp's
-};
-/// Of values of any sign; `from` and `to` not empty.
-[[nodiscard]] MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<Repeat> &to);
-
 /// A speed-up with its 95 % interval.
 struct SpeedUp {
-    double factor = 1;                            ///< reference's time ÷ run's time, of geometric means
-    std::optional<double> low, high;              ///< absent with fewer than three repeats of either
+    double factor = 1;               ///< reference's time ÷ run's time, of geometric means, without `leftOut`
+    std::optional<double> low, high; ///< absent with fewer than three repeats of either
     IntervalMethod method = IntervalMethod::None; ///< of the interval
     double chance = 1; ///< p: how often equal runs would differ by this much, both ways; 1 without an interval
     int referenceRepeats = 0, runRepeats = 0;
     int comparisons = 1; ///< with how many, itself included, it was judged: decideTogether()
     bool different = false;
+    double confidence = 1 - falseAlarms;     ///< as MeanDifference's
+    std::optional<StandingOut> leftOut = {}; ///< a repeat that counts for nothing; "first" is the reference
+    double chanceOfAll = 1;                  ///< as `chance`, with that repeat
     [[nodiscard]] bool hasInterval() const { return low && high; }
     /// Whether the run can be told from the reference, all comparisons of its family considered. Without an interval nothing
     /// can.
@@ -91,12 +60,12 @@ struct SpeedUp {
 [[nodiscard]] std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
 [[nodiscard]] std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
 
-/// Judges the speed-ups of one family, several runs against one reference, by Holm's method at 5 %. One that is null or has
+/// The repeat that their comparison leaves out, "first" being the reference; absent: none, or a time that is not positive and finite.
+[[nodiscard]] std::optional<StandingOut> leftOutOf(const std::vector<Repeat> &reference,
+                                                   const std::vector<Repeat> &run);
+
+/// Judges the speed-ups of one family, several runs against one reference, by Holm's method. One that is null or has
 /// no interval doesn't count. The plain intervals stay as they are.
 void decideTogether(const std::vector<SpeedUp *> &family);
-
-/// Student's t below which a share of 1 - (1 - confidence)/2 lies: 0.95 and 4 degrees give 2.776. `confidence` from 0 to
-/// below 1, `degrees` above 0 and not necessarily whole; to some 1e-12.
-[[nodiscard]] double studentQuantile(double confidence, double degrees);
 
 } // namespace lockstep::core

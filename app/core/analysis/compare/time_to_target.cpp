@@ -86,7 +86,9 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         TargetHit hit = hitOf(run, target);
         if (!hit.best)
             continue;
-        hit.round = roundOf(run);
+        const Repeat made = repeatOf(run, 0);
+        hit.round = made.round;
+        hit.moment = made.moment;
         epochs = std::max(epochs, run.epochs.size());
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
@@ -112,7 +114,7 @@ std::vector<Repeat> times(const TimeToTarget &group) {
     std::vector<Repeat> out;
     for (const TargetHit &hit : group.repeats)
         if (hit.seconds)
-            out.push_back({*hit.seconds, hit.round});
+            out.push_back({*hit.seconds, hit.round, hit.moment});
     return out;
 }
 

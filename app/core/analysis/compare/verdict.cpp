@@ -27,15 +27,11 @@ enum class Length { Whole, Short };
 
 std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
     const std::string name = atStart(said.name);
-    if (said.speedUp.hasInterval() && !said.speedUp.isDifferent()) {
-        const std::string range = " (" + rangeText(said.speedUp) + ").";
-        if (said.speedUp.isEqual())
-            return name + ": equal to " + reference + " " + equalWithinText() + range;
-        return name + ": " + std::string(toString(Outcome::CantTell)) + " whether it differs from " + reference +
+    if (const std::string undecided = undecidedText(said.speedUp, reference); !undecided.empty())
+        return name + ": " + undecided +
                (said.speedUp.leavesOutOne() ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"
                                             : "") +
-               range;
-    }
+               " (" + rangeText(said.speedUp) + ").";
     std::string out = name + ": " + timesText(said.speedUp.factor) + (first ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
         out += " (" + rangeText(said.speedUp) + ")";

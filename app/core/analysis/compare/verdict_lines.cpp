@@ -247,6 +247,14 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
 
 } // namespace
 
+std::string undecidedText(const SpeedUp &speedUp, const std::string &reference) {
+    if (!speedUp.hasInterval() || speedUp.isDifferent())
+        return {};
+    if (speedUp.isEqual())
+        return "equal to " + reference + " " + equalWithinText();
+    return std::string(toString(Outcome::CantTell)) + " whether it differs from " + reference;
+}
+
 std::string_view toString(Outcome outcome) {
     return outcomeWords[std::size_t(outcome)].words;
 }

@@ -28,6 +28,9 @@ enum class Outcome : std::uint8_t {
     Slower,
     Equal
 };
+/// Of an interval that tells nothing apart: "equal to baseline within ±3 %", "can't tell yet whether it differs from baseline"; else
+/// empty.
+[[nodiscard]] std::string undecidedText(const SpeedUp &speedUp, const std::string &reference);
 [[nodiscard]] std::string_view toString(Outcome outcome); ///< "worth it", "not worth it", "can't tell yet", "failed", …
 [[nodiscard]] std::string_view keyOf(Outcome outcome);    ///< "worth_it", …, for JSON
 

@@ -62,7 +62,7 @@ std::optional<int> expectedRounds(const RepeatsByRun &runs, const std::string &r
 
 } // namespace
 
-WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource &trainingTimeS) {
+WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource &trainingTimes) {
     WidthReached out;
     out.rounds = roundsOf(experiment);
     if (!experiment.until)
@@ -73,8 +73,8 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
             continue;
         std::vector<Repeat> &repeats = runs[entry.planned.name];
         if (entry.state == EntryState::Done)
-            if (const std::optional<double> time = trainingTimeS(entry.run))
-                repeats.push_back({*time, std::to_string(entry.planned.repeat)});
+            if (const std::optional<Repeat> made = trainingTimes(entry.run))
+                repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment});
     }
     const Widest now = widestOf(runs, experiment.reference, out.rounds);
     out.width = now.width;

@@ -4,18 +4,19 @@
 #include <optional>
 #include <string>
 
+#include "analysis/compare/repeat.h"
 #include "experiment/experiment.h"
 
 namespace lockstep::core {
 
-/// A finished run's training time; absent where it is unknown.
-using TrainingTimeSource = std::function<std::optional<double>(const std::string &run)>;
+/// A finished run's training time, and when it began; absent where the time is unknown.
+using TrainingTimeSource = std::function<std::optional<Repeat>(const std::string &run)>;
 
 /// How narrow the intervals of an experiment with a goal are, by the runs that are done.
 ///
 /// The goal counts as reached where it holds for all rounds, and held before the last two as well. Stopping at the first narrow
 /// interval would choose those that chance made narrow: simulated, their coverage drops to 90 %, and stays at 93 % and more with the second
 /// check (docs/design/verdict.md).
-[[nodiscard]] WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource &trainingTimeS);
+[[nodiscard]] WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource &trainingTimes);
 
 } // namespace lockstep::core

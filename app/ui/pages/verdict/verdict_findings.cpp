@@ -9,12 +9,17 @@
 #include <set>
 
 #include "analysis/compare/cause_words.h"
+#include "analysis/compare/verdict_lines.h"
 
 namespace lockstep::ui {
 namespace {
 
 QString words(const char *text) {
     return QCoreApplication::translate("VerdictFindings", text);
+}
+
+QString undecidedOf(const core::PairJudgement &pair) {
+    return QString::fromStdString(core::undecidedText(*pair.training, pair.reference));
 }
 
 } // namespace
@@ -31,16 +36,16 @@ QString fastestFinding(const core::Judgement &judgement) {
     const QString text = words("%1 is the fastest: %2")
                              .arg(QString::fromStdString(core::atStart(fastest->run)),
                                   QString::fromStdString(core::timesText(fastest->training->factor)));
-    return fastest->training->hasInterval() && !fastest->training->isDifferent() ? words("%1, within chance").arg(text)
-                                                                                 : text;
+    const QString undecided = undecidedOf(*fastest);
+    return undecided.isEmpty() ? text : text + QStringLiteral("; ") + undecided;
 }
 
 QString causeFinding(const core::PairJudgement &pair) {
     if (!pair.training || !pair.attribution)
         return {};
     const QString name = QString::fromStdString(core::atStart(pair.run));
-    if (pair.training->hasInterval() && !pair.training->isDifferent())
-        return words("%1 can't be told from %2").arg(name, QString::fromStdString(pair.reference));
+    if (const QString undecided = undecidedOf(pair); !undecided.isEmpty())
+        return name + QStringLiteral(": ") + undecided;
     const double factor = pair.training->factor;
     const QString clause = QString::fromStdString(core::causeClause(*pair.attribution));
     const QString text = (factor >= 1 ? words("%1 is %2 as fast") : words("%1 takes %2 as long"))

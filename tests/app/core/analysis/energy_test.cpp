@@ -78,8 +78,13 @@ private Q_SLOTS:
         QCOMPARE(whyEnergyUnknown(onCpu), onCpu.conditions.energy->packagesUnknown);
         RunOutcome nodes = runOf("GPU-", 1);
         nodes.nodes = 2;
-        QVERIFY(!gpusEnergyOf(nodes));
-        QCOMPARE(whyEnergyUnknown(nodes), std::string("energy is measured on one machine only, and the run used 2"));
+        QVERIFY2(!gpusEnergyOf(nodes), "of one node only");
+        QCOMPARE(whyEnergyUnknown(nodes), std::string("an older agent measured energy on 1 of the run's 2 nodes"));
+        nodes.conditions.energy->nodes = 2;
+        QCOMPARE(*devicesEnergyOf(nodes), 36'000.0);
+        nodes.conditions.energy->gpusJ.reset();
+        nodes.conditions.energy->gpusUnknown = "on hostB: NVML reports neither energy nor power of GPU-b";
+        QCOMPARE(whyEnergyUnknown(nodes), nodes.conditions.energy->gpusUnknown);
         RunOutcome old = runOf("GPU-", 1);
         old.conditions.energy.reset();
         QCOMPARE(whyEnergyUnknown(old), std::string("the run's agent did not measure energy"));

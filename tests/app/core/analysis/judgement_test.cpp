@@ -119,6 +119,32 @@ private Q_SLOTS:
         QVERIFY(found.bottlenecks.front().bound == Bound::Input);
     }
 
+    void aRepeatThatStandsOutIsLeftOutOfFactorAndBarsAlikeAndNamed() {
+        std::vector<RunOutcome> runs = study(false, 5);
+        runs[1] = runOf("baseline", config(Method::Baseline, 1, 0), 6, 4, 0, 1.8); // the machine stalled
+        for (int i = 0; i < 10; ++i)
+            runs[std::size_t(i)].repeat = i % 5 + 1;
+        const Judgement found = judge(resultTable(runs), runs, {"workers"});
+        const PairJudgement &ddp = found.pairs.front();
+        QVERIFY(ddp.training->leftOut && ddp.training->leftOut->ofFirst && ddp.training->isDifferent());
+        QVERIFY2(ddp.training->factor > 2.4 && ddp.training->factor < 2.6,
+                 qPrintable(QString::number(ddp.training->factor)));
+        const Attribution &why = *ddp.attribution;
+        QVERIFY2(std::fabs(why.referenceS / why.runS - ddp.wholeRun->factor) < 1e-9, "of the same repeats");
+        double sum = 0;
+        for (const AttributionBar &bar : why.bars) {
+            sum += bar.seconds;
+            QVERIFY(bar.low && bar.high);
+        }
+        QVERIFY(std::fabs(sum - (why.runS - why.referenceS)) < 1e-9);
+        QVERIFY2(anyContains(found.reservations, "DDP ×2: repeat 2 of baseline took 1.78 times as long as its others"),
+                 joined(found.reservations).c_str());
+        const auto json = nlohmann::json::parse(toJson(found))["pairs"][0]["speed_up_training"];
+        QCOMPARE(json["left_out"]["of"].get<std::string>(), std::string("reference"));
+        QCOMPARE(json["left_out"]["place"].get<int>(), 2);
+        QCOMPARE(json["interval_method"].get<std::string>(), std::string("one repeat left out"));
+    }
+
     void efficiencyIsOfDevicesAlone() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);

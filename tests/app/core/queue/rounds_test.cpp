@@ -81,7 +81,7 @@ public:
         return found->second;
     }
     TrainingTimeSource source() {
-        return [this](const std::string &run) { return std::optional(of(run)); };
+        return [this](const std::string &run) { return std::optional(Repeat{of(run)}); };
     }
 
 private:
@@ -273,7 +273,8 @@ private Q_SLOTS:
         finish(apart);
         DrawnTimes noise(3, 0.01);
         const auto twice = [&](const std::string &run) {
-            return std::optional(noise.of(run) * (std::stoi(run.substr(run.size() - 8), nullptr, 16) % 2 ? 2 : 1));
+            return std::optional(
+                Repeat{noise.of(run) * (std::stoi(run.substr(run.size() - 8), nullptr, 16) % 2 ? 2 : 1)});
         };
         const WidthReached early = widthReached(apart, twice);
         QVERIFY(!early.narrow);
