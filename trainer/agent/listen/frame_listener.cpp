@@ -16,7 +16,7 @@
 #include "ipc/port_holder.h"
 #include "trainer/agent/net/line_socket.h"
 #include "trainer/agent/net/net_talk.h"
-#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 #include "trainer/agent/net/read_lines.h"
 #include "trainer/agent/net/secrets.h"
 #include "trainer/agent/ranks/master_port.h"

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "trainer/agent/devices/machine.h"
-#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 #include "trainer/agent/net/secrets.h"
 #include "trainer/agent/net/signal_watch.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"

@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "trainer/agent/net/peer_sight.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 #include "trainer/agent/net/secrets.h"
 
 namespace lockstep::agent {

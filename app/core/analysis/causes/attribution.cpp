@@ -70,7 +70,7 @@ struct Sides {
 Sides sidesOf(RepeatGroup reference, RepeatGroup run) {
     const auto wholeRuns = [](const RepeatGroup &group) {
         std::vector<Repeat> out;
-        for (const RunOutcome &one : cell.runs)
+        for (const RunOutcome &one : group.runs)
             if (one.runTimeS)
                 out.push_back(repeatOf(one, *one.runTimeS));
         return out;
