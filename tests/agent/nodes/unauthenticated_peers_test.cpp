@@ -113,7 +113,7 @@ TEST_CASE("discovery answers nobody who does not know what its file holds") {
     options.joinLimitS = 60;
     DiscoveryHost host(options);
     Result<std::vector<std::string>> interfaces;
-    std::thread discovery([&] { interfaces = host.hold(); });
+    std::thread discovery([&] { interfaces = host.run(); });
     std::optional<Invitation> invitation;
     REQUIRE(eventually([&] { return (invitation = readInvitation(options.runId)).has_value(); }));
     REQUIRE(!invitation->offers.empty());
