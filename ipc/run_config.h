@@ -60,6 +60,7 @@ struct RunConfig {
     std::string init;                  ///< safetensors file with the initial parameters; empty: random, from the seed
     std::string saveFinal;             ///< safetensors file for the final parameters
     std::string checkpointDir;         ///< empty: no checkpoints
+    std::string onNonfinite = "stop";  ///< stop | continue | rollback: when a loss is NaN or infinite
     bool resume = false;               ///< continue from the newest good checkpoint in checkpointDir
     std::string initMethod = "env://"; ///< env:// | tcp://H:P | file:///PATH
     bool oversubscribe = false;        ///< for tests: several devices on one core; such runs are "not comparable"

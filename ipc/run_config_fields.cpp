@@ -25,6 +25,7 @@ constexpr auto modelNames = namesOf(modelTable);
 constexpr auto datasets = namesOf(dataSetTable);
 constexpr std::array<std::string_view, 2> deviceKinds{"cpu", "cuda"};
 constexpr std::array<std::string_view, 3> backends{"auto", "gloo", "nccl"};
+constexpr std::array<std::string_view, 3> nonfinitePolicies{"stop", "continue", "rollback"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 3> loaders{"item", "batch", "device"};
@@ -310,6 +311,11 @@ std::vector<FieldSpec> fileRows() {
         row<Text<"checkpoint_dir", &C::checkpointDir>>(
             "checkpoint_dir", "Checkpoint folder", "Folder for a checkpoint after each epoch; empty: none.",
             FieldType::Text, Files, {.effect = FieldEffect::Beside, .inEffect = writtenText}),
+        choiceRow<Choice<"on_nonfinite", &C::onNonfinite, nonfinitePolicies>>(
+            "on_nonfinite", "If the loss is NaN",
+            "When a loss is NaN or infinite: stop; continue; or rollback: go on with the parameters of the last good "
+            "checkpoint, without the batches since.",
+            Advanced, nonfinitePolicies, {.effect = FieldEffect::None}),
         row<Switch<"resume", &C::resume>>("resume", "Resume",
                                           "Resume from the newest intact checkpoint in the checkpoint folder.",
                                           FieldType::Switch, Files, {.effect = FieldEffect::Start}),

@@ -50,6 +50,7 @@ RunConfig changed() {
     config.init = "a.safetensors";
     config.saveFinal = "-odd=name.safetensors";
     config.checkpointDir = "ck\"pt";
+    config.onNonfinite = "rollback";
     config.resume = true;
     config.initMethod = "tcp://127.0.0.1:29500";
     config.oversubscribe = true;
@@ -99,9 +100,10 @@ private Q_SLOTS:
                      backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
                      weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
                      nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal,
-                     checkpointDir, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
+                     checkpointDir, onNonfinite, resume, initMethod, oversubscribe, trace, frames, summary] =
+            RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{43});
+        QCOMPARE(runConfigFields().size(), std::size_t{44});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -221,6 +223,7 @@ private Q_SLOTS:
         row(R"({"cuda_graph":true,"device":"cuda","method":"ddp","devices":[0,1]})", "cuda_graph",
             "not recorded in a CUDA graph yet; use the method baseline");
         row(R"({"resume":true})", "resume", "checkpoint");
+        row(R"({"on_nonfinite":"rollback"})", "on_nonfinite", "checkpoint_dir");
         row("{\"init_method\":\"tcp://box\"}", "init_method", "tcp://HOST:PORT");
         row("{\"init_method\":\"tcp://box:99999\"}", "init_method", "tcp://HOST:PORT");
         row("{\"interface\":\"eth0/../x\"}", "interface", "ip link");

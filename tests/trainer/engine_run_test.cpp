@@ -300,8 +300,8 @@ TEST_SUITE("engine_run") {
         REQUIRE(good.wait().code == 0);
         const auto before = files();
         REQUIRE(before.size() == 1);
-        Process bad(trainerBinary(),
-                    withSmallRun({"--epochs=3", "--lr=100000", checkpoints, "--frames=" + (folder / "f")}));
+        Process bad(trainerBinary(), withSmallRun({"--epochs=3", "--lr=100000", "--on-nonfinite=continue", checkpoints,
+                                                   "--frames=" + (folder / "f")}));
         REQUIRE(bad.wait().code == 0);
         CHECK((files() == before));
         int skipped = 0;
@@ -314,13 +314,103 @@ TEST_SUITE("engine_run") {
         CHECK(skipped == 3);
     }
 
-    TEST_CASE("a diverging run raises an alert and goes on") {
+    TEST_CASE("a diverging run raises an alert, and goes on if it is told so") {
         const TempFolder folder;
-        Process run(trainerBinary(), withSmallRun({"--lr=100000", "--frames=" + (folder / "f")}));
+        Process run(trainerBinary(),
+                    withSmallRun({"--lr=100000", "--on-nonfinite=continue", "--frames=" + (folder / "f")}));
         REQUIRE(run.wait().code == 0);
         const auto alerts = bodiesOf<AlertFrame>(readFrames(folder / "f"));
         REQUIRE(alerts.size() == 1);
         CHECK(alerts[0].kind == "non_finite_loss");
         CHECK(alerts[0].step.has_value());
+        CHECK(alerts[0].message.find("training goes on") != std::string::npos);
+    }
+
+    TEST_CASE("a run whose loss is no longer finite stops, and says rank, step, tensor and the last good checkpoint") {
+        const TempFolder folder;
+        const std::vector<std::string> options = {"--epochs=3", "--checkpoint-dir=" + (folder / "c")};
+        const Ended alone = Process(trainerBinary(), withSmallRun(options), {{"LOCKSTEP_TEST_NAN", "0:15"}}).wait();
+        CHECK(alone.code == 1);
+        CAPTURE(alone.err);
+        CHECK(
+            alone.err.find("training stopped because the loss of rank 0 is NaN since step 15 (the first tensor that is "
+                           "not finite: the input); the last good checkpoint is " +
+                           (folder / "c") + "/checkpoint-000000000010.safetensors") != std::string::npos);
+        const TempFolder others;
+        const auto ranks =
+            DdpRun(2, {"--epochs=3", "--checkpoint-dir=" + (others / "c")}, {{"LOCKSTEP_TEST_NAN", "1:15"}}).wait();
+        for (const Ended &rank : ranks) { // all know whose it was
+            CAPTURE(rank.err);
+            CHECK(rank.code == 1);
+            CHECK(rank.err.find("the loss of rank 1 is NaN since step 15") != std::string::npos);
+        }
+    }
+
+    TEST_CASE("parameters that overflow are named by their layer") {
+        const TempFolder folder;
+        const Ended run = Process(trainerBinary(), withSmallRun({"--lr=100000"})).wait();
+        CAPTURE(run.err);
+        CHECK(run.code == 1);
+        CHECK(run.err.find("of layer ") != std::string::npos);
+    }
+
+    TEST_CASE("with rollback training goes on from the last good checkpoint, without the batches since") {
+        struct Way {
+            const char *title;
+            int ranks;
+            std::vector<std::string> options;
+        };
+        for (const Way &way :
+             {Way{"baseline", 1, {"--method=baseline", "--momentum=0.9"}},
+              Way{"DP that keeps its replicas", 1, {"--method=dp", "--devices=0,1", "--dp-replicas=persistent"}},
+              Way{"DDP", 2, {"--method=ddp", "--optimizer=adam", "--lr=0.001"}}}) {
+            CAPTURE(way.title);
+            const TempFolder folder;
+            std::vector<std::string> options = way.options;
+            options.insert(options.end(), {"--epochs=3", "--on-nonfinite=rollback",
+                                           "--checkpoint-dir=" + (folder / "c"), "--frames=" + (folder / "f")});
+            const Environment poison = {{"LOCKSTEP_TEST_NAN", std::to_string(way.ranks - 1) + ":15"}};
+            const std::vector<Ended> all =
+                way.ranks > 1 ? DdpRun(way.ranks, options, poison).wait()
+                              : std::vector<Ended>{Process(trainerBinary(), withSmallRun(options), poison).wait()};
+            for (const Ended &ended : all) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == 0);
+            }
+            int rollbacks = 0;
+            for (const AlertFrame &alert : bodiesOf<AlertFrame>(readFrames(folder / "f"))) {
+                CHECK(alert.kind != "checkpoint_skipped");
+                CHECK(alert.kind != "ranks_differ");
+                rollbacks += alert.kind == "rollback" ? 1 : 0;
+            }
+            CHECK(rollbacks == 1);
+            CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000030.safetensors")); // good to its end
+        }
+    }
+
+    TEST_CASE("rollback without a checkpoint yet stops") {
+        const TempFolder folder;
+        const Ended run =
+            Process(trainerBinary(), withSmallRun({"--on-nonfinite=rollback", "--checkpoint-dir=" + (folder / "c")}),
+                    {{"LOCKSTEP_TEST_NAN", "0:3"}})
+                .wait();
+        CHECK(run.code == 1);
+        CHECK(run.err.find("there is no checkpoint yet to go back to") != std::string::npos);
+    }
+
+    TEST_CASE("a new training keeps its own checkpoints where another's are, and moves those aside") {
+        const TempFolder folder;
+        const std::string checkpoints = "--checkpoint-dir=" + (folder / "c");
+        REQUIRE(Process(trainerBinary(), withSmallRun({"--epochs=3", checkpoints})).wait().code == 0);
+        REQUIRE(Process(trainerBinary(), withSmallRun({"--epochs=1", "--seed=2", checkpoints})).wait().code == 0);
+        CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000010.safetensors"));
+        CHECK_FALSE(std::filesystem::exists(folder / "c/checkpoint-000000000030.safetensors"));
+        CHECK(std::filesystem::exists(folder / "c/earlier-1/checkpoint-000000000030.safetensors"));
+        const Ended on =
+            Process(trainerBinary(), withSmallRun({"--epochs=2", "--seed=2", "--resume", checkpoints})).wait();
+        CAPTURE(on.err);
+        CHECK(on.code == 0);
+        CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000020.safetensors"));
+        CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000010.safetensors"));
     }
 }

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <iomanip>
 #include <sstream>
+#include <utility>
 
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
+#include "ipc/logging.h"
 #include "trainer/data/safetensors.h"
 
 namespace lockstep::trainer {
@@ -91,7 +93,35 @@ std::string notFiniteIn(const Checkpoint &checkpoint) {
     return {};
 }
 
-Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t step) const {
+void CheckpointFolder::resumeFrom(const std::string &file) {
+    m_own = files();
+    m_own.erase(m_own.begin(), std::find(m_own.begin(), m_own.end(), file));
+}
+
+Result<void> CheckpointFolder::setOthersAside() {
+    const auto others = files();
+    if (others.empty())
+        return {};
+    std::string folder;
+    for (int n = 1; folder.empty() || std::filesystem::exists(folder); ++n)
+        folder = m_path + "/earlier-" + std::to_string(n);
+    std::error_code error;
+    std::filesystem::create_directory(folder, error);
+    for (const auto &file : others)
+        if (!error)
+            std::filesystem::rename(file, folder + file.substr(m_path.size()), error);
+    if (error)
+        return fail(Error::failed("the checkpoints of another training in " + m_path + " can't be moved into " +
+                                      folder + ": " + error.message(),
+                                  "give another --checkpoint-dir, or go on from them with --resume"));
+    logInfo("checkpoints of another training were moved into " + folder);
+    return {};
+}
+
+Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t step) {
+    if (!std::exchange(m_saved, true) && m_own.empty())
+        if (auto moved = setOthersAside(); !moved)
+            return moved;
     TensorFile file;
     file.sealed = true;
     file.metadata = {{formatKey, "2"},
@@ -115,10 +145,11 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
     name << m_path << '/' << prefix << std::setw(12) << std::setfill('0') << step << suffix;
     if (auto written = writeTensors(name.str(), file); !written)
         return written;
-    const auto all = files();
+    std::erase(m_own, name.str()); // a rollback may have come to the same step again
+    m_own.insert(m_own.begin(), name.str());
     std::error_code ignored; // an old file that stays is harmless
-    for (std::size_t i = keep; i < all.size(); ++i)
-        std::filesystem::remove(all[i], ignored);
+    for (; m_own.size() > keep; m_own.pop_back())
+        std::filesystem::remove(m_own.back(), ignored);
     return {};
 }
 

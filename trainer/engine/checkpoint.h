@@ -29,13 +29,19 @@ struct Checkpoint {
     torch::Tensor replicaRng; ///< U8 [replicas - 1, n]: of the strategy's further generators; undefined without such
 };
 
-/// The folder of a run's checkpoints: sealed safetensors files named by the step they were taken after.
+/// The folder of a run's checkpoints: sealed safetensors files named by the step they were taken after. It removes only what
+/// belongs to this training: its own files, and those before the step that it was resumed from.
 class CheckpointFolder {
 public:
     explicit CheckpointFolder(std::string path) : m_path(std::move(path)) {}
 
-    /// Writes the file whole or not at all, then removes all but the newest two.
-    Result<void> save(const Checkpoint &checkpoint, std::int64_t step) const;
+    /// The training goes on from `file`, which is one of files(): those before it are its own too.
+    void resumeFrom(const std::string &file);
+    /// Writes the file whole or not at all, then removes all of this training's own but the newest two. Checkpoints of another training, which a new
+    /// one finds at its first save, are moved into the subfolder `earlier-N`, where --resume does not look.
+    Result<void> save(const Checkpoint &checkpoint, std::int64_t step);
+    /// This training's newest one; empty: none yet.
+    [[nodiscard]] std::string newestOwn() const { return m_own.empty() ? std::string() : m_own.front(); }
     /// Newest first.
     [[nodiscard]] std::vector<std::string> files() const;
     /// The newest file that is readable and undamaged; absent when there is no file at all. Skipped files are named in
@@ -43,7 +49,10 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> newestGood(std::vector<std::string> &skipped) const;
 
 private:
+    [[nodiscard]] Result<void> setOthersAside();
     std::string m_path;
+    std::vector<std::string> m_own; ///< newest first
+    bool m_saved = false;
 };
 
 /// The first tensor of the parameters, else of the optimizer's state, that holds NaN or an infinity; empty if none does.

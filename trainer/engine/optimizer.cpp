@@ -88,6 +88,13 @@ NamedTensors Optimizer::state() const {
 
 Result<void> Optimizer::load(const NamedTensors &state) {
     const c10::AutoGradMode noGrad(false);
+    if (state.empty()) {
+        for (auto &[key, tensors] : m_state)
+            for (torch::Tensor &tensor : tensors)
+                tensor.zero_();
+        m_firstStep = true;
+        return {};
+    }
     for (auto &[key, tensors] : m_state) {
         for (std::size_t i = 0; i < tensors.size(); ++i) {
             const std::string name = "optimizer." + m_named[i].first + "." + key;

@@ -32,7 +32,7 @@ public:
 
     /// Its state by name, "optimizer.conv1.weight.momentum_buffer" …; empty before the first step.
     [[nodiscard]] NamedTensors state() const;
-    /// Restores such a state; the error names what is missing.
+    /// Restores such a state, an empty one too; the error names what is missing.
     [[nodiscard]] Result<void> load(const NamedTensors &state);
 
 private:

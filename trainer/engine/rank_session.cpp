@@ -128,12 +128,12 @@ constexpr std::uintmax_t largestSentCheckpoint = 256ULL << 20;
 
 /// Without shared storage, checkpoints are on rank 0's node. A node that lacks the chosen one, or has a different file of that
 /// name, gets it and keeps a copy.
-Result<void> bringCheckpoint(Session &session, const std::string &file) {
+Result<void> bringCheckpoint(Session &session, const std::string &file, const std::string &occasion = {}) {
     if (session.env.localWorldSize == session.env.worldSize)
         return {};
     const auto own = realFileSystem().readAll(file, anySize);
     const std::string mark = own ? std::to_string(own->size()) + " " + crcText(crc32c(*own)) : "-";
-    const auto marks = session.communicator->exchange("checkpoint_marks", mark);
+    const auto marks = session.communicator->exchange("checkpoint_marks" + occasion, mark);
     std::string lacking;
     for (std::size_t rank = 1; rank < marks.size(); ++rank)
         if (marks[rank] != marks.front())
@@ -144,7 +144,8 @@ Result<void> bringCheckpoint(Session &session, const std::string &file) {
         return fail(Error::failed("the checkpoint " + file + " (" + std::to_string(size >> 20) +
                                       " MiB) lies on rank 0's node alone; " + lacking + " can't read it",
                                   "put --checkpoint-dir on storage that all nodes see, or copy it there"));
-    const auto sent = session.communicator->exchange("checkpoint_bytes", session.isRank0() && own ? *own : "").front();
+    const auto sent =
+        session.communicator->exchange("checkpoint_bytes" + occasion, session.isRank0() && own ? *own : "").front();
     if (mark == marks.front())
         return {};
     FileSystem &disk = realFileSystem();
@@ -188,6 +189,7 @@ Result<void> loadCheckpoint(Session &session) {
     if (auto same = fits(*checkpoint, session.config, session.env.worldSize); !same)
         return same;
     session.resumed = std::move(*checkpoint);
+    session.resumedFrom = chosen;
     logInfo("goes on from " + chosen);
     return {};
 }
@@ -292,6 +294,20 @@ Result<void> makeLoader(Session &session) {
 }
 
 } // namespace
+
+Result<void> restoreFrom(Session &session, const std::string &file, const std::string &occasion) {
+    if (auto there = bringCheckpoint(session, file, occasion); !there)
+        return there;
+    const auto checkpoint = readCheckpoint(file);
+    if (!checkpoint)
+        return fail(checkpoint.error());
+    if (auto copied = copyInto(session.modelState(), checkpoint->parameters, file); !copied)
+        return copied;
+    if (auto loaded = session.optimizer->load(checkpoint->optimizer); !loaded)
+        return loaded;
+    session.strategy->takeOptimizerState(*session.optimizer);
+    return {};
+}
 
 NamedTensors Session::modelState() const {
     NamedTensors state;

@@ -39,6 +39,7 @@ struct Session {
     std::unique_ptr<PhaseClock> clock;
     std::shared_ptr<Model> model;
     std::optional<Checkpoint> resumed;
+    std::string resumedFrom; ///< its file
     std::unique_ptr<Strategy> strategy;
     std::unique_ptr<Optimizer> optimizer;
     std::unique_ptr<Loader> loader;
@@ -48,6 +49,10 @@ struct Session {
     /// Parameters and buffers by state_dict name.
     [[nodiscard]] NamedTensors modelState() const;
 };
+
+/// Puts the parameters and the optimizer's state of a checkpoint that rank 0 has into every rank; all must call it. `occasion`
+/// tells one call from another.
+[[nodiscard]] Result<void> restoreFrom(Session &session, const std::string &file, const std::string &occasion);
 
 /// Checks outputs, reads data, finds the other ranks, builds model, strategy and loader, restores a checkpoint.
 /// `env` and `placement` come from main, which has confined the process already.

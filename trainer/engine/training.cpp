@@ -18,7 +18,6 @@
 
 #include "ipc/logging.h"
 #include "ipc/phase_sums.h"
-#include "ipc/sound_values.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
@@ -31,18 +30,9 @@ namespace {
 
 constexpr std::size_t spansAStep = 64; ///< more than the laps, DP's parts and the buckets of a step
 
-StepRecorder::Outputs outputsOf(Session &session) {
+StepRecorder::Outputs outputsOf(Session &session, DivergenceWatch &divergence) {
     return {[&session](StepsFrame window) { session.frames->send(std::move(window)); },
-            [&session](std::int64_t step, double loss) {
-                AlertFrame alert;
-                alert.severity = "warning";
-                alert.kind = "non_finite_loss";
-                alert.message = "the loss of rank " + std::to_string(session.env.rank) + " is " + valueInWords(loss) +
-                                " since step " + std::to_string(step) + "; training goes on";
-                alert.step = step;
-                session.frames->send(alert);
-                logWarning(alert.message);
-            }};
+            [&divergence](std::int64_t step, double loss) { divergence.onNonFinite(step, loss); }};
 }
 
 /// LOCKSTEP_STEP_WINDOW_MS: how long steps are gathered before they are reported; 0 reports each one, at the cost of a frame per step.
@@ -82,7 +72,8 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
 } // namespace
 
 Training::Training(Session &session)
-    : m_session(session), m_recorder(*session.clock, outputsOf(session), windowOfSteps(), session.placement.names),
+    : m_session(session), m_checkpoints(session.config.checkpointDir), m_divergence(session),
+      m_recorder(*session.clock, outputsOf(session, m_divergence), windowOfSteps(), session.placement.names),
       m_evaluator(session.test, *session.communicator, session.device(), session.dtype), m_stragglers(session),
       m_comm(session) {}
 
@@ -135,6 +126,7 @@ void Training::applyCheckpoint() {
     const auto &checkpoint = m_session.resumed;
     if (!checkpoint)
         return;
+    m_checkpoints.resumeFrom(m_session.resumedFrom);
     m_epochs = checkpoint->epochs;
     m_stepInEpoch = checkpoint->stepInEpoch;
     m_step = checkpoint->epochsDone * m_session.loader->steps() + m_stepInEpoch;
@@ -164,7 +156,10 @@ Result<Outcome> Training::trainEpochs() {
     m_session.communicator->barrier();
     const int firstEpoch = static_cast<int>(m_epochs.size()) + 1;
     for (int epoch = firstEpoch; epoch <= m_session.config.epochs; ++epoch) {
-        const bool stopped = trainEpoch(epoch, std::exchange(m_stepInEpoch, 0));
+        const auto trained = trainOrGoBack(epoch);
+        if (!trained)
+            return fail(trained.error());
+        const bool stopped = *trained;
         const bool whole = m_stepInEpoch >= m_session.loader->steps();
         if (whole) {
             reportEpoch(epoch, std::exchange(m_unfinished, {}));
@@ -191,6 +186,26 @@ Result<Outcome> Training::trainEpochs() {
             return fail(written.error());
     }
     return Outcome::Done;
+}
+
+/// Trains an epoch from m_stepInEpoch on. Where a loss was not finite, it ends with an error, or goes back to the last good
+/// checkpoint and on with the next batch. True: a person stopped it before its end.
+Result<bool> Training::trainOrGoBack(int epoch) {
+    for (;;) {
+        const bool stopped = trainEpoch(epoch, std::exchange(m_stepInEpoch, 0));
+        const auto diverged = m_divergence.agree(m_checkpoints.newestOwn());
+        if (!diverged)
+            return stopped;
+        if (m_session.config.onNonfinite == "stop")
+            return fail(DivergenceWatch::end(*diverged));
+        if (auto back = m_divergence.goBack(*diverged); !back)
+            return fail(back.error());
+        if (m_stepInEpoch >= m_session.loader->steps())
+            return stopped;
+        const auto wishes = m_session.communicator->gather({stop_flag::requested() ? 1.0 : 0.0});
+        if (std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; }))
+            return true;
+    }
 }
 
 bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
@@ -230,7 +245,9 @@ bool Training::trainStep(Batch batch) {
         s.strategy->bring(batch, s.device(), s.config.nonBlocking);
         s.clock->lap(Phase::H2d);
     }
-    const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested());
+    m_divergence.poison(m_step, batch);
+    const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested() || m_divergence.wantsStop());
+    m_divergence.check(m_step, batch, outcome.loss);
     if (m_replicaBatch.empty())
         m_replicaBatch = s.strategy->replicaBatch(); // how the first, full batch was split
     std::vector<StepMetric> metrics = measure();
@@ -348,7 +365,7 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
         logWarning(alert.message);
         return {};
     }
-    return CheckpointFolder(s.config.checkpointDir).save(checkpoint, m_step);
+    return m_checkpoints.save(checkpoint, m_step);
 }
 
 Summary Training::summary() {

@@ -5,6 +5,7 @@
 #include "ipc/metric_totals.h"
 #include "ipc/run_folder.h"
 #include "trainer/engine/comm_reports.h"
+#include "trainer/engine/divergence.h"
 #include "trainer/engine/evaluation.h"
 #include "trainer/engine/rank_session.h"
 #include "trainer/engine/straggler_watch.h"
@@ -30,6 +31,7 @@ private:
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
     void applyCheckpoint();
     [[nodiscard]] Result<Outcome> trainEpochs();
+    [[nodiscard]] Result<bool> trainOrGoBack(int epoch);
     /// Trains one epoch from `firstStep` on. True: stopped before its end.
     [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);
     /// One step; returns whether some rank wants to stop.
@@ -43,6 +45,8 @@ private:
     [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
 
     Session &m_session;
+    CheckpointFolder m_checkpoints;
+    DivergenceWatch m_divergence;
     StepRecorder m_recorder;
     Evaluator m_evaluator;
     StragglerWatch m_stragglers;

@@ -17,11 +17,11 @@ ConvNet::ConvNet(std::optional<double> dropout)
 }
 
 torch::Tensor ConvNet::layers(torch::Tensor input) {
-    auto x = torch::relu(m_conv1(std::move(input)));
-    x = reluMaxPool2(m_conv2(x));
+    auto x = torch::relu(seen("conv1", m_conv1(std::move(input))));
+    x = reluMaxPool2(seen("conv2", m_conv2(x)));
     x = drop(x, m_dropout1->options.p()).flatten(1);
-    x = torch::relu(m_fc1(x));
-    return m_fc2(drop(x, m_dropout2->options.p()));
+    x = torch::relu(seen("fc1", m_fc1(x)));
+    return seen("fc2", m_fc2(drop(x, m_dropout2->options.p())));
 }
 
 } // namespace lockstep::trainer

@@ -16,11 +16,11 @@ LeNet::LeNet()
 }
 
 torch::Tensor LeNet::layers(torch::Tensor input) {
-    auto x = reluMaxPool2(m_conv1(std::move(input)));
-    x = reluMaxPool2(m_conv2(x));
-    x = torch::relu(m_fc1(x.flatten(1)));
-    x = torch::relu(m_fc2(x));
-    return m_fc3(x);
+    auto x = reluMaxPool2(seen("conv1", m_conv1(std::move(input))));
+    x = reluMaxPool2(seen("conv2", m_conv2(x)));
+    x = torch::relu(seen("fc1", m_fc1(x.flatten(1))));
+    x = torch::relu(seen("fc2", m_fc2(x)));
+    return seen("fc3", m_fc3(x));
 }
 
 } // namespace lockstep::trainer

@@ -77,6 +77,44 @@ void Model::setChannelsLast() {
             parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
 }
 
+torch::Tensor Model::seen(const char *layer, torch::Tensor output) const {
+    if (m_look)
+        m_look(layer, output);
+    return output;
+}
+
+std::string layerAndTensor(const std::string &name) {
+    const auto dot = name.rfind('.');
+    return dot == std::string::npos ? "the parameter " + name
+                                    : "the parameter " + name.substr(dot + 1) + " of layer " + name.substr(0, dot);
+}
+
+std::string Model::firstNotFinite(const torch::Tensor &input) {
+    const c10::AutoGradMode noGrad(false);
+    const auto bad = [](const torch::Tensor &tensor) {
+        return tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>();
+    };
+    if (bad(input))
+        return "the input";
+    std::string found;
+    m_look = [&](const std::string &layer, const torch::Tensor &output) {
+        if (!found.empty() || !bad(output))
+            return;
+        found = "the output of layer " + layer;
+        for (const auto &item : named_parameters())
+            if (item.key().starts_with(layer + ".") && bad(item.value())) {
+                found = layerAndTensor(item.key());
+                return;
+            }
+    };
+    const bool training = is_training();
+    eval(); // a dropout that draws would change what later steps draw
+    (void)forward(input);
+    train(training);
+    m_look = nullptr;
+    return found;
+}
+
 torch::Tensor Model::drop(const torch::Tensor &input, double rate) const {
     if (!m_generator || !is_training() || rate == 0)
         return at::dropout(input, rate, is_training());

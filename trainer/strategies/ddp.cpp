@@ -115,6 +115,12 @@ StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
     return outcome;
 }
 
+void Ddp::takeOptimizerState(const Optimizer &) {
+    m_controlInput.zero_();
+    m_stopBefore = false;
+    m_copied.reset();
+}
+
 void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
     m_clock.lap(Phase::Backward);
     m_backwardEndNs = monotonicNs();

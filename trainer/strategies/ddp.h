@@ -36,6 +36,7 @@ public:
     ~Ddp() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
+    void takeOptimizerState(const Optimizer &) override; ///< after a rollback no earlier wish to stop counts
     [[nodiscard]] std::string bucketOrder() override;
     [[nodiscard]] std::span<const OwnTimes> ownTimes() const override { return m_ownTimes; }
     [[nodiscard]] std::optional<CommFrame> takeComm() override { return m_statistics.take(); }

@@ -204,6 +204,7 @@ void Dp::runOptimizer(Optimizer &optimizer) {
 }
 
 void Dp::takeOptimizerState(const Optimizer &optimizer) {
+    m_copied = false; // the model's parameters are others now
     for (Replica &replica : m_replicas)
         if (replica.optimizer)
             (void)replica.optimizer->load(optimizer.state());

@@ -37,7 +37,7 @@ public:
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
     /// Steps the optimizer of the model's parameters and updates copies of them.
     virtual void runOptimizer(Optimizer &optimizer);
-    /// After the optimizer's state was loaded (resume).
+    /// After the parameters and the optimizer's state were loaded (resume, rollback).
     virtual void takeOptimizerState(const Optimizer &) {}
 
     /// Samples each replica took in the last step (DP); empty elsewhere.

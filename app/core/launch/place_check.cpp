@@ -119,6 +119,7 @@ void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     m_where = where;
     RunConfig plain = config; // without the settings that only a full run uses
     plain.checkpointDir.clear();
+    plain.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
     plain.saveFinal.clear();
     plain.resume = false;
     m_limit.start(limitMs + (anyGpu(config) ? gpuStartMs : 0));

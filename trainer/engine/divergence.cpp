@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/engine/divergence.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include <ATen/Functions.h>
+
+#include "ipc/logging.h"
+#include "ipc/sound_values.h"
+
+namespace lockstep::trainer {
+
+namespace {
+constexpr int mostRollbacks = 3;
+
+bool isFinite(const torch::Tensor &tensor) {
+    return !tensor.defined() || !tensor.is_floating_point() || at::isfinite(tensor).all().item<bool>();
+}
+} // namespace
+
+DivergenceWatch::DivergenceWatch(Session &session) : m_session(session) {
+    const char *text = std::getenv("LOCKSTEP_TEST_NAN");
+    int rank = 0;
+    long long step = 0;
+    if (text && std::sscanf(text, "%d:%lld", &rank, &step) == 2 && rank == session.env.rank)
+        m_poisoned = step;
+}
+
+void DivergenceWatch::poison(std::int64_t step, Batch &batch) const {
+    if (step == m_poisoned)
+        batch.inputs = at::full_like(batch.inputs, std::nan(""));
+}
+
+void DivergenceWatch::check(std::int64_t step, const Batch &batch, const torch::Tensor &loss) {
+    if (batch.real == 0 || !loss.device().is_cpu()) // padded duplicates alone have no loss
+        return;
+    const double value = loss.item<double>();
+    if (!std::isfinite(value) && !m_found)
+        m_found = Found{step, value, firstBad(batch.inputs)};
+    else if (std::isfinite(value) && goesOn())
+        m_found.reset();
+}
+
+void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
+    if (!m_found)
+        m_found = Found{step, loss, firstBad({})};
+    AlertFrame alert;
+    alert.severity = "warning";
+    alert.kind = "non_finite_loss";
+    alert.message =
+        sentence() + (goesOn()                                     ? "; training goes on"
+                      : m_session.config.onNonfinite == "rollback" ? "; training goes back to the last good checkpoint"
+                                                                   : "; training stops (--on-nonfinite)");
+    alert.step = step;
+    m_session.frames->send(alert);
+    logWarning(alert.message);
+}
+
+std::string DivergenceWatch::sentence() const {
+    return "the loss of rank " + std::to_string(m_session.env.rank) + " is " + valueInWords(m_found->loss) +
+           " since step " + std::to_string(m_found->step) +
+           " (the first tensor that is not finite: " + m_found->firstBad + ")";
+}
+
+/// On the way from the data to the update, in the order in which values flow. On a GPU the step's data are gone by then.
+std::string DivergenceWatch::firstBad(const torch::Tensor &inputs) {
+    if (inputs.defined())
+        if (const std::string bad = m_session.model->firstNotFinite(inputs); !bad.empty())
+            return bad;
+    for (const auto &[name, tensor] : m_session.modelState())
+        if (!isFinite(tensor))
+            return layerAndTensor(name);
+    const NamedTensors state = m_session.modelState();
+    for (auto item = state.rbegin(); item != state.rend(); ++item) // backward goes from the last layer to the first
+        if (!isFinite(item->second.grad()))
+            return "the gradient of " + layerAndTensor(item->first);
+    for (const auto &[name, tensor] : m_session.optimizer->state())
+        if (!isFinite(tensor))
+            return name;
+    return "the loss itself";
+}
+
+std::optional<DivergenceWatch::Agreement> DivergenceWatch::agree(const std::string &newest) {
+    if (goesOn())
+        return std::nullopt;
+    const auto rows = m_session.communicator->gather({m_found ? static_cast<double>(m_found->step) + 1 : 0.0});
+    std::size_t first = rows.size();
+    for (std::size_t rank = 0; rank < rows.size(); ++rank)
+        if (rows[rank][0] > 0 && (first == rows.size() || rows[rank][0] < rows[first][0]))
+            first = rank;
+    if (first == rows.size())
+        return std::nullopt;
+    const std::string number = std::to_string(++m_agreements); // no key of the store serves twice
+    const auto sentences = m_session.communicator->exchange("diverged-" + number, m_found ? sentence() : std::string());
+    return Agreement{sentences[first], m_session.communicator->exchange("last_good-" + number, newest).front()};
+}
+
+Error DivergenceWatch::end(const Agreement &agreed) {
+    return Error::failed("training stopped because " + agreed.why +
+                             (agreed.lastGood.empty() ? "" : "; the last good checkpoint is " + agreed.lastGood),
+                         "try a lower --lr, or --on-nonfinite rollback or continue");
+}
+
+Result<void> DivergenceWatch::goBack(const Agreement &agreed) {
+    const auto &[why, file] = agreed;
+    if (file.empty())
+        return fail(Error::failed(why + ", and there is no checkpoint yet to go back to", "try a lower --lr"));
+    if (++m_rollbacks > mostRollbacks)
+        return fail(Error::failed(why + ", after training has gone back " + std::to_string(mostRollbacks) + " times",
+                                  "try a lower --lr; the last good checkpoint is " + file));
+    if (auto restored = restoreFrom(m_session, file, "-rollback-" + std::to_string(m_rollbacks)); !restored)
+        return restored;
+    m_found.reset();
+    if (!m_session.isRank0())
+        return {};
+    AlertFrame alert;
+    alert.severity = "warning";
+    alert.kind = "rollback";
+    alert.message = "training goes on with the parameters of " + file + ", without the batches since, because " + why;
+    m_session.frames->send(alert);
+    logWarning(alert.message);
+    return {};
+}
+
+} // namespace lockstep::trainer
