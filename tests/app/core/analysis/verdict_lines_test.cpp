@@ -73,6 +73,18 @@ std::vector<VerdictLine> linesOf(const std::vector<RunOutcome> &runs) {
 class CoreVerdictLinesTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void anIntervalThatTellsNothingApartHasOneWording() {
+        SpeedUp found;
+        QVERIFY2(undecidedText(found, "baseline").empty(), "no interval");
+        found.low = 0.99;
+        found.high = 1.02;
+        QCOMPARE(undecidedText(found, "baseline"), std::string("equal to baseline within ±3 %"));
+        found.high = 1.2;
+        QCOMPARE(undecidedText(found, "baseline"), std::string("can't tell yet whether it differs from baseline"));
+        found.different = true;
+        QVERIFY(undecidedText(found, "baseline").empty());
+    }
+
     void aFasterRunIsWorthItAndASlowerOneIsNotEachWithItsCause() {
         const auto lines = linesOf(measured({baseline,
                                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
