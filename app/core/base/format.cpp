@@ -79,7 +79,8 @@ QString addedSeconds(double part, std::optional<double> reach, double whole) {
     const QString size = rounded(part);
     const QString sign = size.toDouble() == 0 ? QString() : part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
     return sign + (sign.isEmpty() ? QStringLiteral("0") : size) +
-           (reach && *reach > 0 ? QStringLiteral(" ± ") + rounded(*reach) : QString()) + QStringLiteral(" s");
+           (reach && rounded(*reach).toDouble() > 0 ? QStringLiteral(" ± ") + rounded(*reach) : QString()) +
+           QStringLiteral(" s");
 }
 
 QString shortTime(std::optional<double> value) {

@@ -226,19 +226,16 @@ QString TopologyView::hint(const QPointF &position) const {
         const core::TopologyNode &node = m_topology.nodes[i];
         for (const core::TopologyRank &rank : node.ranks)
             if (rank.localRank < discsShown && discOf(rank, area).contains(position))
-                return tr("<b>rank %1</b> of a world size of %2, local rank %3 on %4, device %5.<br>Rank: a process of "
-                          "the run, counted through over all nodes. Local rank: counted on its node. World size: all "
-                          "of "
-                          "them together.")
+                return tr("<b>rank %1</b> of %2, local rank %3 on %4, device %5.<br>Rank: a process, numbered over all "
+                          "nodes. Local rank: numbered on its node.")
                            .arg(rank.rank)
                            .arg(m_topology.worldSize())
                            .arg(rank.localRank)
                            .arg(qs(node.name).toHtmlEscaped(), qs(rank.device).toHtmlEscaped()) +
-                       (rank.rank == 0 ? tr("<br>Master: rank 0's address and port, where all ranks meet at the start.")
-                                       : QString());
+                       (rank.rank == 0 ? tr("<br>Master: where all ranks meet at the start.") : QString());
         if (boxOf(i, area).contains(position))
-            return tr("<b>%1</b> (%2): node %3 of %4, %5 %6 devices.<br>Node: one machine of the run. Interface: the "
-                      "network card that Gloo and NCCL use there.")
+            return tr("<b>%1</b> (%2): node %3 of %4, %5 %6 devices.<br>Interface: the network card that Gloo and NCCL "
+                      "use there.")
                 .arg(qs(node.name).toHtmlEscaped(), qs(node.host).toHtmlEscaped())
                 .arg(i)
                 .arg(m_topology.nodes.size())

@@ -76,8 +76,7 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     m_alertsHead->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_alertsHead->setCheckable(true);
     m_alertsHead->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_J));
-    m_alertsHead->setToolTip(
-        tr("What went wrong: ranks that died, losses that are not finite, lost frames (Ctrl+Shift+J)"));
+    m_alertsHead->setToolTip(tr("What went wrong (Ctrl+Shift+J)"));
     connect(m_alertsHead, &QToolButton::toggled, this, &ConsoleDrawer::showAlerts);
     head->addWidget(m_head);
     head->addWidget(m_alertsHead);

@@ -96,7 +96,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
     connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
     m_resumeQueue = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
-                        tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
+                        tr("Continues with the queued runs, whose owner has ended (Ctrl+Shift+U)"));
     connect(m_resumeQueue, &QPushButton::clicked, &m_control, &QueueControl::resumeQueue);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
@@ -118,8 +118,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     constexpr int steps = 20;
     m_trace = new QAction(tr("Trace the next %1 steps").arg(steps), this);
     m_trace->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
-    m_trace->setToolTip(tr("Writes traces/trace.json into the run's folder, for Perfetto; the console says when it is "
-                           "there (Ctrl+Shift+R)"));
+    m_trace->setToolTip(tr("Writes a trace for Perfetto into the run's folder (Ctrl+Shift+R)"));
     addAction(m_trace);
     connect(m_trace, &QAction::triggered, &m_control, [this] { m_control.trace(steps); });
 }
@@ -209,8 +208,7 @@ void StatusStrip::refresh() {
     m_takeOver->setVisible(!heldBy.isEmpty()); // one that is over may be added to
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
     m_takeOver->setToolTip(
-        tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
-            .arg(heldBy));
+        tr("%1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)").arg(heldBy));
     m_resumeQueue->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     if (!m_message->isHidden())
@@ -239,7 +237,7 @@ void StatusStrip::showFailures() {
 
 QString StatusStrip::stopTip(const core::ExperimentModel::Strip &strip) const {
     if (m_status.showsLab())
-        return tr("Stops the lab; what it has measured so far is not kept (Ctrl+.)");
+        return tr("Stops the lab; nothing of it is kept (Ctrl+.)");
     const int waiting = m_status.queuedRuns();
     const QString what =
         strip.run.isEmpty() ? strip.title : QStringLiteral("%1 (%2, %3)").arg(strip.name, strip.run, strip.title);

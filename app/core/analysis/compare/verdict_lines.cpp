@@ -266,10 +266,11 @@ std::string_view keyOf(Outcome outcome) {
 std::string nameOf(const VerdictLine &line) {
     if (!line.contrast)
         return line.run;
-    const std::string devices = devicesIn(line.run); // said once where they are as many
-    const std::size_t at = line.run.find(devices);
-    const bool same = !devices.empty() && at + devices.size() == line.run.size() && line.against.ends_with(devices);
-    return (same ? line.run.substr(0, at) : line.run) + " against " + line.against;
+    const auto withoutDevices = [](std::string name) {
+        const std::string devices = devicesIn(name);
+        return devices.empty() ? name : name.erase(name.find(devices), devices.size());
+    };
+    return withoutDevices(line.run) + " against " + withoutDevices(line.against);
 }
 
 std::string figuresText(const VerdictLine &line) {

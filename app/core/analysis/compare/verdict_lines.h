@@ -47,7 +47,7 @@ struct VerdictLine {
     std::vector<FailedRepeat> failed;    ///< of its repeats, whatever the others say
     bool operator==(const VerdictLine &) const = default;
 };
-/// "DDP on 2 devices", or "DDP against DP on 2 devices" of a contrast.
+/// "DDP on 2 devices", or "DDP against DP" of a contrast: on as many devices each.
 [[nodiscard]] std::string nameOf(const VerdictLine &line);
 /// "1.42× (1.26-1.58), 71 % efficient"; empty without a speed-up.
 [[nodiscard]] std::string figuresText(const VerdictLine &line);

@@ -35,22 +35,19 @@ void LabFirst::offer(const LabPlaces &places, const QString &offer, bool busy) {
     const QString why = places.whyNot();
     if (places.noNode())
         setWords(tr("No node yet"),
-                 tr("Add a machine by its ssh name. Its devices then appear here, and the lab measures how fast ranks "
-                    "on them communicate."),
+                 tr("Add a machine by its ssh name: the lab measures how fast its devices communicate."),
                  tr("Add nodes"));
     else if (!why.isEmpty())
         setWords(tr("Which devices?"), why, tr("Measure these nodes"));
     else if (places.overNodes())
         setWords(tr("Nothing measured between these devices yet"),
-                 tr("How fast do ranks on them communicate over the network, and what would DDP or a parameter server "
-                    "cost? The lab measures it: up to a minute for each number of ranks, best while nothing else is "
-                    "running there."),
+                 tr("The lab measures what communication between them costs: up to a minute for each number of ranks. "
+                    "Close other programs first."),
                  offer.isEmpty() ? tr("Measure these nodes") : offer);
     else
         setWords(tr("Nothing measured yet"),
-                 tr("How fast do ranks on this machine's devices communicate, and what would DDP or a parameter server "
-                    "cost? The lab measures it: one to two minutes, more if times scatter, best while nothing else is "
-                    "running."),
+                 tr("The lab measures what communication between this machine's devices costs: one to two minutes. "
+                    "Close other programs first."),
                  tr("Measure this machine"));
     button()->setEnabled(!busy && (places.noNode() || (why.isEmpty() && !places.asking())));
 }

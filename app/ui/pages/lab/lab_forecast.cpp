@@ -28,8 +28,7 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
     m_forecast = new QPushButton(tr("Forecast"), this);
     m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
-    m_forecast->setToolTip(
-        tr("Trains on single devices for some seconds and predicts DDP and the server from the lab (Ctrl+Shift+M)"));
+    m_forecast->setToolTip(tr("Trains single devices for some seconds and predicts DDP and a server (Ctrl+Shift+M)"));
     addTool(m_recipe);
     addTool(m_forecast);
     m_words = makeLabel({}, "secondary", this);
@@ -85,9 +84,8 @@ void LabForecast::showForecast() {
     const auto record = std::ranges::find(made, m_recipe->currentText().toStdString(), &core::ForecastRecord::recipe);
     m_table->setVisible(record != made.end());
     if (record == made.end()) {
-        m_words->setText(tr(
-            "No forecast of this recipe yet. Single devices train for some seconds; from that and the lab, the times "
-            "of DDP and a server are predicted. Once the recipe has run, the forecast is compared with it here."));
+        m_words->setText(tr("No forecast of this recipe yet. It takes some seconds of training and is compared with "
+                            "the runs once they are there."));
         return;
     }
     m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record, m_read.runs)));
@@ -110,7 +108,7 @@ void LabForecast::showForecast() {
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));
-    fitColumns(m_table, 64, 320);
+    fitColumns(m_table, 64, 480); // a row that can't be told says why
     fitHeight(m_table);
 }
 

@@ -58,7 +58,7 @@ QStringList aboutOf(const core::LabRecord &lab) {
 LabHead::LabHead(const Theme &theme, QWidget *parent) : Card(tr("Lab"), parent) {
     m_quick = new QCheckBox(tr("Quick"), this);
     m_quick->setChecked(true);
-    m_quick->setToolTip(tr("Five sweeps of short blocks instead of eleven or more"));
+    m_quick->setToolTip(tr("Five short sweeps instead of eleven or more"));
     m_ranks = new QComboBox(this);
     m_ranks->setAccessibleName(tr("Ranks shown"));
     m_measure = new QPushButton(tr("Measure again"), this);

@@ -47,10 +47,8 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
         charts->addWidget(card, 1);
         return picture;
     };
-    m_times = chart(
-        tr("Summing gradients: ring against server"), QStringLiteral("lab-times"), tr("time / ms"),
-        tr("Dots: measured medians. Lines: predicted by the fit. Dotted: the published formulas, with the measured "
-           "time of one message"));
+    m_times = chart(tr("Summing gradients: ring against server"), QStringLiteral("lab-times"), tr("time / ms"),
+                    tr("Dots: measured. Lines: fit. Dotted: published formulas"));
     m_bandwidths =
         chart(tr("Bus bandwidth"), QStringLiteral("lab-bandwidth"), tr("busbw / GB/s"),
               tr("Bus bandwidth as nccl-tests defines it: comparable across operations and numbers of ranks"));
@@ -62,8 +60,7 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
 Card *LabResults::buildRing() {
     auto *card = new Card(tr("Ring against server"), this);
     auto *formulas = makeLabel(QString::fromStdString(core::ringFormulaText() + ".\n" + core::serverFormulaText()) +
-                                   tr(".\nThe formulas use the measured time of one message between two ranks; sending "
-                                      "both ways at once, adding and waking up come on top."),
+                                   tr(".\nThe formulas leave out sending both ways at once, adding and waking up."),
                                "secondary", card);
     formulas->setWordWrap(true);
     formulas->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -77,8 +74,7 @@ Card *LabResults::buildRing() {
 
 Card *LabResults::buildFits() {
     auto *card = new Card(tr("Fit"), this);
-    card->setToolTip(
-        tr("Time = α + β·size in each piece, pieces joined in log-log; errors are those of sizes held out of the fit"));
+    card->setToolTip(tr("Time = α + β·size, piece by piece; errors are of sizes held out of the fit"));
     m_fits = makeTable(m_theme, card);
     m_fits->setModel(&m_fitModel);
     m_fits->setAccessibleName(tr("Fit"));

@@ -16,9 +16,8 @@ AnatomyCard::AnatomyCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
     : LiveCard(tr("A step of DP and DDP"), shown, Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record,
                parent, pauseOfMeans),
       m_view(new AnatomyView(theme, QStringLiteral("dp-anatomy"), this)) {
-    setToolTip(tr("A mean step as it happens, all on one axis. DP: device 0 scatters the batch, copies the parameters, "
-                  "gathers the outputs, computes the loss and reduces the gradients; the others work only in the "
-                  "parallel parts. DDP: each rank does a whole step and communicates what backward does not hide"));
+    setToolTip(tr("A mean step, device by device, on one axis. DP: one device serves the others, which work only in "
+                  "the parallel parts. DDP: each rank does a whole step"));
     body()->addWidget(m_view, 1);
     m_view->follow(shown.highlight());
 }

@@ -48,15 +48,14 @@ DevicesCard::DevicesCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
                    RunStore::Alerts,
                parent),
       m_theme(theme) {
-    setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank that "
-                  "spins while it waits counts as busy). GPU: share of time in which any kernel ran. Memory, power and "
-                  "temperature where a device reports them"));
+    setToolTip(tr("How busy each device was, five samples a second. CPU: busy share of its cores, busy waiting "
+                  "included. GPU: share of time in which a kernel ran"));
     QStringList metrics;
     for (const DeviceMetric metric : core::deviceMetrics)
         metrics.append(core::metricTitle(metric));
     m_metric = addChoice("metric", metrics, tr("What the lanes show, on one scale"));
     m_window = addChoice("window", {tr("whole run"), tr("last 60 s")},
-                         tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"));
+                         tr("From each run's beginning, or the last 60 s of each"));
     for (const QComboBox *box : {m_metric, m_window})
         connect(box, &QComboBox::currentIndexChanged, this, [this] { Q_EMIT refreshWanted(RunStore::Devices); });
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), this);
@@ -84,7 +83,7 @@ std::optional<std::int64_t> DevicesCard::originUs(const QString &runId) const {
 }
 
 void DevicesCard::draw(Changes what) {
-    m_lanes->setEmptyText(shown().whyEmpty(tr("Device samples arrive five times a second while a run trains")));
+    m_lanes->setEmptyText(shown().whyEmpty(tr("Appears while a run trains")));
     if (what & (RunStore::Devices | RunStore::Record | RunStore::Link | RunStore::State))
         drawLanes();
     drawMarks();

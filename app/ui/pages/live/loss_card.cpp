@@ -18,11 +18,8 @@ LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
                Changes(RunStore::Loss) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link,
                parent),
       m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
-    setToolTip(
-        tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a line's end "
-           "is its last point; the list of runs has the mean over the last complete epoch. Zoom: wheel, drag, + and -. "
-           "Pan: Shift "
-           "and drag. Show all: double click. Arrows move the crosshair; a click scrolls the console to that time"));
+    setToolTip(tr("Cross-entropy of the training batches, mean over all ranks. Zoom: wheel, drag, + and -. Pan: Shift "
+                  "and drag. Show all: double click. A click scrolls the console to that time"));
     body()->addWidget(m_chart, 1);
     m_chart->follow(shown.highlight());
 }

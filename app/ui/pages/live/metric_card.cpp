@@ -35,7 +35,7 @@ MetricCard::MetricCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
     : LiveCard(tr("Metric"), shown, Changes(RunStore::Loss) | RunStore::Record | RunStore::State, parent),
       m_curves(&shown.runs()), m_choice(new QComboBox(this)),
       m_chart(new LineChart(theme, QStringLiteral("metric"), this)) {
-    setToolTip(tr("One training metric by step, over all ranks. Scripts can report metrics of their own"));
+    setToolTip(tr("A metric by step, over all ranks; scripts can report their own"));
     m_choice->setAccessibleName(tr("Metric"));
     m_choice->setFixedHeight(28);
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -107,7 +107,8 @@ void MetricCard::draw(Changes) {
     const CurveView &view = shown().view();
     m_choice->setToolTip(helpOf(spec));
     m_curves.setMetric(spec.name);
-    setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), shown().epochs());
+    // The box above says which metric it is: the axis has its unit.
+    setCurveAxes(*m_chart, view, QString::fromStdString(spec.unit.empty() ? spec.title : spec.unit), shown().epochs());
     m_chart->setLines(curveLines(m_curves, shown().stylesByMethod(), view));
 }
 

@@ -25,9 +25,7 @@ PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
                pauseOfMeans),
       m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
     setToolTip(
-        tr("Mean time of each phase of a training step, by rank (%1). Waiting is hatched too; the thin row below "
-           "shows what is inside")
-            .arg(phaseKey()));
+        tr("Mean time of each phase of a step, by rank (%1). The thin row shows what is inside").arg(phaseKey()));
     body()->addWidget(m_bars, 1);
     m_bars->follow(shown.highlight());
 }

@@ -26,8 +26,8 @@ QString watchingSentence(const ShownRuns &shown) {
 
 WatchingLine::WatchingLine(QWidget *parent) : WrappedLabel("small", parent) {
     setTextInteractionFlags(Qt::TextSelectableByMouse);
-    setToolTip(tr("CPU time of all windows and commands that follow the run on its machine, mean of ten seconds, "
-                  "measured by the run's agent. The display server is not included"));
+    setToolTip(
+        tr("CPU time of all that follow the run on its machine, mean of ten seconds, without the display server"));
     hide();
 }
 

@@ -44,8 +44,8 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
     : Card(qs(node.name), parent), m_theme(theme), m_node(node), m_figures(new QGridLayout) {
     m_interface = new QComboBox(this);
     m_interface->setAccessibleName(tr("Interface of %1").arg(name()));
-    m_interface->setToolTip(tr("Network interface for rendezvous, Gloo and NCCL on this node. The doctor's choice is "
-                               "the one that every other node reaches"));
+    m_interface->setToolTip(
+        tr("Network interface for Gloo and NCCL. The doctor chooses one that every other node reaches"));
     m_again = new QPushButton(tr("Connect"), this);
     m_again->setToolTip(tr("Connects again; ssh may ask for a passphrase or about a new host's key"));
     m_sync = new QPushButton(tr("Sync"), this);

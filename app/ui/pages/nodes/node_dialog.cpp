@@ -98,8 +98,7 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     m_mistake->setTextFormat(Qt::PlainText);
     layout->addWidget(m_mistake);
     layout->addWidget(
-        makeLabel(tr("Your own ssh configuration, keys, agent and jump hosts are used. Root is not needed there."),
-                  "secondary", this));
+        makeLabel(tr("Your own ssh configuration and keys are used. Root is not needed."), "secondary", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     m_add = buttons->addButton(tr("Add"), QDialogButtonBox::AcceptRole);
     m_add->setDefault(true);

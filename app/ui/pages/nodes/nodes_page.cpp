@@ -24,11 +24,10 @@ namespace lockstep::ui {
 
 NodesPage::NodesPage(Theme &theme, QWidget *parent)
     : QWidget(parent), m_list(new NodeListEditor(this)), m_sync(new NodeSync(this)), m_asker(new SshAsker(this)) {
-    m_empty =
-        new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
-                       tr("A node is a machine that runs can use, this one included. Add one by its ssh name; the "
-                          "doctor then checks interfaces, ports and versions, and Sync copies what is missing."),
-                       tr("Add node"), this);
+    m_empty = new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
+                             tr("A node is a machine that runs can use. Add one by its ssh name; the doctor checks it, "
+                                "and Sync copies what is missing."),
+                             tr("Add node"), this);
     m_stack = new PageStack(*this, m_empty);
     m_stack->setBody(buildBody(theme));
     connectParts();
@@ -39,8 +38,7 @@ Card *NodesPage::buildHead(QWidget *parent) {
     auto *card = new Card(tr("Nodes"), parent);
     m_doctor = new QPushButton(tr("Doctor"), card);
     m_doctor->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
-    m_doctor->setToolTip(tr("Checks every node and every connection between two of them: interfaces, ports, bandwidth, "
-                            "versions, data, disk, limits, clocks (Ctrl+Shift+D)"));
+    m_doctor->setToolTip(tr("Checks every node and every connection between two of them (Ctrl+Shift+D)"));
     m_syncAll = new QPushButton(tr("Sync all"), card);
     m_syncAll->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
     m_syncAll->setToolTip(tr("Copies agent, trainer and PyTorch to every node, only what differs (Ctrl+Shift+S)"));

@@ -38,7 +38,7 @@ TopologyCard::TopologyCard(const Theme &theme, QWidget *parent) : Card(tr("Topol
         m_devices->addItem(count == 1 ? tr("1 device a node") : tr("%1 devices a node").arg(count), count);
     m_devices->setCurrentIndex(1);
     m_devices->setAccessibleName(tr("Devices a node"));
-    m_devices->setToolTip(tr("Devices that a run would use on each node, if it has that many"));
+    m_devices->setToolTip(tr("Devices used on each node, if it has so many"));
     m_view = new TopologyView(theme, this);
     m_text = makeLabel({}, "secondary", this);
     m_text->setWordWrap(true);
@@ -66,10 +66,8 @@ void TopologyCard::draw() {
     const QString sentence =
         ranks < 2      ? tr("No traffic: fewer than two devices can be used.")
         : least == 0.0 ? tr("%1 ranks on one node: nothing crosses between nodes.").arg(ranks)
-        : !least ? tr("%1 ranks. Once the doctor has measured the bandwidth, the least time of a step's communication "
-                      "is shown here.")
-                       .arg(ranks)
-                 : tr("%1 ranks, %2 of gradients: at the measured bandwidth a step's communication takes %3 or more.")
+        : !least ? tr("%1 ranks. Run the doctor to see how long a step's communication takes at least.").arg(ranks)
+                 : tr("%1 ranks, %2 of gradients: a step's communication takes %3 or more.")
                        .arg(ranks)
                        .arg(core::bytes(gradients), core::shortTime(least));
     m_text->setText(sentence);

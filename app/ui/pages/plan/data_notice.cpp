@@ -98,8 +98,7 @@ void DataNotice::press() {
             [this](const Error &error) { over(QString::fromStdString(error.message())); });
     m_sentence->setText(tr("Requesting %1…").arg(QString::fromStdString(m_wanted.title)));
     setWords(m_button, tr("Cancel"));
-    m_button->setToolTip(
-        tr("Stops; what has been downloaded is kept, and a later download continues from there (Alt+D)"));
+    m_button->setToolTip(tr("Stops; a later download continues from there (Alt+D)"));
     m_bar->setFraction(std::nullopt, m_theme.palette().accent);
     m_bar->show();
     m_download->start();

@@ -44,7 +44,7 @@ void PlanPlaces::makeSwitch(QWidget *parent) {
     line->setSpacing(grid);
     auto *label = new QLabel(tr("Runs on"), m_row);
     label->setFixedWidth(22 * grid);
-    label->setToolTip(tr("Devices of this machine, or any mix of devices of the added nodes"));
+    label->setToolTip(tr("This machine's devices, or those of the added nodes"));
     line->addWidget(label);
     m_where = new PlaceSwitch(m_row);
     line->addWidget(m_where, 4);

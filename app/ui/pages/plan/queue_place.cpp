@@ -23,7 +23,7 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
     rows->addLayout(line);
     auto *label = new QLabel(tr("Queue runs on"), this);
     label->setFixedWidth(22 * grid);
-    label->setToolTip(tr("The machine that starts one run after the other; the window only follows"));
+    label->setToolTip(tr("The machine that starts one run after the other"));
     line->addWidget(label);
     auto *group = new QButtonGroup(this);
     const auto add = [&](const char *place, const QKeySequence &keys) {
@@ -62,11 +62,8 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
 void QueuePlace::sayWhere(const QString &node) {
     setWords(m_there, node.isEmpty() ? tr("The first node") : node);
     const QString who = node.isEmpty() ? tr("The first node") : tr("%1, the first node,").arg(node);
-    m_there->setToolTip(
-        m_whyNot.isEmpty()
-            ? tr("%1 starts the runs: this machine may disconnect and follows them again when it is back (Alt+L)")
-                  .arg(who)
-            : m_whyNot);
+    m_there->setToolTip(m_whyNot.isEmpty() ? tr("%1 starts the runs; this machine may disconnect (Alt+L)").arg(who)
+                                           : m_whyNot);
 }
 
 void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<core::NodeEntry> &book) {
@@ -89,12 +86,10 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
 }
 
 void QueuePlace::showNote() {
-    m_note->setText(
-        !m_whyNot.isEmpty() ? m_whyNot
-        : m_there->isChecked()
-            ? tr("This machine may disconnect; runs and results are kept on %1 and followed from here when it is back.")
-                  .arg(m_there->text())
-            : tr("This machine must stay on until the last run is over."));
+    m_note->setText(!m_whyNot.isEmpty() ? m_whyNot
+                    : m_there->isChecked()
+                        ? tr("This machine may disconnect: runs and results are kept on %1.").arg(m_there->text())
+                        : tr("This machine must stay on until the last run is over."));
 }
 
 QString QueuePlace::noteText() const {

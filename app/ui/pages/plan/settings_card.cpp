@@ -79,8 +79,7 @@ QLayout *SettingsCard::buildOptions() {
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     const core::WidthGoal goal;
     m_repeats->addItem(tr("until %1").arg(QString::fromStdString(core::widthText(goal.width))), untilWidthItem);
-    m_repeats->setToolTip(tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be "
-                             "told from noise. Fewer than 3 repeats give no interval. Until %1: rounds are added until "
+    m_repeats->setToolTip(tr("Repeats of each run; fewer than 3 give no interval. Until %1: rounds are added until "
                              "every 95 % interval is that narrow, %2 at most")
                               .arg(QString::fromStdString(core::widthText(goal.width)))
                               .arg(goal.mostRounds));
@@ -99,20 +98,20 @@ QLayout *SettingsCard::buildOptions() {
     repeats->setFixedWidth(22 * grid);
     repeats->setToolTip(m_repeats->toolTip());
     options->addWidget(repeats);
-    m_repeats->setMaximumWidth(64 * grid);
+    constexpr int half = (64 * grid - grid) / 2; // both are as wide as a field of the form
+    m_repeats->setMaximumWidth(half);
     options->addWidget(m_repeats, 4);
     m_sideBySide = new QComboBox(this);
     m_sideBySide->setAccessibleName(tr("Runs at once"));
     for (const int count : {1, 2, 4, 8})
         m_sideBySide->addItem(count == 1 ? tr("one at a time") : tr("%1 side by side").arg(count), count);
     m_sideBySide->setToolTip(
-        tr("How many runs may be active at once, each on devices and cores of its own; the others wait. The queue ends "
-           "sooner, but runs share memory, caches and clock, so each takes longer than alone"));
+        tr("Runs at a time, each on devices of its own. The queue ends sooner, but each run takes longer than alone"));
     connect(m_sideBySide, &QComboBox::currentIndexChanged, this, [this] {
         m_draft.sideBySide = m_sideBySide->currentData().toInt();
         Q_EMIT edited();
     });
-    m_sideBySide->setMaximumWidth(64 * grid);
+    m_sideBySide->setMaximumWidth(half);
     options->addWidget(m_sideBySide, 4);
     options->addStretch(0);
     return options;
@@ -160,7 +159,7 @@ void SettingsCard::begin(PlanDraft draft) {
                           .arg(variant.trainSamples)
                           .arg(variant.epochs)
                           .arg(variant.repeats));
-    m_quick->setToolTip(tr("Smaller runs for a first answer within minutes; the whole test set is used (Alt+Q)"));
+    m_quick->setToolTip(tr("Smaller runs, for a first answer within minutes (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
     if (quick) {

@@ -58,7 +58,7 @@ TorchrunBox::TorchrunBox(const Theme &theme, QWidget *parent) : QWidget(parent),
     layout->setSpacing(grid);
     auto *head = new QHBoxLayout;
     auto *title = makeLabel(tr("The same run with torchrun"), "small", this);
-    title->setToolTip(tr("The shell command for the chosen row: the trainer works under torchrun unchanged"));
+    title->setToolTip(tr("The chosen row as a shell command"));
     head->addWidget(title);
     head->addStretch(1);
     m_copy = new QPushButton(tr("Copy"), this);

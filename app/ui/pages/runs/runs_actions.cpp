@@ -46,7 +46,7 @@ RunsActions::RunsActions(RunsList &runs, core::RunListModel &list, core::RunHist
     add(tr("Delete"), QKeySequence(Qt::Key_Delete), &RunsActions::deleteChosen);
     auto *back = add(tr("Undo"), QKeySequence::Undo, &RunsActions::undoWanted);
     back->setShortcutContext(Qt::WidgetWithChildrenShortcut); // a text being written undoes its own first
-    back->setToolTip(tr("Undoes the last change of a name, tag, note or star, or restores what was deleted"));
+    back->setToolTip(tr("Undoes the last change, or restores what was deleted"));
     auto *again = add(tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), &RunsActions::redoWanted);
     again->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     again->setToolTip(tr("Repeats what Undo undid"));

@@ -128,7 +128,7 @@ void RunDetails::build() {
     rows->addWidget(area, 1);
     m_duplicate = new QPushButton(tr("Duplicate into Plan"), card);
     m_duplicate->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_D));
-    m_duplicate->setToolTip(tr("Opens Plan with this run's settings filled in; nothing starts yet (Ctrl+D)"));
+    m_duplicate->setToolTip(tr("Opens Plan with this run's settings (Ctrl+D)"));
     connect(m_duplicate, &QPushButton::clicked, this, &RunDetails::duplicateWanted);
     rows->addWidget(m_duplicate);
 }
@@ -152,8 +152,7 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_mistake->hide();
     if (runs.empty()) {
         m_title->setText(tr("No run chosen"));
-        m_state->setText(
-            tr("Choose one run for its figures, tags and note, two to compare them, several for mean and deviation."));
+        m_state->setText(tr("Choose one run for its figures, two to compare them, several for their mean."));
         return showFacts({});
     }
     m_starred = std::all_of(runs.begin(), runs.end(), [](const auto *run) { return run->starred; });

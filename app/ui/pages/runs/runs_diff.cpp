@@ -115,7 +115,7 @@ void RunsDiff::buildTools() {
     m_axis->addItem(tr("by step"), int(core::RunCurves::XAxis::Step));
     m_axis->addItem(tr("by time"), int(core::RunCurves::XAxis::RunTime));
     m_axis->setAccessibleName(tr("Axis"));
-    m_axis->setToolTip(tr("Horizontal axis of the curves; time shows which run gets there first"));
+    m_axis->setToolTip(tr("Horizontal axis of the curves"));
     connect(m_axis, &QComboBox::currentIndexChanged, this, &RunsDiff::draw);
     m_all = new QPushButton(tr("All"), this);
     m_all->setCheckable(true);

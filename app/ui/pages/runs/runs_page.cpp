@@ -36,10 +36,10 @@ constexpr int historyPollMs = 2000, dutyFactor = 50; // a refresh never takes mo
 
 RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &history, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_list(list), m_history(history) {
-    auto *empty = new EmptyState(theme, QStringLiteral("runs"), tr("No run yet"),
-                                 tr("Every run is kept on disk with its configuration, its machine and all its "
-                                    "measurements, and can be opened again here."),
-                                 tr("Go to Plan"), this);
+    auto *empty =
+        new EmptyState(theme, QStringLiteral("runs"), tr("No run yet"),
+                       tr("Every run is kept with its settings and measurements and can be opened again here."),
+                       tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
     m_stack = new PageStack(*this, empty);
     m_stack->setBody(buildBody());
@@ -144,9 +144,7 @@ void RunsPage::buildTools(Card &card) {
         out->setToolTip(hint);
         return out;
     };
-    m_groupButton = button(tr("Group"), Qt::Key_G,
-                           tr("Repeats of the same configuration on the same machine in one row: "
-                              "mean ± standard deviation of the done ones (Alt+G, G)"));
+    m_groupButton = button(tr("Group"), Qt::Key_G, tr("Repeats in one row: mean ± standard deviation (Alt+G, G)"));
     m_groupButton->setCheckable(true);
     connect(m_groupButton, &QPushButton::toggled, this, &RunsPage::setGrouped);
     m_columnsButton = button(tr("Columns"), Qt::Key_L, tr("Chooses what the table shows (Alt+L)"));

@@ -30,9 +30,8 @@ QString toolTipOf(const core::SeenDevice &device) {
     QStringList lines = {QString::fromStdString(device.name), QString::fromStdString(device.device)};
     if (!device.cores.empty())
         lines << QObject::tr("cores %1").arg(QString::fromStdString(device.cores));
-    lines << (device.kind == "cpu"
-                  ? QObject::tr("Busy: share of its cores' time that any program used, measured over 0.35 s")
-                  : QObject::tr("Busy: share of time in which any kernel ran, reported by the driver"));
+    lines << (device.kind == "cpu" ? QObject::tr("Busy: share of its cores' time that programs take just now")
+                                   : QObject::tr("Busy: share of time in which a kernel ran"));
     for (const auto &user : device.users) {
         QString line = QObject::tr("pid %1 %2").arg(user.pid).arg(QString::fromStdString(user.name));
         if (user.share)

@@ -42,9 +42,7 @@ NodePicker::NodePicker(const Theme &theme, SshAsker &asker, QWidget *parent)
     auto *line = new QHBoxLayout(m_empty);
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(2 * grid);
-    line->addWidget(
-        wrapped(tr("No node yet. Add a machine by its ssh name; its devices then appear here."), "secondary", m_empty),
-        1);
+    line->addWidget(wrapped(tr("No node yet: add a machine by its ssh name."), "secondary", m_empty), 1);
     m_add = new QPushButton(tr("Add nodes"), m_empty);
     m_add->setShortcut(QKeySequence(Qt::ALT | Qt::Key_N));
     m_add->setToolTip(tr("Opens Nodes, where they are added (Alt+N)"));
@@ -117,12 +115,11 @@ NodePicker::Row NodePicker::makeRow(const core::NodeEntry &node) {
     QFont bold = Theme::font(Type::Body, QFont::DemiBold);
     row.name->setFont(bold);
     row.part = makeLabel({}, "secondary", row.box);
-    row.part->setToolTip(
-        tr("Node: one machine of the run, numbered from 0 in the order chosen. Master: node 0, where all ranks meet at "
-           "the start.\nRank: a process of the run (DDP: one per device), numbered over all nodes."));
+    row.part->setToolTip(tr("Node: a machine of the run, in the order chosen. Master: node 0, where all ranks "
+                            "meet.\nRank: a process (DDP: one per device), numbered over all nodes."));
     row.way = makeLabel({}, "small", row.box);
-    row.way->setToolTip(tr("The network interface for Gloo, NCCL and the rendezvous there; the doctor finds it by "
-                           "trying. Another one can be chosen on Nodes"));
+    row.way->setToolTip(
+        tr("Network interface for Gloo and NCCL, found by the doctor. Another one can be chosen on Nodes"));
     head->addWidget(row.name);
     head->addWidget(row.part);
     head->addStretch(1);

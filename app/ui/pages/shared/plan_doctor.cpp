@@ -43,8 +43,7 @@ PlanDoctor::PlanDoctor(SshAsker &asker, QWidget *parent) : QFrame(parent), m_ask
     line->addWidget(m_sentence, 1);
     m_button = new QPushButton(tr("Ask the doctor"), this);
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_O));
-    m_button->setToolTip(tr("Checks these nodes and every connection between them: interfaces, ports, versions, data, "
-                            "disk, limits, clocks (Alt+O)"));
+    m_button->setToolTip(tr("Checks these nodes and every connection between them (Alt+O)"));
     connect(m_button, &QPushButton::clicked, this, [this] { examining() ? stop() : examine(); });
     line->addWidget(m_button, 0, Qt::AlignTop);
     rows->addLayout(line);

@@ -17,8 +17,8 @@ QString RunNodesView::title() {
 }
 
 QString RunNodesView::explanation() {
-    return tr("Where the run's processes are, and what its method sends between them in a step. The links are those "
-              "between agents: when one is lost, training continues as long as the ranks reach each other");
+    return tr("Where the run's processes are, and what they send each other in a step. When an agent's link is lost, "
+              "training continues");
 }
 
 RunNodesView::RunNodesView(const Theme &theme, QWidget *parent) : QWidget(parent) {

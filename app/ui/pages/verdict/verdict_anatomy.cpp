@@ -11,12 +11,10 @@
 namespace lockstep::ui {
 
 VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent)
-    : Card(tr("What device 0 of DP does while the others wait"), parent), m_runs(runs),
+    : Card(tr("A step of DP and of DDP, device by device"), parent), m_runs(runs),
       m_view(new AnatomyView(theme, QStringLiteral("step-anatomy"), this)) {
-    setToolTip(
-        tr("A mean step as it happens. DP: device 0 scatters the batch, copies the parameters, gathers the outputs, "
-           "computes the loss and reduces the gradients; the others work only in the parallel parts. DDP: each "
-           "rank does the whole step and communicates what backward does not hide. Lines are waiting"));
+    setToolTip(tr("A mean step, device by device. DP: device 0 serves the others, which work only in the parallel "
+                  "parts. DDP: each rank does a whole step. Lines are waiting"));
     body()->addWidget(m_view);
     hide();
 }

@@ -17,8 +17,7 @@ namespace lockstep::ui {
 
 VerdictDifference::VerdictDifference(const Theme &theme, core::JudgementModel &judgement, QWidget *parent)
     : Card(tr("Where the difference comes from"), parent), m_judgement(judgement) {
-    setToolTip(tr("From the reference's run time to the run's, by measured phases; what the phases do not explain is a "
-                  "bar of its own. Means over the repeats, so that the bars add up"));
+    setToolTip(tr("From the reference's time to the run's, launch to exit, by measured phases. The bars add up"));
     m_pair = new QComboBox(this);
     m_pair->setAccessibleName(tr("Run that is explained"));
     m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);

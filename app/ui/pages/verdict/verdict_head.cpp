@@ -16,7 +16,7 @@ namespace lockstep::ui {
 VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent), m_theme(theme) {
     m_export = new QPushButton(tr("Export"), this);
     m_export->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_E));
-    m_export->setToolTip(tr("Results as a page, a table or data, charts, event files for TensorBoard (Ctrl+E)"));
+    m_export->setToolTip(tr("Page, table, data, charts or TensorBoard files (Ctrl+E)"));
     addTool(m_export);
     body()->addWidget(m_lines = new WorthLines(this));
     body()->addWidget(m_none =

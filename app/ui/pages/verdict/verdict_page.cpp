@@ -131,7 +131,7 @@ void VerdictPage::buildAdvice() {
         advice(tr("Is the comparison fair?"), tr("What differs besides what was meant, and how much that can matter"),
                core::JudgementModel::Kind::Finding, &m_fairnessCard);
     m_fair = makeLabel(tr("Nothing was found that differs besides what was meant."), "secondary", m_fairnessCard);
-    m_fairnessCard->body()->addWidget(m_fair);
+    m_fairnessCard->body()->insertWidget(m_fairnessCard->body()->count() - 1, m_fair); // before the stretch
     m_bottlenecks =
         advice(tr("What bounds each run, and what to try"),
                tr("By the phases of the rank of median waiting, medians over the repeats. A press queues the run"),

@@ -2,6 +2,7 @@
 #include "app/ui/pages/verdict/worth_lines.h"
 
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 
@@ -11,11 +12,13 @@
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/elided_label.h"
 
 namespace lockstep::ui {
 namespace {
 
 enum Column { Word, Name, Figures, Room, Press };
+constexpr int leastName = 20 * grid; ///< px that a name keeps where a line is full
 
 /// The style sheet's name for how a word is coloured.
 QString toneOf(core::Outcome outcome) {
@@ -38,6 +41,12 @@ QString toneOf(core::Outcome outcome) {
 
 QString said(const std::string &text) {
     return QString::fromStdString(text);
+}
+
+/// What pressing it does; beside its own name a run is not named again: "Repeat (close other programs first)".
+QString wordsBeside(const core::VerdictLine &line) {
+    QString words = suggestionText(*line.settles);
+    return line.settles->again.empty() ? words : words.remove(said(line.run) + QLatin1Char(' '));
 }
 
 /// Shortcuts: the first button has the keys that the guide names, each further one a letter of its own.
@@ -93,15 +102,27 @@ void WorthLines::addButton(QPushButton *button, int row) {
     m_layout->addWidget(button, row, Press, 2, 1, Qt::AlignVCenter | Qt::AlignRight);
 }
 
+void WorthLines::addName(const core::VerdictLine &line, int row) {
+    auto *place = new QWidget(this);
+    auto *across = new QHBoxLayout(place);
+    across->setContentsMargins(0, 0, 0, 0);
+    across->setSpacing(grid / 2);
+    QLabel *dot = makeLabel(
+        QStringLiteral("<span style='color:%1'>●</span>").arg(methodColor(said(line.method)).name()), "title", place);
+    auto *name = new ElidedLabel("title", leastName, place);
+    name->setText(said(core::nameOf(line)));
+    name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));
+    across->addWidget(dot);
+    across->addWidget(name, 1);
+    m_layout->addWidget(place, row, Name);
+}
+
 void WorthLines::addLine(const core::VerdictLine &line, int row) {
     QLabel *word = makeLabel(said(std::string(core::toString(line.outcome))), "outcome", this);
     word->setProperty("tone", toneOf(line.outcome));
     word->setAlignment(Qt::AlignCenter);
     m_layout->addWidget(word, row, Word, line.reason.empty() ? 1 : 2, 1, Qt::AlignVCenter);
-    QLabel *name = addLabel(QStringLiteral("<span style='color:%1'>●</span>&nbsp;%2")
-                                .arg(methodColor(said(line.method)).name(), said(core::nameOf(line)).toHtmlEscaped()),
-                            "title", row, Name);
-    name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));
+    addName(line, row);
     addLabel(said(core::figuresText(line)), "title", row, Figures);
     const bool failed = line.outcome == core::Outcome::Failed;
     if (!line.reason.empty())
@@ -112,8 +133,7 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
         m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
     if (!line.settles || offeredAbove)
         return;
-    QPushButton *button =
-        makeSuggestionButton(suggestionText(*line.settles), *line.settles, settleKeys(m_settles.size()), this);
+    QPushButton *button = makeSuggestionButton(wordsBeside(line), *line.settles, settleKeys(m_settles.size()), this);
     connect(button, &QPushButton::clicked, this, [this, run = *line.settles] { Q_EMIT wanted(run); });
     m_settles.append(button);
     addButton(button, row);

@@ -34,6 +34,7 @@ Q_SIGNALS:
 private:
     void rebuild();
     void addLine(const core::VerdictLine &line, int row);
+    void addName(const core::VerdictLine &line, int row);
     void addFailures(const core::VerdictLine &line, int row);
     void addConsole(const core::FailedRepeat &failed, int row);
     QLabel *addLabel(const QString &text, const char *role, int row, int column);

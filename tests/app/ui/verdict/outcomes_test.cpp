@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Experiments of different outcome, as the window shows them: the first screen of Verdict answers whether DP and DDP are worth it, and
+// why. With LOCKSTEP_SHOTS each is a picture.
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+
+#include "app/ui/pages/verdict/verdict_head.h"
+#include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/theme/theme.h"
+#include "window_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+/// DDP's second repeat, and all of DP, ended as a killed rank ends them.
+std::string withDeaths(const uitest::Shape &shape) {
+    const std::string id = uitest::writeExperimentOnDisk(shape);
+    auto experiment = core::readExperiment(id);
+    std::uint32_t number = shape.firstRun + 40;
+    for (core::ExperimentEntry &entry : experiment->entries) {
+        const Method method = entry.planned.config.method;
+        if (!entry.planned.runnable() ||
+            !(method == Method::Dp || (method == Method::Ddp && entry.planned.repeat == 2)))
+            continue;
+        const std::string reason = "rank 0 on box1 was killed by SIGKILL";
+        uitest::RunWriter writer(entry.planned, id, number++, 1'767'400'000'000'000, shape);
+        writer.begin();
+        writer.epoch(1);
+        writer.died(0, reason);
+        entry.run = writer.run;
+        entry.state = core::EntryState::Failed;
+        entry.reason = reason;
+    }
+    (void)core::writeExperiment(*experiment);
+    return id;
+}
+
+} // namespace
+
+class OutcomesTest : public QObject, uitest::WindowFixture {
+    Q_OBJECT
+    uitest::Home m_home;
+
+    /// The words of the head that lie on the first screen of the page.
+    [[nodiscard]] QStringList seen() const {
+        QStringList out;
+        for (const QLabel *label : m_window->verdictPage()->head()->findChildren<QLabel *>())
+            if (label->isVisible() &&
+                label->mapTo(m_window.get(), QPoint(0, label->height())).y() <= m_window->height())
+                out.append(label->text());
+        return out;
+    }
+    [[nodiscard]] bool sees(const QString &words) const { return !seen().filter(words).isEmpty(); }
+
+    void show(const char *name, const std::string &id) {
+        openWindow({1280, 800});
+        openOnLive(id);
+        m_window->showPage(Page::Verdict);
+        QTRY_VERIFY(!m_window->verdictPage()->sentence().isEmpty() && sees(QStringLiteral("DDP on 2 devices")));
+        QTest::qWait(120);
+        for (const QScrollArea *area : m_window->verdictPage()->findChildren<QScrollArea *>())
+            QCOMPARE(area->horizontalScrollBar()->maximum(), 0); // buttons and names share the width
+        uitest::picture(*m_window, m_theme, name);
+    }
+
+private Q_SLOTS:
+    void cleanup() { closeWindow(); }
+
+    void ddpIsWorthItAndDpIsNot() {
+        show("outcome-worth-it", uitest::writeExperimentOnDisk({.repeats = 5, .firstRun = 1, .spread = 0.02}));
+        QVERIFY2(seen().contains("worth it"), qPrintable(seen().join(QChar(0x7c))));
+        QVERIFY2(seen().contains("not worth it"), qPrintable(seen().join('|')));
+        QVERIFY(sees(QStringLiteral(" efficient"))); // by how much
+        QVERIFY(sees(QStringLiteral("extra time"))); // and why
+    }
+
+    void neitherIsWorthIt() {
+        show("outcome-not-worth-it",
+             uitest::writeExperimentOnDisk({.repeats = 5, .firstRun = 41, .ddpFactor = 1.3, .spread = 0.02}));
+        QCOMPARE(seen().count("not worth it"), 2);
+        QVERIFY2(!seen().contains("worth it") && !seen().contains("can't tell yet"), qPrintable(seen().join('|')));
+    }
+
+    void repeatsScatterSoThatNobodyCanTellYet() {
+        show("outcome-scatter",
+             uitest::writeExperimentOnDisk({.repeats = 3, .firstRun = 81, .ddpFactor = 0.97, .spread = 0.12}));
+        QVERIFY2(seen().contains("can't tell yet"), qPrintable(seen().join('|')));
+        QVERIFY(sees(QStringLiteral("repeats")));
+        QVERIFY(!m_window->verdictPage()->settleButtons().isEmpty()); // and the way out is one press away
+    }
+
+    void otherProgramsMadeTheComparisonWorthless() {
+        show("outcome-load",
+             uitest::writeExperimentOnDisk(
+                 {.repeats = 4, .firstRun = 121, .ddpFactor = 0.9, .spread = 0.02, .othersCores = 1.2}));
+        QVERIFY2(seen().contains("can't tell yet"), qPrintable(seen().join('|')));
+        QVERIFY2(sees(QStringLiteral("ther programs took 1.2 cores")), qPrintable(seen().join('|')));
+        QVERIFY(!m_window->verdictPage()->settleButtons().isEmpty());
+    }
+
+    void runsFailed() {
+        show("outcome-failed", withDeaths({.repeats = 4, .firstRun = 161, .spread = 0.02}));
+        QVERIFY2(seen().contains("failed"), qPrintable(seen().join('|')));
+        QVERIFY2(sees(QStringLiteral("ank 0 on box1 was killed by SIGKILL after step 59")),
+                 qPrintable(seen().join('|')));
+        QVERIFY2(sees(QStringLiteral("Repeat 2 failed")), qPrintable(seen().join('|')));
+        QVERIFY2(seen().contains("worth it"), qPrintable(seen().join('|'))); // what the other repeats tell
+    }
+};
+
+QTEST_MAIN(OutcomesTest)
+#include "outcomes_test.moc"
