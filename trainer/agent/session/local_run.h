@@ -64,7 +64,7 @@ public:
     void alert(std::string severity, std::string kind, std::string message);
     void recordTrace(const Control &control); ///< asks the ranks here for a trace of their next steps
     void writeEnd();                          ///< writes the final state into the log
-    [[nodiscard]] RunResult result(const std::string &summaryText); ///< of summary.json, empty if there is none
+    [[nodiscard]] RunResult result(const std::string &summaryText);     ///< of summary.json, empty if there is none
     [[nodiscard]] Energy energy() const { return m_samples->energy(); } ///< used on this node so far
 
 private:

@@ -134,8 +134,8 @@ std::optional<Centred> centred(const std::vector<Repeat> &repeats, double mean) 
 }
 
 /// Absent where a moment is unknown, or all repeats began at the same.
-std::optional<StandardError> withoutDrift(const std::vector<Repeat> &from, const std::vector<Repeat> &to, const Moments &a,
-                                  const Moments &b) {
+std::optional<StandardError> withoutDrift(const std::vector<Repeat> &from, const std::vector<Repeat> &to,
+                                          const Moments &a, const Moments &b) {
     const auto left = centred(from, a.mean), right = centred(to, b.mean);
     if (!left || !right)
         return std::nullopt;
@@ -209,11 +209,12 @@ MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<R
     if (differences.empty())
         return judged(out.value, welch, 1 - falseAlarms);
     const Moments paired = momentsOf(differences);
-    std::vector<StandardError> all = {welch, {IntervalMethod::Paired, std::sqrt(paired.varianceOfMean), paired.degrees}};
+    std::vector<StandardError> all = {welch,
+                                      {IntervalMethod::Paired, std::sqrt(paired.varianceOfMean), paired.degrees}};
     if (const auto other = withoutDrift(from, to, a, b))
         all.push_back(*other);
-    const StandardError shortest =
-        *std::ranges::min_element(all, {}, [](const StandardError &error) { return error.reach(confidenceAmongAll(error)); });
+    const StandardError shortest = *std::ranges::min_element(
+        all, {}, [](const StandardError &error) { return error.reach(confidenceAmongAll(error)); });
     return judged(out.value, shortest, confidenceAmongAll(shortest));
 }
 
