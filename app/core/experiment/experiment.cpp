@@ -209,6 +209,8 @@ std::string toJson(const Experiment &experiment) {
     json["order_seed"] = experiment.orderSeed;
     if (experiment.paused())
         json["paused_by"] = experiment.pausedBy;
+    if (!experiment.taken.empty())
+        json["taken_requests"] = experiment.taken;
     if (!experiment.check)
         json["check"] = false;
     if (experiment.until)
@@ -238,6 +240,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");
+        experiment.taken = json.value("taken_requests", std::vector<std::string>());
         experiment.check = json.value("check", true);
         if (json.contains("until_width"))
             experiment.until = untilFromJson(json["until_width"]);

@@ -55,7 +55,8 @@ struct Experiment {
     std::string pausedBy;               ///< empty: the queue is not paused
     std::optional<WidthProgress> until; ///< rounds are added until intervals are narrow enough
     SideBySide sideBySide;              ///< how many runs may go at once, and on which devices
-    bool check = true;                  ///< check devices of several nodes, and GPUs, before their first run
+    std::vector<std::string> taken; ///< names of requests that are carried out in this, if their files are still there
+    bool check = true;              ///< check devices of several nodes, and GPUs, before their first run
 
     [[nodiscard]] std::vector<int> queued() const; ///< waiting entries, in the order they will run
     void setQueued(const std::vector<int> &waiting) { order = waiting; }

@@ -88,7 +88,7 @@ void ExperimentRunner::resume(int entry) {
 void ExperimentRunner::next() {
     if (m_finished || folderGone())
         return;
-    while (!m_stoppedBy && !m_refused && !experiment().paused() && startNext()) {
+    while (!m_stoppedBy && !m_refused && !m_unsaved && !experiment().paused() && startNext()) {
     }
     if (!m_underWay.empty())
         return;
@@ -97,7 +97,7 @@ void ExperimentRunner::next() {
     if (m_stoppedBy)
         return closeQueue(EntryState::Stopped, stoppedWords(*m_stoppedBy));
     if (!experiment().queued().empty())
-        return; // paused
+        return; // paused, or the disk does not take the queue's state
     if (experiment().awaitsRounds() && m_width) {
         if (experiment().paused())
             return;
@@ -139,25 +139,33 @@ bool ExperimentRunner::startNext() {
     if (!place)
         return false;
     entry.placed = *place == entry.planned.config ? std::nullopt : place;
-    launch(queued.front());
-    return true;
+    return launch(queued.front());
 }
 
-void ExperimentRunner::launch(int entry) {
+/// False: the entry waits again, since the disk does not take the queue's state.
+bool ExperimentRunner::launch(int entry) {
     // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
     at(entry).run = makeRunId();
     QueueRun &run = *underWay(entry).run;
     const CommandPrefix &where = m_queue->prefix();
     setState(entry, EntryState::Launching);
+    if (m_unsaved) {
+        at(entry).run.clear();
+        at(entry).state = EntryState::Queued;
+        drop(entry);
+        return false;
+    }
     if (experiment().check && wantsCheck(at(entry).config()) && !core::wasChecked(at(entry).config(), where) &&
         !run.wasChecked()) {
         Q_EMIT checking(entry);
-        return run.check(at(entry).config(), where);
+        run.check(at(entry).config(), where);
+        return true;
     }
     LaunchRequest request = requestFor(experiment(), at(entry));
     if (m_torchReason)
         request.record.torchReason = m_torchReason(at(entry).config());
     run.launch(where, request);
+    return true;
 }
 
 void ExperimentRunner::checked(int entry, const std::optional<Error> &error, bool linkFailed) {
@@ -166,7 +174,7 @@ void ExperimentRunner::checked(int entry, const std::optional<Error> &error, boo
     if (const std::optional<QString> by = underWay(entry).skippedBy)
         return over(entry, EntryState::Stopped, skippedWords(*by));
     if (!error || linkFailed) // the launch tries a broken link again
-        return launch(entry);
+        return void(launch(entry));
     if (error->kind == ErrorKind::BadArgument)
         return refused(entry, *error, exitBadArguments);
     at(entry).run.clear();
@@ -302,17 +310,27 @@ void ExperimentRunner::stop(const QString &by) {
         one.run->stop(by);
 }
 
-void ExperimentRunner::take(const QueueRequest &request) {
+/// False: the queue can't be written, so the request waits, and those behind it.
+bool ExperimentRunner::take(const PendingRequest &pending) {
+    const QueueRequest &request = pending.request;
     const std::optional<ControlHolder> holder = controlHolder(experiment().id);
-    if (request.generation && holder && *request.generation < holder->generation)
-        return logWarning(std::string(toString(request.kind)) + " by " + request.by +
-                          " was refused: " + holder->title() + " holds control");
-    if (request.kind == QueueRequest::Kind::Stop)
-        return stop(QString::fromStdString(request.by));
+    if (request.generation && holder && *request.generation < holder->generation) {
+        logWarning(std::string(toString(request.kind)) + " by " + request.by + " was refused: " + holder->title() +
+                   " holds control");
+        m_queue->forget(pending);
+        return true;
+    }
+    if (request.kind == QueueRequest::Kind::Stop) {
+        stop(QString::fromStdString(request.by));
+        m_queue->forget(pending);
+        return true;
+    }
     const std::vector<int> stopped = stopsCurrents(request, experiment());
-    if (const Result<void> applied = apply(request, m_queue->experiment()); !applied)
-        return logWarning(applied.error().message());
-    save();
+    if (const Result<void> written = m_queue->carryOut(pending); !written) {
+        tellUnsaved(written.error());
+        return false;
+    }
+    Q_EMIT experimentChanged();
     for (const int entry : stopped) {
         UnderWay &one = underWay(entry);
         one.skippedBy = QString::fromStdString(request.by);
@@ -320,13 +338,19 @@ void ExperimentRunner::take(const QueueRequest &request) {
     }
     if (stopped.empty())
         next(); // resumed, queued again, or the last one skipped
+    return true;
 }
 
 void ExperimentRunner::poll() {
     if (folderGone())
         return;
-    for (const QueueRequest &request : m_queue->requests())
-        take(request);
+    if (m_unsaved && save())
+        next();
+    if (m_finished)
+        return;
+    for (const PendingRequest &pending : m_queue->requests())
+        if (!take(pending))
+            return;
 }
 
 /// A queue whose folder was removed has ended: the folder is not recreated and no further run starts. A run that
@@ -345,11 +369,22 @@ void ExperimentRunner::setState(int entry, EntryState state, const QString &reas
     save();
 }
 
-void ExperimentRunner::save() {
+/// Tried again by poll() until it succeeds. For a folder that is gone, poll() ends the queue.
+bool ExperimentRunner::save() {
     if (m_queue->gone())
-        return; // poll() reports it
-    m_queue->save();
+        return true;
+    const Result<void> written = m_queue->save();
+    if (!written)
+        tellUnsaved(written.error());
+    else if (std::exchange(m_unsaved, false))
+        logInfo("the queue's state is written again");
     Q_EMIT experimentChanged();
+    return !m_unsaved;
+}
+
+void ExperimentRunner::tellUnsaved(const Error &why) {
+    if (!std::exchange(m_unsaved, true))
+        logError("the queue's state can't be written, and no further run starts until it can: " + why.message());
 }
 
 void ExperimentRunner::discard() {
@@ -363,6 +398,10 @@ void ExperimentRunner::finish(int exitCode, const QString &sentence) {
     m_exitCode = exitCode;
     m_sentence = sentence;
     m_poll.stop();
+    if (m_unsaved && !save() && m_exitCode == 0) {
+        m_exitCode = exitFailed;
+        m_sentence = QStringLiteral("all runs are done, but the queue's state could not be written");
+    }
     QTimer::singleShot(0, this, [this] { Q_EMIT finished(m_exitCode); });
 }
 

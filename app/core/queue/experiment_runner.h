@@ -14,8 +14,16 @@
 namespace lockstep::core {
 
 /// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
+<<<<<<< ours
 /// owner by lock (OwnedExperiment). If it is killed at any moment, a new one for the same experiment attaches to the current
 /// runs and continues. QueueRun handles a single run.
+||||||| base
+/// owner by lock (OwnedExperiment). Killed at any moment, a new one on the same experiment attaches to the runs that still run
+/// and goes on. What happens to a single run is QueueRun's.
+=======
+/// owner by lock (OwnedExperiment). No run starts before it is written down on the disk. Killed at any moment, a new one on the same experiment attaches to the runs that still run
+/// and goes on. What happens to a single run is QueueRun's.
+>>>>>>> theirs
 ///
 /// The order of the queue also holds side by side: the first waiting run starts as soon as there is room for it, and those
 /// behind it wait until then.
@@ -35,8 +43,6 @@ public:
     void start();
     /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
     void stop(const QString &by);
-    /// Carries out a request. One that is impossible, or from a viewer without control, is logged and dropped.
-    void take(const QueueRequest &request);
 
     [[nodiscard]] const Experiment &experiment() const { return m_queue->experiment(); } ///< after own()
     /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
@@ -66,7 +72,7 @@ private:
     bool startNext();
     void addRoundsForWidth();
     void resume(int entry);
-    void launch(int entry);
+    bool launch(int entry);
     void checked(int entry, const std::optional<Error> &error, bool linkFailed);
     void follow(int entry);
     void ended(int entry);
@@ -77,8 +83,10 @@ private:
     void over(int entry, EntryState state, const QString &reason = {});
     void drop(int entry);
     void setState(int entry, EntryState state, const QString &reason = {});
-    void save();
+    bool save();
+    void tellUnsaved(const Error &why);
     void poll();
+    bool take(const PendingRequest &pending);
     void interrupted(int entry);
     bool folderGone();
     void finish(int exitCode, const QString &sentence);
@@ -90,6 +98,7 @@ private:
     std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_finished = false;
+    bool m_unsaved = false; ///< the queue's state could not be written: no run starts until it could
     std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, reported when no run goes on
     std::optional<QString> m_stoppedBy;               ///< the queue is being stopped
     int m_exitCode = 0;

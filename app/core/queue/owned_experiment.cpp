@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "queue/owned_experiment.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "ipc/logging.h"
@@ -34,10 +35,12 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     if (!prefix)
         return fail(prefix.error());
     out.m_prefix = *prefix;
-    for (const QueueRequest &request : out.requests())
-        if (request.kind != QueueRequest::Kind::Stop &&
-            stopsCurrents(request, out.m_experiment).empty()) // meant for an earlier owner
-            (void)apply(request, out.m_experiment);
+    for (const PendingRequest &pending : out.requests())
+        if (pending.request.kind == QueueRequest::Kind::Stop ||
+            !stopsCurrents(pending.request, out.m_experiment).empty())
+            out.forget(pending); // meant for an earlier owner
+        else if (const Result<void> done = out.carryOut(pending); !done)
+            return fail(done.error());
     return out;
 }
 
@@ -46,13 +49,43 @@ CommandPrefix OwnedExperiment::prefixOf(int entry) const {
     return prefixOfAgent0(config, m_prefix).value_or(m_prefix);
 }
 
-void OwnedExperiment::save() const {
-    if (const Result<void> written = writeExperiment(m_experiment); !written)
-        logError("the queue's state can't be written: " + written.error().message());
+Result<void> OwnedExperiment::save() const {
+    return writeExperiment(m_experiment);
 }
 
-std::vector<QueueRequest> OwnedExperiment::requests() const {
-    return takeRequests(experimentFolder(m_experiment.id));
+std::vector<PendingRequest> OwnedExperiment::requests() {
+    std::vector<PendingRequest> pending = pendingRequests(experimentFolder(m_experiment.id));
+    // An owner that died before it could remove one had written it down as carried out.
+    std::erase_if(m_experiment.taken, [&](const std::string &name) {
+        return std::ranges::none_of(pending, [&](const PendingRequest &one) { return one.name == name; });
+    });
+    std::erase_if(pending, [&](const PendingRequest &one) {
+        if (std::ranges::find(m_experiment.taken, one.name) == m_experiment.taken.end())
+            return false;
+        forget(one);
+        return true;
+    });
+    return pending;
+}
+
+Result<void> OwnedExperiment::carryOut(const PendingRequest &pending) {
+    const Experiment before = m_experiment;
+    if (const Result<void> applied = apply(pending.request, m_experiment); !applied) {
+        logWarning(applied.error().message());
+        forget(pending);
+        return {};
+    }
+    m_experiment.taken.push_back(pending.name);
+    if (Result<void> written = save(); !written) {
+        m_experiment = before;
+        return written;
+    }
+    forget(pending);
+    return {};
+}
+
+void OwnedExperiment::forget(const PendingRequest &pending) {
+    forgetRequest(experimentFolder(m_experiment.id), pending.name);
 }
 
 std::string OwnedExperiment::goneSentence() const {

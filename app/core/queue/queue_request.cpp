@@ -325,20 +325,24 @@ Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
     return waitFor(askQueue(id, request));
 }
 
-std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder) {
-    std::vector<QueueRequest> requests;
+std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder) {
+    std::vector<PendingRequest> pending;
     const QDir where(QString::fromStdString(folder.requests()));
     for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
-        const QString path = where.filePath(name);
-        const Result<std::string> text = realFileSystem().readAll(path.toStdString());
-        QFile::remove(path);
-        const std::optional<QueueRequest> request = text ? queueRequestFromJson(*text) : std::nullopt;
-        if (request)
-            requests.push_back(*request);
-        else
-            logWarning("dropped an unreadable request: " + path.toStdString());
+        const std::string path = where.filePath(name).toStdString();
+        const Result<std::string> text = realFileSystem().readAll(path);
+        if (const auto request = text ? queueRequestFromJson(*text) : std::nullopt) {
+            pending.push_back({name.toStdString(), *request});
+            continue;
+        }
+        logWarning("dropped an unreadable request: " + path);
+        forgetRequest(folder, name.toStdString());
     }
-    return requests;
+    return pending;
+}
+
+void forgetRequest(const ExperimentFolder &folder, const std::string &name) {
+    QFile::remove(QString::fromStdString(folder.requests() + "/" + name));
 }
 
 Result<void> stopExperiment(std::string_view id, std::string_view by) {

@@ -65,7 +65,15 @@ struct QueueRequest {
 /// Asks the owner to stop queue and current runs, and waits. Without an owner the queue is closed here and the current
 /// runs are asked to stop.
 [[nodiscard]] Result<void> stopExperiment(std::string_view id, std::string_view by);
-/// For the owner: reads and removes the pending requests, oldest first.
-[[nodiscard]] std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder);
+
+/// A request that waits, and the name of its file.
+struct PendingRequest {
+    std::string name;
+    QueueRequest request;
+};
+/// For the owner: the requests that wait, oldest first. One is removed by forgetRequest() only once it has been carried out
+/// and the queue is on the disk: an owner that dies in between loses none. An unreadable one is removed here.
+[[nodiscard]] std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder);
+void forgetRequest(const ExperimentFolder &folder, const std::string &name);
 
 } // namespace lockstep::core

@@ -230,16 +230,20 @@ void SlurmWatch::start() {
 }
 
 void SlurmWatch::takeRequests() {
-    for (const QueueRequest &request : core::takeRequests(experimentFolder(m_experiment.id))) {
+    const ExperimentFolder folder = experimentFolder(m_experiment.id);
+    for (const auto &[name, request] : pendingRequests(folder)) {
         if (request.kind != QueueRequest::Kind::Stop) {
             logWarning(std::string(toString(request.kind)) + " by " + request.by +
                        " was refused: the queue is Slurm's and is changed by Slurm's own programs");
+            forgetRequest(folder, name);
             continue;
         }
         m_record.cancelled = true;
-        (void)writeSlurmRecord(m_experiment.id, m_record);
+        const Result<void> written = writeSlurmRecord(m_experiment.id, m_record);
         if (const auto cancelled = cancelSlurmJob(m_record.job); !cancelled)
             logWarning(cancelled.error().message());
+        if (written) // else it is asked again at the next look
+            forgetRequest(folder, name);
     }
 }
 

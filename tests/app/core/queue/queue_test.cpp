@@ -5,6 +5,7 @@
 #include "core_queue_support.h"
 #include "queue/control_seat.h"
 #include "queue/experiment_follower.h"
+#include "queue/owned_experiment.h"
 #include "queue/queue_request.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
@@ -80,6 +81,47 @@ private Q_SLOTS:
         const Result<Experiment> back = experimentFromJson(toJson(experiment));
         QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
         QCOMPARE(back->queued(), (Places{2, 1, 3}));
+    }
+
+    // An owner may die, or the disk may be full, between reading a request and writing what it changes.
+    void aRequestStaysUntilTheQueueIsOnTheDisk() {
+        Experiment experiment = fourQueued();
+        experiment.pausedBy = "the test";
+        QVERIFY(writeExperiment(experiment).has_value());
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        Result<OwnedExperiment> owner = OwnedExperiment::own(experiment.id);
+        QVERIFY(owner.has_value());
+        QVERIFY(requestQueue(experiment.id, request(Kind::Move, 3, 0)).has_value());
+        const auto pending = owner->requests();
+        QCOMPARE(pending.size(), std::size_t(1));
+        QCOMPARE(owner->requests().size(), std::size_t(1)); // reading it does not take it
+
+        const QString json = QString::fromStdString(folder.json());
+        QVERIFY(QFile::remove(json) && QDir().mkpath(json)); // nothing can be written there
+        QVERIFY(!owner->carryOut(pending[0]).has_value());
+        QCOMPARE(owner->experiment().queued(), (Places{0, 1, 2, 3}));
+        QCOMPARE(owner->requests().size(), std::size_t(1));
+
+        QVERIFY(QDir().rmdir(json));
+        QVERIFY(owner->carryOut(pending[0]).has_value());
+        QCOMPARE(read(experiment.id).queued(), (Places{3, 0, 1, 2}));
+        QVERIFY(owner->requests().empty());
+    }
+
+    void aRequestIsCarriedOutOnceAlthoughItsOwnerDiedBeforeRemovingIt() {
+        Experiment experiment = fourQueued();
+        experiment.pausedBy = "the test";
+        experiment.taken = {"00001-1.json"};
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        QVERIFY(writeExperiment(experiment).has_value());
+        QVERIFY(realFileSystem().makeFolders(folder.requests()).has_value());
+        const std::string left = folder.requests() + "/00001-1.json";
+        QVERIFY(realFileSystem().writeAtomically(left, toJson(request(Kind::Skip, 3))).has_value());
+        Result<OwnedExperiment> owner = OwnedExperiment::own(experiment.id);
+        QVERIFY(owner.has_value());
+        QVERIFY(owner->experiment().entries[3].state == EntryState::Queued); // somebody queued it again since
+        QVERIFY(owner->requests().empty());
+        QVERIFY(!QFile::exists(QString::fromStdString(left)));
     }
 
     void whatIsOverRunsAgainAndItsEarlierRunIsKept() {

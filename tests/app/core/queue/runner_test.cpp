@@ -105,6 +105,26 @@ private Q_SLOTS:
         QCOMPARE(after.run == experiment.entries[0].run, cameUp);
     }
 
+    // A run that nobody has written down would be lost with its owner, or be made twice.
+    void noRunStartsBeforeTheDiskHasIt() {
+        const Recipe recipe =
+            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        const Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentRunner runner;
+        QVERIFY(runner.own(experiment.id).has_value());
+        const QString json = QString::fromStdString(experimentFolder(experiment.id).json());
+        QVERIFY(QFile::remove(json) && QDir().mkpath(json)); // nothing can be written there
+        QSignalSpy finished(&runner, &ExperimentRunner::finished);
+        runner.start();
+        QVERIFY(runner.experiment().entries[0].state == EntryState::Queued);
+        QVERIFY(QDir(QString::fromStdString(runsFolder())).isEmpty());
+        QVERIFY(QDir().rmdir(json));
+        QVERIFY(finished.wait(test::hangLimitMs));
+        QCOMPARE(runner.exitCode(), 0);
+        QVERIFY(read(experiment.id).entries[0].state == EntryState::Done);
+    }
+
     void anAgentKilledIsReportedAndTheQueueGoesOn() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();

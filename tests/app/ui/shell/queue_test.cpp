@@ -17,6 +17,7 @@
 #include "ipc/unix_socket.h"
 #include "queue/control_seat.h"
 #include "queue/queue_origin.h"
+#include "tests/app/asked_requests.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -33,7 +34,9 @@ class QueueTest : public QObject {
     std::unique_ptr<Workspace> m_workspace;
     std::unique_ptr<StatusStrip> m_strip;
 
-    [[nodiscard]] std::vector<core::QueueRequest> asked() { return core::takeRequests(core::experimentFolder(m_id)); }
+    [[nodiscard]] std::vector<core::QueueRequest> asked() {
+        return lockstep::test::takeRequests(core::experimentFolder(m_id));
+    }
     void openWindow() {
         m_workspace = std::make_unique<Workspace>();
         m_strip = std::make_unique<StatusStrip>(m_theme, *m_workspace);

@@ -28,6 +28,7 @@
 #include "models/roles.h"
 #include "models/target_model.h"
 #include "queue/queue_request.h"
+#include "tests/app/asked_requests.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -271,7 +272,7 @@ private Q_SLOTS:
         QVERIFY(tip && tip->isEnabled());
         const QString name = tip->text().mid(int(QStringLiteral("Try ").size()));
         tip->click();
-        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        const auto asked = lockstep::test::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(asked.size(), std::size_t(1));
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
         QCOMPARE(QString::fromStdString(asked[0].added->name), name);
@@ -279,7 +280,7 @@ private Q_SLOTS:
 
         page.controls()->setRuns({{"a control", "Why?", asked[0].added->config}});
         page.controls()->buttons().front()->click();
-        const auto controls = core::takeRequests(core::experimentFolder(verdict.id));
+        const auto controls = lockstep::test::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(controls.size(), std::size_t(1));
         QCOMPARE(controls[0].added->name, std::string("a control"));
     }
@@ -292,7 +293,7 @@ private Q_SLOTS:
         });
         QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
         (*again)->click();
-        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        const auto asked = lockstep::test::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(asked.size(), std::size_t(3)); // each disturbed repeat, and no new run
         const auto experiment = core::readExperiment(verdict.id);
         QVERIFY(experiment.has_value());
@@ -361,7 +362,7 @@ private Q_SLOTS:
         QVERIFY(std::ranges::any_of(reservations,
                                     [&](const std::string &each) { return each.find(command) != std::string::npos; }));
         button->click();
-        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        const auto asked = lockstep::test::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(asked.size(), std::size_t(1));
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Repeat);
         QCOMPARE(asked[0].rounds, words.captured(1).toInt());
