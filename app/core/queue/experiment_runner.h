@@ -14,16 +14,8 @@
 namespace lockstep::core {
 
 /// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
-<<<<<<< ours
-/// owner by lock (OwnedExperiment). If it is killed at any moment, a new one for the same experiment attaches to the current
-/// runs and continues. QueueRun handles a single run.
-||||||| base
-/// owner by lock (OwnedExperiment). Killed at any moment, a new one on the same experiment attaches to the runs that still run
-/// and goes on. What happens to a single run is QueueRun's.
-=======
-/// owner by lock (OwnedExperiment). No run starts before it is written down on the disk. Killed at any moment, a new one on the same experiment attaches to the runs that still run
-/// and goes on. What happens to a single run is QueueRun's.
->>>>>>> theirs
+/// owner by lock (OwnedExperiment). No run starts before it is written to the disk. If the owner is killed at any moment, a new one
+/// for the same experiment attaches to the current runs and continues. QueueRun handles a single run.
 ///
 /// The order of the queue also holds side by side: the first waiting run starts as soon as there is room for it, and those
 /// behind it wait until then.

@@ -27,33 +27,15 @@ public:
     /// The machine of the entry's agent 0. An invalid host is refused at the launch.
     [[nodiscard]] CommandPrefix prefixOf(int entry) const;
 
-<<<<<<< ours
-    void save() const; ///< logs a failure; does nothing once the folder was removed
-    /// New requests, oldest first.
-    [[nodiscard]] std::vector<QueueRequest> requests() const;
-    [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< the folder was removed
-    /// A sentence that says so, and which runs continue by themselves.
-||||||| base
-    void save() const; ///< a failure is logged; not for a folder that is gone
-    /// What has been asked since, oldest first.
-    [[nodiscard]] std::vector<QueueRequest> requests() const;
-    [[nodiscard]] bool gone() const {
-        return m_folder.gone();
-    } ///< somebody removed the folder
-      /// That it is, and which runs go on by themselves.
-=======
-    [[nodiscard]] Result<void> save() const; ///< not for a folder that is gone
-    /// What has been asked since and is not carried out yet, oldest first.
+    [[nodiscard]] Result<void> save() const; ///< does nothing once the folder was removed
+    /// Requests that are not carried out yet, oldest first.
     [[nodiscard]] std::vector<PendingRequest> requests();
     /// Carries the request out, writes the queue and removes the request, in that order; one that is impossible is only
-    /// logged and removed. An error means that the queue can't be written: nothing has changed, the request still waits.
+    /// logged and removed. An error means that the queue can't be written: nothing has changed, and the request still waits.
     [[nodiscard]] Result<void> carryOut(const PendingRequest &pending);
-    void forget(const PendingRequest &pending); ///< removes it without carrying it out
-    [[nodiscard]] bool gone() const {
-        return m_folder.gone();
-    } ///< somebody removed the folder
-      /// That it is, and which runs go on by themselves.
->>>>>>> theirs
+    void forget(const PendingRequest &pending);                 ///< removes it without carrying it out
+    [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< the folder was removed
+    /// A sentence that says so, and which runs continue by themselves.
     [[nodiscard]] std::string goneSentence() const;
     void remove() const; ///< the whole folder
 
