@@ -285,7 +285,7 @@ private Q_SLOTS:
         QCOMPARE(addedSeconds(45.678, 1234), QStringLiteral("+46 s"));
         QCOMPARE(addedSeconds(0.5, 0.02, 2.58), QStringLiteral("+0.500 ± 0.020 s"));
         QCOMPARE(addedSeconds(0.5, 0.0001, 2.58), QStringLiteral("+0.500 s")); // off by nothing that shows
-        QCOMPARE(secondsBeside(0.06, 0.871), QStringLiteral("0.060 s")); // as many decimals as the largest has
+        QCOMPARE(secondsBeside(0.06, 0.871), QStringLiteral("0.060 s"));       // as many decimals as the largest has
         QCOMPARE(secondsBeside(0.871, 0.871), QStringLiteral("0.871 s"));
         QCOMPARE(secondsBeside(1.2, 12.34), QStringLiteral("1.2 s"));
         QCOMPARE(secondsBeside(0.02, 12.34), QStringLiteral("0.0200 s")); // never a 0 that is none
