@@ -10,12 +10,20 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/clipboard_table.h"
+#include "ipc/run_title.h"
 #include "models/roles.h"
 
 namespace lockstep::ui {
 namespace {
+
 constexpr int padding = grid, markWidth = 14;
+
+/// A run's name is short before it is cut: what tells it apart stands at its end.
+QString fitting(const QString &name, const QFontMetrics &metrics, int width) {
+    return metrics.horizontalAdvance(name) <= width ? name : QString::fromStdString(shortTitle(name.toStdString()));
 }
+
+} // namespace
 
 CellDelegate::CellDelegate(const Theme &theme, int markColumn, QObject *parent)
     : QStyledItemDelegate(parent), m_theme(theme), m_markColumn(markColumn) {}
@@ -66,7 +74,8 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
                     : level == QLatin1String("debug") ? p.textMuted
                                                       : p.text);
     painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
-                      metrics.elidedText(text, Qt::ElideRight, box.width()));
+                      metrics.elidedText(index.column() == m_markColumn ? fitting(text, metrics, box.width()) : text,
+                                         Qt::ElideRight, box.width()));
     painter->restore();
 }
 

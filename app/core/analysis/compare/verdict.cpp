@@ -8,6 +8,7 @@
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/verdict_lines.h"
 #include "base/format.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 namespace {
@@ -26,7 +27,7 @@ struct Mention {
 enum class Length { Whole, Short };
 
 std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
-    const std::string name = atStart(said.name);
+    const std::string name = atStart(length == Length::Short ? shortTitle(said.name) : said.name);
     if (const std::string undecided = undecidedText(said.speedUp, reference); !undecided.empty())
         return name + ": " + undecided +
                (said.speedUp.leavesOutOne() ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"

@@ -125,7 +125,7 @@ private Q_SLOTS:
         QVERIFY2(clear.sentence.find(" DDP on 2 devices: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
         QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
         QCOMPARE(clear.spread, std::string("By training time, with 95 % intervals of at least 3 repeats each."));
-        QVERIFY2(clear.speedUps.starts_with("DP on 2 devices: 0.500× as fast as baseline (0."), clear.speedUps.c_str());
+        QVERIFY2(clear.speedUps.starts_with("DP (2): 0.500× as fast as baseline (0."), clear.speedUps.c_str());
         QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
 
         const Case shaky = threeRepeats(4.0);

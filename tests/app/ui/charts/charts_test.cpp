@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <QAbstractBarSeries>
 #include <QApplication>
+#include <QBarSet>
 #include <QClipboard>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
@@ -286,6 +288,35 @@ private Q_SLOTS:
         QVERIFY2(hasColour({40, 400, 300, 319}), "the line's beginning, low on the left");
         QVERIFY2(hasColour({900, 0, 300, 200}), "the line's end, high on the right");
         QVERIFY2(!hasColour({40, 0, 300, 200}) && !hasColour({900, 450, 300, 200}), "colour where no line is");
+    }
+
+    void publishedBarsKeepTheirColourWhileARunIsPointedAt() {
+        BarChart chart(m_theme, QStringLiteral("duration"));
+        RunHighlight highlight;
+        chart.follow(highlight);
+        const QColor dp = methodColor("dp"), ddp = methodColor("ddp");
+        chart.setBars(
+            {{.name = "DP on 2 devices",
+              .color = dp,
+              .outlined = false,
+              .value = 2,
+              .text = "2 s",
+              .hint = {},
+              .whose = {"a", "DP on 2 devices"}},
+             {.name = "DDP on 2 devices",
+              .color = ddp,
+              .outlined = false,
+              .value = 1,
+              .text = "1 s",
+              .hint = {},
+              .whose = {"b", "DDP on 2 devices"}},
+             {.name = "publ. DP on 8 devices", .color = dp, .outlined = true, .value = 3, .text = "3 s", .hint = {}}});
+        const auto sets = qobject_cast<QAbstractBarSeries *>(chart.chart()->series().first())->barSets();
+        QCOMPARE(sets.size(), 3);
+        highlight.point({"b", "DDP on 2 devices"});
+        QVERIFY(sets[0]->brush().color() != dp); // pale
+        QCOMPARE(sets[1]->brush().color(), ddp);
+        QCOMPARE(sets[2]->pen().color(), dp);
     }
 
     void aGapInTheSamplesStaysAGap() {

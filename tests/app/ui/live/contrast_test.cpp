@@ -2,7 +2,6 @@
 // What Live sets side by side: steps of DP and DDP on one axis, lanes by method, what the lines read at the crosshair, and the run
 // under the pointer in every picture.
 #include <QApplication>
-#include <QCheckBox>
 #include <QMouseEvent>
 #include <QSlider>
 #include <QTableView>
@@ -116,34 +115,6 @@ private Q_SLOTS:
         QCOMPARE(pixels(live()->phaseBars(), ddp), 0);
         QApplication::sendEvent(table->viewport(), &leave);
         QTRY_VERIFY(pixels(loss()->viewport(), ddp) > 50);
-    }
-
-    void publishedFiguresKeepTheirColourWhileARunIsPointedAt() {
-        live()->side()->publishedBox()->setChecked(true);
-        live()->drawNow();
-        const auto dotted = [this] {
-            const auto &lines = loss()->lines();
-            return std::ranges::find_if(lines, [](const LineData &line) { return line.isDotted(); });
-        };
-        QTRY_VERIFY(dotted() != loss()->lines().end());
-        const auto pixels = [this] { // of published DP; none of a run has them once another one is pointed at
-            const QImage image = loss()->viewport()->grab().toImage();
-            int count = 0;
-            for (int y = 0; y < image.height(); ++y)
-                for (int x = 0; x < image.width(); ++x)
-                    count += image.pixelColor(x, y) == methodColor(Method::Dp);
-            return count;
-        };
-        const int before = pixels();
-        LaneView *lanes = live()->lanes();
-        move(lanes, QPoint(lanes->width() / 2, lanes->height() * 3 / 4)); // DDP's
-        QTRY_VERIFY(pixels() < before);
-        const int published = pixels();
-        live()->side()->publishedBox()->setChecked(false);
-        live()->drawNow();
-        QTRY_VERIFY2(pixels() < published, qPrintable(QString::number(published)));
-        QEvent leave(QEvent::Leave);
-        QApplication::sendEvent(lanes, &leave);
     }
 
     void whatTheLinesReadAtTheCrosshairStandsBesideThePlotByName() {

@@ -130,8 +130,7 @@ private Q_SLOTS:
 
     void aNameTooLongForItsColumnTakesTheRoomThatTheOthersLeave() {
         core::PlannedRun planned;
-        planned.name = "分布式数据并行，两个设备，四个加载线程，混合精度，通道在后 (DDP on 2 devices, 4 workers, bf16, "
-                       "channels last)";
+        planned.name = "分布式数据并行，两个设备，四个加载线程，混合精度，通道在后 (DDP, 4 workers, bf16)";
         uitest::RunWriter writer(planned, {}, 70, 1'767'000'000'000'000, {.epochs = 1, .stepsPerEpoch = 4});
         writer.begin();
         writer.end();
