@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from lab_hosts import Lab, run_tests  # noqa: E402
+from lab_hosts import Lab, only_in_a_soak, run_tests  # noqa: E402
 
 arguments = None
 NEW, OLD = "2.11.0", "2.7.1"
@@ -157,7 +157,7 @@ class Lines(unittest.TestCase):
         _, said = self.sync("old", "--line", "1.13", code=2)
         self.assertIn("choose 2.11.0 or 2.7.1", said)
 
-    @unittest.skipUnless("--soak" in sys.argv, "half a gigabyte: with --soak only")
+    @only_in_a_soak("half a gigabyte")
     def test_the_real_older_line_is_brought_and_a_run_trains_over_both_nodes_with_it(self):
         if not (pathlib.Path(arguments.bin).parent / "lines" / OLD / "launcher/lockstep-trainer").exists():
             self.skipTest(f"no trainer for PyTorch {OLD} is built here: ./run --lines builds it")

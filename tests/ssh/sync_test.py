@@ -17,7 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from lab_hosts import Lab, run_tests  # noqa: E402
+from lab_hosts import Lab, only_in_a_soak, run_tests  # noqa: E402
 
 arguments = None
 
@@ -246,7 +246,7 @@ class Sync(unittest.TestCase):
         self.assertIn("glibc 2.17", said.stderr)
         self.assertFalse((box.home / "sync").exists(), "something was copied")
 
-    @unittest.skipUnless("--soak" in sys.argv, "half a gigabyte: with --soak only")
+    @only_in_a_soak("half a gigabyte")
     def test_pytorch_itself_is_brought_and_trains(self):
         box = self.host(LOCKSTEP_TORCH="", PATH="/usr/local/bin:/usr/bin:/bin")
         first = self.sync("--tar", "--torch")

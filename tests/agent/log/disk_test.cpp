@@ -114,7 +114,8 @@ TEST_CASE("once a sync succeeds again that is said, and the result carries no wa
     CHECK(eventually([&] { return told(run.folder, "log_unsynced"); }));
     disk.end("sync_fails");
     CHECK(eventually([&] { return told(run.folder, "log_synced"); }));
-    FollowClient(run.socket, 0).send(encode(Control{"stop", "the test", {}}) + "\n");
+    FollowClient client(run.socket, 0);
+    client.send(encode(Control{"stop", "the test", {}}) + "\n");
     const RunResult result = resultOf(run.folder);
     CHECK((result.state == RunState::Stopped));
     CHECK(result.warnings.empty());

@@ -105,7 +105,7 @@ private Q_SLOTS:
         ResultTable judged = table;
         judged.verdict = found.sentence;
         const std::string brief = verdictText(judged).speedUps;
-        QVERIFY2(brief.find("DDP on 2 devices: 2.50× as fast as baseline (2.") != std::string::npos, brief.c_str());
+        QVERIFY2(brief.find("DDP (2): 2.50× as fast as baseline (2.") != std::string::npos, brief.c_str());
         QVERIFY2(brief.find("saves") == std::string::npos, "in short the cause is left to those who have room for it");
         QCOMPARE(found.pairs.size(), std::size_t(2));
         const PairJudgement &ddp = found.pairs.front();
@@ -137,7 +137,8 @@ private Q_SLOTS:
             QVERIFY(bar.low && bar.high);
         }
         QVERIFY(std::fabs(sum - (why.runS - why.referenceS)) < 1e-9);
-        QVERIFY2(anyContains(found.reservations, "DDP ×2: repeat 2 of baseline took 1.78 times as long as its others"),
+        QVERIFY2(anyContains(found.reservations,
+                             "DDP on 2 devices: repeat 2 of baseline took 1.78 times as long as its others"),
                  joined(found.reservations).c_str());
         const auto json = nlohmann::json::parse(toJson(found))["pairs"][0]["speed_up_training"];
         QCOMPARE(json["left_out"]["of"].get<std::string>(), std::string("reference"));
