@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
@@ -178,26 +179,53 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
-/// "repeat 2 of baseline took 1.5 times as long as its others, which their scatter doesn't explain; …"
-std::string leftOutSentence(const RepeatGroup &group, const StandingOut &leftOut) {
-    std::vector<int> repeats; // of the times that were compared
+/// A figure from which a repeat can be left out, and what a person calls it.
+struct LeavingOut {
+    std::optional<SpeedUp> PairJudgement::*speedUp;
+    std::optional<double> (*time)(const RunOutcome &);
+    const char *words;
+};
+constexpr LeavingOut leavingOut[] = {
+    {&PairJudgement::training, trainingOf, "the speed-up"},
+    {&PairJudgement::epoch, laterEpochS, "the speed-up by epoch"},
+    {&PairJudgement::wholeRun, wholeOf, "the whole run's speed-up and of the causes of its difference"}};
+
+/// Which repeat of the group it is: the place counts only those whose time is known.
+int repeatAt(const RepeatGroup &group, std::size_t place, std::optional<double> (*time)(const RunOutcome &)) {
+    std::vector<int> repeats;
     for (const RunOutcome &run : group.runs)
-        if (trainingOf(run))
+        if (time(run))
             repeats.push_back(run.repeat);
-    return "repeat " + std::to_string(repeats.at(leftOut.index)) + " of " + group.name + " took " +
-           significant(std::exp(leftOut.above), 3).toStdString() +
-           " times as long as its others, which their scatter doesn't explain: it is left out of the speed-up.";
+    return repeats.at(place);
 }
 
+/// "repeat 2 of baseline took 1.5 times as long as its others, which their scatter doesn't explain: it is left out of …". Each
+/// figure is tested by itself, so that one may leave out a repeat that another keeps; a repeat is named once for all of its figures.
 void addLeftOut(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs, Reservations &out) {
     for (const PairJudgement &pair : pairs) {
-        if (!pair.training || !pair.training->leftOut)
-            continue;
-        const StandingOut &leftOut = *pair.training->leftOut;
-        if (const RepeatGroup *group = findGroup(groups, leftOut.ofFirst ? pair.reference : pair.run)) {
-            const std::string sentence = leftOutSentence(*group, leftOut);
-            out.add("left out " + sentence, pair.run, sentence);
+        std::vector<std::pair<std::string, std::string>> sentences; // the repeat, and what is said of it
+        for (const LeavingOut &figure : leavingOut) {
+            const std::optional<SpeedUp> &speedUp = pair.*figure.speedUp;
+            if (!speedUp || !speedUp->leftOut)
+                continue;
+            const StandingOut &leftOut = *speedUp->leftOut;
+            const RepeatGroup *group = findGroup(groups, leftOut.ofFirst ? pair.reference : pair.run);
+            if (!group)
+                continue;
+            const std::string repeat =
+                "repeat " + std::to_string(repeatAt(*group, leftOut.index, figure.time)) + " of " + group->name;
+            const auto known = std::ranges::find(sentences, repeat, &std::pair<std::string, std::string>::first);
+            if (known != sentences.end())
+                known->second += std::string(" and of ") + figure.words;
+            else
+                sentences.emplace_back(repeat, repeat + " took " +
+                                                   significant(std::exp(leftOut.above), 3).toStdString() +
+                                                   " times as long as its others, which their scatter doesn't explain: "
+                                                   "it is left out of " +
+                                                   figure.words);
         }
+        for (const auto &[repeat, sentence] : sentences)
+            out.add("left out " + repeat, pair.run, sentence + ".");
     }
 }
 
