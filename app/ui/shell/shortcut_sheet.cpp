@@ -109,6 +109,8 @@ QLayout *ShortcutSheet::gridOf(const Section &section) {
         right->setText(right->fontMetrics().elidedText(what, Qt::ElideRight, titleWidth));
         if (right->text() != what)
             right->setToolTip(what);
+        // Lines of some monospaced fonts are a third higher than the text's, and the sheet must fit 800 pixels.
+        left->setFixedHeight(right->sizeHint().height());
         lines->addWidget(left, int(row), 0);
         lines->addWidget(right, int(row), 1);
     }
