@@ -10,6 +10,11 @@
 
 namespace lockstep::uitest {
 
+/// A matrix of 45 runs.
+inline constexpr const char *gridRecipe =
+    R"({"name": "grid", "title": "Loading workers or learning rate?", "base": {"batch_size": 64},
+        "matrix": {"devices": [2], "method": ["baseline", "dp", "ddp"], "workers": [0, 2, 4], "lr": [0.01, 0.02, 0.05, 0.1, 0.2]}})";
+
 /// The whole window over a workspace of its own, as a person has it before them. A test class derives from it.
 class WindowFixture {
 protected:

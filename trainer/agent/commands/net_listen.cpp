@@ -16,6 +16,7 @@
 #include "ipc/port_holder.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/net/net_talk.h"
+#include "trainer/agent/net/secrets.h"
 
 namespace lockstep::agent {
 
@@ -23,14 +24,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
-
-/// Compares in constant time: how long it takes does not reveal how many characters match.
-bool sameToken(std::string_view said, std::string_view token) {
-    unsigned char differs = said.size() == token.size() ? 0 : 1;
-    for (std::size_t i = 0; i < std::min(said.size(), token.size()); ++i)
-        differs |= static_cast<unsigned char>(said[i] ^ token[i]);
-    return differs == 0;
-}
 
 /// Reads bytes to the end of the stream; answers how many came in which time.
 void takeBulk(int fd) {
@@ -59,7 +52,7 @@ void serveOne(Fd connection, const std::string &token) {
     setSocketPatience(fd, 8s);
     const auto greeting = readNetLine(fd);
     if (!greeting || !greeting->starts_with(netGreeting) ||
-        !sameToken(std::string_view(*greeting).substr(netGreeting.size()), token) || !writeAll(fd, "HELLO\n"))
+        !sameSecret(token, std::string_view(*greeting).substr(netGreeting.size())) || !writeAll(fd, "HELLO\n"))
         return;
     while (const auto line = readNetLine(fd)) {
         if (*line == "SEND")

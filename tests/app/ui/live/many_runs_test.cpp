@@ -29,10 +29,6 @@ using namespace lockstep::ui;
 
 namespace {
 
-constexpr const char *matrix =
-    R"({"name": "grid", "title": "Loading workers or learning rate?", "base": {"batch_size": 64},
-        "matrix": {"devices": [2], "method": ["baseline", "dp", "ddp"], "workers": [0, 2, 4], "lr": [0.01, 0.02, 0.05, 0.1, 0.2]}})";
-
 constexpr const char *chinese =
     R"({"name": "long", "title": "长名称", "base": {"batch_size": 64}, "reference": "基线，单个设备，不用加载线程的普通训练",
         "runs": [{"name": "基线，单个设备，不用加载线程的普通训练", "method": "baseline"},
@@ -91,7 +87,7 @@ private Q_SLOTS:
     }
 
     void fortyFiveRunsOverflowNothing() {
-        open(written(matrix, {.epochs = 2, .stepsPerEpoch = 12}));
+        open(written(uitest::gridRecipe, {.epochs = 2, .stepsPerEpoch = 12}));
         QCOMPARE(m_workspace->runs().count(), 45);
         uitest::picture(*m_window, m_theme, "live-45");
         QTRY_COMPARE(overflowing(), QString());
@@ -139,7 +135,7 @@ private Q_SLOTS:
     }
 
     void whereTheNamesOfAllLinesHaveNoRoomTheyAreReadByMethod() {
-        open(written(matrix, {.epochs = 2, .stepsPerEpoch = 12, .firstRun = 100}));
+        open(written(uitest::gridRecipe, {.epochs = 2, .stepsPerEpoch = 12, .firstRun = 100}));
         const Reading read = readAt(live()->lossChart()->drawn(), 1);
         QCOMPARE(read.rows.size(), 45);
         QStringList methods;

@@ -17,9 +17,6 @@ using namespace lockstep::ui;
 
 namespace {
 
-constexpr const char *matrix =
-    R"({"name": "grid", "title": "Loading workers or learning rate?", "base": {"batch_size": 64},
-        "matrix": {"devices": [2], "method": ["baseline", "dp", "ddp"], "workers": [0, 2, 4], "lr": [0.01, 0.02, 0.05, 0.1, 0.2]}})";
 constexpr const char *chinese =
     R"({"name": "long", "title": "数据并行在这台机器上值得吗？分布式训练与单设备训练的比较", "base": {"batch_size": 64},
         "reference": "基线，单个设备，不用加载线程的普通训练",
@@ -115,7 +112,8 @@ private Q_SLOTS:
             made[state] = state == "finished"  ? uitest::writeExperimentOnDisk({.repeats = 3, .spread = 0.02})
                           : state == "running" ? uitest::writeUnfinishedExperiment({.firstRun = 100})
                           : state == "failed"  ? failed()
-                          : state == "matrix"  ? ofRecipe(matrix, {.epochs = 2, .stepsPerEpoch = 12, .firstRun = 400})
+                          : state == "matrix"
+                              ? ofRecipe(uitest::gridRecipe, {.epochs = 2, .stepsPerEpoch = 12, .firstRun = 400})
                           : state == "chinese" ? ofRecipe(chinese, {.repeats = 3, .firstRun = 500, .spread = 0.02})
                                                : std::string();
         const std::string &id = made[state];
