@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -193,9 +194,11 @@ class ThreeHosts(unittest.TestCase):
         self.assert_nobody_left()
 
     def trainer_sockets(self, host):
-        """Listening and connected TCP sockets of the host's agent and ranks: local and remote address."""
+        """Listening and connected TCP sockets of the host's agent and ranks: local and remote address. An IPv6 socket writes an
+        IPv4 address as [::ffff:10.77.1.11]:4711."""
         listed = self.lab.run(["ss", "-Htanp"], host).stdout.splitlines()
-        return [" ".join(line.split()[3:5]) for line in listed if "lockstep" in line]
+        addresses = [" ".join(line.split()[3:5]) for line in listed if "lockstep" in line]
+        return [re.sub(r"\[::ffff:([0-9.]+)\]", r"\1", line) for line in addresses]
 
     def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
         process = self.start(self.recipe(epochs=15), "--set", f"nodes={self.nodes()}")

@@ -67,6 +67,11 @@ ssize_t write(int fd, const void *bytes, size_t size) {
     return next<ssize_t(int, const void *, size_t)>("write")(fd, bytes, size);
 }
 
+ssize_t pread(int fd, void *bytes, size_t size, off_t offset) {
+    answer(fd);
+    return next<ssize_t(int, void *, size_t, off_t)>("pread")(fd, bytes, size, offset);
+}
+
 int stat(const char *path, struct stat *status) noexcept {
     answer(path);
     return next<int(const char *, struct stat *)>("stat")(path, status);

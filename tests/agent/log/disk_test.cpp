@@ -145,3 +145,23 @@ TEST_CASE("a disk that does not answer holds up neither a stop nor the followers
     CHECK(report->gaps.empty());
     CHECK(report->lines == result.logLines);
 }
+
+TEST_CASE("who asks a silent disk for old lines waits alone, and has them all once it answers") {
+    const TestHome home;
+    const BadDisk disk(home);
+    const ServedRun run = serve(1, disk.environment("epochs=1;steps=100000;step_ms=20;flood=40000"));
+    const auto ranks = rankPids(run.folder, 1);
+    // Memory keeps the last 4 MB only.
+    CHECK(eventually([&] { return std::filesystem::file_size(run.folder.log(0)) > 6'000'000; }));
+    disk.begin("hangs");
+    FollowClient late(run.socket, 1);
+    FollowClient stopper(run.socket, late.agent().nextSeq);
+    stopper.send(encode(Control{"stop", "the test", {}}));
+    CHECK(eventually([&] { return !isAlive(ranks.at(0)); }));
+    CHECK_FALSE(std::filesystem::exists(run.folder.result()));
+    disk.end("hangs");
+    const std::string lines = late.readToEnd();
+    CHECK((resultOf(run.folder).state == RunState::Stopped));
+    const bool whole = lines == logFrom(contentsOf(run.folder.log(0)), 1);
+    CHECK(whole);
+}

@@ -2,12 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <future>
+#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "ipc/unix_socket.h"
+#include "trainer/agent/log/log_file_reader.h"
 
 namespace lockstep::agent {
 
@@ -15,11 +16,11 @@ namespace lockstep::agent {
 inline constexpr std::size_t manyHeldBytes = 1024 * 1024;
 
 /// The readable part of a log that still grows. Its newest sealed lines come from memory, so that readers are served
-/// even while the disk is full; older lines come from the file. Not thread safe.
+/// even while the disk is full; older lines come from the file. Not thread safe; nothing here waits for the disk.
 class LogWindow {
 public:
-    /// Lines before `firstSeq` are in the file already.
-    LogWindow(std::string path, std::uint64_t firstSeq);
+    /// Lines before `firstSeq` are in the file already. `reader` outlives this.
+    LogWindow(LogFileReader &reader, std::string path, std::uint64_t firstSeq);
 
     /// Adds a line (without newline) that begins at `offset` of the file. `keepMore`: the disk is behind, so memory
     /// must hold more lines.
@@ -29,25 +30,24 @@ public:
     /// How far a reader has got.
     struct Position {
         std::uint64_t nextSeq = 0;
-        std::optional<std::uint64_t> offset; ///< in the file, while the reader reads from there
+        std::optional<std::uint64_t> offset; ///< in the file, while lines come from there
+        std::future<LogFileReader::Lines> asked;
     };
     /// Appends whole lines with their newlines from `position` on, about `maxBytes` of them, and advances `position`.
-    /// Appends nothing when everything has been read or the rest is not on the disk yet.
+    /// Appends nothing when everything has been read, or when the next lines must come from the file first: call again when
+    /// LogFileReader::foundFd() is readable, and now and then, since they may not be on the disk yet.
     void read(Position &position, std::string &out, std::size_t maxBytes) const;
 
 private:
     bool readFromMemory(Position &position, std::string &out, std::size_t maxBytes) const;
-    void readFromFile(Position &position, std::string &out, std::size_t maxBytes) const;
+    bool readFromFile(Position &position, std::string &out, std::size_t maxBytes) const;
 
-    std::string m_path;
-    mutable Fd m_readFd; ///< opened on first use: another node's file may be created late
+    LogFileReader &m_reader;
+    std::shared_ptr<LogFileReader::File> m_file;
     std::deque<std::string> m_tail;
     std::uint64_t m_tailFirst; ///< seq of m_tail.front()
     std::size_t m_tailBytes = 0;
     std::vector<std::uint64_t> m_index{0}; ///< file offset of every 256th line
 };
-
-/// The seq of a sealed line; absent when the line is not sealed.
-[[nodiscard]] std::optional<std::uint64_t> seqOfSealedLine(std::string_view line);
 
 } // namespace lockstep::agent

@@ -10,9 +10,9 @@ namespace {
 constexpr std::uint64_t largestGap = 10'000'000;
 } // namespace
 
-Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, const std::string &path, int node,
-                                               bool shared) {
-    std::unique_ptr<NodeLog> log(new NodeLog(disk, path, node));
+Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, LogFileReader &reader,
+                                               const std::string &path, int node, bool shared) {
+    std::unique_ptr<NodeLog> log(new NodeLog(disk, reader, path, node));
     if (shared)
         return log;
     auto file = fs.openAppend(path);

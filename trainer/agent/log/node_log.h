@@ -7,6 +7,7 @@
 
 #include "ipc/file_system.h"
 #include "trainer/agent/log/log_disk.h"
+#include "trainer/agent/log/log_file_reader.h"
 #include "trainer/agent/log/log_window.h"
 
 namespace lockstep::agent {
@@ -15,9 +16,9 @@ namespace lockstep::agent {
 /// folder the other agent writes the file itself, and nothing is written here.
 class NodeLog {
 public:
-    /// `disk` outlives it. `shared`: the other node's agent writes the file at `path`.
-    static Result<std::unique_ptr<NodeLog>> open(FileSystem &fs, LogDisk &disk, const std::string &path, int node,
-                                                 bool shared);
+    /// `disk` and `reader` outlive it. `shared`: the other node's agent writes the file at `path`.
+    static Result<std::unique_ptr<NodeLog>> open(FileSystem &fs, LogDisk &disk, LogFileReader &reader,
+                                                 const std::string &path, int node, bool shared);
 
     enum class Verdict { Taken, Doubled, Damaged };
     /// Takes a line from the link. What the disk does not take waits in memory, as with this node's own log.
@@ -31,8 +32,8 @@ public:
     [[nodiscard]] const LogWindow &window() const { return m_window; }
 
 private:
-    NodeLog(LogDisk &disk, std::string path, int node)
-        : m_disk(disk), m_path(std::move(path)), m_node(node), m_window(m_path, 0) {}
+    NodeLog(LogDisk &disk, LogFileReader &reader, std::string path, int node)
+        : m_disk(disk), m_path(std::move(path)), m_node(node), m_window(reader, m_path, 0) {}
 
     LogDisk &m_disk;
     std::string m_path;

@@ -10,6 +10,7 @@
 #include "ipc/log.h"
 #include "ipc/logging.h"
 #include "trainer/agent/log/log_disk.h"
+#include "trainer/agent/log/log_file_reader.h"
 #include "trainer/agent/log/log_window.h"
 
 namespace lockstep::agent {
@@ -41,6 +42,7 @@ public:
     [[nodiscard]] const std::string &path() const { return m_path; }
     [[nodiscard]] LogDisk::LogState state() const { return m_disk.state(m_log); }
     [[nodiscard]] LogDisk &disk() { return m_disk; } ///< for what else is written in the run's folder
+    [[nodiscard]] LogFileReader &reader() { return m_reader; }
 
     using Position = LogWindow::Position;
     /// See LogWindow::read().
@@ -49,12 +51,13 @@ public:
     }
 
 private:
-    RunJournal(LogWriter writer, const Clock &clock, std::string path, int node);
+    RunJournal(LogWriter writer, const std::string &header, const Clock &clock, std::string path, int node);
 
     const Clock &m_clock;
     std::string m_path;
     int m_node;
     std::uint64_t m_nextSeq, m_bytes; ///< `m_bytes`: size of the file once everything is written
+    LogFileReader m_reader;
     LogWindow m_window;
     LogDisk m_disk;
     LogDisk::Log m_log;

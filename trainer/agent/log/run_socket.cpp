@@ -57,7 +57,10 @@ struct RunSocket::Peer {
 
 RunSocket::RunSocket(EventLoop &loop, RunJournal &journal, UnixListener listener, std::string runId, int node)
     : m_loop(loop), m_journal(journal), m_runId(std::move(runId)), m_path(listener.path()), m_node(node),
-      m_listener(std::move(listener)) {}
+      m_listener(std::move(listener)) {
+    m_foundToken = m_loop.watch(m_journal.reader().foundFd(), EPOLLIN,
+                                [this](std::uint32_t) { m_journal.reader().clearFound(); }); // pump() follows
+}
 
 Result<std::unique_ptr<RunSocket>> RunSocket::bind(EventLoop &loop, RunJournal &journal, const std::string &path,
                                                    std::string runId, int node) {
@@ -81,6 +84,7 @@ Result<std::unique_ptr<RunSocket>> RunSocket::bindForRun(EventLoop &loop, RunJou
 RunSocket::~RunSocket() {
     m_loop.cancel(m_finishTimer);
     m_loop.unwatch(m_listenToken);
+    m_loop.unwatch(m_foundToken);
     for (auto &peer : m_peers)
         closePeer(*peer);
 }

@@ -89,7 +89,7 @@ private:
     std::string m_runId, m_path;
     int m_node;
     std::optional<UnixListener> m_listener;
-    EventLoop::Token m_listenToken = 0;
+    EventLoop::Token m_listenToken = 0, m_foundToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
     std::map<int, const LogWindow *> m_others;

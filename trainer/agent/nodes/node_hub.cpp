@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/nodes/node_hub.h"
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 
 #include "ipc/placement.h"
@@ -31,12 +33,14 @@ NodeHub::NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, s
                  const std::vector<std::string> &titles, int ownProcesses)
     : m_loop(loop), m_listener(std::move(listener)), m_ownProcesses(ownProcesses) {
     for (const std::string &title : titles)
-        m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_disk, folder, count() + 1, title));
+        m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_disk, m_reader, folder, count() + 1, title));
+    m_foundToken = m_loop.watch(m_reader.foundFd(), EPOLLIN, [this](std::uint32_t) { m_reader.clearFound(); });
 }
 
 NodeHub::~NodeHub() {
     for (EventLoop::Token *timer : {&m_secondTimer, &m_silenceTimer})
         m_loop.cancel(*timer);
+    m_loop.unwatch(m_foundToken);
 }
 
 void NodeHub::start(Handlers handlers) {

@@ -14,6 +14,7 @@
 #include "ipc/run_folder.h"
 #include "trainer/agent/log/disk_watch.h"
 #include "trainer/agent/log/log_disk.h"
+#include "trainer/agent/log/log_file_reader.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
@@ -90,10 +91,11 @@ private:
 
     EventLoop &m_loop;
     LogDisk m_disk;
+    LogFileReader m_reader;
     std::unique_ptr<NodeListener> m_listener;
     int m_ownProcesses;
     Handlers m_handlers;
-    EventLoop::Token m_secondTimer = 0, m_silenceTimer = 0;
+    EventLoop::Token m_secondTimer = 0, m_silenceTimer = 0, m_foundToken = 0;
     std::vector<std::unique_ptr<RemoteNode>> m_nodes; ///< node K at K - 1
     bool m_allJoined = false;
     std::optional<NodeMessage> m_go, m_abort, m_settle, m_stop, m_end; ///< repeated to a node that reconnects

@@ -14,8 +14,10 @@ constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset i
 constexpr double clockMovedS = 0.05;
 } // namespace
 
-RemoteNode::RemoteNode(const Clock &clock, LogDisk &disk, RunFolder folder, int number, std::string title)
-    : m_clock(clock), m_disk(disk), m_folder(std::move(folder)), m_number(number), m_title(std::move(title)) {}
+RemoteNode::RemoteNode(const Clock &clock, LogDisk &disk, LogFileReader &reader, RunFolder folder, int number,
+                       std::string title)
+    : m_clock(clock), m_disk(disk), m_reader(reader), m_folder(std::move(folder)), m_number(number),
+      m_title(std::move(title)) {}
 
 void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
     if (m_socket)
@@ -145,7 +147,7 @@ void RemoteNode::onMessage(const NodeMessage &message) {
 
 void RemoteNode::onJoin(const NodeMessage &message) {
     if (!m_log) {
-        auto log = NodeLog::open(realFileSystem(), m_disk, m_folder.log(m_number), m_number, message.shared);
+        auto log = NodeLog::open(realFileSystem(), m_disk, m_reader, m_folder.log(m_number), m_number, message.shared);
         if (!log)
             return lose(log.error().message(), true);
         m_log = std::move(*log);

@@ -12,6 +12,8 @@
 #include "ipc/messages.h"
 #include "ipc/node_messages.h"
 #include "ipc/run_folder.h"
+#include "trainer/agent/log/log_disk.h"
+#include "trainer/agent/log/log_file_reader.h"
 #include "trainer/agent/log/node_log.h"
 #include "trainer/agent/net/clock_offset.h"
 #include "trainer/agent/net/line_socket.h"
@@ -35,7 +37,8 @@ public:
         std::function<void(const Control &control)> onControl;
     };
     /// `clock` and `disk` outlive it. `title` names the node in messages until it reports its host name.
-    RemoteNode(const Clock &clock, LogDisk &disk, RunFolder folder, int number, std::string title);
+    RemoteNode(const Clock &clock, LogDisk &disk, LogFileReader &reader, RunFolder folder, int number,
+               std::string title);
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
 
     void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< replaces an older connection
@@ -80,6 +83,7 @@ private:
 
     const Clock &m_clock;
     LogDisk &m_disk;
+    LogFileReader &m_reader;
     RunFolder m_folder;
     int m_number;
     std::string m_title, m_peer;

@@ -7,13 +7,9 @@
 #include <QHash>
 #include <QHeaderView>
 #include <QLabel>
-#include <QMouseEvent>
-#include <QPainter>
 #include <QPushButton>
 #include <QSettings>
 #include <QSlider>
-#include <QSortFilterProxyModel>
-#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -25,6 +21,8 @@
 
 #include "app/ui/charts/name_lines.h"
 #include "app/ui/pages/live/live_setting.h"
+#include "app/ui/pages/live/run_delegate.h"
+#include "app/ui/pages/live/run_order.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/tables.h"
@@ -36,40 +34,9 @@ namespace {
 
 using core::RunChoiceModel;
 constexpr int usualSmoothing = 60;
-constexpr int sideWidth = 29 * grid, sideRow = 26, boxSize = 14, sideSwatch = 16;
-constexpr int reasonLines = 3, reasonWidth = 150; ///< why a run failed
+constexpr int sideWidth = 29 * grid, sideRow = 26;
+constexpr int reasonWidth = 150; ///< why a run failed
 constexpr int lossWidth = 44, pinWidth = 24, sideMargin = 3 * grid;
-static_assert(LiveSide::nameLeft == 4 + boxSize + 8 + sideSwatch + 6);
-
-/// The rows of the runs by rank.
-class RunOrder : public QSortFilterProxyModel {
-public:
-    using QSortFilterProxyModel::QSortFilterProxyModel;
-    void arrange(std::vector<int> ranks) {
-        if (ranks == m_ranks)
-            return;
-        m_ranks = std::move(ranks);
-        invalidate();
-        sort(0);
-    }
-
-protected:
-    [[nodiscard]] bool lessThan(const QModelIndex &left, const QModelIndex &right) const override {
-        return rankOf(left.row()) < rankOf(right.row());
-    }
-
-private:
-    [[nodiscard]] int rankOf(int row) const {
-        return std::size_t(row) < m_ranks.size() ? m_ranks[std::size_t(row)] : row;
-    }
-    std::vector<int> m_ranks;
-};
-
-/// The style of a row's run; null while the styles are older than the rows.
-const RunStyle *styleOfRow(const std::vector<RunStyle> &styles, const QModelIndex &index) {
-    const auto found = std::ranges::find(styles, index.data(core::RunIdRole).toString(), &RunStyle::runId);
-    return found == styles.end() ? nullptr : &*found;
-}
 
 /// Methods in their table's order, the names of each as they came, repeats together; pinned runs of other experiments last.
 std::vector<int> ranksOf(const std::vector<RunStyle> &styles) {
@@ -88,99 +55,6 @@ std::vector<int> ranksOf(const std::vector<RunStyle> &styles) {
         ranks[std::size_t(order[i])] = int(i);
     return ranks;
 }
-
-/// A run's row: box, its line as it is drawn, its name on one line or two, and why it failed; its pin.
-class RunDelegate : public QStyledItemDelegate {
-public:
-    RunDelegate(const Theme &theme, const std::vector<RunStyle> &styles, const RunHighlight &highlight, QObject *parent)
-        : QStyledItemDelegate(parent), m_theme(theme), m_styles(styles), m_highlight(highlight) {}
-
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override {
-        const Palette &p = m_theme.palette();
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        if (option.state & (QStyle::State_MouseOver | QStyle::State_Selected))
-            painter->fillRect(option.rect, option.state & QStyle::State_Selected ? p.selection : p.raised);
-        const bool on = index.data(Qt::CheckStateRole).toInt() == Qt::Checked;
-        if (index.column() == RunChoiceModel::Pin)
-            paintPin(painter, option, on);
-        else if (index.column() == RunChoiceModel::Name)
-            paintName(painter, option, index, on);
-        else
-            paintLoss(painter, option, index);
-        painter->restore();
-    }
-
-    bool editorEvent(QEvent *event, QAbstractItemModel *model, const QStyleOptionViewItem &,
-                     const QModelIndex &index) override {
-        const auto *mouse = event->type() == QEvent::MouseButtonRelease ? static_cast<QMouseEvent *>(event) : nullptr;
-        if (!mouse || mouse->button() != Qt::LeftButton)
-            return false;
-        const QModelIndex box =
-            index.siblingAtColumn(index.column() == RunChoiceModel::Pin ? RunChoiceModel::Pin : RunChoiceModel::Name);
-        const bool on = box.data(Qt::CheckStateRole).toInt() == Qt::Checked;
-        return model->setData(box, on ? Qt::Unchecked : Qt::Checked, Qt::CheckStateRole);
-    }
-
-private:
-    void paintName(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index, bool on) const {
-        const Palette &p = m_theme.palette();
-        QRectF box(option.rect.left() + 4, option.rect.center().y() - boxSize / 2.0 + 0.5, boxSize, boxSize);
-        painter->setPen(QPen(on ? p.accent : mix(p.border, p.text, 0.3), 1));
-        painter->setBrush(on ? p.accent : p.surface);
-        painter->drawRoundedRect(box, 3, 3);
-        if (on) {
-            painter->setPen(QPen(p.onAccent, 1.6, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-            painter->drawPolyline(QPolygonF({{box.left() + 3.5, box.center().y() + 0.5},
-                                             {box.left() + 6, box.bottom() - 4},
-                                             {box.right() - 3, box.top() + 4}}));
-        }
-        double left = box.right() + 8;
-        const RunStyle *style = styleOfRow(m_styles, index);
-        const bool pale = style && m_highlight.pales(style->name);
-        if (style) {
-            painter->setPen(QPen(pale ? paled(style->color, p)
-                                 : on ? style->color
-                                      : mix(p.surface, style->color, 0.45),
-                                 m_highlight.isOn(style->runId) ? 4 : 2, style->penStyle));
-            painter->drawLine(QPointF(left, box.center().y()), QPointF(left + sideSwatch, box.center().y()));
-        }
-        left = option.rect.left() + LiveSide::nameLeft;
-        const double width = option.rect.right() - left;
-        const QString reason = index.data(core::ReasonRole).toString();
-        painter->setFont(Theme::font(Type::Small));
-        const QFontMetricsF metrics(painter->font());
-        const QColor ink = !reason.isEmpty() ? p.wrong : on ? p.text : p.textMuted;
-        painter->setPen(pale ? paled(ink, p) : ink);
-        const QStringList why = reason.isEmpty() ? QStringList() : sentenceLines(reason, metrics, width, reasonLines);
-        const double height = option.rect.height() - double(why.size()) * nameLine;
-        ui::paintName(painter, {left, double(option.rect.top()), width, height}, paintedName(index.data().toString()));
-        double y = option.rect.top() + height - 4;
-        for (const QString &line : why) {
-            painter->drawText(QRectF(left, y, width + 1, nameLine), Qt::AlignVCenter | Qt::AlignLeft, line);
-            y += nameLine;
-        }
-    }
-    void paintLoss(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
-        if (!index.data(core::ReasonRole).toString().isEmpty())
-            return; // the button for its console is there
-        const QString text = index.data().toString();
-        painter->setFont(Theme::figures(Type::Small));
-        painter->setPen(text == QLatin1String("-") ? m_theme.palette().textMuted : m_theme.palette().textSecondary);
-        painter->drawText(option.rect.adjusted(0, 0, -2, 0), Qt::AlignVCenter | Qt::AlignRight, text);
-    }
-    void paintPin(QPainter *painter, const QStyleOptionViewItem &option, bool on) const {
-        const Palette &p = m_theme.palette();
-        const bool seen = on || option.state & (QStyle::State_MouseOver | QStyle::State_Selected);
-        const QIcon icon =
-            m_theme.icon(QStringLiteral("pin"), on ? p.text : mix(p.surface, p.textMuted, seen ? 1 : 0.45));
-        icon.paint(painter, QRect(option.rect.center() - QPoint(8, 8), QSize(16, 16)));
-    }
-
-    const Theme &m_theme;
-    const std::vector<RunStyle> &m_styles;
-    const RunHighlight &m_highlight;
-};
 
 } // namespace
 
@@ -326,20 +200,20 @@ void LiveSide::fitTo(int pageWidth) {
                 wanted = width;
                 break;
             }
-    const int names = int(wanted) + 2 + nameLeft + lossWidth + pinWidth + sideMargin + 2 * grid;
+    const int names = int(wanted) + 2 + RunDelegate::nameLeft + lossWidth + pinWidth + sideMargin + 2 * grid;
     setFixedWidth(std::clamp(std::max(pageWidth / 8, names), sideWidth, std::max(sideWidth, pageWidth / 4)));
 }
 
 /// A long name takes two lines, a reason one more; a row with a reason has a button for the console.
 void LiveSide::fitRows() {
     const QFontMetricsF metrics(Theme::font(Type::Small));
-    const double width = m_table->columnWidth(RunChoiceModel::Name) - nameLeft;
+    const double width = m_table->columnWidth(RunChoiceModel::Name) - RunDelegate::nameLeft;
     for (int row = 0; row < m_order->rowCount(); ++row) {
         const QModelIndex name = m_order->index(row, RunChoiceModel::Name);
         const QString reason = name.data(core::ReasonRole).toString();
         const bool failed = !reason.isEmpty();
         const auto lines = nameLines(paintedName(name.data().toString()), metrics, width).size() +
-                           (failed ? sentenceLines(reason, metrics, width, reasonLines).size() : 0);
+                           (failed ? sentenceLines(reason, metrics, width, RunDelegate::reasonLines).size() : 0);
         m_table->setRowHeight(row, sideRow + int(double(lines - 1) * nameLine));
         offerConsole(name.siblingAtColumn(RunChoiceModel::Loss), failed);
     }

@@ -27,7 +27,6 @@ class Theme;
 class LiveSide : public QFrame {
     Q_OBJECT
 public:
-    static constexpr int nameLeft = 48; ///< px in a row, before its name
     LiveSide(Theme &theme, core::RunChoiceModel &choice, RunHighlight &highlight, QWidget *parent = nullptr);
 
     [[nodiscard]] CurveView view() const;

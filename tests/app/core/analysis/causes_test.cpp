@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Causes planted into real runs, through lockstepctl, agents, logs and stores: fake ranks with set phase times, and the real
-// trainer slowed down in one phase by LOCKSTEP_TEST_DELAY.
+// Causes planted into the real trainer, slowed down in one phase by LOCKSTEP_TEST_DELAY.
 
-#include "analysis/causes/attribution.h"
 #include "analysis/causes/bottleneck.h"
 #include "analysis/causes/phase_parts.h"
-#include "analysis/compare/judgement.h"
-#include "core_queue_support.h"
+#include "causes_support.h"
 #include "ipc/median.h"
-#include "store/load_run.h"
-#include "store/run_outcome.h"
-#include "store/run_store.h"
-#include "tests/qt_test.h"
 
 #include <QDir>
 #include <QRandomGenerator>
@@ -22,51 +15,11 @@ using namespace lockstep::test;
 
 namespace {
 
-/// Repeats of one run as a group; empty when they failed, with the reason as a warning.
-RepeatGroup measured(const QString &name, const QString &keys, int repeats = 3, int sideBySide = 1) {
-    const QByteArray recipe = QStringLiteral("{\"name\":\"planted\",\"base\":{\"batch_size\":64},\"repeats\":%3,"
-                                             "\"runs\":[{\"name\":\"%1\",%2}]}")
-                                  .arg(name, keys)
-                                  .arg(repeats)
-                                  .toUtf8();
-    const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json"),
-                               QStringLiteral("--side-by-side"), QString::number(sideBySide)},
-                              100'000, recipe);
-    RepeatGroup out{name.toStdString(), {}, false};
-    const qsizetype begin = answer.out.indexOf("{\n"); // the result, after the progress lines
-    const auto json = nlohmann::json::parse(answer.out.mid(begin).toStdString(), nullptr, false);
-    if (answer.code != 0 || !json.is_object()) {
-        qWarning("%s%s", answer.out.constData(), answer.err.constData());
-        return out;
-    }
-    for (const ExperimentEntry &entry : read(json["experiment"]).entries) {
-        RunStore store(QString::fromStdString(entry.run));
-        if (loadRun(store, runFolder(entry.run)))
-            out.runs.push_back(outcomeOf(store));
-    }
-    return out;
-}
-
 double secondsIn(const RepeatGroup &group, int rank, std::string_view phase) {
     std::vector<double> values;
     for (const RunOutcome &run : group.runs)
         values.push_back(phaseOf(run, rank, phase));
     return median(std::move(values)).value_or(0);
-}
-
-QString textOf(const Attribution &attribution) {
-    QString out;
-    for (const AttributionBar &bar : attribution.bars)
-        out +=
-            QStringLiteral("%1 %2 s; ").arg(QString::fromStdString(std::string(toString(bar.cause)))).arg(bar.seconds);
-    return out;
-}
-
-Cause largest(const Attribution &attribution) {
-    const auto most = std::ranges::max_element(attribution.bars, {}, [](const AttributionBar &bar) {
-        return bar.cause == Cause::StartUp ? -1 : std::fabs(bar.seconds);
-    });
-    return most->cause;
 }
 
 /// Images of noise for the real trainer, no more than it trains on: only time is measured.
@@ -97,12 +50,6 @@ class CoreCausesTest : public QObject {
     Q_OBJECT
     Home m_home;
 
-    void expectFakeRanks() {
-        if (!useFakeRanks())
-            QSKIP(withoutFakeRanks().constData());
-        for (const char *name : {"FAKE_RANK_0", "FAKE_RANK_1", "LOCKSTEP_TEST_DELAY"})
-            qunsetenv(name);
-    }
     void expectTrainer() {
         for (const char *name : {"lockstepctl", "lockstep-agent", "lockstep-trainer"})
             if (!QFile::exists(bin + u'/' + QString::fromLatin1(name)))
@@ -113,98 +60,6 @@ class CoreCausesTest : public QObject {
 
 private Q_SLOTS:
     void cleanupTestCase() { endAll(); }
-
-    void fakeRanksPhasesComeBackAsCauses_data() {
-        QTest::addColumn<QByteArray>("before");
-        QTest::addColumn<QByteArray>("after");
-        QTest::addColumn<int>("cause");
-        QTest::addColumn<double>("ms"); // a step
-        QTest::newRow("loading gone") << QByteArray("load:12,forward:5,backward:8,optimizer:2")
-                                      << QByteArray("load:1,forward:5,backward:8,optimizer:2")
-                                      << int(Cause::DataLoading) << -11.0;
-        QTest::newRow("computing longer")
-            << QByteArray("load:3,forward:5,backward:8,optimizer:2")
-            << QByteArray("load:3,forward:9,backward:14,optimizer:2") << int(Cause::Compute) << 10.0;
-    }
-    void fakeRanksPhasesComeBackAsCauses() {
-        expectFakeRanks();
-        QFETCH(QByteArray, before);
-        QFETCH(QByteArray, after);
-        QFETCH(int, cause);
-        QFETCH(double, ms);
-        const auto run = [](const QString &name, const QByteArray &phases) {
-            qputenv("FAKE_RANK", "steps=30;phases=" + phases); // they sleep, so two at once disturb nobody
-            return measured(name, QStringLiteral("\"method\":\"baseline\",\"epochs\":2"), 2, 2);
-        };
-        const RepeatGroup reference = run(QStringLiteral("before"), before),
-                          changed = run(QStringLiteral("after"), after);
-        QVERIFY(!reference.runs.empty() && !changed.runs.empty());
-        const auto found = attribute(reference, changed, {});
-        QVERIFY(found);
-        const double planted = ms * 1e-3 * 60;
-        qInfo("planted %.3f s; %s", planted, qPrintable(textOf(*found)));
-        QVERIFY(int(largest(*found)) == cause);
-        QVERIFY2(std::fabs(found->secondsOf(Cause(cause)) - planted) <= 0.05 * std::fabs(planted),
-                 qPrintable(textOf(*found)));
-        QVERIFY2(std::fabs(found->secondsOf(Cause::Unattributed)) <= 0.05 * std::fabs(planted),
-                 qPrintable(textOf(*found)));
-    }
-
-    void theCommandLineShowsTheSameNumbers() {
-        expectFakeRanks();
-        qputenv("FAKE_RANK", "steps=10;phases=load:6,forward:4,backward:4");
-        const RepeatGroup plain =
-            measured(QStringLiteral("baseline"), QStringLiteral("\"method\":\"baseline\",\"epochs\":2"));
-        qputenv("FAKE_RANK", "steps=10;phases=load:1,forward:4,backward:4");
-        const RepeatGroup loaded = measured(QStringLiteral("baseline, 4 workers"),
-                                            QStringLiteral("\"method\":\"baseline\",\"epochs\":2,\"workers\":4"));
-        QVERIFY(plain.runs.size() == 3 && loaded.runs.size() == 3);
-        std::vector<RunOutcome> runs = plain.runs;
-        runs.insert(runs.end(), loaded.runs.begin(), loaded.runs.end());
-        QStringList ids;
-        for (const RunOutcome &run : runs)
-            ids << QString::fromStdString(run.run);
-        const ResultTable table = resultTable(runs);
-        const Judgement found = judge(table, runs, {});
-        QVERIFY2(found.sentence.find("is data loading") != std::string::npos, found.sentence.c_str());
-
-        const Answer json = ctl(QStringList{QStringLiteral("compare"), QStringLiteral("--json")} + ids);
-        QVERIFY2(json.code == 0, json.err.constData());
-        QVERIFY(nlohmann::json::parse(json.out.toStdString())["judgement"] == nlohmann::json::parse(toJson(found)));
-        const Answer text = ctl(QStringList{QStringLiteral("compare")} + ids);
-        for (const std::string &part :
-             {found.sentence, std::string("Speed-ups with 95 % intervals"),
-              std::string("From baseline to baseline, 4 workers"), std::string("What bounds each run"),
-              std::string("baseline: input-bound. Loading takes ")})
-            QVERIFY2(text.out.contains(QByteArray::fromStdString(part)), text.out.constData());
-        for (const std::string &reservation : found.reservations)
-            QVERIFY2(text.out.contains(QByteArray::fromStdString("! " + reservation)), text.out.constData());
-    }
-
-    void aSlowFakeRankIsImbalanceThroughTheStoreToo() {
-        expectFakeRanks();
-        const auto run = [](const QString &name, const QByteArray &rank0, const QByteArray &rank1) {
-            qputenv("FAKE_RANK", "steps=30");
-            qputenv("FAKE_RANK_0", "phases=" + rank0);
-            qputenv("FAKE_RANK_1", "phases=" + rank1);
-            return measured(name, QStringLiteral("\"method\":\"ddp\",\"devices\":2,\"epochs\":2"), 2);
-        };
-        const RepeatGroup even = run(QStringLiteral("even"), "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1",
-                                     "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1");
-        const RepeatGroup uneven =
-            run(QStringLiteral("uneven"), "load:2,forward:4,backward:8,wait:10,exposed:3,optimizer:1",
-                "load:2,forward:4,backward:18,exposed:3,wait:0,optimizer:1");
-        QVERIFY(!even.runs.empty() && !uneven.runs.empty());
-        const auto found = attribute(even, uneven, {});
-        qInfo("planted 0.600 s; %s", qPrintable(textOf(*found)));
-        QVERIFY2(std::fabs(found->secondsOf(Cause::Imbalance) - 0.6) <= 0.03, qPrintable(textOf(*found)));
-        QVERIFY2(std::fabs(found->secondsOf(Cause::Compute)) <= 0.03, qPrintable(textOf(*found)));
-        const Bottleneck bottleneck = bottleneckOf(uneven, {});
-        QVERIFY(bottleneck.bound == Bound::Straggler);
-        QVERIFY2(bottleneck.evidence.find("rank 1 spends") != std::string::npos &&
-                     bottleneck.evidence.find("in backward") != std::string::npos,
-                 bottleneck.evidence.c_str());
-    }
 
     void theRealTrainersDelaysComeBackAsCauses_data() {
         QTest::addColumn<QString>("keys");

@@ -16,6 +16,7 @@
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
 #include "app/ui/pages/live/metric_card.h"
+#include "app/ui/pages/live/run_delegate.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/theme/theme.h"
 #include "models/roles.h"
@@ -97,7 +98,7 @@ private Q_SLOTS:
         names.removeDuplicates();
         QCOMPARE(names.size(), 45);
         const QFontMetricsF metrics(Theme::font(Type::Small)); // and each is readable whole
-        const double room = list()->columnWidth(core::RunChoiceModel::Name) - LiveSide::nameLeft;
+        const double room = list()->columnWidth(core::RunChoiceModel::Name) - RunDelegate::nameLeft;
         for (const QString &name : names)
             QVERIFY2(!nameLines(name, metrics, room).join(QString()).contains(QChar(0x2026)), qPrintable(name));
         QSet<QRgb> colors; // that can be seen
