@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analysis/compare/statistics.h"
+#include "analysis/compare/student.h"
 #include "base/format.h"
 #include "base/moments.h"
 #include "ipc/sound_values.h"
