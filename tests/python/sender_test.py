@@ -44,6 +44,19 @@ class Sender(Case):
         self.assertEqual((summary["test_accuracy"], len(summary["epochs"]), summary["steps"]), (0.7, 2, 60))
         self.assertNotIn("seed", summary)
 
+    def test_ranks_that_the_command_starts_by_itself_are_taken_in(self):
+        both = " & ".join(f"RANK={rank} WORLD_SIZE=2 {sys.executable} {TRAIN} epochs=1" for rank in (1, 0))
+        self.agent("run", "--", "/bin/sh", "-c", both + "; wait")
+        (run,) = self.runs()
+        by_rank = self.check_frames(run, 2)
+        self.assertEqual([sent[0]["world_size"] for sent in by_rank.values()], [2, 2])
+        self.assertEqual(json.loads((run / "config.json").read_text())["processes"], 2)
+        self.assertEqual(self.result(run)["summary"]["world_size"], 2)
+        # Where the number of ranks is given, another one is refused.
+        alone = f"RANK=1 {sys.executable} {TRAIN} epochs=1"
+        refused = self.agent("run", "--nproc-per-node", 1, "--", "/bin/sh", "-c", alone)
+        self.assertIn("rank 1 is not one of this run's ranks", refused.stdout + refused.stderr)
+
     def test_a_loss_that_is_no_number_is_reported_as_such(self):
         self.agent("run", "--", sys.executable, TRAIN, "nan_at=3", "epochs=1")
         run = self.runs()[0]

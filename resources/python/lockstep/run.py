@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional, Set, TypeVar
 
 from lockstep.frames import descriptive_values
@@ -40,6 +41,8 @@ class Run:
     """The phase for the time at the end of a phase: normally the same one. `lockstep.ddp.watch` replaces this."""
 
     def __init__(self, sync: Callable[[], object] = _no_sync, **about: Any) -> None:
+        if "lockstep.auto" in sys.modules:  # this process reports by itself
+            sys.modules["lockstep.auto"].leave()
         self.rest_of = str
         self._stopped = False
         self._sync = sync
@@ -120,7 +123,8 @@ class Run:
                 self._clock.end_step(*sums)
 
     def step(self, loss: Any, samples: int) -> None:
-        """Call it after each batch. `loss` is the mean over the samples: a number, or a tensor with one element."""
+        """Call it after each batch. `loss` is the mean over the samples: a number, a tensor with one element, or None if it is
+        unknown."""
         if not self.on:
             return
         self._sync()
