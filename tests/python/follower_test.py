@@ -46,9 +46,10 @@ class Script:
         self.ns += ms * MS
 
     def fetch(self, iterator, ms, length=None, samples=4):
+        """Iterators from 10 on are a validation's, over another data set."""
         begin = self.ns
         self.wait(ms)
-        self.follower.fetched(iterator, length, begin, self.ns, samples)
+        self.follower.fetched(iterator, int(iterator >= 10), length, begin, self.ns, samples)
 
     def end_of(self, iterator, ms=0):
         begin = self.ns
@@ -140,6 +141,32 @@ class FollowerTest(unittest.TestCase):
             script.work()
         self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 2)
         self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
+
+    def test_a_loader_that_fetches_all_batches_of_a_step_and_one_more_before_it(self):
+        script = Script()
+        for epoch in (1, 2):
+            for batches in (4, 3):
+                for _ in range(batches):
+                    script.fetch(epoch, 2)
+                for _ in range(3):
+                    script.wait(5)
+                    script.backward(10)
+                script.optimize(3)
+            script.end_of(epoch)
+        script.fetch(10, 2)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(2, 24), (2, 24)])
+        self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
+
+    def test_an_optimizer_that_has_begun_before_it_was_followed_ends_its_step(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10)
+        script.wait(3)
+        script.follower.optimizer_ends(1)
+        script.train(1)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(2, 8, 40, times(2))])
 
     def test_an_epoch_that_is_left_early_ends_when_the_next_begins(self):
         script = Script()

@@ -287,7 +287,8 @@ class Watch:
             samples = batch_size(batch)
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": samples}
-            self._told("fetched", self._number(iterator), _length(iterator), begin_ns, end_ns, samples)
+            self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), _length(iterator), begin_ns, end_ns,
+                       samples)
         except Exception as error:
             self._step_aside(error)
 

@@ -22,7 +22,8 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Set
 from lockstep.phases import PhaseClock
 from lockstep.steps import EpochLog
 
-EVALUATES_AFTER = 3  # batches in a row that no backward follows; a loader that fetches ahead has two
+EVALUATES_AFTER = 3  # batches in a row that no backward follows
+MOST_AHEAD = 256  # batches that were fetched and wait for their backward
 
 
 class Reporter:
@@ -49,8 +50,9 @@ class Fetches:
 
     def __init__(self) -> None:
         self.spans: List[List[int]] = []  # begin and end
-        self.samples: Deque[int] = deque(maxlen=2)  # of the oldest batches; a loader may fetch one ahead
+        self.samples: Deque[int] = deque(maxlen=MOST_AHEAD)  # of the batches that wait for their backward
         self.length: Optional[int] = None  # of the loader
+        self.data = 0  # its data set
 
 
 class Step:
@@ -106,6 +108,7 @@ class Follower:
         self._fetches: Dict[int, Fetches] = {}  # by iterator
         self._beside: Set[int] = set()  # iterators that had batches at the last backward besides the newest one
         self._trained: Set[int] = set()  # iterators whose batches are trained on
+        self._trained_data: Set[int] = set()  # their data sets
         self._main: Optional[int] = None  # the iterator whose end is the epoch's
         self._main_over = False  # it has no more batches; one may be left to train on
         self._main_over_ns = 0
@@ -119,16 +122,17 @@ class Follower:
         self._epoch = self._steps = self._training_ns = 0
         self._announced = self._evaluating = False
 
-    def fetched(self, iterator: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
-        """An iterator over a loader of `length` batches (None: unknown) gave one of `samples` samples (0: unknown)."""
+    def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
+        """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown)."""
         self._end_step(begin_ns)
         if self._main_over:
             self._end_epoch()
         fetches = self._fetches.setdefault(iterator, Fetches())
         fetches.spans.append([begin_ns, end_ns])
         fetches.samples.append(samples)
-        fetches.length = length
-        if len(fetches.spans) >= EVALUATES_AFTER and self._step is None and self._epoch and not self._evaluating:
+        fetches.length, fetches.data = length, data
+        is_new = data not in self._trained_data  # else its batches are fetched ahead
+        if is_new and len(fetches.spans) >= EVALUATES_AFTER and self._step is None and self._epoch and not self._evaluating:
             self._evaluating = True
             self._reporter.begin_evaluation(self._epoch)
 
@@ -182,7 +186,7 @@ class Follower:
 
     def optimizer_ends(self, optimizer: int) -> None:
         """The optimizer has changed the parameters."""
-        self._optimizers -= 1
+        self._optimizers = max(0, self._optimizers - 1)  # the first may have begun before it was followed
         if self._optimizers or self._step is None:
             return
         self._lap("optimizer", self._now())
@@ -202,11 +206,12 @@ class Follower:
             self._reporter.end_evaluation(self._epoch)
         fresh = {iterator for iterator, fetches in self._fetches.items() if fetches.spans}
         if not fresh:
-            return self._take_batch_fetched_ahead()
+            return self._take_batch_of_before()
         newest = max(fresh, key=lambda iterator: self._fetches[iterator].spans[-1][1])
         others = fresh - {newest}
         # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
         self._trained |= {newest} | (others & self._beside)
+        self._trained_data.add(self._fetches[newest].data)
         self._beside = others
         used = [self._fetches[iterator] for iterator in fresh & self._trained]
         spans = sorted(span for fetches in used for span in fetches.spans)
@@ -225,12 +230,17 @@ class Follower:
                          if iterator in self._trained and fetches.samples}
         return True
 
-    def _take_batch_fetched_ahead(self) -> bool:
-        """The last batch of a loader that fetches one ahead. Returns whether there is one."""
-        ahead = self._fetches.pop(self._main, None) if self._main is not None and self._main_over else None
+    def _take_batch_of_before(self) -> bool:
+        """A batch that was fetched before the last one that was trained on. Returns whether there is one."""
+        ahead = self._fetches.get(self._main) if self._main is not None else None
         if ahead is None:
             return False
-        self._opened(self._main_over_ns).samples += ahead.samples.popleft()
+        if self._main_over:
+            self._opened(self._main_over_ns)
+        if self._step is not None:
+            self._step.samples += ahead.samples.popleft()
+            if not ahead.samples:
+                del self._fetches[self._main or 0]
         return True
 
     def _opened(self, begin_ns: int) -> Step:
