@@ -141,7 +141,7 @@ struct EvalFrame {
     std::optional<double> loss;
     std::int64_t samples = 0;
     std::vector<double> perClassAccuracy; ///< 0..1
-    double durationS = 0;
+    std::optional<double> durationS;      ///< absent: a script has not measured it
     bool operator==(const EvalFrame &) const = default;
 };
 

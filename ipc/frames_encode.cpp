@@ -174,7 +174,7 @@ struct BodyWriter {
         put(json, "loss", eval.loss);
         json.field("samples", eval.samples);
         putArray(json, "per_class_accuracy", eval.perClassAccuracy);
-        json.field("duration_s", eval.durationS);
+        put(json, "duration_s", eval.durationS);
     }
 
     void operator()(const DeviceFrame &frame) const {

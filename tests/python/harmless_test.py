@@ -60,7 +60,6 @@ class Harmless(Case):
         epoch = "run = lockstep.Run()\nfor i in run.epoch(1, range(3)):\n    {}\n"
         for line, why in (
             ("run.step('high', 1)", "could not convert string to float: 'high'"),
-            ("run.step(None, 1)", "NoneType"),
             ("run.step(object(), 1)", "object"),
             ("run.step(1.0, None)", "NoneType"),
             ("run.step(1.0, 'many')", "invalid literal for int() with base 10: 'many'"),
@@ -76,6 +75,14 @@ class Harmless(Case):
                 self.assertRegex(stderr, r"^lockstep: rank 0 is no longer shown \([^\n]*\); training goes on\ntrained\n$")
                 self.assertIn(why, stderr)
                 self.assertEqual([frame["state"] for frame in frames if frame["type"] == "state"], ["init", "training"])
+
+    def test_a_step_whose_loss_is_unknown_counts_and_has_none(self):
+        frames, stderr = self.follow("run = lockstep.Run()\nfor i in run.epoch(1, range(3)):\n    run.step(None if i else 2.0, 5)\n"
+                                     "sys.exit(run.close())")
+        self.assertEqual(stderr, "")
+        windows = [frame for frame in frames if frame["type"] == "steps"]
+        self.assertEqual((sum(frame["count"] for frame in windows), sum(frame["samples"] for frame in windows)), (3, 15))
+        self.assertEqual([frame["loss"]["mean"] for frame in windows if "loss" in frame], [2.0])
 
     def test_a_step_outside_an_epoch_is_reported_and_never_raises(self):
         _, stderr = self.follow("run = lockstep.Run()\nrun.step(1.0, 1)\nsys.exit(run.close())")

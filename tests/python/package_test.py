@@ -18,7 +18,7 @@ import venv
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESOURCES = ROOT / "resources/python"
 TRAIN = pathlib.Path(__file__).resolve().parent / "train.py"
-SOURCES = sorted(RESOURCES.glob("lockstep/*.py")) + [RESOURCES / "lockstep_ddp.py"]
+SOURCES = sorted(RESOURCES.glob("lockstep/**/*.py")) + [RESOURCES / "lockstep_ddp.py"]
 OLDEST = (3, 8)  # as requires-python in pyproject.toml
 
 

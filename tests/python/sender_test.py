@@ -44,6 +44,47 @@ class Sender(Case):
         self.assertEqual((summary["test_accuracy"], len(summary["epochs"]), summary["steps"]), (0.7, 2, 60))
         self.assertNotIn("seed", summary)
 
+    def test_ranks_that_the_command_starts_by_itself_are_taken_in(self):
+        both = " & ".join(f"RANK={rank} WORLD_SIZE=2 {sys.executable} {TRAIN} epochs=1" for rank in (1, 0))
+        self.agent("run", "--", "/bin/sh", "-c", both + "; wait")
+        (run,) = self.runs()
+        by_rank = self.check_frames(run, 2)
+        self.assertEqual([sent[0]["world_size"] for sent in by_rank.values()], [2, 2])
+        self.assertEqual(json.loads((run / "config.json").read_text())["processes"], 2)
+        self.assertEqual(self.result(run)["summary"]["world_size"], 2)
+        # Where the number of ranks is given, another one is refused.
+        alone = f"RANK=1 {sys.executable} {TRAIN} epochs=1"
+        refused = self.agent("run", "--nproc-per-node", 1, "--", "/bin/sh", "-c", alone)
+        self.assertIn("rank 1 is not one of this run's ranks", refused.stdout + refused.stderr)
+
+    def test_epochs_that_the_script_counts_from_0_are_all_there(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\nfor epoch in range(2):\n    for batch in run.epoch(epoch, range(5)):\n"
+                  "        run.step(1.0, 8)\n    run.send('eval', epoch=epoch, accuracy=0.5, samples=8)\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        sent = self.check_frames(run, 1)[0]
+        self.assertEqual([frame["epoch"] for frame in sent if frame["type"] in ("epoch", "eval")], [1, 1, 2, 2])
+        self.assertEqual([epoch["epoch"] for epoch in self.result(run)["summary"]["epochs"]], [1, 2])
+
+    def test_an_epoch_that_the_script_leaves_early_has_its_time(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\nfor epoch in (1, 2):\n    for batch in run.epoch(epoch, range(50)):\n"
+                  "        run.step(1.0, 8)\n        if batch == 9:\n            break\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        epochs = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "epoch"]
+        self.assertEqual([(epoch["epoch"], epoch["steps"], epoch["samples"]) for epoch in epochs], [(1, 10, 80), (2, 10, 80)])
+        self.assertEqual(self.result(run)["summary"]["steps"], 20)
+
+    def test_a_phase_of_the_scripts_own_counts_as_other_and_the_shares_stay_true(self):
+        script = ("import lockstep, time\nrun = lockstep.Run(method='baseline')\nfor batch in run.epoch(1, range(5)):\n"
+                  "    with run.phase('forward'):\n        time.sleep(0.002)\n    with run.phase('validate'):\n        time.sleep(0.01)\n"
+                  "    run.step(1.0, 8)\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (epoch,) = [frame for frame in self.check_frames(self.runs()[0], 1)[0] if frame["type"] == "epoch"]
+        phases = {name: entry["sum_s"] for name, entry in epoch["phases"].items()}
+        self.assertGreaterEqual(phases["validate"], 0.05)
+        self.assertGreaterEqual(phases["other"], phases["validate"])
+
     def test_a_loss_that_is_no_number_is_reported_as_such(self):
         self.agent("run", "--", sys.executable, TRAIN, "nan_at=3", "epochs=1")
         run = self.runs()[0]

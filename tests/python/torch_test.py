@@ -50,6 +50,36 @@ class Torch(Case):
         self.assertIn("rank 1 is no longer shown", ran.stdout + ran.stderr)
         self.assertGreater(epochs_of[0][2]["phases"]["wait"]["sum_s"], 0.15)
 
+    def test_what_cannot_be_watched_trains_as_before_and_two_models_can(self):
+        script = self.home / "models.py"
+        script.write_text("""
+import torch, torch.distributed as dist, lockstep, lockstep.ddp
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+run = lockstep.Run(method="ddp")
+hooked, one, two = (DistributedDataParallel(torch.nn.Linear(8, 8)) for _ in range(3))
+hooked.register_comm_hook(None, allreduce_hook)
+lockstep.ddp.watch(run, hooked)
+lockstep.ddp.watch(run, torch.nn.Linear(8, 8))
+lockstep.ddp.watch(run, one)
+lockstep.ddp.watch(run, two)
+for x in run.epoch(1, [torch.randn(4, 8)] * 5):
+    with run.phase("backward"):
+        hooked(two(one(x))).sum().backward()
+    run.step(1.0, 4)
+print("trained")
+run.close()
+dist.destroy_process_group()
+""")
+        done = self.agent("run", "--nproc-per-node", 2, "--", sys.executable, script)
+        said = done.stdout + done.stderr
+        self.assertEqual(said.count("trained"), 2)
+        self.assertEqual(said.count("the sums of this model's gradients are not timed"), 4)
+        for sent in self.check_frames(self.runs()[0], 2).values():
+            (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
+            self.check_phases(epoch)
+
     def test_the_study_by_a_recipe_of_ours(self):
         data = write_small_data(self.home / "data", train=640, test=TESTED)
         path = self.home / "study.json"

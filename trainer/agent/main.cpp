@@ -22,12 +22,17 @@ void addRun(CLI::App &app, CommandOptions &options) {
     auto *run =
         app.add_subcommand("run", "Start a command once per rank, watch it and keep its log: what torchrun does, "
                                   "without Python.\nlockstep-agent run --nproc-per-node 2 -- python train.py");
+    const auto given = [&options](const std::string &) { options.ranksGiven = true; };
+    run->add_flag("--auto", options.automatic,
+                  "Follow Python scripts that don't report: their steps, phases, losses, epochs");
     run->add_option("--nproc-per-node", options.processes, "Ranks to start on this node")
         ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->each(given);
     run->add_option("--nnodes", options.nodes, "Number of nodes; without --run-id each node keeps a run of its own")
         ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->each(given);
     run->add_option("--node-rank", options.nodeRank, "This node's number, from 0")->capture_default_str();
     run->add_option("--master-addr", options.masterAddress, "Where rank 0 listens; 127.0.0.1 for one node");
     run->add_option("--master-port", options.masterPort, "Port rank 0 listens on; left out: any free one")
@@ -63,11 +68,13 @@ void addRun(CLI::App &app, CommandOptions &options) {
     run->add_option("--recipe", options.recipe, "Name of its recipe, for its record");
     run->add_option("--repeat", options.repeat, "Which repeat it is, for its record")->check(CLI::Range(1, 1'000'000));
     run->add_option("command", options.command, "The command, after --")->required();
-    run->footer(
-        "Every rank gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and\n"
-        "LOCKSTEP_FRAMES, the address to which it may report steps and epochs. Its console goes to stdout with\n"
-        "its rank in front, and in full into the run's folder. The exit code is that of the first rank that\n"
-        "failed (128 + signal when it was killed), 130 after a stop, 2 for bad arguments.");
+    run->footer("Every rank gets LOCKSTEP_FRAMES, the address to which it may report steps and epochs, and with "
+                "--nproc-per-node\n"
+                "or --nnodes RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Without them "
+                "the command\n"
+                "may start ranks by itself, as torchrun does. Its console goes to stdout with\n"
+                "its rank in front, and in full into the run's folder. The exit code is that of the first rank that\n"
+                "failed (128 + signal when it was killed), 130 after a stop, 2 for bad arguments.");
 }
 
 struct ListenWords {

@@ -31,8 +31,8 @@ Progress progressOf(const RunStore &run) {
     double evals = 0;
     int evalCount = 0;
     for (const MergedEpoch &epoch : epochs)
-        if (epoch.eval) {
-            evals += epoch.eval->durationS;
+        if (epoch.eval && epoch.eval->durationS) {
+            evals += *epoch.eval->durationS;
             ++evalCount;
         }
     const double evalS = evalCount > 0 ? evals / evalCount : 0;

@@ -16,6 +16,7 @@ On CUDA the host sees when sums are launched, not when they are done. There all 
 from __future__ import annotations
 
 import atexit
+import sys
 from time import monotonic_ns, sleep
 from typing import Any, List, Tuple
 
@@ -37,16 +38,31 @@ def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
     the ranks exchange one number each together with the last bucket, which costs one more small all-reduce per step.
     The number is the time since the end of the previous sum, because the ranks' clocks may differ. Otherwise, and in
     the first step, `wait` is unknown.
+
+    A model that cannot be watched, such as one of FSDP or one with a hook of its own, trains as before; stderr says so.
+    Several models may be watched.
     """
     # Not `run.on`: a rank whose connection has failed must take part in the exchange, or the others would wait for it.
     if not run.to:
         return
-    buckets = BucketTimes(run, ddp.process_group, wait)
+    try:
+        buckets = BucketTimes(run, ddp.process_group, wait)
+        ddp.register_comm_hook(None, lambda _, bucket: buckets.start(bucket))  # DDP refuses annotations that are not its own
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        print(f"lockstep: the sums of this model's gradients are not timed ({reason}); training goes on", file=sys.stderr)
+        return
     # The backend's threads release their last callback a moment after the sum has arrived. If Python ends in that
     # moment, the process is aborted. This happens with every hook in Python, PyTorch's own too.
     atexit.register(sleep, LAST_CALLBACK_S)
-    ddp.register_comm_hook(None, lambda _, bucket: buckets.start(bucket))  # DDP refuses annotations that are not its own
-    run.rest_of = buckets.rest_of
+    before = run.rest_of
+
+    def rest_of(phase: str) -> str:
+        """Of this model and those that were watched before: `exposed` if any of them has waited."""
+        earlier, own = before(phase), buckets.rest_of(phase)
+        return earlier if own == phase else own
+
+    run.rest_of = rest_of
 
 
 class BucketTimes:

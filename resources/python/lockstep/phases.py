@@ -7,11 +7,15 @@ from typing import Dict
 
 # By phase: seconds of all steps ("sum_s"), and of the longest step ("max_s").
 PhaseSums = Dict[str, Dict[str, float]]
+# The phases that add up to a step, as ipc/phases.h has them.
+ADDITIVE = frozenset(("load", "h2d", "forward", "backward", "exposed", "optimizer", "other"))
 LONGEST_NS = 10**18  # 31 years, as ipc/sound_values.h has it
 
 
 class PhaseClock:
     """Assigns all time to phases: each lap assigns the time since the previous lap to one phase.
+
+    A phase that Lockstep does not know counts as `other`, and its time is kept under its own name, too.
 
     `times` holds the nanoseconds of the current step by phase. Phases that lie inside others, such as `comm`, may be
     added to it.
@@ -30,7 +34,8 @@ class PhaseClock:
     def lap(self, phase: str) -> None:
         """Assigns the time since the last lap to this phase."""
         now = monotonic_ns()
-        self.times[phase] = self.times.get(phase, 0) + now - self.last_ns
+        for name in (phase,) if phase in ADDITIVE else (phase, "other"):
+            self.times[name] = self.times.get(name, 0) + now - self.last_ns
         self.last_ns = now
 
     def end_step(self, *sums: PhaseSums) -> None:

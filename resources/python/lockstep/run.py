@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional, Set, TypeVar
 
 from lockstep.frames import descriptive_values
@@ -40,12 +41,15 @@ class Run:
     """The phase for the time at the end of a phase: normally the same one. `lockstep.ddp.watch` replaces this."""
 
     def __init__(self, sync: Callable[[], object] = _no_sync, **about: Any) -> None:
+        if "lockstep.auto" in sys.modules:  # this process reports by itself
+            sys.modules["lockstep.auto"].leave()
         self.rest_of = str
         self._stopped = False
         self._sync = sync
         self._clock = PhaseClock()
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
+        self._shift = 0  # 1: the script counts its epochs from 0
         self._reported: Set[str] = set()  # phases of which a refused time was reported
         rank = _number("RANK", 0)
         self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
@@ -91,14 +95,23 @@ class Run:
         self._clock.times = times
 
     def epoch(self, epoch: int, loader: Iterable[Batch]) -> Generator[Batch, None, None]:
-        """Yields the loader's batches. The time in the loader is the phase `load`. Epochs count from 1."""
-        log = self._begin_epoch(epoch, loader)
-        for batch in loader:
+        """Yields the loader's batches. The time in the loader is the phase `load`.
+
+        Epochs count from 1; a script that counts from 0 is shown as if it counted from 1. An epoch that the script leaves early
+        ends there, unless the run was asked to stop.
+        """
+        log = self._begin_epoch(self._counted(epoch), loader)
+        left = True
+        try:
+            for batch in loader:
+                self.lap("load")
+                yield batch
+                self.lap("other")
+            left = False
             self.lap("load")
-            yield batch
-            self.lap("other")
-        self.lap("load")
-        self._end_epoch(log)
+        finally:
+            if not left or (sys.exc_info()[0] is GeneratorExit and not self.stopped):
+                self._end_epoch(log)
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -120,7 +133,8 @@ class Run:
                 self._clock.end_step(*sums)
 
     def step(self, loss: Any, samples: int) -> None:
-        """Call it after each batch. `loss` is the mean over the samples: a number, or a tensor with one element."""
+        """Call it after each batch. `loss` is the mean over the samples: a number, a tensor with one element, or None if it is
+        unknown."""
         if not self.on:
             return
         self._sync()
@@ -138,6 +152,8 @@ class Run:
 
     def send(self, kind: str, **body: Any) -> None:
         """Sends a frame, e.g. `send("eval", epoch=1, accuracy=0.9, samples=10000)`. None values are left out."""
+        if isinstance(body.get("epoch"), int):
+            body["epoch"] += self._shift
         self._sender.send(kind, body)
 
     def close(self) -> int:
@@ -146,9 +162,15 @@ class Run:
         self._sender.send_last("state", {"state": "stopped" if self.stopped else "done"})
         return 130 if self.stopped else 0
 
+    def _counted(self, epoch: int) -> int:
+        """The number of an epoch, from 1."""
+        if epoch == 0 and not self._epoch:
+            self._shift = 1
+        return epoch + self._shift
+
     def _begin_epoch(self, epoch: int, loader: Iterable[Batch]) -> EpochLog:
         self._report_rest()
-        self.send("state", state="training", epoch=epoch, steps_per_epoch=_length(loader))
+        self._sender.send("state", {"state": "training", "epoch": epoch, "steps_per_epoch": _length(loader)})
         self._clock.restart()
         log = self._epoch = EpochLog(epoch, self._steps, self._clock.last_ns)
         return log
@@ -159,7 +181,7 @@ class Run:
         with self._harmless():
             self._report_steps(log, force=True)
         self.lap("other", log.phases)
-        self.send("epoch", **log.summary(self._clock.last_ns))
+        self._sender.send("epoch", log.summary(self._clock.last_ns))
 
     def _report_refused(self) -> None:
         """Sends one alert for each phase of which a time was left out."""
@@ -180,7 +202,7 @@ class Run:
         """Reports steps. Without `force` they wait until the last frame was sent: the window grows, not the buffer."""
         log.read()
         if log.window.count and (force or not self._sender.pending):
-            self.send("steps", **log.report())
+            self._sender.send("steps", log.report())
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from time import monotonic_ns
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from lockstep.phases import PhaseSums
 
@@ -18,21 +18,33 @@ class Window:
         self.count = 0
         self.samples = 0
         self.phases: PhaseSums = {}
-        self._weighted_sum = 0.0
+        self._losses = 0  # how many are known
+        self._sum = self._weighted_sum = 0.0
+        self._weights = 0  # samples of the steps whose loss is known
         self._lowest = self._highest = self._last = 0.0
 
-    def add(self, loss: float, samples: int) -> None:
-        """Adds a step; the loss is the mean over its samples."""
-        self._lowest = min(self._lowest, loss) if self.count else loss
-        self._highest = max(self._highest, loss) if self.count else loss
-        self._last = loss
-        self._weighted_sum += loss * samples
+    def add(self, loss: Optional[float], samples: int) -> None:
+        """Adds a step; the loss is the mean over its samples, or unknown."""
         self.count += 1
         self.samples += samples
+        if loss is None:
+            return
+        self._lowest = min(self._lowest, loss) if self._losses else loss
+        self._highest = max(self._highest, loss) if self._losses else loss
+        self._last = loss
+        self._losses += 1
+        self._sum += loss
+        self._weighted_sum += loss * samples
+        self._weights += samples
 
-    def loss(self) -> Dict[str, float]:
-        """Lowest, mean, highest and last loss. If the mean is NaN, so are the lowest and the highest."""
-        mean = self._weighted_sum / max(self.samples, 1)
+    def loss(self) -> Optional[Dict[str, float]]:
+        """Lowest, mean, highest and last loss. If the mean is NaN, so are the lowest and the highest.
+
+        The mean is over the samples, or over the steps if there are no samples. None: every loss is unknown.
+        """
+        if not self._losses:
+            return None
+        mean = self._weighted_sum / self._weights if self._weights else self._sum / self._losses
         known = not math.isnan(mean)
         return {"min": self._lowest if known else mean, "mean": mean, "max": self._highest if known else mean,
                 "last": self._last}
@@ -53,7 +65,7 @@ class EpochLog:
         self._read_ns = 0  # so that the first step is reported at once
 
     def add(self, loss: Any, samples: Any) -> None:
-        """Adds a step. Its loss is detached from the autograd graph, and read later."""
+        """Adds a step. Its loss (None: unknown) is detached from the autograd graph, and read later."""
         self._unread.append((loss.detach() if hasattr(loss, "detach") else loss, samples))
         self.steps += 1
 
@@ -69,7 +81,7 @@ class EpochLog:
             count = int(samples)
             if count < 0:
                 raise ValueError(f"step() was given {count} samples; a step has 0 or more")
-            self.window.add(float(loss), count)
+            self.window.add(None if loss is None else float(loss), count)
             self.samples += count
 
     def report(self) -> Dict[str, Any]:

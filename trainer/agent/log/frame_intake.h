@@ -34,6 +34,7 @@ public:
     void onRankCut(int rank, const Error &why);
     void startOver();         ///< all ranks were restarted
     void startOver(int rank); ///< only this rank was restarted
+    void addRank(int rank) { m_ranks.insert(rank); }
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
 
     [[nodiscard]] std::uint64_t malformedLines() const { return m_malformed; }

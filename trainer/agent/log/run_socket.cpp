@@ -174,7 +174,10 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
     if (!isRank && hello->role != "follower")
         return refuse(peer,
                       Error::failed("role '" + hello->role + "' can't connect here", "use the role rank or follower"));
-    if (isRank && (!hello->rank || !m_ranks.contains(*hello->rank)))
+    const auto known = [&](int rank) {
+        return m_ranks.contains(rank) || (m_handlers.onUnknownRank && m_handlers.onUnknownRank(rank));
+    };
+    if (isRank && (!hello->rank || !known(*hello->rank)))
         return refuse(peer, Error::failed("rank " + (hello->rank ? std::to_string(*hello->rank) : "absent") +
                                               " is not one of this run's ranks on this node",
                                           "send the RANK given in the environment"));

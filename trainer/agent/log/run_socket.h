@@ -30,6 +30,8 @@ public:
         std::function<void(int rank, std::string_view line)> onRankLine;
         std::function<void(int rank, const Error &why)> onRankCut; ///< this side closed it: a line without end
         std::function<void(const Control &control)> onControl;
+        /// A rank that nobody has announced says hello; false: it is refused. Left out: every one is.
+        std::function<bool(int rank)> onUnknownRank = {};
         std::function<void(std::string message)> onRefused; ///< an unauthenticated connection
     };
 

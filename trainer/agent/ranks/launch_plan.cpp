@@ -149,10 +149,13 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
         process.localRank = i;
         process.command = *command;
         process.environment = rankEnvironment(rank, i, record.processes, local);
-        if (script && !ours)
+        if (script && !ours) {
             for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank, node))
                 process.environment.emplace_back(name, value);
-        else if (several)
+            if (const auto path = pathThatFollows())
+                process.environment.emplace_back("PYTHONPATH", *path);
+        }
+        if (several && (!script || ours))
             process.environment.emplace_back("GROUP_RANK", std::to_string(node));
         nameInterface(config.interface, process.environment);
         process.affinity = affinityOf(config, plan.devices, rank);
@@ -182,6 +185,9 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         program = findTrainer();
     if (!program)
         errors.push_back(program.error());
+    const auto follows = options.automatic ? pathThatFollows() : Result<std::string>(std::string());
+    if (!follows)
+        errors.push_back(follows.error());
     const MachineFacts facts = machineFacts(nvml);
     std::optional<RunConfig> config;
     if (ours)
@@ -222,6 +228,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         plan.master.address = options.masterAddress;
     plan.master.bindHere = options.nodeRank == 0;
     plan.master.passListener = ours;
+    plan.adoptsRanks = !ours && !options.ranksGiven;
 
     RunRecord &record = plan.record;
     record.command = options.command;
@@ -245,8 +252,12 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         process.localRank = local;
         process.command = options.command;
         process.command.front() = *program;
-        process.environment = rankEnvironment(process.rank, local, plan.worldSize, options.processes);
-        process.environment.emplace_back("GROUP_RANK", std::to_string(options.nodeRank));
+        if (!plan.adoptsRanks) {
+            process.environment = rankEnvironment(process.rank, local, plan.worldSize, options.processes);
+            process.environment.emplace_back("GROUP_RANK", std::to_string(options.nodeRank));
+        }
+        if (!follows->empty())
+            process.environment.emplace_back("PYTHONPATH", *follows);
         if (!ours && options.processes > 1 && !::getenv("OMP_NUM_THREADS"))
             process.environment.emplace_back("OMP_NUM_THREADS", "1"); // as torchrun: N ranks × all cores would thrash
         if (options.coresPerRank > 0) {

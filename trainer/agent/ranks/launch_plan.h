@@ -56,13 +56,18 @@ struct LaunchPlan {
     int maxRestarts = 0;
     bool echoConsole = false; ///< the ranks' lines also go to stdout
     bool attended = false;    ///< the run trains nothing and keeps nothing (LaunchRequest::attended)
-    std::string python;       ///< scripts: a phrase that names the chosen Python and where it was found
+    /// The one process is a program of the user's that may start ranks by itself (torchrun, mp.spawn): whoever reports to
+    /// the run is one of its ranks. It is told nothing of ranks, since a script that hears of them would train as DDP.
+    bool adoptsRanks = false;
+    std::string python; ///< scripts: a phrase that names the chosen Python and where it was found
 };
 
 /// The options of `lockstep-agent run`.
 struct CommandOptions {
     std::vector<std::string> command;
     int processes = 1, nodes = 1, nodeRank = 0;
+    bool ranksGiven = false; ///< the number of processes or nodes was named: the command is told its rank
+    bool automatic = false;  ///< Python scripts are followed unchanged (resources/python/lockstep/auto.py)
     std::string masterAddress;
     int masterPort = 0;
     int maxRestarts = 0;

@@ -152,6 +152,14 @@ Result<std::string> findScripts() {
                                    "name their folder in LOCKSTEP_SCRIPTS"));
 }
 
+Result<std::string> pathThatFollows() {
+    const auto scripts = findScripts();
+    if (!scripts)
+        return fail(scripts.error());
+    const char *given = ::getenv("PYTHONPATH");
+    return *scripts + "/lockstep/site:" + *scripts + (given && *given ? ":" + std::string(given) : "");
+}
+
 Result<std::vector<std::string>> resolveScript(const std::vector<std::string> &command, const RunConfig &config,
                                                std::string &python) {
     std::vector<std::string> out;

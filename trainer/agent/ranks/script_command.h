@@ -22,6 +22,10 @@ struct PythonChoice {
 /// in the source tree.
 [[nodiscard]] Result<std::string> findScripts();
 
+/// PYTHONPATH for a process whose Python scripts are to be followed unchanged: the folders of Lockstep's sitecustomize and
+/// package, then what this process has.
+[[nodiscard]] Result<std::string> pathThatFollows();
+
 /// A script's command with its placeholders filled in from the configuration and this machine (ipc/command_template.h).
 /// Fails if the program or the script does not exist. `python` gets a phrase about the Python that was chosen, if one
 /// was.

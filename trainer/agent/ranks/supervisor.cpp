@@ -59,8 +59,10 @@ Result<int> Supervisor::prepareMaster(Rank::Environment &environment) {
         m_master.address = plan.address;
         m_master.port = plan.port;
     }
-    environment.emplace_back("MASTER_ADDR", m_master.address);
-    environment.emplace_back("MASTER_PORT", std::to_string(m_master.port));
+    if (!m_parts.plan.adoptsRanks) {
+        environment.emplace_back("MASTER_ADDR", m_master.address);
+        environment.emplace_back("MASTER_PORT", std::to_string(m_master.port));
+    }
     return listener;
 }
 

@@ -17,6 +17,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::milliseconds sampleInterval{200}, quietLimit{5000};
+constexpr int mostAdoptedRanks = 4096;
 
 std::set<int> ranksOf(const LaunchPlan &plan) {
     std::set<int> ranks;
@@ -87,8 +88,32 @@ void LocalRun::openSocket() {
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
     handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
+    if (m_plan.adoptsRanks)
+        handlers.onUnknownRank = [this](int rank) { return adopt(rank); };
     handlers.onControl = [this](const Control &control) { m_handlers.onControl(control); };
     m_socket->open(std::move(handlers), {});
+}
+
+/// The record says how many ranks there are, since a summary of fewer would be too small.
+bool LocalRun::adopt(int rank) {
+    RunRecord &record = m_plan.record;
+    if (!m_intake || rank < 0 || rank >= mostAdoptedRanks)
+        return false;
+    for (int known = record.processes; known <= rank; ++known)
+        m_intake->addRank(known);
+    record.processes = rank + 1;
+    std::set<int> ranks;
+    for (int known = 0; known < record.processes; ++known)
+        ranks.insert(known);
+    m_socket->setRanks(std::move(ranks));
+    (void)m_journal->disk().ask([this, path = folder().config(), text = toJson(record)] {
+        return [this, written = realFileSystem().writeAtomically(path, text)] {
+            if (!written)
+                alert("warning", "record_unwritten",
+                      "the number of ranks is not in config.json: " + written.error().message());
+        };
+    });
+    return true;
 }
 
 Result<void> LocalRun::startRanks() {

@@ -71,6 +71,7 @@ private:
     void openSocket();
     void addSummaryFile();
     void makeIntake();
+    bool adopt(int rank);
     void makeSupervisor();
     void everySecond();
     void checkFolder();

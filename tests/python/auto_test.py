@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Scripts that know nothing of Lockstep, followed by lockstep.auto on real PyTorch."""
+import json
+import sys
+
+import support
+from support import HERE, RESOURCES, Case
+
+PLAIN, RANKS, GAN = (HERE / "unchanged" / name for name in ("plain.py", "ranks.py", "gan.py"))
+
+
+class Auto(Case):
+    def followed(self, *words, options=(), **environment):
+        """Runs a command of Python with --auto. Gives its run's folder and what it printed."""
+        done = self.agent("run", "--auto", *options, "--", sys.executable, *words, **environment)
+        return self.runs()[-1], done
+
+    def printed(self, done):
+        return json.loads(done.stdout[done.stdout.index("{"):].splitlines()[0])
+
+    def epochs(self, frames):
+        return [frame for frame in frames if frame["type"] == "epoch"]
+
+    def check_against_hand(self, words, steps, first=None):
+        """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
+        preempted between two stamps spends that time in neither, and on a busy machine that happens in some epochs."""
+        run, done = self.followed(PLAIN, *words)
+        said = self.printed(done)
+        sent = self.check_frames(run, 1)[0]
+        epochs = self.epochs(sent)
+        self.assertEqual([epoch["steps"] for epoch in epochs], [first or steps, *[steps] * 4])
+        self.assertEqual([epoch["samples"] for epoch in epochs], [640 * (first or steps) // steps, *[640] * 4])
+        for phase in said["hand"][0]:
+            pairs = [(epoch["phases"][phase]["sum_s"], hand[phase]) for epoch, hand in zip(epochs, said["hand"])]
+            self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, 0.0003 * 20) for ours, hand in pairs), f"{phase}: {pairs}")
+        # A validation sleeps for 0.16 s. None of it is in an epoch, which has its own work only.
+        self.assertGreater(said["validation"], 5 * 0.16)
+        for epoch, hand in zip(epochs, said["hand"]):
+            self.assertLess(epoch["duration_s"], sum(hand.values()) + 0.1)
+        return run, said, sent
+
+    def test_a_plain_loop_has_the_phases_of_timers_set_by_hand_the_same_bits_and_no_time_of_its_validation(self):
+        run, said, sent = self.check_against_hand([], 20)
+        self.assertEqual(said["losses"], self.printed(self.call(sys.executable, PLAIN))["losses"])
+        states = [frame["state"] for frame in sent if frame["type"] == "state"]
+        self.assertEqual(states[0], "init")
+        self.assertEqual(states.count("evaluating"), 5)
+        self.assertEqual(states[-1], "done")
+        (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
+        self.assertEqual(init["about"], {"method": "baseline", "workers": 0, "batch_size": 32})
+        windows = [frame for frame in sent if frame["type"] == "steps"]
+        self.assertEqual(windows[-1]["loss"]["last"], said["losses"][-1])
+        self.assertEqual(self.result(run)["summary"]["steps"], 100)
+
+    def test_accumulation_with_a_scaled_loss_over_a_stream(self):
+        _, said, sent = self.check_against_hand(["accumulate"], 5)
+        last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
+        self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
+
+    def test_a_loader_that_fetches_one_batch_ahead(self):
+        self.check_against_hand(["ahead"], 20)
+
+    def test_an_epoch_that_the_script_leaves_early_ends_there(self):
+        self.check_against_hand(["break"], 20, first=10)
+
+    def test_ranks_that_torchrun_starts_are_taken_in(self):
+        run, _ = self.followed("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", RANKS, "slow=1")
+        self.check_two_ranks(run)
+
+    def test_ranks_that_spawn_starts_are_taken_in_with_their_own_numbers(self):
+        run, _ = self.followed(RANKS, "slow=1")
+        self.check_two_ranks(run)
+
+    def test_ranks_that_the_agent_starts(self):
+        run, _ = self.followed(RANKS, "slow=1", options=("--nproc-per-node", "2"))
+        self.check_two_ranks(run)
+
+    def check_two_ranks(self, run):
+        self.assertEqual(json.loads((run / "config.json").read_text())["processes"], 2)
+        by_rank = self.check_frames(run, 2)
+        for sent in by_rank.values():
+            (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
+            self.assertEqual(init["about"], {"method": "ddp", "backend": "gloo", "model": "Linear", "workers": 0, "batch_size": 64})
+            self.assertEqual([epoch["steps"] for epoch in self.epochs(sent)], [10, 10])
+        # Rank 1 sleeps 10 ms in each of 20 steps before backward; rank 0 waits for it in the gradients' sum.
+        seconds = [{phase: sum(epoch["phases"][phase]["sum_s"] for epoch in self.epochs(by_rank[rank]))
+                    for phase in ("forward", "exposed", "comm")} for rank in (0, 1)]
+        self.assertGreater(seconds[1]["forward"], 0.2)
+        self.assertGreater(seconds[0]["exposed"], 0.1)
+        self.assertGreaterEqual(seconds[0]["comm"], seconds[0]["exposed"])
+        summary = self.result(run)["summary"]
+        self.assertEqual((summary["method"], summary["world_size"], summary["steps"]), ("ddp", 2, 20))
+
+    def test_optimizers_that_take_turns_make_one_step_and_time_before_backward_is_not_called_forward_without_a_loader(self):
+        run, _ = self.followed(GAN)
+        (epoch,) = self.epochs(self.check_frames(run, 1)[0])
+        self.assertEqual((epoch["steps"], epoch["samples"]), (50, 0))
+        self.assertLess(epoch["phases"]["load"]["sum_s"] if "load" in epoch["phases"] else 0, 1e-9)
+
+    def test_one_process_is_told_nothing_of_ranks_unless_their_number_is_given(self):
+        show = "import os; print('shown', *(os.environ.get(name) for name in ('RANK', 'WORLD_SIZE', 'MASTER_PORT')))"
+        self.assertIn("shown None None None", self.followed("-c", show)[1].stdout)
+        self.assertIn("shown 0 1", self.followed("-c", show, options=("--nproc-per-node", "1"))[1].stdout)
+
+    def test_a_script_that_reports_by_itself_is_left_to_it(self):
+        run, _ = self.followed(RESOURCES / "examples/few_lines.py")
+        sent = self.check_frames(run, 1)[0]
+        self.assertEqual(len([frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]), 1)
+        self.assertEqual(self.result(run)["summary"]["model"], "sine")
+
+    def test_a_sitecustomize_of_the_users_own_is_run_too(self):
+        theirs = self.home / "theirs"
+        theirs.mkdir()
+        (theirs / "sitecustomize.py").write_text("import builtins\nbuiltins.theirs = 'was here'\n")
+        _, done = self.followed("-c", "print(theirs)", PYTHONPATH=str(theirs))
+        self.assertIn("was here", done.stdout)
+
+    def test_python_m_lockstep_runs_a_script_and_a_module_with_their_arguments(self):
+        script = self.home / "script.py"
+        script.write_text("import sys\nprint('heard', __name__, sys.argv[1:], sys.path[0])\n")
+        done = self.call(sys.executable, "-m", "lockstep", script, "--epochs", "2")
+        self.assertIn(f"heard __main__ ['--epochs', '2'] {self.home}", done.stdout)
+        self.assertIn("nobody follows (LOCKSTEP_FRAMES is not set)", done.stderr)
+        self.assertIn("usage", self.call(sys.executable, "-m", "lockstep", "-m", "json.tool", "--help").stdout)
+        self.assertIn("usage: python -m lockstep", self.call(sys.executable, "-m", "lockstep", code=1).stderr)
+
+    def test_a_failure_is_the_scripts_own(self):
+        script = self.home / "fails.py"
+        script.write_text(GAN.read_text() + "raise ValueError('the script is wrong')\n")
+        done = self.agent("run", "--auto", "--", sys.executable, script, code=1)
+        self.assertIn("the script is wrong", done.stderr)
+        states = [frame["state"] for frame in self.frames(self.runs()[-1]) if frame["type"] == "state" and "rseq" in frame]
+        self.assertEqual(states[-1], "failed")
+
+
+if __name__ == "__main__":
+    support.main()

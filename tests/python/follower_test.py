@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How calls into PyTorch become steps and phases, with a clock that is set by hand. Needs no PyTorch."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
+from lockstep.follower import Follower, Reporter  # noqa: E402
+
+MS = 1_000_000
+
+
+class Heard(Reporter):
+    def __init__(self):
+        self.states, self.epochs, self.losses = [], [], []
+
+    def begin_epoch(self, epoch, steps):
+        self.states.append(("training", epoch, steps))
+
+    def begin_evaluation(self, epoch):
+        self.states.append(("evaluating", epoch))
+
+    def end_evaluation(self, epoch):
+        self.states.append(("training again", epoch))
+
+    def steps(self, log, force):
+        log.read()
+        if log.window.count:
+            self.losses.append(log.report()["loss"])
+
+    def end_epoch(self, log, training_ns):
+        phases = {name: round(entry["sum_s"] * 1000) for name, entry in log.phases.items() if entry["sum_s"]}
+        self.epochs.append((log.steps, log.samples, training_ns // MS, phases))
+
+
+class Script:
+    """A training script whose every call takes the time that it is given, in ms."""
+
+    def __init__(self):
+        self.ns = 0
+        self.heard = Heard()
+        self.follower = Follower(self.heard, lambda: self.ns)
+
+    def wait(self, ms):
+        self.ns += ms * MS
+
+    def fetch(self, iterator, ms, length=None, samples=4):
+        """Iterators from 10 on are a validation's, over another data set."""
+        begin = self.ns
+        self.wait(ms)
+        self.follower.fetched(iterator, int(iterator >= 10), length, begin, self.ns, samples)
+
+    def end_of(self, iterator, ms=0):
+        begin = self.ns
+        self.wait(ms)
+        self.follower.exhausted(iterator, begin, self.ns)
+
+    def backward(self, ms, loss=1.0, exposed=0, comm=0):
+        self.follower.backward_begins(loss, self.ns)
+        self.wait(ms)
+        self.follower.backward_ends(self.ns, exposed * MS, comm * MS)
+
+    def optimize(self, ms, optimizer=1):
+        self.follower.optimizer_begins(optimizer)
+        self.wait(ms)
+        self.follower.optimizer_ends(optimizer)
+
+    def train(self, iterator, length=None):
+        """A step of 20 ms: 2 in the loader, 5 forward, 10 backward, 3 in the optimizer."""
+        self.fetch(iterator, 2, length)
+        self.work()
+
+    def work(self):
+        self.wait(5)
+        self.backward(10)
+        self.optimize(3)
+
+    def finish(self):
+        self.follower.finish()
+        return self.heard.epochs
+
+
+PLAIN = {"load": 2, "forward": 5, "backward": 10, "optimizer": 3}
+
+
+def times(count, more=()):
+    return {**{phase: count * ms for phase, ms in PLAIN.items()}, **dict(more)}
+
+
+class FollowerTest(unittest.TestCase):
+    def test_a_plain_loop(self):
+        script = Script()
+        for _ in range(3):
+            script.train(1, length=3)
+        script.end_of(1, 4)
+        self.assertEqual(script.heard.epochs, [(3, 12, 64, times(3, {"load": 10}))])
+        self.assertEqual(script.heard.states, [("training", 1, 3)])
+
+    def test_what_a_validation_fetches_is_nobodys_time_wherever_it_stands(self):
+        script = Script()
+        for iterator in (11, 12, 13):  # before training, which breaks off after some batches
+            script.fetch(iterator, 50)
+        for epoch in (1, 2):
+            for step in range(4):
+                script.train(epoch)
+                if step == 1:  # in the middle of the epoch
+                    for _ in range(5):
+                        script.fetch(20 + epoch, 30)
+                        script.wait(7)
+                    script.end_of(20 + epoch)
+            script.end_of(epoch)
+            for _ in range(5):
+                script.fetch(30 + epoch, 30)
+            script.end_of(30 + epoch)
+        self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 2)
+        self.assertEqual([state for state in script.heard.states if state[0] == "evaluating"],
+                         [("evaluating", 1), ("evaluating", 1), ("evaluating", 2), ("evaluating", 2)])
+
+    def test_accumulation_makes_one_step_of_several_batches_and_adds_their_losses(self):
+        script = Script()
+        for _ in range(2):
+            for loss in (0.25, 0.5):
+                script.fetch(1, 2, length=4)
+                script.wait(5)
+                script.backward(10, loss)
+            script.optimize(3)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(2, 16, 74, {"load": 8, "forward": 20, "backward": 40, "optimizer": 6})])
+        self.assertEqual(script.heard.states, [("training", 1, 2)])
+        self.assertEqual(script.heard.losses[-1]["last"], 0.75)
+
+    def test_a_loader_that_fetches_one_batch_ahead_ends_its_epoch_with_its_last_batch(self):
+        script = Script()
+        for epoch in (1, 2):
+            script.fetch(epoch, 2)
+            for _ in range(3):
+                script.fetch(epoch, 2)
+                script.work()
+            script.end_of(epoch)
+            script.work()
+        self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 2)
+        self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
+
+    def test_a_loader_that_fetches_all_batches_of_a_step_and_one_more_before_it(self):
+        script = Script()
+        for epoch in (1, 2):
+            for batches in (4, 3):
+                for _ in range(batches):
+                    script.fetch(epoch, 2)
+                for _ in range(3):
+                    script.wait(5)
+                    script.backward(10)
+                script.optimize(3)
+            script.end_of(epoch)
+        script.fetch(10, 2)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(2, 24), (2, 24)])
+        self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
+
+    def test_an_optimizer_that_has_begun_before_it_was_followed_ends_its_step(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10)
+        script.wait(3)
+        script.follower.optimizer_ends(1)
+        script.train(1)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(2, 8, 40, times(2))])
+
+    def test_an_epoch_that_is_left_early_ends_when_the_next_begins(self):
+        script = Script()
+        for epoch in (1, 2):
+            for _ in range(3):
+                script.train(epoch)
+        self.assertEqual([epoch[:3] for epoch in script.finish()], [(3, 12, 60), (3, 12, 60)])
+
+    def test_two_loaders_in_one_step_both_count(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2)
+            script.fetch(2, 4)
+            script.work()
+        # From the second step on: what is beside the newest loader might have been a validation until then.
+        (epoch,) = script.finish()
+        self.assertEqual(epoch, (3, 20, 70, {"load": 16, "forward": 15, "backward": 30, "optimizer": 9}))
+
+    def test_without_a_loader_a_step_ends_with_its_optimizers_and_what_comes_before_backward_is_other(self):
+        script = Script()
+        for _ in range(3):
+            script.work()
+        # The first step begins with its backward: nothing was known of the script before.
+        self.assertEqual(script.finish(), [(3, 0, 49, {"other": 10, "backward": 30, "optimizer": 9})])
+
+    def test_optimizers_that_take_turns_belong_to_one_step(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2)
+            for optimizer in (1, 2):
+                script.wait(5)
+                script.backward(10)
+                script.optimize(3, optimizer)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(3, 12, 114, {"load": 6, "forward": 30, "backward": 60, "optimizer": 18})])
+
+    def test_an_optimizer_that_calls_backward_itself(self):
+        script = Script()
+        for _ in range(2):
+            script.fetch(1, 2)
+            script.follower.optimizer_begins(1)
+            for _ in range(3):
+                script.wait(5)
+                script.backward(10)
+            script.wait(3)
+            script.follower.optimizer_ends(1)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(2, 8, 100, {"load": 4, "forward": 30, "backward": 60, "optimizer": 6})])
+
+    def test_sums_of_gradients_are_cut_out_of_backward(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10, exposed=4, comm=6)
+        script.optimize(3)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs,
+                         [(1, 4, 20, {"load": 2, "forward": 5, "backward": 6, "exposed": 4, "comm": 6, "optimizer": 3})])
+
+    def test_a_loss_that_is_unknown_is_none(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.backward(10, loss=None)
+        script.optimize(3)
+        script.end_of(1)
+        self.assertEqual(script.heard.losses, [None])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

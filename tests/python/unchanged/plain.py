@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""A training script that knows nothing of Lockstep: a validation after each epoch, timers of its own. Prints them and its losses.
+
+Arguments: "accumulate" trains on an IterableDataset with autocast, a GradScaler and four batches a step; "ahead" fetches one
+batch ahead, as accelerate's loaders do; "break" leaves the first epoch in the middle.
+"""
+import json
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+accumulate, ahead, leaves = (word in sys.argv for word in ("accumulate", "ahead", "break"))
+BATCH, EVERY = 32, 4 if accumulate else 1
+
+
+class Slow(Dataset):
+    def __init__(self, count, seconds):
+        made = torch.Generator().manual_seed(1)
+        self.x, self.y = torch.randn(count, 20, generator=made), torch.randint(0, 3, (count,), generator=made)
+        self.seconds = seconds
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, at):
+        time.sleep(self.seconds)
+        return self.x[at], self.y[at]
+
+
+class Stream(IterableDataset):
+    def __init__(self, source):
+        self.source = source
+
+    def __iter__(self):
+        return (self.source[at] for at in range(len(self.source)))
+
+
+def one_ahead(loader):
+    batches = iter(loader)
+    batch = next(batches)
+    for following in batches:
+        yield batch
+        batch = following
+    yield batch
+
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(20, 512), torch.nn.ReLU(), torch.nn.Linear(512, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+criterion = torch.nn.CrossEntropyLoss()
+scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=accumulate)
+train, test = Slow(640, 0.0002), Slow(160, 0.001)
+train = DataLoader(Stream(train), BATCH) if accumulate else DataLoader(train, BATCH, shuffle=True)
+losses, epochs, waited = [], [], 0.0
+for epoch in range(5):
+    hand = {"load": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0}
+    epochs.append(hand)
+    before = time.monotonic()
+    for i, (x, y) in enumerate(one_ahead(train) if ahead else train):
+        hand["load"] += time.monotonic() - before
+        before = time.monotonic()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=accumulate):
+            loss = criterion(model(x), y) / EVERY
+        scaled = scaler.scale(loss)
+        hand["forward"] += time.monotonic() - before
+        before = time.monotonic()
+        scaled.backward()
+        hand["backward"] += time.monotonic() - before
+        if i % EVERY == EVERY - 1:
+            before = time.monotonic()
+            scaler.step(optimizer)
+            hand["optimizer"] += time.monotonic() - before
+            scaler.update()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+        if leaves and epoch == 0 and i == 9:
+            break
+        before = time.monotonic()
+    with torch.no_grad():
+        before = time.monotonic()
+        for x, y in DataLoader(test, BATCH):
+            model(x)
+        waited += time.monotonic() - before
+print(json.dumps({"hand": epochs, "losses": losses, "validation": waited}))
