@@ -15,6 +15,7 @@
 ///   ignore_term | ignore_control   SIGTERM | a stop on the socket is not heard (ignore_term: neither)
 ///   exit=N                         exit code at the end
 ///   exit_at=S | crash_at=S | kill_at=S | hang_at=S   at step S: exits with `exit` (1), aborts, SIGKILLs itself, hangs
+///   load_at=S | wait_at=S          at step S: stays in its load | in its collective, and says so in heartbeats
 ///   last_words=TEXT linger_ms=N    with exit_at: a line to stderr, then N ms till it exits, whatever it is sent
 ///   first_time                     the four above only until it is started again (TORCHELASTIC_RESTART_COUNT)
 ///   trace_at=S                     at step S it writes a trace of one span that begins now

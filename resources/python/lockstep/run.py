@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional,
 
 from lockstep.frames import descriptive_values
 from lockstep.phases import PhaseClock, PhaseSums
+from lockstep.position import Position
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
@@ -44,6 +45,7 @@ class Run:
         self._stopped = False
         self._sync = sync
         self._clock = PhaseClock()
+        self.position = Position()  # for heartbeats
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
         self._reported: Set[str] = set()  # phases of which a refused time was reported
@@ -55,7 +57,7 @@ class Run:
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
                       world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores())
-        self._sender.start_heartbeat()
+        self._sender.start_heartbeat(self.position.report)
 
     @property
     def on(self) -> bool:
@@ -93,10 +95,12 @@ class Run:
     def epoch(self, epoch: int, loader: Iterable[Batch]) -> Generator[Batch, None, None]:
         """Yields the loader's batches. The time in the loader is the phase `load`. Epochs count from 1."""
         log = self._begin_epoch(epoch, loader)
+        self.position.begin("load")
         for batch in loader:
             self.lap("load")
             yield batch
             self.lap("other")
+            self.position.begin("load")
         self.lap("load")
         self._end_epoch(log)
 
@@ -104,6 +108,7 @@ class Run:
     def phase(self, name: str) -> Iterator[None]:
         """Assigns the `with` block's time to a phase: h2d, forward, backward, optimizer. Time outside is `other`."""
         self.lap("other")
+        self.position.begin(name)
         yield
         with self._harmless():
             name = self.rest_of(name)
@@ -114,6 +119,7 @@ class Run:
         if not self.on:
             return
         self._sync()
+        self.position.begin("")
         with self._harmless():
             self._clock.lap(name)
             if sums:
@@ -133,6 +139,7 @@ class Run:
             self._report_refused()
             log.add(loss, samples)
             self._steps += 1
+            self.position.step = self._steps
             if log.due():
                 self._report_steps(log)
 
