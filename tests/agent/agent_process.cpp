@@ -180,8 +180,9 @@ ServedRun::~ServedRun() {
         ::kill(agent, SIGKILL);
 }
 
-ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS) {
-    Child agent({agentBinary(), "serve"}, environment);
+ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS, std::vector<std::string> before) {
+    before.insert(before.end(), {agentBinary(), "serve"});
+    Child agent(before, environment);
     agent.write(launchRequest(ranks, true, {}, hangAfterS) + "\n");
     agent.closeInput();
     const std::string answer = agent.readLine().value_or("");

@@ -68,7 +68,9 @@ struct ServedRun {
     pid_t agent = 0;
     lockstep::RunFolder folder;
 };
-[[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS = 0);
+/// `before`: words in front of the agent's command, e.g. unshare.
+[[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS = 0,
+                              std::vector<std::string> before = {});
 
 [[nodiscard]] bool eventually(const std::function<bool()> &condition,
                               std::chrono::milliseconds patience = lockstep::test::hangLimit);
