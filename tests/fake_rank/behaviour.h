@@ -23,6 +23,7 @@
 ///   print=N                        N lines to stdout as fast as they go
 ///   flood=N                        N log frames as fast as they go
 ///   malformed=N | huge | gap | wrong_rank   N bad lines | a line of 80 KiB | an rseq left out | another's number
+///   like_python                    frames are spelt as Python does it, with a blank after a colon
 ///   nan_at=S                       a loss that is not a number
 ///   child | stray                  starts a child that ignores SIGTERM and sleeps | in a session of its own; prints "child PID"
 ///   show_environment               prints what it was given: environment, cores, arguments

@@ -157,6 +157,8 @@ void FakeRank::beforeTraining() {
     if (m_behaviour.has("child") || m_behaviour.has("stray"))
         startChild();
     std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("start_ms", 0)));
+    if (m_behaviour.has("like_python"))
+        m_wire.writeLikePython();
     if (!m_behaviour.has("no_connect"))
         m_wire.open(!m_behaviour.has("no_hello"));
     if (m_behaviour.has("no_connect") || m_behaviour.has("no_hello"))

@@ -62,19 +62,21 @@ struct Watched {
         hear(rank, HeartbeatFrame{RankPosition{step, phase, forS, collectives, collectives, {}}});
     }
     std::string check() {
-        const auto alert = watch.check(now, [this](int) { return process; });
+        const auto alert = watch.check(now, rankCount, [this](int) { return process; });
         return alert ? alert->kind + ": " + alert->message : "";
     }
 
     HangWatch watch;
     std::int64_t now = 1000 * second;
     std::string process;
+    int rankCount = 2;
 };
 
 } // namespace
 
 TEST_CASE("the rank that has not come is named with its phase, once, and it is said when the ranks go on") {
     Watched run;
+    run.rankCount = 3;
     for (const int rank : {0, 1, 2})
         run.state(rank, RunState::Training);
     run.waits(0, 812, 29.5);
@@ -150,6 +152,15 @@ TEST_CASE("when all ranks wait in the same collective, the network or the backen
     CHECK(holds(other.check(), "all ranks are in it: the network or the backend does not go on"));
 }
 
+TEST_CASE("of a rank that never reported a frame, nothing is claimed") {
+    Watched run(2);
+    run.state(0, RunState::Training);
+    run.waits(0, 7, 3);
+    const std::string message = run.check();
+    CHECK_MESSAGE(holds(message, "nothing is known of 1 rank, which reported no frame"), message);
+    CHECK_FALSE(holds(message, "all ranks are in it"));
+}
+
 TEST_CASE("a hang of real processes is an alert that names the rank that stays in its load") {
     const TestHome home;
     const ServedRun run =
@@ -181,16 +192,20 @@ TEST_CASE("a run whose ranks go on raises no such alert") {
     CHECK(alertsIn(run.folder, "hang").empty());
 }
 
-TEST_CASE("agent 0 names a rank of another node") {
-    const TestHome home;
-    NodesRun run(home, {.devices = {1, 1},
-                        .environment = {{"FAKE_RANK", "epochs=1;steps=30"},
-                                        {"FAKE_RANK_0", "wait_at=5"},
-                                        {"FAKE_RANK_1", "load_at=5"}},
-                        .own = {},
-                        .hangAfterS = 1});
-    run.startAll();
-    const std::string message = hangIn(run.folder(0));
-    CHECK_MESSAGE(holds(message, "rank 1 has not come: it is in step 5, phase load, for "), message);
-    CHECK(alertsIn(run.folder(1), "hang").empty());
+TEST_CASE("agent 0 names a rank of another node, a script's too") {
+    for (const char *spelling : {"", ";like_python"}) {
+        CAPTURE(spelling);
+        const TestHome home;
+        NodesRun::Options options;
+        options.devices = {1, 1};
+        options.environment = {{"FAKE_RANK", std::string("epochs=1;steps=30") + spelling},
+                               {"FAKE_RANK_0", "wait_at=5"},
+                               {"FAKE_RANK_1", "load_at=5"}};
+        options.hangAfterS = 1;
+        NodesRun run(home, options);
+        run.startAll();
+        const std::string message = hangIn(run.folder(0));
+        CHECK_MESSAGE(holds(message, "rank 1 has not come: it is in step 5, phase load, for "), message);
+        CHECK(alertsIn(run.folder(1), "hang").empty());
+    }
 }

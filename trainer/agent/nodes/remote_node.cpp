@@ -15,13 +15,16 @@ constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset i
 /// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
 
-/// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others.
+/// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others. Python writes a blank after the colon.
 bool isLookedAt(std::string_view line) {
-    return std::ranges::any_of(std::array{"exit", "steps", "state", "heartbeat"}, [&](std::string_view type) {
-        constexpr std::string_view head = "{\"type\":\"";
-        return line.starts_with(head) && line.substr(head.size()).starts_with(type) &&
-               line.substr(head.size() + type.size()).starts_with("\"");
-    });
+    constexpr std::string_view head = R"({"type":)";
+    if (!line.starts_with(head))
+        return false;
+    line.remove_prefix(head.size());
+    if (line.starts_with(' '))
+        line.remove_prefix(1);
+    return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("state")", R"("heartbeat")"},
+                               [&](std::string_view type) { return line.starts_with(type); });
 }
 } // namespace
 

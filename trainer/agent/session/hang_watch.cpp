@@ -79,7 +79,8 @@ std::optional<double> HangWatch::waitS(const Rank &rank, std::int64_t nowNs) con
     return *rank.at->waitS + static_cast<double>(nowNs - rank.heardNs) * 1e-9;
 }
 
-std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, const std::function<std::string(int rank)> &processOf) {
+std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
+                                           const std::function<std::string(int rank)> &processOf) {
     const double limit = limitS();
     std::optional<std::int64_t> collective; // the first one that hangs
     double longest = 0;
@@ -113,7 +114,11 @@ std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, const std::functi
         alert.message += "; " + absent(away[i], nowNs, processOf(away[i]));
     if (away.size() > mostDescribed)
         alert.message += "; " + std::to_string(away.size() - mostDescribed) + " more ranks have not come";
-    if (away.empty())
+    const int unheard = rankCount - static_cast<int>(m_ranks.size());
+    if (unheard > 0)
+        alert.message += "; nothing is known of " + std::to_string(unheard) + (unheard == 1 ? " rank" : " ranks") +
+                         ", which reported no frame";
+    else if (away.empty())
         alert.message += "; all ranks are in it: the network or the backend does not go on";
     return alert;
 }

@@ -24,9 +24,9 @@ public:
     void take(int rank, const Frame &frame, std::int64_t nowNs);
     void startOver() { *this = HangWatch(std::chrono::duration<double>(m_afterS)); } ///< all ranks were started again
 
-    /// Once for each hang ("hang"), and once when its ranks go on ("hang_over"). `processOf` says what is odd about a rank's
+    /// Once for each hang ("hang"), and once when its ranks go on ("hang_over"). The run has `rankCount` ranks. `processOf` says what is odd about a rank's
     /// process, as the end of a sentence; empty: nothing, or it is on another node.
-    [[nodiscard]] std::optional<AlertFrame> check(std::int64_t nowNs,
+    [[nodiscard]] std::optional<AlertFrame> check(std::int64_t nowNs, int rankCount,
                                                   const std::function<std::string(int rank)> &processOf);
 
 private:

@@ -174,7 +174,7 @@ void LocalRun::checkHang() {
     };
     if (!m_supervisor || m_plan.nodes.node != 0)
         return;
-    if (auto hang = m_hangs.check(m_clock.monoNs(), processOf)) {
+    if (auto hang = m_hangs.check(m_clock.monoNs(), m_plan.worldSize, processOf)) {
         m_journal->append(std::move(*hang));
         m_journal->requestSync();
     }
