@@ -29,7 +29,8 @@
 //  "buckets":[{"bucket":0,"size_bytes":246824,"count":13,"ready_s":0.02,"start_s":…,"end_s":…}]}
 // {"type":"log",…,"level":"info","message":"…","source":"trainer"}
 // {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
-// {"type":"heartbeat",…}
+// {"type":"heartbeat",…,"at":{"step":40,"phase":"exposed","since_s":1.2,"collectives":812,
+//  "collectives_ended":811,"wait_s":1.2}}
 // {"type":"link",…,"of_node":1,"host":"box2","link":"lost","reason":"…","next_seq":4711,"clock_offset_s":0.002,"round_trip_s":0.0003}
 //  (by agent 0: the state of its link to another node's agent)
 // {"type":"exit",…,"rank":1,"pid":13,"host":"box","code":null,"signal":9,"signal_name":"SIGKILL","reason":"…"}  (by the agent)
@@ -210,7 +211,21 @@ struct AlertFrame {
 /// Kinds of alerts that say that frames are missing from a log.
 inline constexpr std::string_view malformedFrameKind = "malformed_frame", framesLostKind = "frames_lost";
 
+/// Where a rank is in its training.
+struct RankPosition {
+    std::optional<std::int64_t> step; ///< the one it is in, or begins next
+    std::string phase;                ///< of the step; empty: unknown
+    std::optional<double> sinceS;     ///< how long it has been in that phase
+    /// Collectives that it has entered so far. All ranks enter the same ones in the same order, so the number says who
+    /// has come how far.
+    std::optional<std::int64_t> collectives, collectivesEnded;
+    std::optional<double> waitS; ///< how long it has waited in the oldest one that has not ended; absent: in none
+    bool operator==(const RankPosition &) const = default;
+};
+
+/// A rank sends one when it has sent nothing else for a second.
 struct HeartbeatFrame {
+    std::optional<RankPosition> at;
     bool operator==(const HeartbeatFrame &) const = default;
 };
 

@@ -256,7 +256,18 @@ void read(ObjectReader &reader, AlertFrame &alert) {
     reader.integer("step", alert.step, 0, mostCounted);
 }
 
-void read(ObjectReader &, HeartbeatFrame &) {}
+void read(ObjectReader &reader, HeartbeatFrame &beat) {
+    auto at = reader.object("at");
+    if (!at)
+        return;
+    RankPosition &position = beat.at.emplace();
+    at->integer("step", position.step, 0, mostCounted);
+    at->text("phase", position.phase);
+    at->duration("since_s", position.sinceS);
+    at->integer("collectives", position.collectives, 0, mostCounted);
+    at->integer("collectives_ended", position.collectivesEnded, 0, mostCounted);
+    at->duration("wait_s", position.waitS);
+}
 
 void read(ObjectReader &reader, ExitFrame &exit) {
     reader.integer("pid", exit.pid, 0, maxInt64);

@@ -214,7 +214,18 @@ struct BodyWriter {
         put(json, "step", alert.step);
     }
 
-    void operator()(const HeartbeatFrame &) const {}
+    void operator()(const HeartbeatFrame &beat) const {
+        if (!beat.at)
+            return;
+        json.key("at").beginObject();
+        put(json, "step", beat.at->step);
+        put(json, "phase", beat.at->phase);
+        put(json, "since_s", beat.at->sinceS);
+        put(json, "collectives", beat.at->collectives);
+        put(json, "collectives_ended", beat.at->collectivesEnded);
+        put(json, "wait_s", beat.at->waitS);
+        json.endObject();
+    }
 
     void operator()(const ExitFrame &exit) const {
         json.field("pid", exit.pid);

@@ -61,7 +61,8 @@ struct RunConfig {
     std::string saveFinal;             ///< safetensors file for the final parameters
     std::string checkpointDir;         ///< empty: no checkpoints
     std::string onNonfinite = "stop";  ///< stop | continue | rollback: when a loss is NaN or infinite
-    bool resume = false;               ///< continue from the newest good checkpoint in checkpointDir
+    double hangAfter = 0; ///< seconds after which ranks that wait for another one are a hang; 0: by the step time
+    bool resume = false;  ///< continue from the newest good checkpoint in checkpointDir
     std::string initMethod = "env://"; ///< env:// | tcp://H:P | file:///PATH
     bool oversubscribe = false;        ///< for tests: several devices on one core; such runs are "not comparable"
     std::int64_t trace = 0;            ///< number of steps to trace from the run's first on; 0: none

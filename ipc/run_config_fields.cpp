@@ -316,6 +316,11 @@ std::vector<FieldSpec> fileRows() {
             "When a loss is NaN or infinite: stop; continue; or rollback: go on with the parameters of the last good "
             "checkpoint, without the batches since.",
             Advanced, nonfinitePolicies, {.effect = FieldEffect::None}),
+        row<Real<"hang_after", &C::hangAfter, Range::NotNegative>>(
+            "hang_after", "Hang after (s)",
+            "Raise an alert when ranks wait in a collective for another rank for so many seconds; 0: after ten median "
+            "steps, at least 30 s.",
+            FieldType::Real, Advanced, {.effect = FieldEffect::None}),
         row<Switch<"resume", &C::resume>>("resume", "Resume",
                                           "Resume from the newest intact checkpoint in the checkpoint folder.",
                                           FieldType::Switch, Files, {.effect = FieldEffect::Start}),

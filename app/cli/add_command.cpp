@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "experiment/run_names.h"
 #include "output.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "settings.h"
 
@@ -55,6 +56,8 @@ int addCommand(const AddOptions &options) {
     if (!set)
         return complain(set.error());
     plan.set = std::move(*set);
+    if (const auto places = core::checkPlacesOf(options.experiment); !places)
+        return complain(places.error());
     const auto prefix = core::prefixFor(experiment->host, experiment->remoteAgent);
     if (!prefix)
         return complain(prefix.error());
@@ -73,6 +76,11 @@ int addCommand(const AddOptions &options) {
         return complain(Error::badArgument(added.name + ": " + added.notRunReason));
     added.name = options.name.empty() ? core::runTitle(added.config) + joined(options.set) : options.name;
     added.repeats = options.repeats.value_or(like->planned.repeats);
+    core::Experiment named = *experiment;
+    named.entries.assign(1, *like);
+    named.entries.front().planned = added;
+    if (const auto known = core::rememberPlaces(named); !known) // --set nodes=… may name new ones
+        return complain(known.error());
     if (const auto asked = core::requestQueue(options.experiment, request); !asked)
         return complain(asked.error());
     print(added.name + " is queued in " + options.experiment + ", " + std::to_string(added.repeats) +

@@ -83,6 +83,7 @@ struct AttachOptions {
     std::string id;
     std::string tensorBoard;  ///< as in RunOptions
     std::string queueOn = {}; ///< machine of its queue if started from a third one; empty: as recorded here
+    bool connect = false;     ///< accept the machine and the program that its folder names
 };
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);

@@ -15,6 +15,7 @@
 #include "output.h"
 #include "progress_printer.h"
 #include "queue/experiment_follower.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "result_text.h"
 #include "store/run_outcome.h"
@@ -172,6 +173,9 @@ int attachCommand(const AttachOptions &options) {
     if (!options.queueOn.empty())
         if (const auto met = knowQueueOn(options.queueOn, options.id); !met)
             return complain(met.error());
+    if (const auto places = options.connect ? core::acceptPlacesOf(options.id) : core::checkPlacesOf(options.id);
+        !places)
+        return complain(places.error());
     const bool known = isExperiment(options.id);
     // A remote queue: the copy may be missing, or the queue may have been extended since it was over.
     if (const auto origin = core::queueOriginOf(options.id))

@@ -287,6 +287,8 @@ int main(int argc, char **argv) {
                        "The machine that runs the experiment's queue, if it was started from another one");
     attach->add_option("--tensorboard", attached.tensorBoard,
                        "Write TensorBoard event files to this folder during the run");
+    attach->add_flag("--connect", attached.connect,
+                     "Connect to the machine that its folder names, although no command and no node of yours has");
     attach->callback([&] { exitCode = cli::attachCommand(attached); });
     auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
     stop->add_option("ID", id, "Run or experiment")->required();

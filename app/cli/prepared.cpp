@@ -8,6 +8,7 @@
 
 #include "base/machine_facts.h"
 #include "launch/script_check.h"
+#include "queue/named_places.h"
 #include "queue/queue_places.h"
 #include "settings.h"
 #include "store/run_index.h"
@@ -112,7 +113,11 @@ tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
     if (prefix->local())
         if (const auto agent = core::findAgent(); !agent)
             return one(agent.error());
-    return expandAt(*prefix, *recipe, std::move(*plan), options);
+    auto experiment = expandAt(*prefix, *recipe, std::move(*plan), options);
+    if (experiment)
+        if (const auto known = core::rememberPlaces(*experiment); !known)
+            return one(known.error());
+    return experiment;
 }
 
 } // namespace lockstep::cli

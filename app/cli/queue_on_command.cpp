@@ -10,6 +10,7 @@
 #include "nodes/node_book.h"
 #include "output.h"
 #include "prepared.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_places.h"
 
@@ -115,8 +116,11 @@ int queueOnCommand(const RunOptions &options) {
     if (!origin)
         return complain(origin.error());
     plan->set = seen->set;
-    if (const auto prepared = expandAt(origin->prefix, seen->recipe, *plan, options); !prepared)
+    const auto prepared = expandAt(origin->prefix, seen->recipe, *plan, options);
+    if (!prepared)
         return complain(prepared.error());
+    if (const auto known = core::rememberPlaces(*prepared); !known)
+        return complain(known.error());
     const auto id = handOver(*origin, wordsFor(options, seen->set), seen->recipe);
     if (!id)
         return complain(id.error());

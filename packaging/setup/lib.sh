@@ -179,9 +179,9 @@ PY
 
 # Sets `torch` to the folder of the torch package.
 ensure_torch() {
-    local begun="${EPOCHREALTIME//[!0-9]/}" stamp="$root/.venv/lockstep-stamp" want
+    local begun="${EPOCHREALTIME//[!0-9]/}" stamp="$root/.venv/lockstep-stamp" want what
     want="$(pins "$setup/requirements-torch.txt")"
-    want="${want% }"
+    want="${want% }" what="${want%% *}" # torch itself stands first
     if [ -n "${LOCKSTEP_TORCH:-}" ]; then
         torch="$LOCKSTEP_TORCH"
         [ -e "$torch/lib/libtorch_cpu.so" ] || torch="$torch/torch" # as site-packages holds it
@@ -197,20 +197,20 @@ ensure_torch() {
             say libtorch "this machine's own PyTorch, $torch" "$begun"
             return
         fi
-        install_torch "$want" "$stamp"
+        install_torch "$what" "$want" "$stamp"
     fi
     torch="$(torch_of "$root/.venv/bin/python")"
     if [ -z "$torch" ]; then # the folder was damaged after it was stamped
         rm -f "$stamp"
-        install_torch "$want" "$stamp"
+        install_torch "$what" "$want" "$stamp"
         torch="$(torch_of "$root/.venv/bin/python")"
-        [ -n "$torch" ] || stop 1 "$want installed but not found in .venv; remove .venv and start again"
+        [ -n "$torch" ] || stop 1 "$what installed but not found in .venv; remove .venv and start again"
     fi
-    say libtorch "$want in .venv" "$begun"
+    say libtorch "$what in .venv" "$begun"
 }
 
 # Without a stamp the folder is half-made: pip finishes what is missing, and when that fails it is made anew.
-install_torch() { # install_torch REQUIREMENT STAMP
+install_torch() { # install_torch NAME PINS STAMP
     local try free
     free="$(df -Pk "$root" | awk 'NR == 2 {print int($4 / 1000000)}')"
     [ -d "$root/.venv" ] || [ "$free" -ge 8 ] ||
@@ -224,8 +224,8 @@ install_torch() { # install_torch REQUIREMENT STAMP
         fi
         if long_step libtorch "installing $1 and its CUDA libraries into .venv (4.6 GB)" \
             "$root/.venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off \
-            -r "$setup/requirements-torch.txt" && [ -n "$(torch_of "$root/.venv/bin/python")" ]; then
-            echo "$1" >"$2"
+            --require-hashes --no-deps -r "$setup/requirements-torch.txt" && [ -n "$(torch_of "$root/.venv/bin/python")" ]; then
+            echo "$2" >"$3"
             return
         fi
     done
@@ -284,14 +284,14 @@ ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy
 
 ensure_peers() { # sets `peers` to a Python that has torch, torchvision and TensorBoard, or to nothing
     local folder="$root/.cache/peers" want begun="${EPOCHREALTIME//[!0-9]/}"
-    want="$torch $(tr '\n' ' ' <"$setup/requirements-peers.txt")"
+    want="$torch $(pins "$setup/requirements-peers.txt")"
     peers="$folder/bin/python"
     if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$want" ]; then
         rm -rf "$folder"
         if ! { python3 -m venv "$folder" >"$cache/venv.log" 2>&1 &&
             dirname "$torch" >"$(echo "$folder"/lib/python3*/site-packages)/torch.pth" &&
             long_step peers "installing torchvision and TensorBoard for the tests" "$peers" -m pip install --no-deps \
-                --disable-pip-version-check --progress-bar off -r "$setup/requirements-peers.txt"; }; then
+                --require-hashes --disable-pip-version-check --progress-bar off -r "$setup/requirements-peers.txt"; }; then
             say peers "not installed: tests against Python's programs will be skipped" "$begun"
             peers=""
             return

@@ -154,7 +154,7 @@ std::string fakeRank() {
     return FAKE_RANK_BINARY;
 }
 
-std::string launchRequest(int devices, bool detach, const std::string &runId) {
+std::string launchRequest(int devices, bool detach, const std::string &runId, double hangAfterS) {
     LaunchRequest request;
     request.detach = detach;
     request.record.run = runId;
@@ -165,6 +165,7 @@ std::string launchRequest(int devices, bool detach, const std::string &runId) {
         config.devices.push_back(std::to_string(i));
     config.batchSize = 32 * devices;
     config.oversubscribe = true;
+    config.hangAfter = hangAfterS;
     request.record.config = config;
     return toJson(request);
 }
@@ -179,9 +180,10 @@ ServedRun::~ServedRun() {
         ::kill(agent, SIGKILL);
 }
 
-ServedRun serve(int ranks, const Child::Environment &environment) {
-    Child agent({agentBinary(), "serve"}, environment);
-    agent.write(launchRequest(ranks) + "\n");
+ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS, std::vector<std::string> before) {
+    before.insert(before.end(), {agentBinary(), "serve"});
+    Child agent(before, environment);
+    agent.write(launchRequest(ranks, true, {}, hangAfterS) + "\n");
     agent.closeInput();
     const std::string answer = agent.readLine().value_or("");
     const int code = agent.wait();

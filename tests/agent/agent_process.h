@@ -56,7 +56,8 @@ private:
 [[nodiscard]] std::string fakeRank();
 
 /// A launch request for `serve`: ddp over CPU devices that may share cores, unless the JSON says otherwise.
-[[nodiscard]] std::string launchRequest(int devices, bool detach = true, const std::string &runId = {});
+[[nodiscard]] std::string launchRequest(int devices, bool detach = true, const std::string &runId = {},
+                                        double hangAfterS = 0);
 
 /// A detached run of fake ranks; FAKE_RANK words by rank, "" for all.
 struct ServedRun {
@@ -67,7 +68,9 @@ struct ServedRun {
     pid_t agent = 0;
     lockstep::RunFolder folder;
 };
-[[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment);
+/// `before`: words in front of the agent's command, e.g. unshare.
+[[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS = 0,
+                              std::vector<std::string> before = {});
 
 [[nodiscard]] bool eventually(const std::function<bool()> &condition,
                               std::chrono::milliseconds patience = lockstep::test::hangLimit);

@@ -17,6 +17,7 @@ public:
         std::map<int, Child::Environment> own;
         double joinLimitS = 20, leaseS = 60;
         bool shared = false; ///< one home for all
+        double hangAfterS = 0;
     };
     explicit NodesRun(const TestHome &home, Options options);
     NodesRun(const NodesRun &) = delete;

@@ -268,7 +268,7 @@ class Away(unittest.TestCase):
         del recipe["base"]["nodes"]
         path.write_text(json.dumps(recipe))
         said = self.laptop("run", path, "--queue-on", "hostA", "--remote-agent", self.agent, timeout=60)
-        self.assertIn("this machine may leave", said.stdout)
+        self.assertIn("this machine may be switched off", said.stdout)
         (run,) = runs_in(self.lab.hosts["hostA"].home)
         result = json.loads((run / "result.json").read_text())
         self.assertEqual([rank["host"] for rank in result["ranks"]], ["hostA", "hostA"])

@@ -15,6 +15,7 @@
 ///   ignore_term | ignore_control   SIGTERM | a stop on the socket is not heard (ignore_term: neither)
 ///   exit=N                         exit code at the end
 ///   exit_at=S | crash_at=S | kill_at=S | hang_at=S   at step S: exits with `exit` (1), aborts, SIGKILLs itself, hangs
+///   load_at=S | wait_at=S          at step S: stays in its load | in its collective, and says so in heartbeats
 ///   last_words=TEXT linger_ms=N    with exit_at: a line to stderr, then N ms till it exits, whatever it is sent
 ///   first_time                     the four above only until it is started again (TORCHELASTIC_RESTART_COUNT)
 ///   trace_at=S                     at step S it writes a trace of one span that begins now
@@ -22,6 +23,7 @@
 ///   print=N                        N lines to stdout as fast as they go
 ///   flood=N                        N log frames as fast as they go
 ///   malformed=N | huge | gap | wrong_rank   N bad lines | a line of 80 KiB | an rseq left out | another's number
+///   like_python                    frames are spelt as Python does it, with a blank after a colon
 ///   nan_at=S                       a loss that is not a number
 ///   child | stray                  starts a child that ignores SIGTERM and sleeps | in a session of its own; prints "child PID"
 ///   show_environment               prints what it was given: environment, cores, arguments

@@ -78,6 +78,7 @@ private:
     /// False when a stop was heard.
     bool trainEpoch(int epoch);
     void misbehaveAt(long step);
+    void beatAt(long step, const std::string &phase, bool waits);
     void writeTrace();
     void work(std::int64_t ms);
     [[nodiscard]] PhaseTimes workStep();
@@ -156,6 +157,8 @@ void FakeRank::beforeTraining() {
     if (m_behaviour.has("child") || m_behaviour.has("stray"))
         startChild();
     std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("start_ms", 0)));
+    if (m_behaviour.has("like_python"))
+        m_wire.writeLikePython();
     if (!m_behaviour.has("no_connect"))
         m_wire.open(!m_behaviour.has("no_hello"));
     if (m_behaviour.has("no_connect") || m_behaviour.has("no_hello"))
@@ -194,6 +197,20 @@ void FakeRank::writeTrace() {
     std::filesystem::rename(path + ".part", path);
 }
 
+/// Hangs, and says in heartbeats where: in a phase, or in the step's one collective.
+void FakeRank::beatAt(long step, const std::string &phase, bool waits) {
+    const auto since = std::chrono::steady_clock::now();
+    const long beatMs = 200;
+    while (!stopHeard()) {
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - since;
+        RankPosition at{step, phase, passed.count(), step + (waits ? 1 : 0), step, {}};
+        if (waits)
+            at.waitS = passed.count();
+        m_wire.send(HeartbeatFrame{at});
+        std::this_thread::sleep_for(std::chrono::milliseconds(beatMs));
+    }
+}
+
 void FakeRank::misbehaveAt(long step) {
     if (m_behaviour.at("trace_at", step))
         writeTrace();
@@ -211,6 +228,10 @@ void FakeRank::misbehaveAt(long step) {
         kill(getpid(), SIGKILL);
     while (m_behaviour.at("hang_at", step) && !stopHeard())
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (m_behaviour.at("load_at", step))
+        beatAt(step, "load", false);
+    if (m_behaviour.at("wait_at", step))
+        beatAt(step, "exposed", true);
 }
 
 void FakeRank::work(std::int64_t ms) {

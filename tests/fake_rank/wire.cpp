@@ -36,7 +36,10 @@ void Wire::send(FrameBody body) {
     frame.monoNs = clock.monoNs();
     frame.wallUs = clock.wallUs();
     frame.body = std::move(body);
-    sendRaw(encode(frame));
+    std::string line = encode(frame);
+    if (m_blanks)
+        line.insert(line.find(':') + 1, " ");
+    sendRaw(line);
 }
 
 void Wire::sendRaw(std::string_view line) {

@@ -19,6 +19,7 @@ public:
     void send(lockstep::FrameBody body);
     void sendRaw(std::string_view line); ///< as it is, with a newline added
     void skipNumber() { ++m_rseq; }
+    void writeLikePython() { m_blanks = true; } ///< a blank after the first colon
 
     /// Whether the agent has asked for a stop so far; never waits.
     bool stopAsked();
@@ -28,5 +29,5 @@ private:
     std::uint64_t m_rseq = 0;
     lockstep::Fd m_fd;
     lockstep::LineFramer m_framer;
-    bool m_stop = false;
+    bool m_stop = false, m_blanks = false;
 };

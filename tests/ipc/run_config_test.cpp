@@ -51,6 +51,7 @@ RunConfig changed() {
     config.saveFinal = "-odd=name.safetensors";
     config.checkpointDir = "ck\"pt";
     config.onNonfinite = "rollback";
+    config.hangAfter = 12.5;
     config.resume = true;
     config.initMethod = "tcp://127.0.0.1:29500";
     config.oversubscribe = true;
@@ -100,10 +101,10 @@ private Q_SLOTS:
                      backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
                      weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
                      nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal,
-                     checkpointDir, onNonfinite, resume, initMethod, oversubscribe, trace, frames, summary] =
+                     checkpointDir, onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] =
             RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{44});
+        QCOMPARE(runConfigFields().size(), std::size_t{45});
     }
 
     void everyRowReadsWhatItWrites() {

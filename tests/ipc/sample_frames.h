@@ -58,6 +58,7 @@ inline std::vector<Frame> sampleFrames() {
     bodies.push_back(LogFrame{"warning", "ein Ünïcode-Satz ✓ \x01\t", "trainer"});
     bodies.push_back(AlertFrame{"error", "rank_died", "rank 1 on box was killed by SIGKILL", 77});
     bodies.push_back(HeartbeatFrame{});
+    bodies.push_back(HeartbeatFrame{RankPosition{40, "exposed", 1.25, 812, 811, 1.0}});
     bodies.push_back(ExitFrame{13, "box", std::nullopt, 9, "SIGKILL", "killed by SIGKILL"});
     bodies.push_back(ExitFrame{13, "box", 0, std::nullopt, "", ""});
     bodies.push_back(LinkFrame{1, "box2", "lost", "nothing was heard for 6 s", 4711, -0.002, 0.0003});

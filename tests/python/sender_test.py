@@ -29,7 +29,9 @@ class Sender(Case):
             self.assertNotIn("model", {k: v for k, v in init["about"].items() if v is not None})
             states = [frame["state"] for frame in sent if frame["type"] == "state"]
             self.assertEqual(states, ["init", "training", "training", "done"])
-            self.assertTrue([f for f in sent if f["type"] == "heartbeat"], "a heartbeat while it does something long")
+            beats = [f for f in sent if f["type"] == "heartbeat"]
+            self.assertTrue(beats, "a heartbeat while it does something long")
+            self.assertTrue(all("step" in beat["at"] and beat["at"]["since_s"] >= 0 for beat in beats))
             windows = [f for f in sent if f["type"] == "steps"]
             trained = sum(f["duration_s"] for f in sent if f["type"] == "epoch")
             self.assertLessEqual(len(windows), trained / 0.1 + 4)  # bounded by time, not by steps

@@ -13,7 +13,7 @@ from source_files import ROOT, included_file, source_files
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 ORDER = {
-    "app/core": ("base", "data", "experiment", "store", "follow", "nodes", "launch", "queue", "analysis", "lab", "export", "models"),
+    "app/core": ("base", "data", "experiment", "store", "nodes", "follow", "launch", "queue", "analysis", "lab", "export", "models"),
     "trainer/agent": ("net", "devices", "log", "ranks", "nodes", "session", "listen", "commands"),
 }
 

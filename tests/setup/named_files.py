@@ -47,6 +47,7 @@ FOREIGN = {
     "control.json": "an experiment's folder: which viewer has control",
     "slurm.json": "an experiment's folder: its Slurm jobs",
     "nodes.json": "LOCKSTEP_HOME: the list of nodes",
+    "known_places.json": "LOCKSTEP_HOME: programs on other machines that may be started (app/core/nodes/known_places.h)",
     "labs/*": "LOCKSTEP_HOME: measurements of the lab",
     "forecasts/*": "LOCKSTEP_HOME: forecasts",
     # made by a build, an installation or ./run

@@ -45,6 +45,7 @@ CTEST = r"""report=; next=; failures="${FAKE_FAILURES:-0}"
 for word in "$@"; do [ "$next" = 1 ] && report="$word"; next=; [ "$word" = --output-junit ] && next=1; done
 printf '<?xml version="1.0"?>\n<testsuite name="x"\n\ttests="5"\n\tfailures="%s"\n\tdisabled="0"\n\tskipped="1"\n>\n' \
     "$failures" > "$report"
+printf '%b</testsuite>\n' "${FAKE_CASES:-}" >> "$report"
 [ "$failures" = 0 ] || exit 8 """
 
 
@@ -130,8 +131,9 @@ class Machine:
         for name, first in (("lint", ""), ("peers", self.environment["LOCKSTEP_TORCH"] + " ")):
             folder = self.project / ".cache" / name
             folder.mkdir(parents=True)
-            pins = (ROOT / f"packaging/setup/requirements-{name}.txt").read_text().replace("\n", " ")
-            (folder / "stamp").write_text(first + re.sub(" --hash=[^ ]*", "", pins))
+            pins = [line.split(" --hash=")[0] + " " for line in (ROOT / f"packaging/setup/requirements-{name}.txt").read_text()
+                    .splitlines() if not line.startswith("#")]
+            (folder / "stamp").write_text(first + "".join(pins))
 
     def start(self, *command, **variables):
         environment = {key: value for key, value in {**self.environment, **variables}.items() if value is not None}
@@ -247,6 +249,13 @@ class Scripts(unittest.TestCase):
         self.assertEqual(ran.returncode, 2)
         self.assertIn("LOCKSTEP_TORCH=/nowhere", ran.stderr)
 
+    def test_a_torch_that_is_not_the_pinned_one_is_refused(self):
+        self.machine.offer_torch(trusted=False)
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn("HASHES", ran.stderr)
+        self.assertFalse(list((self.machine.project / ".venv").glob("lib/*/site-packages/torch")))
+
     def test_a_supported_torch_of_the_machine_is_used(self):
         site = self.machine.folder / "site"
         with_torch = self.machine
@@ -277,6 +286,21 @@ class Scripts(unittest.TestCase):
         self.assertEqual(ran.returncode, 1)
         self.assertEqual(ran.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
         self.assertIn("-R x y", self.machine.called("ctest")[1])
+
+    def test_what_a_passing_test_left_out_is_counted_as_skipped(self):
+        self.machine.have_torch()
+        self.machine.have_test_tools()
+        outputs = {"ui.x": "SKIP   : X::y() no\nTotals: 4 passed, 0 failed, 2 skipped, 0 blacklisted, 5ms",
+                   "trainer.x": "x_test.cpp:20: MESSAGE: skipped: no GPU here", "python.x": "OK (skipped=3)",
+                   "none.x": "Totals: 9 passed, 0 failed, 0 skipped, 0 blacklisted, 5ms"}
+        cases = [f'<testcase name="{name}" time="0.1" status="run">\n<system-out>{text}\n</system-out>\n</testcase>\n'
+                 for name, text in outputs.items()]
+        cases.append('<testcase name="left.x" status="notrun">\n<system-out>OK (skipped=9)\n</system-out>\n</testcase>\n')
+        ran = self.machine.start(self.test_script, FAKE_CASES="".join(cases).replace("\n", "\\n"))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stdout.splitlines()[-1], "4 passed, 0 failed, 7 skipped")
+        self.assertIn("2 inside ui.x", ran.stdout)
+        self.assertNotIn("left.x", ran.stdout)
 
     def test_without_the_tools_that_tests_compare_with_the_others_run(self):
         self.machine.have_torch()

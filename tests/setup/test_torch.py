@@ -21,7 +21,7 @@ from source_files import ROOT
 BIN = pathlib.Path(sys.argv.pop(1))
 PIN = next(line for line in (ROOT / "packaging/setup/requirements-torch.txt").read_text().splitlines()
            if line.startswith("torch=="))
-VERSION = PIN.split("==")[1]
+VERSION = PIN.split(" --hash=")[0].split("==")[1]
 SECOND = "2.7.1"
 
 

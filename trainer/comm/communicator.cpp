@@ -75,6 +75,7 @@ std::vector<std::string> Communicator::exchange(const std::string &key, const st
 }
 
 void Communicator::allReduce(torch::Tensor tensor) {
+    const InCollective here(m_position);
     std::vector<torch::Tensor> tensors{std::move(tensor)};
     m_group->allreduce(tensors)->wait();
     m_lastEndNs = monotonicNs();

@@ -11,6 +11,7 @@
 
 #include "trainer/comm/backends.h"
 #include "trainer/comm/rank_environment.h"
+#include "trainer/report/training_position.h"
 
 namespace lockstep::trainer {
 
@@ -54,6 +55,10 @@ public:
     [[nodiscard]] std::int64_t lastEndNs() const { return m_lastEndNs; }
     void setLastEndNs(std::int64_t ns) { m_lastEndNs = ns; }
 
+    /// Where every collective is noted, those of others too that use group(); it outlives this.
+    void setPosition(TrainingPosition *position) { m_position = position; }
+    [[nodiscard]] TrainingPosition *position() const { return m_position; }
+
 private:
     void allReduce(torch::Tensor tensor);
 
@@ -62,6 +67,7 @@ private:
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
     bool m_someOnGpu = false;
     std::int64_t m_lastEndNs = 0;
+    TrainingPosition *m_position = nullptr;
 };
 
 } // namespace lockstep::trainer

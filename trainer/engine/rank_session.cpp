@@ -96,6 +96,7 @@ Result<void> meetOthers(Session &session) {
     if (!store)
         return fail(store.error());
     session.communicator = std::make_unique<Communicator>(session.env, *store);
+    session.communicator->setPosition(&session.position);
     const bool oneNode = session.env.localWorldSize == session.env.worldSize;
     session.devices = session.communicator->exchange("devices", (oneNode ? std::string() : hostName() + "/") +
                                                                     session.placement.names.front());
@@ -225,9 +226,9 @@ void makeClockAndStrategy(Session &session) {
     const RunConfig &config = session.config;
     session.trace = std::make_unique<Trace>(session.env.rank, hostName());
     if (session.device().is_cuda())
-        session.clock = std::make_unique<DeviceClock>(session.device(), session.trace.get());
+        session.clock = std::make_unique<DeviceClock>(session.device(), session.trace.get(), &session.position);
     else
-        session.clock = std::make_unique<HostClock>(session.trace.get());
+        session.clock = std::make_unique<HostClock>(session.trace.get(), &session.position);
     if (session.delay && session.delay->rank == session.env.rank)
         session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
     session.strategy = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),

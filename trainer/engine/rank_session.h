@@ -19,6 +19,7 @@
 #include "trainer/report/frame_sender.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
+#include "trainer/report/training_position.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
@@ -34,6 +35,7 @@ struct Session {
     std::vector<std::string> devices; ///< of the whole run, in rank order
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     DataSet train, test;
+    TrainingPosition position; ///< of this rank; outlives what notes it
     std::unique_ptr<Communicator> communicator;
     std::unique_ptr<Trace> trace; ///< outlives everything that records into it
     std::unique_ptr<PhaseClock> clock;

@@ -142,8 +142,12 @@ Result<Outcome> Training::run() {
     sendInit();
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
-    // On every path, since the sender outlives the trace.
-    const std::shared_ptr<void> forget(nullptr, [this](void *) { m_session.frames->setOnTrace({}); });
+    m_session.frames->setPosition([position = &m_session.position] { return position->position(); });
+    // On every path, since the sender outlives the trace and the position.
+    const std::shared_ptr<void> forget(nullptr, [this](void *) {
+        m_session.frames->setOnTrace({});
+        m_session.frames->setPosition({});
+    });
     const auto done = trainEpochs();
     if (m_session.trace->unfinished())
         writeTrace();
@@ -219,6 +223,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
     bool stop = false;
     while (!stop) {
+        s.position.beginStep(m_step);
         s.trace->beginStep(monotonicNs(), spansAStep + static_cast<std::size_t>(s.config.workers));
         auto batch = s.loader->next();
         if (!batch)

@@ -27,6 +27,8 @@ void DeviceClock::start() {
 
 void DeviceClock::lap(Phase phase, std::optional<Phase> nested) {
     m_step.marks.push_back({phase, nested, record(), m_trace && m_trace->on()});
+    if (m_position)
+        m_position->ended(phase); // for the host: the GPU may be behind
 }
 
 void DeviceClock::add(Phase phase, std::int64_t ns) {

@@ -9,6 +9,7 @@
 
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
+#include "trainer/report/training_position.h"
 
 namespace lockstep::trainer {
 
@@ -17,7 +18,8 @@ namespace lockstep::trainer {
 /// from the training thread, and from autograd's device thread while the training thread waits for it.
 class DeviceClock final : public PhaseClock {
 public:
-    explicit DeviceClock(c10::Device device, Trace *trace = nullptr) : m_device(device), m_trace(trace) {}
+    explicit DeviceClock(c10::Device device, Trace *trace = nullptr, TrainingPosition *position = nullptr)
+        : m_device(device), m_trace(trace), m_position(position) {}
     void start() override;
     void lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
@@ -45,6 +47,7 @@ private:
 
     c10::Device m_device;
     Trace *m_trace;
+    TrainingPosition *m_position;
     std::int64_t m_streamNs = 0;        ///< when m_last was reached, on the host's clock as read in start()
     std::shared_ptr<c10::Event> m_last; ///< the last mark that was resolved
     Step m_step;

@@ -102,6 +102,11 @@ void FrameSender::setOnTrace(OnTrace onTrace) {
     m_onTrace = std::move(onTrace);
 }
 
+void FrameSender::setPosition(std::function<RankPosition()> position) {
+    const std::lock_guard lock(m_mutex);
+    m_position = std::move(position);
+}
+
 void FrameSender::send(FrameBody body) {
     if (m_lost)
         return;
@@ -161,7 +166,7 @@ void FrameSender::run() {
             beat.rank = m_rank;
             beat.monoNs = m_clock.monoNs();
             beat.wallUs = m_clock.wallUs();
-            beat.body = HeartbeatFrame{};
+            beat.body = HeartbeatFrame{m_position ? std::optional(m_position()) : std::nullopt};
             m_queue.push(std::move(beat));
         }
     }

@@ -36,6 +36,8 @@ public:
 
     /// Sets the function that is called when a trace is requested; requests before that are ignored.
     void setOnTrace(OnTrace onTrace);
+    /// Says where the rank is; called on the sender's thread for each heartbeat.
+    void setPosition(std::function<RankPosition()> position);
 
     FrameSender(const FrameSender &) = delete;
     FrameSender &operator=(const FrameSender &) = delete;
@@ -62,7 +64,8 @@ private:
     int m_rank;
     const Clock &m_clock;
     OnStop m_onStop;
-    OnTrace m_onTrace; ///< guarded by m_mutex
+    OnTrace m_onTrace;                        ///< guarded by m_mutex
+    std::function<RankPosition()> m_position; ///< guarded by m_mutex
     bool m_socket = false;
     Fd m_out, m_wake;
     LineFramer m_framer;

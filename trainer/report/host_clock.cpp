@@ -22,6 +22,8 @@ void HostClock::lap(Phase phase, std::optional<Phase> nested) {
             m_trace->span(Trace::training, nameOf(*nested).data(), m_last, now);
     }
     m_last = now;
+    if (m_position)
+        m_position->ended(phase);
 }
 
 void HostClock::add(Phase phase, std::int64_t ns) {

@@ -4,13 +4,15 @@
 
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
+#include "trainer/report/training_position.h"
 
 namespace lockstep::trainer {
 
 /// Measures phases with the host's clock, for CPU devices, where the host itself computes.
 class HostClock final : public PhaseClock {
 public:
-    explicit HostClock(Trace *trace = nullptr) : m_trace(trace) {}
+    explicit HostClock(Trace *trace = nullptr, TrainingPosition *position = nullptr)
+        : m_trace(trace), m_position(position) {}
     void start() override;
     void lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
@@ -21,6 +23,7 @@ public:
 
 private:
     Trace *m_trace;
+    TrainingPosition *m_position;
     std::int64_t m_last = 0;
     StepTimes m_step, m_own;
     std::deque<StepTimes> m_done;

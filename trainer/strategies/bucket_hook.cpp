@@ -56,8 +56,9 @@ std::vector<BucketPoints> BucketRecord::takePoints(std::shared_ptr<c10::Event> &
 }
 
 BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
-                       std::shared_ptr<BucketRecord> record, PhaseClock &clock, BeforeLast beforeLast)
-    : m_group(std::move(group)), m_server(server), m_record(std::move(record)), m_clock(clock),
+                       std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
+                       BeforeLast beforeLast)
+    : m_group(std::move(group)), m_server(server), m_record(std::move(record)), m_clock(clock), m_position(position),
       m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
       m_beforeLast(std::move(beforeLast)) {}
 
@@ -75,6 +76,9 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     if (!buffer.is_cuda())
         m_record->ready(index, bytes, readyNs, monotonicNs());
     std::vector<at::Tensor> tensors{buffer};
+    TrainingPosition *const noted = buffer.is_cuda() ? nullptr : m_position; // a GPU's collective is only queued here
+    if (noted)
+        noted->enterCollective();
     auto future = m_server ? m_server->sum(buffer) : m_group->allreduce(tensors)->getFuture();
     if (buffer.is_cuda()) {
         if (!m_inStream)
@@ -89,8 +93,10 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     }
     // The stamp runs on the backend's thread the moment the sum is there.
     return future->then(
-        [record = m_record, index](c10::ivalue::Future &done) {
+        [record = m_record, index, noted](c10::ivalue::Future &done) {
             record->ended(index, monotonicNs());
+            if (noted)
+                noted->leaveCollective();
             return done.value();
         },
         future->elementType());

@@ -9,6 +9,7 @@
 
 #include "ipc/frames.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/training_position.h"
 #include "trainer/strategies/server_exchange.h"
 
 namespace lockstep::trainer {
@@ -51,9 +52,10 @@ class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
     using BeforeLast = std::function<void(c10d::GradBucket &)>;
-    /// `server`: absent: by all-reduce. It must live as long as the hook.
+    /// `server`: absent: by all-reduce. It and `position` (may be null) must live as long as the hook.
     BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
-               std::shared_ptr<BucketRecord> record, PhaseClock &clock, BeforeLast beforeLast);
+               std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
+               BeforeLast beforeLast);
 
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
     at::Tensor parseHookResult(const c10::IValue &result) override;
@@ -63,6 +65,7 @@ private:
     ServerExchange *m_server;
     std::shared_ptr<BucketRecord> m_record;
     PhaseClock &m_clock;
+    TrainingPosition *m_position;
     bool m_inStream; ///< the backend's work is in a stream of the GPU
     BeforeLast m_beforeLast;
 };

@@ -83,15 +83,17 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     const std::vector<int> ids = device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
     m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
                                             /*has_sync_bn=*/false, /*static_graph=*/false);
-    m_reducer->register_comm_hook(
-        std::make_unique<BucketHook>(m_communicator.group(), m_server.get(), m_record, m_clock,
-                                     [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
+    m_reducer->register_comm_hook(std::make_unique<BucketHook>(
+        m_communicator.group(), m_server.get(), m_record, m_clock, m_communicator.position(),
+        [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
 void Ddp::broadcastBuffers() {
     const auto buffers = m_model->buffers();
-    if (!buffers.empty() && m_communicator.worldSize() > 1)
-        c10d::broadcast_coalesced(m_communicator.group(), buffers, broadcastBytes);
+    if (buffers.empty() || m_communicator.worldSize() == 1)
+        return;
+    const InCollective here(m_communicator.position());
+    c10d::broadcast_coalesced(m_communicator.group(), buffers, broadcastBytes);
 }
 
 StepOutcome Ddp::step(const Batch &batch, bool wantStop) {

@@ -12,6 +12,7 @@
 #include "base/command_request.h"
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
+#include "nodes/known_places.h"
 
 namespace lockstep::core {
 namespace {
@@ -68,6 +69,8 @@ Asked askHere(std::string_view run, const Control &control) {
 }
 
 Asked askElsewhere(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
+    if (const std::string &run = arguments[1]; !isKnownPlace(prefix))
+        return fail(unknownPlaces("run " + run, run, {prefix}));
     const std::string doing = arguments.front() == "stop" ? "stopping on " : "tracing on ";
     const auto judge = [host = prefix.host, doing](const CommandAnswer &answer) -> Result<void> {
         if (answer.end == CommandAnswer::End::TimedOut)

@@ -12,6 +12,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/messages.h"
+#include "nodes/known_places.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -46,7 +47,8 @@ void RunFollower::start() {
     if (m_prefix.local())
         if (const auto origin = originOf(m_folder))
             m_prefix = *origin;
-    if (!m_prefix.local()) {
+    m_askFirst = !m_ownsQueue && !isKnownPlace(m_prefix);
+    if (!m_prefix.local() && !m_askFirst) {
         m_copy = std::make_unique<RemoteCopy>(m_folder, m_runId.toStdString(), m_prefix);
         if (const Result<void> opened = m_copy->open(); !opened)
             logInfo("no copy of the run is kept: " + opened.error().message());
@@ -135,6 +137,11 @@ void RunFollower::checkRemote() {
 void RunFollower::connectToAgent() {
     if (m_ended)
         return;
+    if (m_askFirst) {
+        const std::string id = m_runId.toStdString();
+        m_store->setLink(LinkState::Failed, fromUtf8(unknownPlaces("run " + id, id, {m_prefix}).message()));
+        return end();
+    }
     m_greeted = false;
     m_refusal.clear();
     if (!m_wasLive)

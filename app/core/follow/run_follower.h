@@ -31,7 +31,8 @@ class RunStore;
 class RunFollower : public QObject {
     Q_OBJECT
 public:
-    /// `store` must outlive the follower. If the run's folder here is a copy, its origin is followed.
+    /// `store` must outlive the follower. If the run's folder here is a copy, its origin is followed, if it is a known
+    /// place (nodes/known_places.h); else what is on disk is read, and the link fails with the question.
     RunFollower(RunStore *store, QString runId, CommandPrefix prefix = {}, QObject *parent = nullptr);
     ~RunFollower() override;
 
@@ -93,6 +94,7 @@ private:
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;
+    bool m_askFirst = false;  ///< the run names a place that this user has not (nodes/known_places.h)
     bool m_finalSeen = false; ///< the agent has sent the run's final state
     bool m_onlyLog = false;   ///< no agent answers there, only the stored log
     QString m_refusal;

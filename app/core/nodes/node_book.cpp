@@ -2,8 +2,6 @@
 #include "nodes/node_book.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -11,13 +9,11 @@
 #include "ipc/file_system.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
-#include "ipc/unix_socket.h"
 
 namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using namespace std::chrono_literals;
 
 bool isNodeName(std::string_view name) {
     constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -81,12 +77,7 @@ Result<std::vector<NodeEntry>> readNodes() {
 Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change, Patience patience) {
     if (auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
-    auto lock = FileLock::acquire(nodesFile() + ".lock");
-    constexpr auto pause = 10ms;
-    for (auto waited = 0ms; !lock && waited < patience; waited += pause) {
-        std::this_thread::sleep_for(pause);
-        lock = FileLock::acquire(nodesFile() + ".lock");
-    }
+    const auto lock = lockOfDocument(nodesFile(), patience);
     if (!lock)
         return fail(lock.error());
     auto nodes = readNodes();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,6 +7,7 @@
 
 #include "base/command_prefix.h"
 #include "ipc/error.h"
+#include "nodes/document_lock.h"
 
 namespace lockstep::core {
 
@@ -29,10 +29,6 @@ struct NodeEntry {
 [[nodiscard]] Result<std::vector<NodeEntry>> readNodes();
 [[nodiscard]] Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text);
 [[nodiscard]] std::string toJson(const std::vector<NodeEntry> &nodes);
-/// How long a change waits for another process that is changing the list, which takes that one milliseconds.
-using Patience = std::chrono::milliseconds;
-inline constexpr Patience commandPatience{1000};
-inline constexpr Patience windowPatience{50}; ///< less than the time in which a window answers a key
 /// Reads, changes and writes the list under its lock; an error of `change` leaves it as it was. Blocks up to `patience`.
 [[nodiscard]] Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change,
                                        Patience patience = commandPatience);

@@ -6,6 +6,7 @@
 
 #include "ipc/logging.h"
 #include "launch/nodes_launcher.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "queue/slurm/slurm_experiment.h"
 
@@ -35,6 +36,8 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     if (!prefix)
         return fail(prefix.error());
     out.m_prefix = *prefix;
+    if (const Result<void> known = checkPlacesOf(id); !known)
+        return fail(known.error());
     for (const PendingRequest &pending : out.requests())
         if (pending.request.kind == QueueRequest::Kind::Stop ||
             !stopsCurrents(pending.request, out.m_experiment).empty())

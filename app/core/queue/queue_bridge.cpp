@@ -55,6 +55,8 @@ void QueueBridge::stop() {
 }
 
 void QueueBridge::connectThere() {
+    if (const Result<void> known = checkPlaces(m_id, m_origin); !known)
+        return setState(State::Failed, QString::fromStdString(known.error().message()));
     m_process = std::make_unique<QProcess>();
     m_bytes.clear();
     QStringList words;

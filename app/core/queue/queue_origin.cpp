@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "queue/queue_origin.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 #include <QFile>
 
@@ -8,6 +10,7 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
+#include "nodes/known_places.h"
 
 namespace lockstep::core {
 namespace {
@@ -16,6 +19,13 @@ using Json = nlohmann::ordered_json;
 
 std::string originFile(std::string_view experimentId) {
     return experimentFolder(experimentId).path + "/origin.json";
+}
+
+Result<void> rememberPlaces(const QueueOrigin &origin) {
+    for (const CommandPrefix &place : placesOf(origin))
+        if (const Result<void> known = rememberPlace(place); !known)
+            return known;
+    return {};
 }
 
 /// Passes on the remote error's text, with the kind of its exit code.
@@ -37,6 +47,12 @@ Result<ThereSaid> answered(const QueueOrigin &origin, Result<ThereSaid> said) {
 
 } // namespace
 
+std::vector<CommandPrefix> placesOf(const QueueOrigin &origin) {
+    CommandPrefix ctl = origin.prefix;
+    ctl.agent = origin.ctl;
+    return {origin.prefix, ctl};
+}
+
 std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
     if (!isRunId(experimentId) || !QFile::exists(QString::fromStdString(originFile(experimentId))))
         return std::nullopt;
@@ -51,17 +67,28 @@ Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &
     if (const Result<void> made = realFileSystem().makeFolders(experimentFolder(experimentId).path); !made)
         return made;
     const Json json = {{"host", origin.prefix.host}, {"agent", origin.prefix.agent}, {"ctl", origin.ctl}};
+    if (const Result<void> known = rememberPlaces(origin); !known)
+        return known;
     return realFileSystem().writeAtomically(originFile(experimentId), json.dump() + "\n");
 }
 
+Result<void> checkPlaces(std::string_view experimentId, const QueueOrigin &origin) {
+    std::vector<CommandPrefix> unknown = placesOf(origin);
+    std::erase_if(unknown, isKnownPlace);
+    if (unknown.empty())
+        return {};
+    return fail(unknownPlaces("the queue of " + std::string(experimentId), experimentId, unknown));
+}
+
 std::vector<std::string> ctlCommand(const QueueOrigin &origin, const std::vector<std::string> &arguments) {
-    CommandPrefix prefix = origin.prefix;
-    prefix.agent = origin.ctl;
-    return agentCommand(prefix, arguments);
+    return agentCommand(placesOf(origin).back(), arguments);
 }
 
 Asked askThere(const QueueOrigin &origin, const std::vector<std::string> &arguments, const std::string &input,
                std::chrono::milliseconds limit, const std::function<Result<void>(const ThereSaid &)> &judge) {
+    const auto id = std::ranges::find_if(arguments, [](const std::string &word) { return isRunId(word); });
+    if (const Result<void> known = checkPlaces(id == arguments.end() ? "an experiment" : *id, origin); !known)
+        return fail(known.error());
     const auto answered = [host = origin.prefix.host, limit, judge](const CommandAnswer &answer) -> Result<void> {
         const std::string tryIt = "try again when the link is back: ssh " + host + " true";
         const ThereSaid said{answer.code, answer.out, answer.err};
@@ -102,6 +129,8 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
     const auto slash = prefix.agent.rfind('/');
     QueueOrigin origin{prefix,
                        slash == std::string::npos ? "lockstepctl" : prefix.agent.substr(0, slash + 1) + "lockstepctl"};
+    if (const Result<void> known = rememberPlaces(origin); !known)
+        return fail(known.error());
     const Result<ThereSaid> said = runThere(origin, {"remote", "hello"});
     if (!said)
         return fail(said.error());

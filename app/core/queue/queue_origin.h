@@ -27,15 +27,20 @@ struct QueueOrigin {
     bool operator==(const QueueOrigin &) const = default;
 };
 
-/// The machine of an experiment's queue; nothing if it is this one.
+/// The machine of an experiment's queue as its folder names it; nothing if it is this one. Nothing is started there unless
+/// its places are known (nodes/known_places.h).
 [[nodiscard]] std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId);
+[[nodiscard]] std::vector<CommandPrefix> placesOf(const QueueOrigin &origin); ///< of its agent and its lockstepctl
+/// Fails with the question if one of them is not known.
+[[nodiscard]] Result<void> checkPlaces(std::string_view experimentId, const QueueOrigin &origin);
+/// Remembers its places: the caller has them from this user.
 [[nodiscard]] Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &origin);
 
 /// PREFIX lockstepctl ARGUMENTS, quoted for the remote shell.
 [[nodiscard]] std::vector<std::string> ctlCommand(const QueueOrigin &origin, const std::vector<std::string> &arguments);
 
-/// The origin of queues on `prefix`'s machine, with the lockstepctl next to its agent. Checks that it is there and of
-/// this version. Blocks. The error names the sync that fixes it.
+/// The origin of queues on `prefix`'s machine, which this user has just named: its places are remembered. With the
+/// lockstepctl next to its agent. Checks that it is there and of this version. Blocks. The error names the sync that fixes it.
 [[nodiscard]] Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix);
 
 /// A queue's state on its own machine.

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "ipc/run_folder.h"
+#include "nodes/known_places.h"
+#include "queue/named_places.h"
 
 namespace lockstep::ui {
 namespace {
@@ -118,6 +120,28 @@ Result<void> FollowedWork::openRun(const QString &runId) {
     return {};
 }
 
+QString FollowedWork::openPlaceQuestion() const {
+    const auto unknown = core::unknownPlacesOf(id().toStdString());
+    if (unknown.empty())
+        return {};
+    return (m_open ? tr("This experiment says that it runs elsewhere. Following it would start %1.")
+                   : tr("This run says that it runs elsewhere. Following it would start %1."))
+        .arg(QString::fromStdString(core::placesText(unknown)));
+}
+
+Result<void> FollowedWork::connectToOpenPlaces() {
+    const QString again = id();
+    const bool single = m_run != nullptr;
+    if (auto known = core::acceptPlacesOf(again.toStdString()); !known)
+        return known;
+    clearOpen();
+    if (m_running && QString::fromStdString(m_running->experiment().id) == again)
+        m_running = nullptr;
+    Q_EMIT onStripChanged();
+    dropUnused();
+    return single ? openRun(again) : open(again);
+}
+
 bool FollowedWork::attachToRunning() {
     lookForRunning();
     if (!m_running)
@@ -141,7 +165,9 @@ void FollowedWork::lookForRunning() {
             Error error;
             core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
             const bool elsewhere = follower && !follower->queueHost().isEmpty();
-            if (follower && !follower->experiment().over() && (owned || elsewhere || follower->experiment().current()))
+            if (follower && !follower->experiment().over() &&
+                (owned || elsewhere || follower->experiment().current()) &&
+                core::unknownPlacesOf(all[i]).empty()) // somebody else's folder is not shown unasked
                 m_running = follower;
         }
     }

@@ -25,6 +25,10 @@ public:
     [[nodiscard]] Result<void> open(const QString &id);
     /// A run by itself, without its experiment.
     [[nodiscard]] Result<void> openRun(const QString &runId);
+    /// The question about a place that what is open names and this user has not (nodes/known_places.h); empty: none.
+    [[nodiscard]] QString openPlaceQuestion() const;
+    /// The answer "yes": remembers the places and opens the same again.
+    [[nodiscard]] Result<void> connectToOpenPlaces();
     /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Checks first.
     bool attachToRunning();
     void lookForRunning();

@@ -24,6 +24,7 @@
 #include "app/ui/pages/runs/runs_page.h"
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
+#include "app/ui/shell/connect_banner.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/earlier_banner.h"
 #include "app/ui/shell/export_banner.h"
@@ -75,6 +76,8 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     auto *shown = new QVBoxLayout;
     shown->setSpacing(0);
     shown->addWidget(m_banner);
+    m_connect = new ConnectBanner(workspace, centre);
+    shown->addWidget(m_connect);
     m_exporting = new ExportBanner(theme, centre);
     shown->addWidget(m_exporting);
     shown->addWidget(m_pages, 1);
@@ -107,6 +110,7 @@ void MainWindow::connectPages() {
         m_workspace.starter().start(request);
     });
     connect(m_plan, &PlanPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
+    connect(m_connect, &ConnectBanner::failed, m_strip, &StatusStrip::showMessage);
     connect(m_plan, &PlanPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_runs, &RunsPage::duplicateWanted, this, [this](const RunConfig &config, const QString &name) {
         m_plan->fillIn(config, name);

@@ -12,6 +12,7 @@ class QStackedWidget;
 namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
+class ConnectBanner;
 class EarlierBanner;
 class ExportBanner;
 class ExportMenu;
@@ -66,6 +67,7 @@ private:
     Workspace &m_workspace;
     Rail *m_rail;
     StatusStrip *m_strip;
+    ConnectBanner *m_connect;
     EarlierBanner *m_banner;
     ExportBanner *m_exporting;
     QStackedWidget *m_pages;

@@ -29,6 +29,8 @@ public:
     /// See FollowedWork; `opened` follows.
     [[nodiscard]] Result<void> open(const QString &id) { return m_work.open(id); }
     [[nodiscard]] Result<void> openRun(const QString &runId) { return m_work.openRun(runId); }
+    [[nodiscard]] QString placeQuestion() const { return m_work.openPlaceQuestion(); }
+    [[nodiscard]] Result<void> connectToPlaces() { return m_work.connectToOpenPlaces(); }
     bool attachToRunning() { return m_work.attachToRunning(); }
     void lookForRunning() { m_work.lookForRunning(); }
 

@@ -80,17 +80,21 @@ class BucketTimes:
         """DDP's hook: starts the sum of a bucket whose gradients are ready."""
         gradients = bucket.buffer()
         stamp = [monotonic_ns(), 0]
+        on_host = not gradients.is_cuda  # on CUDA the host sees when sums are launched, not when they are done
 
         def done(future: Future) -> Tensor:
             stamp[1] = monotonic_ns()
+            if on_host:
+                self._run.position.leave_collective()
             return future.value()[0]
 
-        if not gradients.is_cuda:
+        if on_host:
             if bucket.is_last():
                 self._run.lap("backward")
                 if self._wait:
                     self._exchange(gradients, stamp[0])
             self._stamps.append(stamp)
+            self._run.position.enter_collective()
         return self._group.allreduce([gradients.mul_(1 / self._group.size())]).get_future().then(done)
 
     def rest_of(self, phase: str) -> str:

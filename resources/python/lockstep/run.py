@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional,
 
 from lockstep.frames import descriptive_values
 from lockstep.phases import PhaseClock, PhaseSums
+from lockstep.position import Position
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
@@ -47,6 +48,7 @@ class Run:
         self._stopped = False
         self._sync = sync
         self._clock = PhaseClock()
+        self.position = Position()  # for heartbeats
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
         self._shift = 0  # 1: the script counts its epochs from 0
@@ -59,7 +61,7 @@ class Run:
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
                       world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores())
-        self._sender.start_heartbeat()
+        self._sender.start_heartbeat(self.position.report)
 
     @property
     def on(self) -> bool:
@@ -101,12 +103,14 @@ class Run:
         ends there, unless the run was asked to stop.
         """
         log = self._begin_epoch(self._counted(epoch), loader)
+        self.position.begin("load")
         left = True
         try:
             for batch in loader:
                 self.lap("load")
                 yield batch
                 self.lap("other")
+                self.position.begin("load")
             left = False
             self.lap("load")
         finally:
@@ -117,6 +121,7 @@ class Run:
     def phase(self, name: str) -> Iterator[None]:
         """Assigns the `with` block's time to a phase: h2d, forward, backward, optimizer. Time outside is `other`."""
         self.lap("other")
+        self.position.begin(name)
         yield
         with self._harmless():
             name = self.rest_of(name)
@@ -127,6 +132,7 @@ class Run:
         if not self.on:
             return
         self._sync()
+        self.position.begin("")
         with self._harmless():
             self._clock.lap(name)
             if sums:
@@ -147,6 +153,7 @@ class Run:
             self._report_refused()
             log.add(loss, samples)
             self._steps += 1
+            self.position.step = self._steps
             if log.due():
                 self._report_steps(log)
 

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from time import monotonic_ns, time_ns
-from typing import Any, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from lockstep import frames
 
@@ -45,6 +45,7 @@ class Sender:
         self._last_reason = ""
         self._ended = threading.Event()
         self._heartbeat: Optional[threading.Thread] = None
+        self._beat_body: Callable[[], Mapping[str, Any]] = dict
 
     @property
     def pending(self) -> int:
@@ -64,8 +65,9 @@ class Sender:
         with self._lock:
             self._socket, self._unsent, self._heard = opened, bytearray(greeting), b""
 
-    def start_heartbeat(self) -> None:
+    def start_heartbeat(self, body: Callable[[], Mapping[str, Any]]) -> None:
         """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
+        self._beat_body = body
         if not self.on:
             return
         try:
@@ -104,7 +106,7 @@ class Sender:
     def _beat(self) -> None:
         while self.on and not self._ended.wait(HEARTBEAT_S):
             self.connect()
-            self.send("heartbeat", {})
+            self.send("heartbeat", self._beat_body())
 
     def _send(self, kind: str, body: Mapping[str, Any], wait: bool) -> None:
         with self._lock:

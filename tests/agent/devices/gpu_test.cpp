@@ -68,6 +68,20 @@ TEST_CASE("device frames carry a GPU's figures by its UUID, and epochs their mea
     CHECK(result->energy->packagesJ.has_value() == result->energy->packagesUnknown.empty());
 }
 
+TEST_CASE("a GPU that is lost is an alert that names it, once") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--", fakeRank()},
+                withGpus({{"FAKE_RANK", "epochs=1;steps=100"}, {"FAKE_NVML_LOST", "1"}}));
+    CHECK(child.wait() == 0);
+    std::vector<std::string> said;
+    for (const AlertFrame &alert : bodiesOf<AlertFrame>(framesOf(runFolder(home.runs().at(0)))))
+        if (alert.kind == "gpu_lost")
+            said.push_back(alert.message);
+    REQUIRE(said.size() == 1);
+    CHECK_MESSAGE(said[0].starts_with("GPU GPU-00000001-fake"), said[0]);
+    CHECK_MESSAGE(said[0].find(" is lost: ") != std::string::npos, said[0]);
+}
+
 TEST_CASE("a slow NVML delays no rank, no heartbeat and no end") {
     const TestHome home;
     const auto start = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Stands in for libnvidia-ml.so.1: two GPUs of known figures, with nvml.h's names and layouts. FAKE_NVML_SLOW makes every
-// utilisation query take a second, as a GPU in trouble does.
+// utilisation query take a second, as a GPU in trouble does, FAKE_NVML_LOST=N that GPU N is lost.
 #include <unistd.h>
 
 #include <atomic>
@@ -60,7 +60,10 @@ int nvmlDeviceGetTotalEnergyConsumption(void *, unsigned long long *millijoules)
 int nvmlDeviceGetClockInfo(void *, int type, unsigned *mhz) {
     return *mhz = type == 1 ? 1410 : 0, 0;
 }
-int nvmlDeviceGetTemperature(void *, int, unsigned *celsius) {
+int nvmlDeviceGetTemperature(void *device, int, unsigned *celsius) {
+    constexpr int gpuIsLost = 15;
+    if (const char *lost = std::getenv("FAKE_NVML_LOST"); lost && std::atoi(lost) == numberOf(device))
+        return gpuIsLost;
     return *celsius = 61, 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *, unsigned long long *bits) {

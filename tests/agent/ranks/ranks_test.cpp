@@ -159,6 +159,22 @@ TEST_CASE("kill -9 of the agent ends processes that left their rank's session, a
     CHECK(eventually([&] { return readRunStatus(run.folder).kind == RunStatus::Kind::AgentDied; }));
 }
 
+TEST_CASE("without a control group, kill -9 of the agent ends them by their mark alone") {
+    if (Child({"/usr/bin/unshare", "--mount", "/bin/true"}).wait() != 0) {
+        MESSAGE("skipped: this user may not hide the file system of control groups");
+        return;
+    }
+    const TestHome home;
+    const ServedRun run =
+        serve(2, {{"FAKE_RANK", "epochs=1000;stray"}}, 0,
+              {"/usr/bin/unshare", "--mount", "/bin/sh", "-c", R"(umount -l -a -t cgroup2; exec "$0" "$@")"});
+    CHECK(contentsOf("/proc/" + std::to_string(run.agent) + "/mounts").find(" cgroup2 ") == std::string::npos);
+    const auto strays = childrenSaid(run.folder, 2);
+    REQUIRE(std::all_of(strays.begin(), strays.end(), isAlive));
+    ::kill(run.agent, SIGKILL);
+    CHECK(eventually([&] { return std::none_of(strays.begin(), strays.end(), isAlive); }));
+}
+
 TEST_CASE("the end of a run ends processes that left their rank's session") {
     const TestHome home;
     const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;stray"}});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace lockstep::agent {
 
@@ -68,8 +69,18 @@ void Sampler::addGpus(std::vector<DeviceSample> &samples) {
         if (sample.monoNs <= seen)
             continue; // NVML is late: no new sample
         seen = sample.monoNs;
+        if (sample.lost)
+            m_lost.emplace(sample.device.device, false);
         samples.push_back(std::move(sample.device));
     }
+}
+
+std::vector<DevicePlan> Sampler::takeLost() {
+    std::vector<DevicePlan> lost;
+    for (const DevicePlan &device : m_devices)
+        if (const auto found = m_lost.find(device.name); found != m_lost.end() && !std::exchange(found->second, true))
+            lost.push_back(device);
+    return lost;
 }
 
 Frame Sampler::sample(const std::vector<Watched> &ranks, const std::vector<Watched> &viewers) {

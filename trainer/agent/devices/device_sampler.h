@@ -39,6 +39,8 @@ public:
     [[nodiscard]] Frame sample(const std::vector<Watched> &ranks, const std::vector<Watched> &viewers);
 
     [[nodiscard]] std::int64_t lastSampleNs() const { return m_lastNs; }
+    /// GPUs of the run that NVML has said to be lost since the last call, each once.
+    [[nodiscard]] std::vector<DevicePlan> takeLost();
     /// Mean and largest use of every device between two times (CLOCK_MONOTONIC, ns).
     [[nodiscard]] std::vector<DeviceEpochUse> over(std::int64_t fromNs, std::int64_t toNs) const;
 
@@ -52,6 +54,7 @@ private:
     std::vector<DevicePlan> m_devices;
     std::unique_ptr<GpuWatch> m_gpus;
     std::map<std::string, std::int64_t> m_gpuSampleNs;
+    std::map<std::string, bool> m_lost; ///< by UUID: whether takeLost() has said so
     CoreTimesByCore m_coreTimes;
     CoreList m_allCores;
     std::map<pid_t, double> m_cpuSeconds;

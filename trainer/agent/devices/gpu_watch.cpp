@@ -32,7 +32,8 @@ void GpuWatch::Shared::run(const std::vector<std::size_t> &gpus, std::chrono::mi
         std::vector<Sample> fresh;
         for (const std::size_t gpu : gpus) {
             DeviceSample device = nvml->sample(gpu);
-            fresh.push_back({clock.monoNs(), std::move(device)});
+            const bool lost = !device.temperatureC && nvml->isLost(gpu);
+            fresh.push_back({clock.monoNs(), std::move(device), lost});
         }
         lock.lock();
         for (Sample &sample : fresh) {

@@ -17,6 +17,7 @@ public:
     struct Sample {
         std::int64_t monoNs = 0; ///< CLOCK_MONOTONIC, when it was taken
         DeviceSample device;
+        bool lost = false; ///< by Nvml::isLost()
     };
 
     /// Watches those GPUs of `nvml` whose UUID is in `uuids`.

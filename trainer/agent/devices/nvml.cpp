@@ -55,6 +55,7 @@ namespace {
 constexpr int clockSm = 1, temperatureGpu = 0;
 constexpr unsigned gpmSmUtil = 2;
 constexpr unsigned textLength = 96;
+constexpr Return gpuIsLost = 15; ///< NVML_ERROR_GPU_IS_LOST
 } // namespace
 
 struct Nvml::Impl {
@@ -289,6 +290,12 @@ DeviceSample Nvml::sample(std::size_t index) {
         sample.throttle = throttleWords(bits);
     sample.smActivity = m_impl->smActivity(device);
     return sample;
+}
+
+bool Nvml::isLost(std::size_t index) const {
+    unsigned value = 0;
+    const Handle handle = m_impl->devices[index].handle;
+    return m_impl->temperature && m_impl->temperature(handle, temperatureGpu, &value) == gpuIsLost;
 }
 
 Nvml::Link Nvml::link(std::size_t index) const {

@@ -33,6 +33,8 @@ public:
 
     /// What can be measured of one GPU now. Figures that NVML does not report are absent. Thread safe per GPU.
     [[nodiscard]] DeviceSample sample(std::size_t gpu);
+    /// Whether NVML says that the GPU is lost: it has fallen off the bus, or the driver has given it up.
+    [[nodiscard]] bool isLost(std::size_t gpu) const;
 
     struct Process {
         int pid = 0;

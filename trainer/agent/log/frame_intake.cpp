@@ -44,6 +44,8 @@ void FrameIntake::startOver(int rank) {
 
 void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
     m_reported.take(rank, frame);
+    if (m_handlers.onFrame)
+        m_handlers.onFrame(rank, frame);
     if (const auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
         takeEpoch(line, *epoch, frame.monoNs);
         return m_journal.requestSync();

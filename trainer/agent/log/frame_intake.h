@@ -26,6 +26,7 @@ public:
         std::function<void()> onAllTraining; ///< once: every rank has made its first steps
         bool scripted = false;               ///< the ranks run a user's script
         std::function<void(int rank, const StateFrame &state)> onState = {}; ///< after a rank's state frame was logged
+        std::function<void(int rank, const Frame &frame)> onFrame = {};      ///< each one, before it is logged
     };
     FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
                 Handlers handlers);

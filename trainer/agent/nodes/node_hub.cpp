@@ -68,6 +68,7 @@ void NodeHub::openNode(RemoteNode &node) {
     handlers.onGone = m_handlers.onGone;
     handlers.onLink = m_handlers.onLink;
     handlers.onExit = m_handlers.onExit;
+    handlers.onRankFrame = m_handlers.onRankFrame;
     handlers.onTrace = [this, &node](TraceInbox::Whole trace) { m_handlers.onTrace(node.number(), std::move(trace)); };
     handlers.onControl = m_handlers.onControl;
     node.setHandlers(std::move(handlers));

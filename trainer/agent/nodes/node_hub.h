@@ -34,6 +34,7 @@ public:
         std::function<void(const NodeMessage &failed)> onFailed; ///< a rank there failed or could not start
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
+        std::function<void(int rank, const Frame &frame)> onRankFrame; ///< steps, states and heartbeats
         std::function<void(int node, TraceInbox::Whole trace)> onTrace;
         std::function<void()> onGone;                          ///< a node's ranks are gone and may be restarted
         std::function<void(const Control &control)> onControl; ///< a request that was made on that node

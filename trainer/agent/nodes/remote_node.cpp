@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/nodes/remote_node.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ipc/file_system.h"
@@ -12,6 +14,18 @@ using What = NodeMessage::What;
 constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset is trusted
 /// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
+
+/// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others. Python writes a blank after the colon.
+bool isLookedAt(std::string_view line) {
+    constexpr std::string_view head = R"({"type":)";
+    if (!line.starts_with(head))
+        return false;
+    line.remove_prefix(head.size());
+    if (line.starts_with(' '))
+        line.remove_prefix(1);
+    return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("state")", R"("heartbeat")"},
+                               [&](std::string_view type) { return line.starts_with(type); });
+}
 } // namespace
 
 RemoteNode::RemoteNode(const Clock &clock, LogDisk &disk, LogFileReader &reader, RunFolder folder, int number,
@@ -108,10 +122,13 @@ void RemoteNode::onLogLine(std::string_view line) {
         return lose("a damaged line came over the link", true);
     if (taken == NodeLog::Verdict::Doubled)
         return;
-    if (line.starts_with("{\"type\":\"exit\""))
-        if (const auto frame = m_decoder.decode(line))
-            if (const auto *exit = std::get_if<ExitFrame>(&frame->body); exit && frame->rank)
+    if (isLookedAt(line))
+        if (const auto frame = m_decoder.decode(line); frame && frame->rank) {
+            if (const auto *exit = std::get_if<ExitFrame>(&frame->body))
                 m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
+            else
+                m_handlers.onRankFrame(*frame->rank, *frame);
+        }
     if (m_over)
         checkEnded();
     else if (m_gone)

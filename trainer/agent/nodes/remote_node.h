@@ -33,6 +33,7 @@ public:
         std::function<void()> onGone; ///< its ranks are gone, or a further line of its log has come since
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
+        std::function<void(int rank, const Frame &frame)> onRankFrame; ///< steps, states and heartbeats
         std::function<void(TraceInbox::Whole trace)> onTrace;
         std::function<void(const Control &control)> onControl;
     };

@@ -94,6 +94,7 @@ void FirstNode::openHub() {
     handlers.onFailed = [this](const NodeMessage &failed) { onNodeFailed(failed); };
     handlers.onLink = [this](const LinkFrame &link) { onLink(link); };
     handlers.onExit = [this](const RankExit &exit) { m_local.end().exits.push_back(exit); };
+    handlers.onRankFrame = [this](int rank, const Frame &frame) { m_local.onRankFrame(rank, frame); };
     handlers.onTrace = [this](int node, const TraceInbox::Whole &trace) {
         m_traces.store(m_hub->node(node).title(), trace);
     };

@@ -34,7 +34,8 @@ bool isOurTraining(const LaunchPlan &plan) {
 
 LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
     : m_loop(loop), m_clock(clock), m_plan(std::move(plan)), m_keeper(std::move(keeper)), m_folder(std::move(folder)),
-      m_host(hostName()) {}
+      m_host(hostName()), m_hangs(std::chrono::duration<double>(m_plan.record.config.value_or(RunConfig()).hangAfter)) {
+}
 
 LocalRun::~LocalRun() {
     m_loop.unwatch(m_keeperToken);
@@ -124,23 +125,28 @@ Result<void> LocalRun::startRanks() {
 }
 
 void LocalRun::makeIntake() {
-    m_intake =
-        std::make_unique<FrameIntake>(m_clock, *m_journal, folder(), ranksOf(m_plan),
-                                      FrameIntake::Handlers{[this](std::int64_t fromNs, std::int64_t toNs) {
-                                                                return m_samples->deviceUse(fromNs, toNs);
-                                                            },
-                                                            [this](int rank, std::string_view text) {
-                                                                if (ConsoleTap *console = m_supervisor->console(rank))
-                                                                    console->appendText(text);
-                                                            },
-                                                            [this] { writeTraining(""); }, !isOurTraining(m_plan)});
+    m_intake = std::make_unique<FrameIntake>(
+        m_clock, *m_journal, folder(), ranksOf(m_plan),
+        FrameIntake::Handlers{
+            [this](std::int64_t fromNs, std::int64_t toNs) { return m_samples->deviceUse(fromNs, toNs); },
+            [this](int rank, std::string_view text) {
+                if (ConsoleTap *console = m_supervisor->console(rank))
+                    console->appendText(text);
+            },
+            [this] { writeTraining(""); },
+            !isOurTraining(m_plan),
+            {},
+            [this](int rank, const Frame &frame) { onRankFrame(rank, frame); }});
 }
 
 void LocalRun::makeSupervisor() {
     Supervisor::Handlers handlers;
     handlers.onConsoleLine = m_handlers.onConsoleLine;
     handlers.onFailure = m_handlers.onRankFailed;
-    handlers.onRestart = [this] { m_intake->startOver(); };
+    handlers.onRestart = [this] {
+        m_intake->startOver();
+        m_hangs.startOver();
+    };
     handlers.onOver = [this] { onRanksOver(); };
     handlers.onGone = m_handlers.onRanksGone;
     m_supervisor = std::make_unique<Supervisor>(
@@ -176,6 +182,27 @@ void LocalRun::everySecond() {
     m_socket->rebindIfLost();
     reapStrays();
     m_disk->check();
+    checkHang();
+}
+
+void LocalRun::onRankFrame(int rank, const Frame &frame) {
+    if (m_plan.nodes.node == 0)
+        m_hangs.take(rank, frame, m_clock.monoNs());
+}
+
+void LocalRun::checkHang() {
+    const auto processOf = [this](int rank) {
+        for (const Sampler::Watched &one : m_supervisor->livingRanks())
+            if (one.rank == rank)
+                return oddStateOf(one.pid);
+        return std::string();
+    };
+    if (!m_supervisor || m_plan.nodes.node != 0)
+        return;
+    if (auto hang = m_hangs.check(m_clock.monoNs(), m_plan.worldSize, processOf)) {
+        m_journal->append(std::move(*hang));
+        m_journal->requestSync();
+    }
 }
 
 /// Without a folder nobody can read the run; it would only occupy the devices.

@@ -14,6 +14,7 @@
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/supervisor.h"
+#include "trainer/agent/session/hang_watch.h"
 #include "trainer/agent/session/run_end.h"
 #include "trainer/agent/session/run_samples.h"
 
@@ -62,8 +63,9 @@ public:
 
     void reapStrays(); ///< reaps orphans of ranks; call on SIGCHLD
     void alert(std::string severity, std::string kind, std::string message);
-    void recordTrace(const Control &control); ///< asks the ranks here for a trace of their next steps
-    void writeEnd();                          ///< writes the final state into the log
+    void onRankFrame(int rank, const Frame &frame); ///< of any node's rank, at agent 0
+    void recordTrace(const Control &control);       ///< asks the ranks here for a trace of their next steps
+    void writeEnd();                                ///< writes the final state into the log
     [[nodiscard]] RunResult result(const std::string &summaryText);     ///< of summary.json, empty if there is none
     [[nodiscard]] Energy energy() const { return m_samples->energy(); } ///< used on this node so far
 
@@ -75,6 +77,7 @@ private:
     void makeSupervisor();
     void everySecond();
     void checkFolder();
+    void checkHang();
     void writeTraining(const std::string &detail);
     void onRanksOver();
     void endTimers();
@@ -88,6 +91,7 @@ private:
     GroupKeeper m_keeper;
     NewRunFolder m_folder;
     std::string m_host;
+    HangWatch m_hangs; ///< of all nodes' ranks, at agent 0
     Handlers m_handlers;
     std::unique_ptr<RunJournal> m_journal;
     std::unique_ptr<RunSocket> m_socket;

@@ -22,6 +22,12 @@ void RunSamples::take() {
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_energy.take(std::get<DeviceFrame>(sample.body));
     m_journal.append(std::move(sample));
+    for (const DevicePlan &gpu : m_sampler.takeLost())
+        alertAndLog(m_journal, "error", "gpu_lost",
+                    "GPU " + gpu.name + (gpu.model.empty() ? "" : " (" + gpu.model + ")") +
+                        (gpu.rank ? ", the device of rank " + std::to_string(*gpu.rank) + "," : "") +
+                        " is lost: it has fallen off the bus, or the driver has given it up; `dmesg` names the reason "
+                        "(Xid), and it comes back when the machine is restarted");
 }
 
 std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int64_t toNs) {

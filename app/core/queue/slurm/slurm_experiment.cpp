@@ -2,6 +2,7 @@
 #include "queue/slurm/slurm_experiment.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 #include <QDir>
@@ -10,6 +11,7 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "nodes/known_places.h"
 #include "queue/queue_request.h"
 
 namespace lockstep::core {
@@ -129,6 +131,12 @@ Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace 
     record.entries = experiment.queued();
     for (const SlurmTask &task : tasks)
         record.runs.push_back(task.run);
+    CommandPrefix agent{{"srun"}, "slurm:", place.agent, false}; // as it names itself from within a job
+    std::error_code error;
+    if (const auto path = std::filesystem::canonical(place.agent, error); !error)
+        agent.agent = path.string();
+    if (const auto known = rememberPlace(agent); !known)
+        return known;
     if (const auto written = writeExperiment(experiment); !written)
         return written;
     if (const auto written = realFileSystem().writeAtomically(slurmFiles(experiment.id).script, *script); !written)

@@ -6,7 +6,13 @@
 #include <csignal>
 
 #include "core_queue_support.h"
+#include "follow/agent_control.h"
+#include "follow/remote_copy.h"
+#include "follow/run_follower.h"
+#include "nodes/known_places.h"
+#include "nodes/node_book.h"
 #include "queue/experiment_follower.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_places.h"
 #include "store/run_store.h"
@@ -70,6 +76,24 @@ class QueueElsewhereTest : public QObject {
             if (pid.toInt() > 0)
                 ::kill(pid.toInt(), SIGKILL); // lockstepctl or lockstep-agent, since the shells gave way to them
     }
+
+    /// A program that leaves the file "started" behind.
+    std::string plantedProgram() const {
+        QFile program(far("bin/lockstep-agent"));
+        if (program.open(QIODevice::WriteOnly))
+            program.write("#!/bin/sh\ntouch \"$FAR/started\"\nexit 2\n");
+        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        return program.fileName().toStdString();
+    }
+    /// Somebody else's run folder among one's own.
+    std::string plantedRun() const {
+        const std::string run = makeRunId();
+        const nlohmann::json origin = {{"host", "far"}, {"agent", plantedProgram()}};
+        (void)realFileSystem().makeFolders(runFolder(run).path);
+        (void)realFileSystem().writeAtomically(runFolder(run).origin(), origin.dump());
+        return run;
+    }
+    bool started() const { return QFile::exists(far("started")); }
 
     std::string begin(int repeats) {
         const Answer answer =
@@ -157,6 +181,95 @@ private Q_SLOTS:
                 realFileSystem().writeAtomically(experimentFolder(id).path + "/origin.json", json.dump()).has_value());
             QVERIFY2(!queueOriginOf(id), host);
         }
+    }
+
+    void aRunsFolderThatNamesAProgramElsewhereStartsItOnlyWhenAsked() {
+        const std::string run = plantedRun();
+        const QString id = QString::fromStdString(run), program = far("bin/lockstep-agent");
+        RunStore store(id);
+        RunFollower follower(&store, id);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QTRY_COMPARE(ended.size(), qsizetype(1));
+        QVERIFY(store.lifecycle().link() == LinkState::Failed);
+        const QString sentence = store.lifecycle().linkSentence();
+        QVERIFY2(sentence.contains(program + QStringLiteral(" on far")) &&
+                     sentence.contains(id + QStringLiteral(" --connect")),
+                 qPrintable(sentence));
+        QVERIFY(!askToStop(*originOf(runFolder(run)), run, "the test"));
+        QVERIFY(!started());
+        for (const char *command : {"attach", "stop", "trace"}) {
+            const Answer answer = ctl({QString::fromLatin1(command), id});
+            QCOMPARE(answer.code, 2);
+            QVERIFY2(answer.err.contains(program.toUtf8() + " on far"), answer.err.constData());
+            QVERIFY2(!started(), command);
+        }
+        (void)ctl({QStringLiteral("attach"), id, QStringLiteral("--connect")});
+        QVERIFY(started());
+        QVERIFY(QFile::remove(far("started")));
+        (void)ctl({QStringLiteral("attach"), id}); // asked once
+        QVERIFY(started());
+    }
+
+    void anExperimentsFolderThatNamesAProgramElsewhereStartsItOnlyWhenAsked() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
+        for (const bool queueElsewhere : {true, false}) {
+            Experiment planted = makeExperiment(*expand(recipe, facts), recipe, false, {});
+            planted.host = "far";
+            planted.remoteAgent = plantedProgram();
+            planted.entries[0].state = EntryState::Running;
+            planted.entries[0].run = makeRunId();
+            QVERIFY(writeExperiment(planted).has_value());
+            const nlohmann::json origin = {{"host", "far"}, {"agent", "lockstep-agent"}, {"ctl", planted.remoteAgent}};
+            if (queueElsewhere)
+                QVERIFY(realFileSystem()
+                            .writeAtomically(experimentFolder(planted.id).path + "/origin.json", origin.dump())
+                            .has_value());
+            const QString id = QString::fromStdString(planted.id);
+            ExperimentFollower follower;
+            QSignalSpy over(&follower, &ExperimentFollower::runEnded);
+            QVERIFY(follower.open(planted.id).has_value());
+            QTRY_COMPARE(over.size(), qsizetype(1));
+            QVERIFY(!queueElsewhere || follower.linkFailed());
+            for (const QStringList &words : {QStringList{"attach", id},
+                                             {"queue", id},
+                                             {"stop", id},
+                                             {"show", id},
+                                             {"run", "--experiment", id},
+                                             {"add", id, "--set", "epochs=1"}}) {
+                const Answer answer = ctl(words);
+                QVERIFY2(!started(), qPrintable(words.join(u' ')));
+                if (words[0] == u"attach")
+                    QVERIFY2(answer.code == 2 && answer.err.contains("--connect"), answer.err.constData());
+            }
+            QVERIFY(acceptPlacesOf(planted.id).has_value());
+            QVERIFY(unknownPlacesOf(planted.id).empty());
+            QVERIFY(QFile::remove(QString::fromStdString(dataHome() + "/known_places.json")));
+        }
+    }
+
+    void aPlaceInTheListOfNodesAndOneThatACommandNamedNeedNoQuestion() {
+        const CommandPrefix listed = prefixFor("far", "/opt/lockstep-agent").value();
+        CommandPrefix ctlThere = listed, other = listed, elsewhere = listed;
+        ctlThere.agent = "/opt/lockstepctl";
+        other.agent = "/tmp/lockstep-agent";
+        elsewhere = prefixFor("hostB", "/opt/lockstep-agent").value();
+        NodeEntry node;
+        node.name = "n1";
+        node.how = "ssh";
+        node.host = "far";
+        node.agent = "/opt/lockstep-agent";
+        QVERIFY(!isKnownPlace(listed));
+        QVERIFY(addNode(node).has_value());
+        QVERIFY(isKnownPlace(listed) && isKnownPlace(ctlThere));
+        QVERIFY(!isKnownPlace(other) && !isKnownPlace(elsewhere));
+        QVERIFY(rememberPlace(other).has_value());
+        QVERIFY(isKnownPlace(other) && !isKnownPlace(elsewhere));
+        const CommandPrefix own = prefixFor("slurm:17/n1", findAgent().value()).value();
+        QVERIFY(isKnownPlace(own)); // this installation's, in a job of this user's
+        QVERIFY(!isKnownPlace(prefixFor("slurm:17/n1", "/tmp/lockstep-agent").value()));
     }
 
     void aQueueThatCallsAPathARunIsRefused() {

@@ -99,6 +99,7 @@ private Q_SLOTS:
                                                            {"init", "/a.safetensors"},
                                                            {"save_final", "/b.safetensors"},
                                                            {"checkpoint_dir", "/c"},
+                                                           {"hang_after", "12.5"},
                                                            {"trace", "5"}};
         for (const FieldSpec &field : runConfigFields()) {
             if (field.perProcess || field.key == "method")

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "app/ui/pages/runs/runs_page.h"
+#include "app/ui/shell/connect_banner.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/status_strip.h"
@@ -20,6 +21,7 @@
 #include "app/ui/theme/theme.h"
 #include "ipc/unix_socket.h"
 #include "queue/control_seat.h"
+#include "queue/named_places.h"
 #include "queue/queue_origin.h"
 #include "tests/figure.h"
 #include "tests/qt_test.h"
@@ -135,12 +137,14 @@ class HangingLinkTest : public QObject {
     }
 
     /// A run on hostA of which this machine has a copy.
-    std::string runElsewhere() {
+    std::string runElsewhere(bool accepted = true) {
         auto plan = core::expand(*core::loadRecipe("lenet-dp-vs-ddp"), uitest::twoCores(), {});
         uitest::RunWriter writer(plan->runs.back(), "", 47, 1'767'323'045'000'000, {});
         writer.begin();
         writer.epoch(1);
         (void)realFileSystem().writeAtomically(writer.folder.origin(), R"({"host":"hostA","agent":"lockstep-agent"})");
+        if (accepted)
+            (void)core::acceptPlacesOf(writer.run);
         return writer.run;
     }
 
@@ -155,6 +159,7 @@ class HangingLinkTest : public QObject {
                 std::filesystem::remove(runFolder(entry.run).result());
             }
         (void)core::writeExperiment(*experiment);
+        (void)core::acceptPlacesOf(id);
         return id;
     }
 
@@ -200,6 +205,19 @@ private Q_SLOTS:
         QVERIFY(!shows(u"Stopping "));
         QVERIFY(strip()->stopButton()->isEnabled());
         uitest::picture(*m_window, m_theme, "stop-failed");
+    }
+
+    void aRunThatNamesAMachineNobodyHereHasNamedIsAskedAbout() {
+        openWindow(runElsewhere(false));
+        auto *banner = m_window->findChild<ConnectBanner *>();
+        QTRY_VERIFY(banner && banner->isVisible());
+        QVERIFY2(banner->text().contains(u"lockstep-agent on hostA"), qPrintable(banner->text()));
+        QTRY_VERIFY(m_workspace->complete()); // what is on the disk has been read
+        QVERIFY2(lines("asked").isEmpty() && lines("pids").isEmpty(), "nothing is started unasked");
+        uitest::picture(*m_window, m_theme, "connect-asked");
+        QTest::mouseClick(banner->findChild<QPushButton *>(), Qt::LeftButton);
+        QTRY_VERIFY(lines("asked").contains(" attach "));
+        QVERIFY(!banner->isVisible());
     }
 
     void aTraceThatIsNotAnsweredHoldsUpNothing() {

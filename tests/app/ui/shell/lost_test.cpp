@@ -10,6 +10,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "models/run_topology.h"
+#include "queue/named_places.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -150,6 +151,7 @@ private Q_SLOTS:
         const std::string origin =
             "{\"host\":\"far\",\"agent\":\"lockstep-agent\",\"prefix\":[\"" + ssh.fileName().toStdString() + "\"]}";
         QVERIFY(realFileSystem().writeAtomically(writer.folder.origin(), origin).has_value());
+        QVERIFY(core::acceptPlacesOf(writer.run).has_value());
         Workspace workspace;
         StatusStrip strip(m_theme, workspace);
         strip.show();

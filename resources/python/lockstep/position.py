@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Where a rank is in its training, for its heartbeats: Lockstep finds ranks that wait for others by it."""
+from __future__ import annotations
+
+from time import monotonic_ns
+from typing import Any, Dict
+
+
+class Position:
+    """The training thread notes steps and phases; collectives may begin and end on any thread.
+
+    All ranks enter the same collectives in the same order, so their numbers say who has come how far.
+    """
+
+    def __init__(self) -> None:
+        self.step = 0
+        self._phase = ""
+        self._phase_ns = self._wait_ns = monotonic_ns()
+        self._entered = self._ended = 0
+
+    def begin(self, phase: str) -> None:
+        """A phase begins; empty: it is not known which."""
+        self._phase, self._phase_ns = phase, monotonic_ns()
+
+    def enter_collective(self) -> None:
+        """A collective begins."""
+        if self._entered == self._ended:
+            self._wait_ns = monotonic_ns()
+        self._entered += 1
+
+    def leave_collective(self) -> None:
+        """A collective has ended."""
+        self._ended += 1
+        self._wait_ns = monotonic_ns()
+
+    def report(self) -> Dict[str, Any]:
+        """The body of a heartbeat."""
+        now = monotonic_ns()
+        where: Dict[str, Any] = {"step": self.step, "since_s": (now - self._phase_ns) / 1e9}
+        if self._phase:
+            where["phase"] = self._phase
+        if self._entered:
+            where.update(collectives=self._entered, collectives_ended=self._ended)
+        if self._entered > self._ended:
+            where["wait_s"] = (now - self._wait_ns) / 1e9
+        return {"at": where}

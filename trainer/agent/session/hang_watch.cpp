@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/hang_watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ipc/file_system.h"
+#include "ipc/median.h"
+
+namespace lockstep::agent {
+
+namespace {
+
+constexpr double leastS = 30, medianSteps = 10;
+constexpr std::size_t windowsKept = 64;
+constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
+
+std::string secondsText(double seconds) {
+    return std::to_string(std::llround(seconds)) + " s";
+}
+
+/// "rank 0", "ranks 0 and 2", "ranks 0, 2 and 3", "ranks 0, 2, 3, 4 and 60 more".
+std::string names(const std::vector<int> &ranks) {
+    constexpr std::size_t most = 8;
+    const std::size_t shown = ranks.size() > most ? most : ranks.size();
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < shown; ++i)
+        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+    return shown == ranks.size() ? text : text + " and " + std::to_string(ranks.size() - shown) + " more";
+}
+
+std::string placeOf(const RankPosition &at) {
+    std::string text = at.step ? "step " + std::to_string(*at.step) : std::string();
+    if (!at.phase.empty())
+        text += (text.empty() ? "phase " : ", phase ") + at.phase;
+    return text;
+}
+
+} // namespace
+
+void HangWatch::take(int number, const Frame &frame, std::int64_t nowNs) {
+    if (std::holds_alternative<AlertFrame>(frame.body) || std::holds_alternative<LogFrame>(frame.body))
+        return; // no step has gone on
+    Rank &rank = m_ranks[number];
+    rank.heardNs = nowNs;
+    if (const auto *beat = std::get_if<HeartbeatFrame>(&frame.body)) {
+        rank.at = beat->at;
+        return;
+    }
+    rank.at.reset();
+    if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
+        rank.state = state->state;
+        rank.stepsMonoNs = 0; // what lies between two windows now is no step
+    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+        rank.lastStep = steps->lastStep;
+        if (rank.stepsMonoNs > 0 && steps->count > 0)
+            m_stepS.push_back(static_cast<double>(frame.monoNs - rank.stepsMonoNs) * 1e-9 /
+                              static_cast<double>(steps->count));
+        if (m_stepS.size() > windowsKept)
+            m_stepS.pop_front();
+        rank.stepsMonoNs = frame.monoNs;
+    }
+}
+
+double HangWatch::limitS() const {
+    if (m_afterS > 0)
+        return m_afterS;
+    return std::max(leastS, medianSteps * median({m_stepS.begin(), m_stepS.end()}).value_or(0));
+}
+
+bool HangWatch::isSilent(const Rank &rank, std::int64_t nowNs) const {
+    return nowNs - rank.heardNs > silentNs;
+}
+
+std::optional<double> HangWatch::waitS(const Rank &rank, std::int64_t nowNs) const {
+    if (!rank.at || !rank.at->waitS || isSilent(rank, nowNs))
+        return std::nullopt;
+    return *rank.at->waitS + static_cast<double>(nowNs - rank.heardNs) * 1e-9;
+}
+
+std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
+                                           const std::function<std::string(int rank)> &processOf) {
+    const double limit = limitS();
+    std::optional<std::int64_t> collective; // the first one that hangs
+    double longest = 0;
+    for (const auto &[number, rank] : m_ranks)
+        if (const auto wait = waitS(rank, nowNs); wait && *wait >= limit) {
+            const std::int64_t own = rank.at->collectivesEnded.value_or(0) + 1;
+            collective = std::min(collective.value_or(own), own);
+            longest = std::max(longest, *wait);
+        }
+    if (!collective)
+        return over();
+    std::vector<int> here, away;
+    for (const auto &[number, rank] : m_ranks) {
+        const bool came = waitS(rank, nowNs) && rank.at->collectives.value_or(0) >= *collective;
+        const bool mayTakeLong =
+            rank.state == RunState::Init || rank.state == RunState::Evaluating || rank.state == RunState::Checkpointing;
+        if (!came && mayTakeLong && !isSilent(rank, nowNs))
+            return std::nullopt;
+        (came ? here : away).push_back(number);
+    }
+    if (m_hang == collective)
+        return std::nullopt;
+    m_hang = collective;
+    AlertFrame alert;
+    alert.severity = "error";
+    alert.kind = "hang";
+    alert.step = m_ranks.at(here.front()).at->step;
+    alert.message = waits(here, *collective, longest);
+    constexpr std::size_t mostDescribed = 4;
+    for (std::size_t i = 0; i < std::min(away.size(), mostDescribed); ++i)
+        alert.message += "; " + absent(away[i], nowNs, processOf(away[i]));
+    if (away.size() > mostDescribed)
+        alert.message += "; " + std::to_string(away.size() - mostDescribed) + " more ranks have not come";
+    const int unheard = rankCount - static_cast<int>(m_ranks.size());
+    if (unheard > 0)
+        alert.message += "; nothing is known of " + std::to_string(unheard) + (unheard == 1 ? " rank" : " ranks") +
+                         ", which reported no frame";
+    else if (away.empty())
+        alert.message += "; all ranks are in it: the network or the backend does not go on";
+    return alert;
+}
+
+std::string HangWatch::waits(const std::vector<int> &ranks, std::int64_t collective, double seconds) const {
+    const std::string place = placeOf(*m_ranks.at(ranks.front()).at);
+    return names(ranks) + (ranks.size() == 1 ? " has" : " have") + " waited for " + secondsText(seconds) +
+           " in collective " + std::to_string(collective) + (place.empty() ? "" : " (" + place + ")");
+}
+
+std::string HangWatch::absent(int number, std::int64_t nowNs, const std::string &process) const {
+    const Rank &rank = m_ranks.at(number);
+    const double heardS = static_cast<double>(nowNs - rank.heardNs) * 1e-9;
+    const std::string last = rank.lastStep ? "step " + std::to_string(*rank.lastStep) : std::string();
+    std::string text = names({number}) + " has not come: ";
+    if (isSilent(rank, nowNs)) {
+        const std::string place = rank.at && !placeOf(*rank.at).empty() ? placeOf(*rank.at) : last;
+        text += "nothing was heard of it for " + secondsText(heardS) + (place.empty() ? "" : ", last in " + place);
+    } else if (rank.at && !placeOf(*rank.at).empty()) {
+        text += "it is in " + placeOf(*rank.at);
+        if (rank.at->sinceS)
+            text += ", for " + secondsText(*rank.at->sinceS + heardS);
+    } else {
+        text += last.empty() ? "where it is is unknown" : "it was last in " + last;
+    }
+    return process.empty() ? text : text + "; " + process;
+}
+
+std::optional<AlertFrame> HangWatch::over() {
+    if (!m_hang)
+        return std::nullopt;
+    const bool goOn = std::ranges::all_of(m_ranks, [&](const auto &entry) {
+        const auto &at = entry.second.at;
+        return !at || at->collectivesEnded.value_or(0) >= *m_hang;
+    });
+    if (!goOn)
+        return std::nullopt;
+    AlertFrame alert;
+    alert.severity = "warning";
+    alert.kind = "hang_over";
+    alert.message = "the ranks go on: collective " + std::to_string(*std::exchange(m_hang, std::nullopt)) +
+                    " has ended on all of them";
+    return alert;
+}
+
+std::string oddStateOf(int pid) {
+    const auto stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat");
+    const auto end = stat ? stat->rfind(')') : std::string::npos; // the name before it may hold anything
+    if (end == std::string::npos || end + 2 >= stat->size())
+        return {};
+    switch (stat->at(end + 2)) {
+    case 'T':
+    case 't':
+        return "its process is stopped (by SIGSTOP or a debugger)";
+    case 'D':
+        return "its process waits for a disk or a device";
+    case 'Z':
+    case 'X':
+        return "its process has ended";
+    default:
+        return {};
+    }
+}
+
+} // namespace lockstep::agent

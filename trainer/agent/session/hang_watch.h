@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/frames.h"
+
+namespace lockstep::agent {
+
+/// Finds ranks that wait in a collective for others that do not come, from the ranks' own heartbeats (RankPosition). Of all
+/// nodes, at agent 0. A rank that evaluates, writes a checkpoint or starts may take its time; one of which nothing is heard
+/// may not.
+class HangWatch {
+public:
+    /// `after`: how long they must have waited; 0: ten median steps, at least 30 s.
+    explicit HangWatch(std::chrono::duration<double> after) : m_afterS(after.count()) {}
+
+    void take(int rank, const Frame &frame, std::int64_t nowNs);
+    void startOver() { *this = HangWatch(std::chrono::duration<double>(m_afterS)); } ///< all ranks were started again
+
+    /// Once for each hang ("hang"), and once when its ranks go on ("hang_over"). The run has `rankCount` ranks. `processOf` says what is odd about a rank's
+    /// process, as the end of a sentence; empty: nothing, or it is on another node.
+    [[nodiscard]] std::optional<AlertFrame> check(std::int64_t nowNs, int rankCount,
+                                                  const std::function<std::string(int rank)> &processOf);
+
+private:
+    struct Rank {
+        std::int64_t heardNs = 0, stepsMonoNs = 0;
+        std::optional<std::int64_t> lastStep; ///< of its last window of steps
+        RunState state = RunState::Init;
+        std::optional<RankPosition> at; ///< of its last frame, if that was a heartbeat
+    };
+    [[nodiscard]] double limitS() const;
+    [[nodiscard]] bool isSilent(const Rank &rank, std::int64_t nowNs) const;
+    [[nodiscard]] std::optional<double> waitS(const Rank &rank, std::int64_t nowNs) const;
+    [[nodiscard]] std::string waits(const std::vector<int> &ranks, std::int64_t collective, double seconds) const;
+    [[nodiscard]] std::string absent(int number, std::int64_t nowNs, const std::string &process) const;
+    [[nodiscard]] std::optional<AlertFrame> over();
+
+    double m_afterS;
+    std::map<int, Rank> m_ranks;
+    std::deque<double> m_stepS;         ///< the newest windows' mean steps
+    std::optional<std::int64_t> m_hang; ///< the collective that was reported
+};
+
+/// "its process is stopped" and the like, by the state in /proc; empty: nothing is odd.
+[[nodiscard]] std::string oddStateOf(int pid);
+
+} // namespace lockstep::agent
