@@ -24,6 +24,8 @@ struct Settling {
     std::optional<int> forFivePercent;
     /// One more repeat of both, in an experiment one more round of all its runs, launch to exit; absent: unknown.
     std::optional<double> roundS;
+    /// Until there are three quiet rounds of each (Disturbance): nothing else can be estimated before. 0: there are enough.
+    int quietLacking = 0;
     bool operator==(const Settling &) const = default;
 };
 
@@ -43,6 +45,7 @@ struct Settling {
 struct MoreRounds {
     int rounds = 0;
     bool forWidth = false; ///< for ±5 %; else the intervals are so narrow already, and it is for the differences seen
+    bool forQuiet = false; ///< for three rounds without other programs
 };
 /// As many as the slowest of these comparisons to settle needs; absent where none can be settled by mostRepeatsToSettle.
 [[nodiscard]] std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all);

@@ -109,6 +109,13 @@ void cantTell(VerdictLine &line, const std::string &reason, const std::optional<
     line.settles = settles;
 }
 
+/// "other programs were busy in round 1; 2 more repeats on a quiet machine would tell".
+std::string disturbedReason(const Disturbance &disturbance) {
+    const int lacking = repeatsForInterval - disturbance.quiet;
+    return busyText(disturbance) + "; " + std::to_string(lacking) + (lacking == 1 ? " more repeat" : " more repeats") +
+           " of each on a quiet machine would tell";
+}
+
 /// Undecided though the comparison is fair: load, or repeats that scatter.
 void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
     const std::string more = moreRepeats(known.judgement);
@@ -131,7 +138,7 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
 void judgeAgainst(const PairJudgement &control, VerdictLine &line, const Known &known) {
     const std::optional<SpeedUp> rest = between(known.row(control.run), known.row(line.run));
     const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
-    if (!rest || !rest->hasInterval())
+    if (!rest || !rest->hasInterval() || rest->isUnsettled())
         return cantTell(line, alone, known.judgement.settling);
     if (*rest->high <= 1 + equalWithin) {
         line.outcome = Outcome::NotWorthIt;
@@ -152,6 +159,8 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
                             " each: an interval takes " + std::to_string(repeatsForInterval),
                         known.judgement.settling);
     }
+    if (measured.isUnsettled())
+        return cantTell(line, disturbedReason(*measured.disturbance), known.judgement.settling);
     const FairnessFinding *unfair = firstOf(pair, FairnessWeight::Decisive, false);
     if (unfair && isTheQuestion(known, pair, *unfair))
         unfair = nullptr;
@@ -230,7 +239,10 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     for (const SettingFactor &factor : factorsBetween(*dp, *ddp))
         if (factor.key != "method")
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
-    if (line.outcome == Outcome::CantTell) {
+    if (line.outcome == Outcome::CantTell && measured.isUnsettled()) {
+        line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(*measured.disturbance);
+        line.settles = known.judgement.settling;
+    } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;
         if (const auto settling = settlingOf(measured, known.table.roundS))
             open.push_back(*settling);

@@ -34,7 +34,7 @@ Widest widestOf(const RepeatsByRun &runs, const std::string &reference, int last
         if (name == reference)
             continue;
         const std::optional<SpeedUp> speedUp = speedUpOf(before, until(repeats));
-        const std::optional<double> width = speedUp ? widthOf(*speedUp) : std::nullopt;
+        const std::optional<double> width = speedUp && !speedUp->isUnsettled() ? widthOf(*speedUp) : std::nullopt;
         if (!width)
             return {std::nullopt, name};
         if (!out.width || *width > *out.width)
@@ -51,10 +51,11 @@ std::optional<int> expectedRounds(const RepeatsByRun &runs, const std::string &r
         if (name == reference)
             continue;
         const std::optional<SpeedUp> speedUp = speedUpOf(runs.at(reference), repeats);
-        const std::optional<int> wanted = speedUp ? repeatsForWidth(*speedUp, goal.width) : std::nullopt;
+        const std::optional<int> wanted =
+            speedUp && !speedUp->isUnsettled() ? repeatsForWidth(*speedUp, goal.width) : std::nullopt;
         if (!wanted)
             return std::nullopt;
-        out = std::max(out, *wanted);
+        out = std::max(out, *wanted + int(repeats.size()) - speedUp->runRepeats); // with those that don't count
     }
     out += roundsAddedAtOnce; // the second check
     return out <= goal.mostRounds ? std::optional(out) : std::nullopt;
@@ -74,7 +75,8 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
         std::vector<Repeat> &repeats = runs[entry.planned.name];
         if (entry.state == EntryState::Done)
             if (const std::optional<Repeat> made = trainingTimes(entry.run))
-                repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment});
+                repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment, made->load,
+                                   entry.planned.repeat});
     }
     const Widest now = widestOf(runs, experiment.reference, out.rounds);
     out.width = now.width;
