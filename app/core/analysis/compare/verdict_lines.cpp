@@ -99,8 +99,11 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
     return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
 }
 
-std::string moreRepeats(const Judgement &judgement) {
-    return judgement.settling ? repeatsText(*judgement.settling) : std::string();
+/// The rounds that are suggested for all comparisons, where they would settle this one.
+std::optional<SuggestedRun> roundsFor(const Known &known, const PairJudgement &pair) {
+    const bool outOfReach = pair.settling && pair.settling->quietLacking == 0 && !pair.settling->forDifference &&
+                            !pair.settling->forFivePercent;
+    return outOfReach ? std::nullopt : known.judgement.settling;
 }
 
 void cantTell(VerdictLine &line, const std::string &reason, const std::optional<SuggestedRun> &settles) {
@@ -118,12 +121,13 @@ std::string disturbedReason(const Disturbance &disturbance) {
 
 /// Undecided though the comparison is fair: load, or repeats that scatter.
 void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
-    const std::string more = moreRepeats(known.judgement);
+    const std::optional<SuggestedRun> rounds = roundsFor(known, pair);
+    const std::string more = rounds ? repeatsText(*rounds) : std::string();
     if (const std::string load = loadText(known, pair); !load.empty()) {
         const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
         const bool again = finding && finding->control;
         return cantTell(line, load + "; repeat on a quiet machine" + (more.empty() ? "" : ", or add " + more),
-                        again ? finding->control : known.judgement.settling);
+                        again ? finding->control : rounds);
     }
     cantTell(line,
              !more.empty() ? more + " would tell"
@@ -131,7 +135,7 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
                  ? std::string(scatterTooMuch)
                  : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
                        " repeats each are too few",
-             known.judgement.settling);
+             rounds);
 }
 
 /// What is left of a gain when the reference loads data by the same means: `control` is the reference so.
