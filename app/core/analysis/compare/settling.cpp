@@ -52,6 +52,10 @@ std::string repeatsText(const std::optional<int> &wanted, const Settling &settli
 
 } // namespace
 
+int lackingQuietRepeats(const SpeedUp &speedUp) {
+    return speedUp.isUnsettled() ? repeatsForInterval - speedUp.disturbance->quiet : 0;
+}
+
 std::optional<double> widthOf(const SpeedUp &speedUp) {
     return speedUp.hasInterval() ? std::optional(std::expm1(reachOf(speedUp))) : std::nullopt;
 }
@@ -68,10 +72,9 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
     Settling out;
     out.repeats = repeatsOf(speedUp);
     out.roundS = roundS;
-    if (speedUp.isUnsettled()) {
-        out.quietLacking = repeatsForInterval - speedUp.disturbance->quiet;
+    out.quietLacking = lackingQuietRepeats(speedUp);
+    if (out.quietLacking > 0)
         return out;
-    }
     out.forFivePercent = repeatsForWidth(speedUp, fivePercent);
     out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spreadOf(speedUp), speedUp.method,
                                    1 - (1 - speedUp.confidence) / std::max(1, speedUp.comparisons));

@@ -24,10 +24,13 @@ struct Settling {
     std::optional<int> forFivePercent;
     /// One more repeat of both, in an experiment one more round of all its runs, launch to exit; absent: unknown.
     std::optional<double> roundS;
-    /// Until there are three quiet rounds of each (Disturbance): nothing else can be estimated before. 0: there are enough.
+    /// lackingQuietRepeats(): nothing else can be estimated before.
     int quietLacking = 0;
     bool operator==(const Settling &) const = default;
 };
+
+/// Until there are three quiet rounds of each (Disturbance); 0: there are, or none was disturbed.
+[[nodiscard]] int lackingQuietRepeats(const SpeedUp &speedUp);
 
 /// How far an interval reaches on each side of the factor, as a share: 0.05 where it goes from factor ÷ 1.05 to factor × 1.05.
 [[nodiscard]] std::optional<double> widthOf(const SpeedUp &speedUp);

@@ -113,10 +113,10 @@ void cantTell(VerdictLine &line, const std::string &reason, const std::optional<
 }
 
 /// "other programs were busy in round 1; 2 more repeats on a quiet machine would tell".
-std::string disturbedReason(const Disturbance &disturbance) {
-    const int lacking = repeatsForInterval - disturbance.quiet;
-    return busyText(disturbance) + "; " + std::to_string(lacking) + (lacking == 1 ? " more repeat" : " more repeats") +
-           " of each on a quiet machine would tell";
+std::string disturbedReason(const SpeedUp &speedUp) {
+    const int lacking = lackingQuietRepeats(speedUp);
+    return busyText(*speedUp.disturbance) + "; " + std::to_string(lacking) +
+           (lacking == 1 ? " more repeat" : " more repeats") + " of each on a quiet machine would tell";
 }
 
 /// Undecided though the comparison is fair: load, or repeats that scatter.
@@ -164,7 +164,7 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
                         known.judgement.settling);
     }
     if (measured.isUnsettled())
-        return cantTell(line, disturbedReason(*measured.disturbance), known.judgement.settling);
+        return cantTell(line, disturbedReason(measured), known.judgement.settling);
     const FairnessFinding *unfair = firstOf(pair, FairnessWeight::Decisive, false);
     if (unfair && isTheQuestion(known, pair, *unfair))
         unfair = nullptr;
@@ -244,7 +244,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         if (factor.key != "method")
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
     if (line.outcome == Outcome::CantTell && measured.isUnsettled()) {
-        line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(*measured.disturbance);
+        line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(measured);
         line.settles = known.judgement.settling;
     } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;

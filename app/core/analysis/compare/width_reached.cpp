@@ -17,6 +17,8 @@ using RepeatsByRun = std::map<std::string, std::vector<Repeat>>;
 struct Widest {
     std::optional<double> width; ///< absent: a run has no interval
     std::string run;
+    bool settled = true; ///< every interval is of three quiet rounds or more (Disturbance)
+    [[nodiscard]] bool reaches(double goal) const { return settled && width && *width <= goal; }
 };
 
 /// Of the rounds up to `last`.
@@ -34,11 +36,14 @@ Widest widestOf(const RepeatsByRun &runs, const std::string &reference, int last
         if (name == reference)
             continue;
         const std::optional<SpeedUp> speedUp = speedUpOf(before, until(repeats));
-        const std::optional<double> width = speedUp && !speedUp->isUnsettled() ? widthOf(*speedUp) : std::nullopt;
+        const std::optional<double> width = speedUp ? widthOf(*speedUp) : std::nullopt;
         if (!width)
             return {std::nullopt, name};
-        if (!out.width || *width > *out.width)
-            out = {width, name};
+        out.settled = out.settled && !speedUp->isUnsettled();
+        if (!out.width || *width > *out.width) {
+            out.width = width;
+            out.run = name;
+        }
     }
     return out;
 }
@@ -51,8 +56,11 @@ std::optional<int> expectedRounds(const RepeatsByRun &runs, const std::string &r
         if (name == reference)
             continue;
         const std::optional<SpeedUp> speedUp = speedUpOf(runs.at(reference), repeats);
-        const std::optional<int> wanted =
-            speedUp && !speedUp->isUnsettled() ? repeatsForWidth(*speedUp, goal.width) : std::nullopt;
+        if (speedUp && speedUp->isUnsettled()) { // at least
+            out = std::max(out, rounds + lackingQuietRepeats(*speedUp));
+            continue;
+        }
+        const std::optional<int> wanted = speedUp ? repeatsForWidth(*speedUp, goal.width) : std::nullopt;
         if (!wanted)
             return std::nullopt;
         out = std::max(out, *wanted + int(repeats.size()) - speedUp->runRepeats); // with those that don't count
@@ -85,7 +93,7 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
         return out;
     const WidthGoal &goal = experiment.until->goal;
     const Widest before = widestOf(runs, experiment.reference, out.rounds - roundsAddedAtOnce);
-    out.narrow = *now.width <= goal.width && before.width && *before.width <= goal.width;
+    out.narrow = now.reaches(goal.width) && before.reaches(goal.width);
     if (!out.narrow)
         out.expected = expectedRounds(runs, experiment.reference, goal, out.rounds);
     return out;
