@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -74,9 +75,9 @@ Parts drawnParts(const Parts &shares, double trainingS, Random &random) {
     return out;
 }
 
-/// `place`: in the order in which the experiment's runs are made.
+/// `place`: in the order in which the experiment's runs are made; `load`: of other programs, in cores beyond the free ones.
 bool plant(const std::string &run, const std::string &experiment, int number, int repeat, std::int64_t place,
-           double trainingS, const Parts &parts) {
+           double trainingS, const Parts &parts, std::optional<double> load) {
     RunRecord record;
     record.run = run;
     record.startWallUs = (1'767'312'000 + 20 * place) * 1'000'000; // one every 20 s
@@ -92,6 +93,10 @@ bool plant(const std::string &run, const std::string &experiment, int number, in
     result.state = RunState::Done;
     result.exitCode = 0;
     result.runTimeS = trainingS + parts.outside;
+    if (load) {
+        record.freeCores = 0;
+        result.surroundings = Surroundings{result.runTimeS, *load * result.runTimeS, {}, {}, {}};
+    }
     Summary summary;
     summary.method = "baseline";
     summary.totalTrainingTimeS = trainingS;
@@ -159,6 +164,7 @@ bool judgeOne(const QString &lockstepctl, const Shape &drawn, const Noise &noise
     Random &random = draws.times;
     const Shape shape = drawnShape(drawn.runs, drawn.repeats, random);
     const Times times = drawnTimes(shape, noise, random);
+    const Loads loads = noise.load ? noise.load(shape, random) : Loads();
     const std::string experiment = "20260102T000000Z-" + nextRun().substr(17);
     QStringList arguments = {QStringLiteral("compare"), QStringLiteral("--json")};
     std::vector<std::string> runs;
@@ -169,7 +175,10 @@ bool judgeOne(const QString &lockstepctl, const Shape &drawn, const Noise &noise
                 referenceS * std::exp(times[std::size_t(run)][std::size_t(repeat)]) / (run == 1 ? planted : 1);
             const Parts &shares = run == 1 && planted != 1 ? ofTheFaster : ofMost;
             const auto place = std::ranges::find(shape.place, repeat * shape.runs + run) - shape.place.begin();
-            if (!plant(runs.back(), experiment, run, repeat, place, seconds, drawnParts(shares, seconds, draws.parts)))
+            const std::optional<double> load =
+                loads.empty() ? std::nullopt : std::optional(loads[std::size_t(run)][std::size_t(repeat)]);
+            if (!plant(runs.back(), experiment, run, repeat, place, seconds, drawnParts(shares, seconds, draws.parts),
+                       load))
                 return false;
             arguments.append(QString::fromStdString(runs.back()));
         }
@@ -263,10 +272,13 @@ int main(int argc, char **argv) {
     bool kept = true;
     Draws draws;
     Counts all;
-    for (const Noise &noise : noises())
+    std::vector<Noise> planted = noises();
+    planted.insert(planted.end(), {disturbances()[0], disturbances()[1]}); // of the others bench_intervals is enough
+    for (const Noise &noise : planted)
         for (const auto &[runs, repeats] : {std::pair{2, 3}, {2, 5}, {5, 3}, {15, 3}}) {
             const Shape shape{runs, repeats, {}};
-            const std::vector<double> mean = meanNoise(shape, noise);
+            const std::vector<double> mean = noise.load ? std::vector<double>(std::size_t(runs))
+                                                        : meanNoise(shape, noise); // a quiet machine's truth
             Counts counts;
             for (int i = 0; i < experiments; ++i) // every other one without any difference
                 if (!judgeOne(QString::fromLocal8Bit(argv[1]), shape, noise, mean, i % 2 ? 1 : plantedSpeedUp, draws,

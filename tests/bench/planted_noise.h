@@ -33,10 +33,14 @@ struct Shape {
     [[nodiscard]] int repeat(std::size_t at) const { return place[at] / runs; }
 };
 
+/// Of other programs, in cores' worth beyond the free ones, by run and by repeat.
+using Loads = std::vector<std::vector<double>>;
+
 struct Noise {
     const char *name;
     std::function<void(const Shape &, Random &, Times &)> add;
     bool hasBiasGoal = false;
+    std::function<Loads(const Shape &, Random &)> load = {}; ///< as measured; null: not measured
 };
 
 /// Of `whole` over the experiment, run by run.
@@ -96,6 +100,48 @@ inline const std::vector<Noise> &noises() {
         {"bimodal, 10 % apart", toEach([](Random &random) { return uniform(random) < 0.5 ? 0.1 : 0; })},
         {"autocorrelated, 0.7",
          [](const Shape &shape, Random &random, Times &times) { addAutocorrelated(shape, random, times); }}};
+    return all;
+}
+
+/// A busy loop that runs in the first rounds only. `unequal`: every other run has two ranks that wait for each other, and no core is free
+/// for the loop; the runs between them have one rank and a free core.
+struct BusyRounds {
+    std::function<int(const Shape &)> rounds;
+    bool unequal = true, measured = true;
+
+    [[nodiscard]] bool hasTwoRanks(int run) const { return !unequal || run % 2 == 1; }
+    void add(const Shape &shape, Times &times) const {
+        for (int run = 0; run < shape.runs; ++run)
+            for (int repeat = 0; repeat < rounds(shape); ++repeat)
+                times[std::size_t(run)][std::size_t(repeat)] += std::log(hasTwoRanks(run) ? 1.5 : 1.15);
+    }
+    [[nodiscard]] Loads load(const Shape &shape, Random &random) const {
+        Loads out(std::size_t(shape.runs), std::vector<double>(std::size_t(shape.repeats)));
+        for (int run = 0; run < shape.runs; ++run)
+            for (int repeat = 0; repeat < shape.repeats; ++repeat)
+                out[std::size_t(run)][std::size_t(repeat)] =
+                    0.02 * uniform(random) +
+                    (repeat < rounds(shape) && hasTwoRanks(run) ? 0.5 + 0.2 * uniform(random) : 0);
+        return out;
+    }
+    [[nodiscard]] Noise named(const char *name) const {
+        Noise out{name, [busy = *this](const Shape &shape, Random &, Times &times) { busy.add(shape, times); }};
+        if (measured)
+            out.load = [busy = *this](const Shape &shape, Random &random) { return busy.load(shape, random); };
+        return out;
+    }
+};
+
+/// Noise of which a part is measured as load. The truth is what a quiet machine shows.
+inline const std::vector<Noise> &disturbances() {
+    const auto half = [](const Shape &shape) { return shape.repeats / 2; };
+    const auto allButTwo = [](const Shape &shape) { return shape.repeats - 2; };
+    static const std::vector<Noise> all = {
+        BusyRounds{half}.named("load in the first half, × 1.5 and × 1.15"),
+        BusyRounds{half, false}.named("load in the first half, × 1.5 of all"),
+        BusyRounds{allButTwo}.named("load until two rounds are left, × 1.5 and × 1.15"),
+        BusyRounds{allButTwo, false}.named("load until two rounds are left, × 1.5 of all"),
+        BusyRounds{half, true, false}.named("load in the first half, × 1.5 and × 1.15, not measured")};
     return all;
 }
 

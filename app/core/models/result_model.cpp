@@ -18,7 +18,9 @@ QString intervalHint(const std::optional<SpeedUp> &speedUp) {
         return QStringLiteral("no interval: %1, and it takes %2 of each").arg(repeats).arg(repeatsForInterval);
     QString hint = QStringLiteral("95 % interval %1 (%2), of the logarithms of %3")
                        .arg(qs(rangeText(speedUp)), qs(toString(speedUp->method)), repeats);
-    if (speedUp->leavesOutOne() && !speedUp->isDifferent())
+    if (speedUp->isUnsettled())
+        hint += QStringLiteral("; can't tell yet, ") + qs(busyText(*speedUp->disturbance));
+    else if (speedUp->leavesOutOne() && !speedUp->isDifferent())
         hint += QStringLiteral("; can't tell yet among %1 comparisons (Holm)").arg(speedUp->comparisons);
     return hint;
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/causes/phase_parts.h"
+#include "analysis/compare/counted_groups.h"
 #include "analysis/compare/statistics.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
@@ -66,23 +67,25 @@ struct Sides {
     }
 };
 
-/// Without the repeat that the factor of the whole run leaves out, so that bars and factor are of the same repeats.
-Sides sidesOf(RepeatGroup reference, RepeatGroup run) {
-    const auto wholeRuns = [](const RepeatGroup &group) {
-        std::vector<Repeat> out;
-        for (const RunOutcome &one : group.runs)
-            if (one.runTimeS)
-                out.push_back(repeatOf(one, *one.runTimeS));
-        return out;
-    };
-    const std::vector<Repeat> before = wholeRuns(reference), after = wholeRuns(run);
-    const bool allKnown = before.size() == reference.runs.size() && after.size() == run.runs.size();
-    const auto leftOut = allKnown ? leftOutOf(before, after) : std::nullopt;
-    if (leftOut) {
-        std::vector<RunOutcome> &runs = leftOut->ofFirst ? reference.runs : run.runs;
-        runs.erase(runs.begin() + std::ptrdiff_t(leftOut->index));
-    }
-    return {partsOfRepeats(reference), partsOfRepeats(run), leftOut.has_value()};
+/// Of the repeats that the factors count, so that bars and factors are of the same.
+Sides sidesOf(const RepeatGroup &reference, const RepeatGroup &run, const std::optional<CountedRepeats> &counted) {
+    if (!counted)
+        return {partsOfRepeats(reference), partsOfRepeats(run)};
+    return {partsOfRepeats(withOnly(reference, counted->reference)), partsOfRepeats(withOnly(run, counted->run)),
+            counted->standingOut.has_value()};
+}
+
+/// What the others measured in the rounds that count.
+std::vector<RepeatGroup> inTheSameRounds(const std::vector<RepeatGroup> &others, const RepeatGroup &reference,
+                                         const RepeatGroup &run, const std::optional<CountedRepeats> &counted) {
+    const std::vector<std::string> leftOut =
+        counted ? roundsLeftOut(reference, run, *counted) : std::vector<std::string>();
+    if (leftOut.empty())
+        return others;
+    std::vector<RepeatGroup> out;
+    for (const RepeatGroup &other : others)
+        out.push_back(withoutRounds(other, leftOut));
+    return out;
 }
 
 void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, Attribution &out) {
@@ -263,7 +266,8 @@ double Attribution::unattributedShare() const {
 
 std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
                                      const std::vector<RepeatGroup> &others) {
-    const Sides sides = sidesOf(reference, run);
+    const std::optional<CountedRepeats> counted = countedOf(reference, run);
+    const Sides sides = sidesOf(reference, run, counted);
     if (sides.reference.empty() || sides.run.empty())
         return std::nullopt;
     Attribution out;
@@ -272,7 +276,7 @@ std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatG
     out.referenceS = meanOf(sides.reference).runS;
     out.runS = meanOf(sides.run).runS;
     addBars(reference, run, sides, out);
-    addFactors(reference, run, others, out);
+    addFactors(reference, run, inTheSameRounds(others, reference, run, counted), out);
     return out;
 }
 

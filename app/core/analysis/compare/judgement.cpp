@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/compare/counted_groups.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
 #include "analysis/compare/verdict.h"
@@ -25,20 +26,6 @@ std::vector<double> valuesOf(const RepeatGroup &group, std::optional<double> (*g
     return out;
 }
 
-std::vector<Repeat> timesOf(const RepeatGroup &group, std::optional<double> (*get)(const RunOutcome &)) {
-    std::vector<Repeat> out;
-    for (const RunOutcome &run : group.runs)
-        if (const std::optional<double> value = get(run))
-            out.push_back(repeatOf(run, *value));
-    return out;
-}
-
-std::optional<double> trainingOf(const RunOutcome &run) {
-    return run.totalTrainingTimeS;
-}
-std::optional<double> wholeOf(const RunOutcome &run) {
-    return run.runTimeS;
-}
 std::optional<double> accuracyOf(const RunOutcome &run) {
     return run.testAccuracy;
 }
@@ -77,16 +64,20 @@ std::optional<double> efficiencyOf(double factor, int devices, const std::vector
 
 PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, int devices,
                         const std::vector<std::string> &varies, const std::vector<RepeatGroup> &groups) {
+    const std::optional<CountedRepeats> counted = countedOf(reference, run);
     PairJudgement out;
     out.reference = reference.name;
     out.run = run.name;
     out.devices = devices;
-    out.training = speedUpOf(timesOf(reference, trainingOf), timesOf(run, trainingOf));
-    out.epoch = speedUpOf(timesOf(reference, laterEpochS), timesOf(run, laterEpochS));
-    out.wholeRun = speedUpOf(timesOf(reference, wholeOf), timesOf(run, wholeOf));
+    out.training = speedUpBy(trainingTimeOf, reference, run, counted);
+    out.epoch = speedUpBy(laterEpochS, reference, run, counted);
+    out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
-    out.fairness = fairnessOf(reference, run, varies, groups);
+    if (counted)
+        out.disturbedRounds = roundsLeftOut(reference, run, *counted);
+    out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
+                              varies, groups);
     if (out.training)
         out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
     out.adjusted = adjustedFactorOf(reference, run, groups);
@@ -111,7 +102,7 @@ std::optional<double> roundTimeOf(const ResultTable &table, const RepeatGroup &r
     if (table.roundS)
         return table.roundS;
     const auto group = std::ranges::find(groups, run, &RepeatGroup::name);
-    const auto before = median(valuesOf(reference, wholeOf)), after = median(valuesOf(*group, wholeOf));
+    const auto before = median(valuesOf(reference, wholeTimeOf)), after = median(valuesOf(*group, wholeTimeOf));
     return before && after ? std::optional(*before + *after) : std::nullopt;
 }
 
@@ -179,54 +170,40 @@ void addConditions(const Judgement &judgement, Reservations &out) {
             out.add("order " + effect.key, "All runs", effect.sentence);
 }
 
-/// A figure from which a repeat can be left out, and what a person calls it.
-struct LeavingOut {
-    std::optional<SpeedUp> PairJudgement::*speedUp;
-    std::optional<double> (*time)(const RunOutcome &);
-    const char *words;
-};
-constexpr LeavingOut leavingOut[] = {
-    {&PairJudgement::training, trainingOf, "the speed-up"},
-    {&PairJudgement::epoch, laterEpochS, "the speed-up by epoch"},
-    {&PairJudgement::wholeRun, wholeOf, "the whole run's speed-up and of the causes of its difference"}};
-
-/// Which repeat of the group it is: the place counts only those whose time is known.
-int repeatAt(const RepeatGroup &group, std::size_t place, std::optional<double> (*time)(const RunOutcome &)) {
-    std::vector<int> repeats;
-    for (const RunOutcome &run : group.runs)
-        if (time(run))
-            repeats.push_back(run.repeat);
-    return repeats.at(place);
+/// What does not count in a comparison: rounds in which other programs were busy, a repeat that no scatter explains.
+void addNotCounted(const PairJudgement &pair, Reservations &out) {
+    if (!pair.training)
+        return;
+    if (const auto &disturbance = pair.training->disturbance) {
+        const std::string then =
+            disturbance->isLeftOut()
+                ? ": speed-ups and causes are of the other rounds, times in tables are of all."
+                : ": fewer than three other rounds are left, so all count, and nothing is settled.";
+        out.add("disturbed " + busyText(*disturbance) + then, pair.run,
+                busyText(*disturbance) + " (" + percent(disturbance->cores, 0).toStdString() +
+                    " of a core more than in the quietest)" + then,
+                busyText(*disturbance) + then);
+    }
+    if (const auto &leftOut = pair.training->leftOut) {
+        const std::string repeat =
+            "repeat " + std::to_string(leftOut->number) + " of " + (leftOut->ofFirst ? pair.reference : pair.run);
+        out.add("left out " + repeat, pair.run,
+                repeat + " took " + significant(std::exp(leftOut->above), 3).toStdString() +
+                    " times as long as its others, which their scatter doesn't explain: it is left out of the "
+                    "speed-ups and their causes.");
+    }
 }
 
-/// "repeat 2 of baseline took 1.5 times as long as its others, which their scatter doesn't explain: it is left out of …". Each
-/// figure is tested by itself, so that one may leave out a repeat that another keeps; a repeat is named once for all of its figures.
-void addLeftOut(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs, Reservations &out) {
-    for (const PairJudgement &pair : pairs) {
-        std::vector<std::pair<std::string, std::string>> sentences; // the repeat, and what is said of it
-        for (const LeavingOut &figure : leavingOut) {
-            const std::optional<SpeedUp> &speedUp = pair.*figure.speedUp;
-            if (!speedUp || !speedUp->leftOut)
-                continue;
-            const StandingOut &leftOut = *speedUp->leftOut;
-            const RepeatGroup *group = findGroup(groups, leftOut.ofFirst ? pair.reference : pair.run);
-            if (!group)
-                continue;
-            const std::string repeat =
-                "repeat " + std::to_string(repeatAt(*group, leftOut.index, figure.time)) + " of " + group->name;
-            const auto known = std::ranges::find(sentences, repeat, &std::pair<std::string, std::string>::first);
-            if (known != sentences.end())
-                known->second += std::string(" and of ") + figure.words;
-            else
-                sentences.emplace_back(repeat, repeat + " took " +
-                                                   significant(std::exp(leftOut.above), 3).toStdString() +
-                                                   " times as long as its others, which their scatter doesn't explain: "
-                                                   "it is left out of " +
-                                                   figure.words);
-        }
-        for (const auto &[repeat, sentence] : sentences)
-            out.add("left out " + repeat, pair.run, sentence + ".");
-    }
+/// The groups without rounds that no comparison counts because other programs were busy.
+std::vector<RepeatGroup> withoutDisturbance(const std::vector<RepeatGroup> &groups,
+                                            const std::vector<PairJudgement> &pairs) {
+    std::vector<std::string> rounds;
+    for (const PairJudgement &pair : pairs)
+        rounds.insert(rounds.end(), pair.disturbedRounds.begin(), pair.disturbedRounds.end());
+    std::vector<RepeatGroup> out;
+    for (const RepeatGroup &group : groups)
+        out.push_back(withoutRounds(group, rounds));
+    return out;
 }
 
 enum class Beside { Nothing, FindingsAndButtons };
@@ -261,7 +238,8 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
         if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }
-    addLeftOut(groups, pairs, out);
+    for (const PairJudgement &pair : pairs)
+        addNotCounted(pair, out);
     for (const PairJudgement &pair : unsaid)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
@@ -302,8 +280,9 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
         if (pair.training)
             pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
     out.settling = roundsForAll(table, out.pairs);
-    out.sharedLoads = sharedLoadsOf(groups);
-    out.orderEffects = orderEffectsOf(groups);
+    const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);
+    out.sharedLoads = sharedLoadsOf(quiet);
+    out.orderEffects = orderEffectsOf(quiet);
     out.lines = verdictLines(table, groups, out);
     out.publishedCause = publishedCause(table, groups);
     out.sentence = verdictSentence(table, groups, out.pairs);

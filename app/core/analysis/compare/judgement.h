@@ -26,6 +26,8 @@ struct PairJudgement {
     std::optional<SpeedUp> wholeRun; ///< launch to exit
     /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
     std::optional<double> efficiency;
+    /// Rounds (roundOf()) that it does not count, since other programs were busy in them.
+    std::vector<std::string> disturbedRounds;
     std::optional<AdjustedFactor> adjusted; ///< of training time, for load that was measured; absent: can't be fitted
     std::optional<Settling> settling;       ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's

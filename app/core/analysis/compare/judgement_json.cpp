@@ -17,8 +17,18 @@ Json jsonOf(const std::optional<StandingOut> &leftOut) {
         return nullptr;
     return {{"of", leftOut->ofFirst ? "reference" : "run"},
             {"place", leftOut->index + 1},
+            {"repeat", leftOut->number},
             {"times_as_long_as_the_others", std::exp(leftOut->above)},
             {"p", leftOut->chance}};
+}
+
+Json jsonOf(const std::optional<Disturbance> &disturbance) {
+    if (!disturbance)
+        return nullptr;
+    return {{"rounds", disturbance->rounds},
+            {"cores", disturbance->cores},
+            {"quiet_repeats", disturbance->quiet},
+            {"left_out", disturbance->isLeftOut()}};
 }
 
 Json jsonOf(const std::optional<SpeedUp> &speedUp) {
@@ -31,6 +41,7 @@ Json jsonOf(const std::optional<SpeedUp> &speedUp) {
             {"equal_within_3_percent", speedUp->hasInterval() ? Json(speedUp->isEqual()) : Json(nullptr)},
             {"interval_method", speedUp->hasInterval() ? Json(toString(speedUp->method)) : Json(nullptr)},
             {"left_out", jsonOf(speedUp->leftOut)},
+            {"disturbed", jsonOf(speedUp->disturbance)},
             {"p", speedUp->hasInterval() ? Json(speedUp->chance) : Json(nullptr)},
             {"comparisons", speedUp->comparisons},
             {"reference_repeats", speedUp->referenceRepeats},
@@ -43,6 +54,7 @@ Json jsonOf(const std::optional<Settling> &settling) {
     return {{"repeats", settling->repeats},
             {"repeats_for_difference", orNull(settling->forDifference)},
             {"repeats_for_5_percent", orNull(settling->forFivePercent)},
+            {"quiet_repeats_lacking", settling->quietLacking},
             {"round_s", orNull(settling->roundS)}};
 }
 

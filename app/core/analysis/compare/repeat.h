@@ -11,6 +11,9 @@ struct Repeat {
     std::string round = {};
     /// When the repeat began, on a clock that all repeats compared share (seconds, or places in the order); absent: unknown.
     std::optional<double> moment = {};
+    /// Of other programs, in cores' worth beyond those free of ranks, mean over the repeat; absent: unknown.
+    std::optional<double> load = {};
+    int number = 0; ///< among its run's repeats, from 1, as people call it
     bool operator==(const Repeat &) const = default;
 };
 

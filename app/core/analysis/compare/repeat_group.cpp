@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/fairness/shared_load.h"
 #include "ipc/median.h"
 
 namespace lockstep::core {
@@ -41,7 +42,8 @@ std::string roundOf(const RunOutcome &run) {
 }
 
 Repeat repeatOf(const RunOutcome &run, double value) {
-    return {value, roundOf(run), run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt};
+    return {value, roundOf(run), run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt,
+            excessCores(run), run.repeat};
 }
 
 std::optional<double> laterEpochS(const RunOutcome &run) {

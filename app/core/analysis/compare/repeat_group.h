@@ -33,7 +33,7 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// The round of its experiment in which a run was made (see Repeat); empty for a run without an experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 
-/// What a run measured as one repeat of its cell, with its round and the moment at which it began.
+/// What a run measured as one repeat of its cell, with its round, the moment at which it began and the load of other programs.
 [[nodiscard]] Repeat repeatOf(const RunOutcome &run, double value);
 
 /// The median of its epochs after the first, which warms up; absent with one epoch.

@@ -127,6 +127,16 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
         addNote(table.notes, contradiction);
 }
 
+/// Launch to exit, of the repeats that the comparison of the training times counts.
+std::optional<double> wholeFactor(const ResultRow &reference, const ResultRow &row) {
+    const auto counted =
+        reference.runTimes.size() == reference.trainingTimes.size() && row.runTimes.size() == row.trainingTimes.size()
+            ? countedOf(reference.trainingTimes, row.trainingTimes)
+            : std::nullopt;
+    return counted ? meanFactorOf(reference.runTimes, row.runTimes, *counted)
+                   : meanFactorOf(reference.runTimes, row.runTimes);
+}
+
 /// Efficiency = speed-up ÷ devices, of several.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
@@ -139,7 +149,7 @@ void computeSpeedUps(ResultTable &table) {
         if (row.published)
             continue;
         row.speedUpTraining = meanFactorOf(reference->trainingTimes, row.trainingTimes);
-        row.speedUpRun = meanFactorOf(reference->runTimes, row.runTimes);
+        row.speedUpRun = wholeFactor(*reference, row);
         if (row.speedUpTraining && row.devices > 1)
             row.efficiency = *row.speedUpTraining / row.devices;
     }

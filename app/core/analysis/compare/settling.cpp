@@ -36,16 +36,25 @@ double spreadOf(const SpeedUp &speedUp) {
            studentQuantile(speedUp.confidence, degreesOf(speedUp.method, repeats));
 }
 
+/// Of so many rounds, between these marks; empty: unknown.
+std::string timeText(std::optional<double> roundS, int rounds, const std::string &before, const std::string &after) {
+    return roundS ? before + timeLeft(*roundS * rounds).toStdString() + after : std::string();
+}
+
 /// "12 (9 more, 4 min 10 s)"; absent: "more than 100".
 std::string repeatsText(const std::optional<int> &wanted, const Settling &settling) {
     if (!wanted)
         return "more than " + std::to_string(mostRepeatsToSettle);
     const int more = std::max(1, *wanted - settling.repeats);
-    const std::string time = settling.roundS ? ", " + timeLeft(*settling.roundS * more).toStdString() : std::string();
-    return "about " + std::to_string(settling.repeats + more) + " (" + std::to_string(more) + " more" + time + ")";
+    return "about " + std::to_string(settling.repeats + more) + " (" + std::to_string(more) + " more" +
+           timeText(settling.roundS, more, ", ", "") + ")";
 }
 
 } // namespace
+
+int lackingQuietRepeats(const SpeedUp &speedUp) {
+    return speedUp.isUnsettled() ? repeatsForInterval - speedUp.disturbance->quiet : 0;
+}
 
 std::optional<double> widthOf(const SpeedUp &speedUp) {
     return speedUp.hasInterval() ? std::optional(std::expm1(reachOf(speedUp))) : std::nullopt;
@@ -63,6 +72,9 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
     Settling out;
     out.repeats = repeatsOf(speedUp);
     out.roundS = roundS;
+    out.quietLacking = lackingQuietRepeats(speedUp);
+    if (out.quietLacking > 0)
+        return out;
     out.forFivePercent = repeatsForWidth(speedUp, fivePercent);
     out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spreadOf(speedUp), speedUp.method,
                                    1 - (1 - speedUp.confidence) / std::max(1, speedUp.comparisons));
@@ -70,6 +82,10 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
 }
 
 std::string settlingText(const Settling &settling) {
+    if (settling.quietLacking > 0)
+        return std::to_string(settling.quietLacking) + (settling.quietLacking == 1 ? " more repeat" : " more repeats") +
+               " of each on a quiet machine" + timeText(settling.roundS, settling.quietLacking, " (", ")") +
+               ": then three rounds without other programs give an interval.";
     if (!settling.forDifference && !settling.forFivePercent)
         return "Neither the difference seen nor an interval within ±5 % is in reach of " +
                std::to_string(mostRepeatsToSettle) + " repeats: make the machine quieter first.";
@@ -82,11 +98,16 @@ std::string settlingText(const Settling &settling) {
 
 std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all) {
     std::optional<MoreRounds> out;
+    for (const Settling &one : all)
+        if (one.quietLacking > 0 && (!out || out->rounds < one.quietLacking))
+            out = {one.quietLacking, false, true};
+    if (out)
+        return out;
     for (const bool forWidth : {true, false}) {
         for (const Settling &one : all)
             if (const std::optional<int> wanted = forWidth ? one.forFivePercent : one.forDifference;
                 wanted && *wanted > one.repeats && (!out || out->rounds < *wanted - one.repeats))
-                out = {*wanted - one.repeats, forWidth};
+                out = {*wanted - one.repeats, forWidth, false};
         if (out)
             break;
     }

@@ -24,8 +24,13 @@ struct Settling {
     std::optional<int> forFivePercent;
     /// One more repeat of both, in an experiment one more round of all its runs, launch to exit; absent: unknown.
     std::optional<double> roundS;
+    /// lackingQuietRepeats(): nothing else can be estimated before.
+    int quietLacking = 0;
     bool operator==(const Settling &) const = default;
 };
+
+/// Until there are three quiet rounds of each (Disturbance); 0: there are, or none was disturbed.
+[[nodiscard]] int lackingQuietRepeats(const SpeedUp &speedUp);
 
 /// How far an interval reaches on each side of the factor, as a share: 0.05 where it goes from factor ÷ 1.05 to factor × 1.05.
 [[nodiscard]] std::optional<double> widthOf(const SpeedUp &speedUp);
@@ -43,6 +48,7 @@ struct Settling {
 struct MoreRounds {
     int rounds = 0;
     bool forWidth = false; ///< for ±5 %; else the intervals are so narrow already, and it is for the differences seen
+    bool forQuiet = false; ///< for three rounds without other programs
 };
 /// As many as the slowest of these comparisons to settle needs; absent where none can be settled by mostRepeatsToSettle.
 [[nodiscard]] std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all);

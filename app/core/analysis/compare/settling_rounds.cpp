@@ -14,7 +14,7 @@ int lackingRepeats(const SpeedUp &speedUp) {
 std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::vector<Settling> &open, int lacking) {
     std::optional<MoreRounds> more = roundsToSettle(open);
     if (lacking > 0 && (!more || more->rounds < lacking))
-        more = {lacking, false};
+        more = {lacking, false, false};
     if (!more || !table.extendable)
         return std::nullopt;
     SuggestedRun out;
@@ -26,6 +26,8 @@ std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::
     out.why =
         more->rounds == lacking ? "Every run so many times more, in rounds: with " +
                                       std::to_string(repeatsForInterval) + " repeats of each there are intervals."
+        : more->forQuiet
+            ? "Every run so many times more, in rounds: with three rounds without other programs there are intervals."
         : more->forWidth
             ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
             : "Every run so many times more, in rounds: a difference of the size seen would then be beyond chance.";

@@ -55,6 +55,7 @@ std::optional<StandingOut> standingOut(const std::vector<Repeat> &first, const s
     const auto &[index, distance] = out.ofFirst ? inFirst : inSecond;
     const std::vector<Repeat> &group = out.ofFirst ? first : second, &other = out.ofFirst ? second : first;
     out.index = index;
+    out.number = group[index].number;
     out.above = group[index].value - meanWithout(group, index);
     const double count = double(first.size() + second.size()), degrees = count - 3;
     const double spread = std::sqrt((squaresWithout(group, index) + squaresWithout(other, other.size())) / degrees);

@@ -26,6 +26,7 @@ struct StandingOut {
     std::size_t index = 0; ///< in its group
     double above = 0;      ///< how far above its group's other values' mean
     double chance = 1;     ///< p, over all repeats of both groups
+    int number = 0;        ///< Repeat::number
     bool operator==(const StandingOut &) const = default;
 };
 

@@ -32,24 +32,6 @@ double meanOfValues(const std::vector<Repeat> &repeats) {
     return meanOf(values).value_or(0);
 }
 
-/// The logarithms of two runs' times, without a repeat that stands out.
-struct Compared {
-    std::vector<Repeat> reference, run;
-    std::optional<StandingOut> leftOut;
-
-    Compared(const std::vector<Repeat> &referenceTimes, const std::vector<Repeat> &runTimes)
-        : reference(logsOf(referenceTimes)), run(logsOf(runTimes)), leftOut(standingOut(reference, run)) {
-        if (leftOut) {
-            std::vector<Repeat> &group = leftOut->ofFirst ? reference : run;
-            group.erase(group.begin() + std::ptrdiff_t(leftOut->index));
-        }
-    }
-    [[nodiscard]] double factor() const { return std::exp(meanOfValues(reference) - meanOfValues(run)); }
-    [[nodiscard]] MeanDifference saved() const {
-        return leftOut ? differenceOfTheRest(run, reference) : differenceOf(run, reference);
-    }
-};
-
 /// What a comparison contributes to a family of so many: a repeat is left out only where it stands out among the repeats of all.
 double chanceAmong(const SpeedUp &speedUp, double comparisons) {
     return speedUp.leftOut && speedUp.leftOut->chance > standsOutAt / comparisons ? speedUp.chanceOfAll
@@ -66,21 +48,40 @@ std::optional<double> geometricMeanOf(const std::vector<Repeat> &times) {
     return isUsable(times) ? std::optional(std::exp(meanOfValues(logsOf(times)))) : std::nullopt;
 }
 
+std::optional<CountedRepeats> countedOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
+    return isUsable(reference) && isUsable(run) ? std::optional(countedRepeats(reference, run)) : std::nullopt;
+}
+
 std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
+    const auto counted = countedOf(reference, run);
+    return counted ? meanFactorOf(reference, run, *counted) : std::nullopt;
+}
+
+std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run,
+                                   const CountedRepeats &counted) {
     if (!isUsable(reference) || !isUsable(run))
         return std::nullopt;
-    return Compared(reference, run).factor();
+    return std::exp(meanOfValues(logsOf(pick(reference, counted.reference))) -
+                    meanOfValues(logsOf(pick(run, counted.run))));
 }
 
 std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
+    const auto counted = countedOf(reference, run);
+    return counted ? speedUpOf(reference, run, *counted) : std::nullopt;
+}
+
+std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run,
+                                 const CountedRepeats &counted) {
     if (!isUsable(reference) || !isUsable(run))
         return std::nullopt;
-    const Compared compared(reference, run);
-    const MeanDifference saved = compared.saved();
+    const std::vector<Repeat> from = logsOf(pick(run, counted.run)), to = logsOf(pick(reference, counted.reference));
+    const MeanDifference saved = counted.standingOut ? differenceOfTheRest(from, to) : differenceOf(from, to);
     SpeedUp out;
     out.factor = std::exp(saved.value);
-    out.referenceRepeats = int(reference.size());
-    out.runRepeats = int(run.size());
+    out.leftOut = counted.standingOut;
+    out.disturbance = counted.disturbance;
+    out.referenceRepeats = int(to.size()) + (out.leftOut && out.leftOut->ofFirst);
+    out.runRepeats = int(from.size()) + (out.leftOut && !out.leftOut->ofFirst);
     if (!saved.low)
         return out;
     out.low = std::exp(*saved.low);
@@ -88,15 +89,14 @@ std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std
     out.method = saved.method;
     out.confidence = saved.confidence;
     out.chance = out.chanceOfAll = saved.chance;
-    out.leftOut = compared.leftOut;
-    if (out.leftOut)
-        out.chanceOfAll = differenceOf(logsOf(run), logsOf(reference)).chance;
-    out.different = out.leavesOutOne();
+    if (out.leftOut) {
+        CountedRepeats with = counted;
+        std::vector<std::size_t> &places = out.leftOut->ofFirst ? with.reference : with.run;
+        places.push_back(out.leftOut->index);
+        out.chanceOfAll = differenceOf(logsOf(pick(run, with.run)), logsOf(pick(reference, with.reference))).chance;
+    }
+    out.different = out.leavesOutOne() && !out.isUnsettled();
     return out;
-}
-
-std::optional<StandingOut> leftOutOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
-    return isUsable(reference) && isUsable(run) ? standingOut(logsOf(reference), logsOf(run)) : std::nullopt;
 }
 
 void decideTogether(const std::vector<SpeedUp *> &family) {
@@ -111,7 +111,7 @@ void decideTogether(const std::vector<SpeedUp *> &family) {
     bool going = true; // until one can't be told apart
     for (std::size_t i = 0; i < judged.size(); ++i) {
         going = going && judged[i]->chance <= level / (count - double(i)) && judged[i]->leavesOutOne();
-        judged[i]->different = going;
+        judged[i]->different = going && !judged[i]->isUnsettled();
         judged[i]->comparisons = int(judged.size());
     }
 }

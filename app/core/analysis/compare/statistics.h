@@ -3,8 +3,8 @@
 // Speed-ups with intervals. Pure functions; times in seconds, all positive and finite (else: absent).
 //
 // Run times scatter by factors rather than by seconds, so that their logarithms are near normal. The factor is the ratio of
-// geometric means, exp(a - b) with a and b the mean logarithms of n and m repeats, without a repeat that stands out
-// (standing_out.h); every interval is centred on it (mean_difference.h).
+// geometric means, exp(a - b) with a and b the mean logarithms of n and m repeats, of those that count
+// (counted_repeats.h); every interval is centred on it (mean_difference.h).
 //
 // Several runs against one reference: Holm's step-down at 4 % keeps the chance of any false difference in a family of 15 runs with three
 // repeats below 6 % for every noise that bench_intervals.cpp plants; at 5 % it was 6.3 % where times have two modes.
@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/counted_repeats.h"
 #include "analysis/compare/mean_difference.h"
-#include "analysis/compare/standing_out.h"
 
 namespace lockstep::core {
 
@@ -29,16 +29,19 @@ inline constexpr double equalWithin = 0.03;
 
 /// A speed-up with its 95 % interval.
 struct SpeedUp {
-    double factor = 1;               ///< reference's time ÷ run's time, of geometric means, without `leftOut`
+    double factor = 1;               ///< reference's time ÷ run's time, of geometric means of the repeats that count
     std::optional<double> low, high; ///< absent with fewer than three repeats of either
     IntervalMethod method = IntervalMethod::None; ///< of the interval
     double chance = 1; ///< p: how often equal runs would differ by this much, both ways; 1 without an interval
-    int referenceRepeats = 0, runRepeats = 0;
-    int comparisons = 1; ///< with how many, itself included, it was judged: decideTogether()
+    int referenceRepeats = 0, runRepeats = 0; ///< without disturbed ones where these are left out
+    int comparisons = 1;                      ///< with how many, itself included, it was judged: decideTogether()
     bool different = false;
     double confidence = 1 - falseAlarms;     ///< as MeanDifference's
     std::optional<StandingOut> leftOut = {}; ///< a repeat that counts for nothing; "first" is the reference
     double chanceOfAll = 1;                  ///< as `chance`, with that repeat
+    std::optional<Disturbance> disturbance = {};
+    /// Whether too few quiet rounds are left for an answer: then it is neither told apart nor equal.
+    [[nodiscard]] bool isUnsettled() const { return disturbance && !disturbance->isLeftOut(); }
     [[nodiscard]] bool hasInterval() const { return low && high; }
     /// Whether the run can be told from the reference, all comparisons of its family considered. Without an interval nothing
     /// can.
@@ -47,7 +50,8 @@ struct SpeedUp {
     [[nodiscard]] bool leavesOutOne() const { return hasInterval() && (*low > 1 || *high < 1); }
     /// Whether the whole interval lies within equalWithin: then "equal" is an answer, while "can't tell yet" is none.
     [[nodiscard]] bool isEqual() const {
-        return hasInterval() && !different && *low >= 1 / (1 + equalWithin) && *high <= 1 + equalWithin;
+        return hasInterval() && !different && !isUnsettled() && *low >= 1 / (1 + equalWithin) &&
+               *high <= 1 + equalWithin;
     }
     bool operator==(const SpeedUp &) const = default;
 };
@@ -58,11 +62,15 @@ struct SpeedUp {
 /// Absent when either side has no time, or one that is not positive and finite. meanFactorOf() leaves out the interval, which takes
 /// most of the time.
 [[nodiscard]] std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
+[[nodiscard]] std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run,
+                                                 const CountedRepeats &counted);
 [[nodiscard]] std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
-
-/// The repeat that their comparison leaves out, "first" being the reference; absent: none, or a time that is not positive and finite.
-[[nodiscard]] std::optional<StandingOut> leftOutOf(const std::vector<Repeat> &reference,
-                                                   const std::vector<Repeat> &run);
+/// Of another figure of the same repeats, in the same order.
+[[nodiscard]] std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run,
+                                               const CountedRepeats &counted);
+/// What a comparison counts; absent when either side has no time, or one that is not positive and finite.
+[[nodiscard]] std::optional<CountedRepeats> countedOf(const std::vector<Repeat> &reference,
+                                                      const std::vector<Repeat> &run);
 
 /// Judges the speed-ups of one family, several runs against one reference, by Holm's method. One that is null or has
 /// no interval doesn't count. The plain intervals stay as they are.

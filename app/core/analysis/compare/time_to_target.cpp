@@ -86,9 +86,7 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         TargetHit hit = hitOf(run, target);
         if (!hit.best)
             continue;
-        const Repeat made = repeatOf(run, 0);
-        hit.round = made.round;
-        hit.moment = made.moment;
+        hit.made = repeatOf(run, 0);
         epochs = std::max(epochs, run.epochs.size());
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
@@ -114,7 +112,7 @@ std::vector<Repeat> times(const TimeToTarget &group) {
     std::vector<Repeat> out;
     for (const TargetHit &hit : group.repeats)
         if (hit.seconds)
-            out.push_back({*hit.seconds, hit.round, hit.moment});
+            out.push_back({*hit.seconds, hit.made.round, hit.made.moment, hit.made.load, hit.made.number});
     return out;
 }
 

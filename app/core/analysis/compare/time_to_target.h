@@ -26,13 +26,12 @@ struct Target {
 
 /// One repeat's way to the target.
 struct TargetHit {
-    std::optional<double> seconds;     ///< absent: not reached
-    std::optional<double> wattHours;   ///< of its devices until then: their mean power over the run × seconds
-    int after = 0;                     ///< the last epoch before with a value, from which it is interpolated; 0: none
-    int epoch = 0;                     ///< the epoch by whose end it was met, from 1; 0: not reached
-    std::optional<double> best;        ///< the best value there was
-    std::string round = {};            ///< as Repeat's
-    std::optional<double> moment = {}; ///< as Repeat's
+    std::optional<double> seconds;   ///< absent: not reached
+    std::optional<double> wattHours; ///< of its devices until then: their mean power over the run × seconds
+    int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
+    int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached
+    std::optional<double> best;      ///< the best value there was
+    Repeat made = {};                ///< its round, moment and load; its value means nothing
     bool operator==(const TargetHit &) const = default;
 };
 

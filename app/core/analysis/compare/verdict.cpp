@@ -30,9 +30,11 @@ std::string phrase(const Mention &said, const std::string &reference, bool first
     const std::string name = atStart(length == Length::Short ? shortTitle(said.name) : said.name);
     if (const std::string undecided = undecidedText(said.speedUp, reference); !undecided.empty())
         return name + ": " + undecided +
-               (said.speedUp.leavesOutOne() ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"
-                                            : "") +
-               " (" + rangeText(said.speedUp) + ").";
+               (said.speedUp.leavesOutOne() && !said.speedUp.isUnsettled()
+                    ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"
+                    : "") +
+               " (" + rangeText(said.speedUp) + ")" +
+               (said.speedUp.isUnsettled() ? ": " + busyText(*said.speedUp.disturbance) : "") + ".";
     std::string out = name + ": " + timesText(said.speedUp.factor) + (first ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
         out += " (" + rangeText(said.speedUp) + ")";

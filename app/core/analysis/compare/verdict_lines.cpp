@@ -99,8 +99,11 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
     return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
 }
 
-std::string moreRepeats(const Judgement &judgement) {
-    return judgement.settling ? repeatsText(*judgement.settling) : std::string();
+/// The rounds that are suggested for all comparisons, where they would settle this one.
+std::optional<SuggestedRun> roundsFor(const Known &known, const PairJudgement &pair) {
+    const bool outOfReach = pair.settling && pair.settling->quietLacking == 0 && !pair.settling->forDifference &&
+                            !pair.settling->forFivePercent;
+    return outOfReach ? std::nullopt : known.judgement.settling;
 }
 
 void cantTell(VerdictLine &line, const std::string &reason, const std::optional<SuggestedRun> &settles) {
@@ -109,14 +112,22 @@ void cantTell(VerdictLine &line, const std::string &reason, const std::optional<
     line.settles = settles;
 }
 
+/// "other programs were busy in round 1; 2 more repeats on a quiet machine would tell".
+std::string disturbedReason(const SpeedUp &speedUp) {
+    const int lacking = lackingQuietRepeats(speedUp);
+    return busyText(*speedUp.disturbance) + "; " + std::to_string(lacking) +
+           (lacking == 1 ? " more repeat" : " more repeats") + " of each on a quiet machine would tell";
+}
+
 /// Undecided though the comparison is fair: load, or repeats that scatter.
 void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
-    const std::string more = moreRepeats(known.judgement);
+    const std::optional<SuggestedRun> rounds = roundsFor(known, pair);
+    const std::string more = rounds ? repeatsText(*rounds) : std::string();
     if (const std::string load = loadText(known, pair); !load.empty()) {
         const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
         const bool again = finding && finding->control;
         return cantTell(line, load + "; repeat on a quiet machine" + (more.empty() ? "" : ", or add " + more),
-                        again ? finding->control : known.judgement.settling);
+                        again ? finding->control : rounds);
     }
     cantTell(line,
              !more.empty() ? more + " would tell"
@@ -124,14 +135,14 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
                  ? std::string(scatterTooMuch)
                  : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
                        " repeats each are too few",
-             known.judgement.settling);
+             rounds);
 }
 
 /// What is left of a gain when the reference loads data by the same means: `control` is the reference so.
 void judgeAgainst(const PairJudgement &control, VerdictLine &line, const Known &known) {
     const std::optional<SpeedUp> rest = between(known.row(control.run), known.row(line.run));
     const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
-    if (!rest || !rest->hasInterval())
+    if (!rest || !rest->hasInterval() || rest->isUnsettled())
         return cantTell(line, alone, known.judgement.settling);
     if (*rest->high <= 1 + equalWithin) {
         line.outcome = Outcome::NotWorthIt;
@@ -152,6 +163,8 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
                             " each: an interval takes " + std::to_string(repeatsForInterval),
                         known.judgement.settling);
     }
+    if (measured.isUnsettled())
+        return cantTell(line, disturbedReason(measured), known.judgement.settling);
     const FairnessFinding *unfair = firstOf(pair, FairnessWeight::Decisive, false);
     if (unfair && isTheQuestion(known, pair, *unfair))
         unfair = nullptr;
@@ -230,7 +243,10 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     for (const SettingFactor &factor : factorsBetween(*dp, *ddp))
         if (factor.key != "method")
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
-    if (line.outcome == Outcome::CantTell) {
+    if (line.outcome == Outcome::CantTell && measured.isUnsettled()) {
+        line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(measured);
+        line.settles = known.judgement.settling;
+    } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;
         if (const auto settling = settlingOf(measured, known.table.roundS))
             open.push_back(*settling);

@@ -17,6 +17,8 @@ using RepeatsByRun = std::map<std::string, std::vector<Repeat>>;
 struct Widest {
     std::optional<double> width; ///< absent: a run has no interval
     std::string run;
+    bool settled = true; ///< every interval is of three quiet rounds or more (Disturbance)
+    [[nodiscard]] bool reaches(double goal) const { return settled && width && *width <= goal; }
 };
 
 /// Of the rounds up to `last`.
@@ -37,8 +39,11 @@ Widest widestOf(const RepeatsByRun &runs, const std::string &reference, int last
         const std::optional<double> width = speedUp ? widthOf(*speedUp) : std::nullopt;
         if (!width)
             return {std::nullopt, name};
-        if (!out.width || *width > *out.width)
-            out = {width, name};
+        out.settled = out.settled && !speedUp->isUnsettled();
+        if (!out.width || *width > *out.width) {
+            out.width = width;
+            out.run = name;
+        }
     }
     return out;
 }
@@ -51,10 +56,14 @@ std::optional<int> expectedRounds(const RepeatsByRun &runs, const std::string &r
         if (name == reference)
             continue;
         const std::optional<SpeedUp> speedUp = speedUpOf(runs.at(reference), repeats);
+        if (speedUp && speedUp->isUnsettled()) { // at least
+            out = std::max(out, rounds + lackingQuietRepeats(*speedUp));
+            continue;
+        }
         const std::optional<int> wanted = speedUp ? repeatsForWidth(*speedUp, goal.width) : std::nullopt;
         if (!wanted)
             return std::nullopt;
-        out = std::max(out, *wanted);
+        out = std::max(out, *wanted + int(repeats.size()) - speedUp->runRepeats); // with those that don't count
     }
     out += roundsAddedAtOnce; // the second check
     return out <= goal.mostRounds ? std::optional(out) : std::nullopt;
@@ -74,7 +83,8 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
         std::vector<Repeat> &repeats = runs[entry.planned.name];
         if (entry.state == EntryState::Done)
             if (const std::optional<Repeat> made = trainingTimes(entry.run))
-                repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment});
+                repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment, made->load,
+                                   entry.planned.repeat});
     }
     const Widest now = widestOf(runs, experiment.reference, out.rounds);
     out.width = now.width;
@@ -83,7 +93,7 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
         return out;
     const WidthGoal &goal = experiment.until->goal;
     const Widest before = widestOf(runs, experiment.reference, out.rounds - roundsAddedAtOnce);
-    out.narrow = *now.width <= goal.width && before.width && *before.width <= goal.width;
+    out.narrow = now.reaches(goal.width) && before.reaches(goal.width);
     if (!out.narrow)
         out.expected = expectedRounds(runs, experiment.reference, goal, out.rounds);
     return out;

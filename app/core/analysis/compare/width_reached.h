@@ -9,7 +9,7 @@
 
 namespace lockstep::core {
 
-/// A finished run's training time, and when it began; absent where the time is unknown.
+/// A finished run's training time, when it began and the load of other programs; absent where the time is unknown.
 using TrainingTimeSource = std::function<std::optional<Repeat>(const std::string &run)>;
 
 /// How narrow the intervals of an experiment with a goal are, by the runs that are done.

@@ -146,6 +146,9 @@ std::optional<AdjustedFactor> adjustedFactorOf(const RepeatGroup &reference, con
     const Points from = pointsOf(reference), to = pointsOf(run);
     if (int(from.x.size()) < repeatsForInterval || int(to.x.size()) < repeatsForInterval)
         return std::nullopt;
+    const auto ofReference = std::ranges::minmax(from.x), ofRun = std::ranges::minmax(to.x);
+    if (ofReference.min > ofRun.max || ofRun.min > ofReference.max)
+        return std::nullopt;
     Sums sums;
     for (const RepeatGroup &group : groups)
         sums.add(pointsOf(group));

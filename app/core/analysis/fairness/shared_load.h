@@ -49,7 +49,8 @@ struct AdjustedFactor {
     bool operator==(const AdjustedFactor &) const = default;
 };
 /// Absent with fewer than three repeats of either or fewer than four degrees of freedom, where load is unknown or so even
-/// within each run's repeats (a standard deviation below 0.02 cores) that nothing can be fitted.
+/// within each run's repeats (a standard deviation below 0.02 cores) that nothing can be fitted, and where every repeat of one had more
+/// of it than any of the other: the line would be drawn far beyond what was measured.
 [[nodiscard]] std::optional<AdjustedFactor> adjustedFactorOf(const RepeatGroup &reference, const RepeatGroup &run,
                                                              const std::vector<RepeatGroup> &groups);
 /// "adjusted for measured load: 1.62× (1.50-1.75); a sensitivity check, not the result".

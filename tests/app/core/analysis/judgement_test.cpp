@@ -148,17 +148,35 @@ private Q_SLOTS:
         QCOMPARE(json["interval_method"].get<std::string>(), std::string("one repeat left out"));
     }
 
-    void aRepeatThatOnlyTheWholeRunLeavesOutIsNamedToo() {
-        std::vector<RunOutcome> runs = study(false, 5);
-        *runs[1].runTimeS *= 3; // it waited before it trained
-        for (int i = 0; i < 10; ++i)
-            runs[std::size_t(i)].repeat = i % 5 + 1;
-        const Judgement found = judge(resultTable(runs), runs, {"workers"});
-        const PairJudgement &ddp = found.pairs.front();
-        QVERIFY(!ddp.training->leftOut && ddp.wholeRun->leftOut);
-        QVERIFY2(anyContains(found.reservations, "it is left out of the whole run's speed-up and of the causes of its "
-                                                 "difference."),
+    void theTrainingTimesChooseTheRepeatThatEveryFigureLeavesOut() {
+        const auto numbered = [](std::vector<RunOutcome> runs) {
+            for (int i = 0; i < 10; ++i)
+                runs[std::size_t(i)].repeat = i % 5 + 1;
+            return runs;
+        };
+        std::vector<RunOutcome> waited = numbered(study(false, 5));
+        *waited[1].runTimeS *= 3; // before it trained: no repeat of the training time stands out
+        const Judgement late = judge(resultTable(waited), waited, {"workers"});
+        QVERIFY(!late.pairs[0].training->leftOut && !late.pairs[0].epoch->leftOut && !late.pairs[0].wholeRun->leftOut);
+        QVERIFY2(!anyContains(late.reservations, "left out"), joined(late.reservations).c_str());
+        const Attribution &why = *late.pairs[0].attribution;
+        QVERIFY(std::fabs(why.referenceS / why.runS - late.pairs[0].wholeRun->factor) < 1e-9);
+
+        std::vector<RunOutcome> stalled = numbered(study(false, 5));
+        *stalled[1].totalTrainingTimeS *= 1.5; // once, so that its median epoch and its whole time are as ever
+        const Judgement found = judge(resultTable(stalled), stalled, {"workers"});
+        const PairJudgement &pair = found.pairs[0];
+        for (const auto &figure : {pair.training, pair.epoch, pair.wholeRun})
+            QVERIFY(figure->leftOut && figure->leftOut->ofFirst && figure->leftOut->number == 2 &&
+                    figure->method == IntervalMethod::LeftOut);
+        QCOMPARE(
+            std::ranges::count_if(found.reservations,
+                                  [](const std::string &one) { return one.find("left out") != std::string::npos; }),
+            std::ptrdiff_t(1));
+        QVERIFY2(anyContains(found.reservations, "it is left out of the speed-ups and their causes."),
                  joined(found.reservations).c_str());
+        const ResultTable shown = judged(resultTable(stalled), found);
+        QCOMPARE(*shown.rows[1].speedUpRun, pair.wholeRun->factor);
     }
 
     void efficiencyIsOfDevicesAlone() {

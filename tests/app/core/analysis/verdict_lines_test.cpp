@@ -151,6 +151,20 @@ private Q_SLOTS:
         QCOMPARE(lines[0].reason, std::string("3 repeats each are too few")); // of no experiment: none can be added
     }
 
+    void roundsThatWouldSettleAnotherComparisonAreNotOfferedToOneThatTheyLeaveOpen() {
+        const auto runs = measured({baseline,
+                                    {"DP on 2 devices", Method::Dp, 2, 0, 1, 8, 1, 0.4},
+                                    {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 7.8, 1, 0.05}});
+        ResultTable table = resultTable(runs);
+        table.extendable = true;
+        const Judgement found = judge(table, runs, {});
+        QVERIFY(found.settling && found.lines.at(0).outcome == Outcome::CantTell);
+        QVERIFY2(found.lines[0].reason.starts_with("repeats scatter too much") && !found.lines[0].settles,
+                 found.lines[0].reason.c_str());
+        QVERIFY2(found.lines.at(1).reason.ends_with(" would tell") && found.lines[1].settles,
+                 found.lines[1].reason.c_str());
+    }
+
     void otherProgramsAreNamedWithARepeatOfTheRunTheyDisturbed() {
         const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 7, 1, 0.25, 1.2}}));
         QVERIFY(lines[0].outcome == Outcome::CantTell);

@@ -40,7 +40,7 @@ std::string refusal(const std::string &recipe, const PlanOptions &options = {}) 
 }
 
 std::string idOf(std::size_t entry) {
-    char id[32];
+    char id[40];
     std::snprintf(id, sizeof id, "20260102T030405Z-%08zx", entry);
     return id;
 }
@@ -292,6 +292,24 @@ private Q_SLOTS:
         experiment.until->settled = true;
         QVERIFY2(progressText(*experiment.until, 1).starts_with("Stopped after 6 rounds, of 6 at most: the widest"),
                  progressText(*experiment.until, 1).c_str());
+    }
+
+    void aWidthIsNotReachedWhileFewerThanThreeRoundsWereQuiet() {
+        Experiment experiment = doneRounds(2, 5, {0.5, 30});
+        finish(experiment);
+        DrawnTimes times(1, 0.01);
+        const auto reachedWith = [&](double loadOfTheFirst) {
+            return widthReached(experiment, [&](const std::string &run) {
+                Repeat made{times.of(run)};
+                const auto entry = std::ranges::find(experiment.entries, run, &ExperimentEntry::run);
+                made.load = entry->planned.repeat <= 3 ? loadOfTheFirst : 0.02;
+                return std::optional(made);
+            });
+        };
+        QVERIFY(reachedWith(0.02).narrow);
+        const WidthReached disturbed = reachedWith(0.6); // rounds 4 and 5 are quiet
+        QVERIFY(disturbed.width && !disturbed.narrow);
+        QCOMPARE(disturbed.expected, std::optional(8)); // a third quiet round, and two more for the second check
     }
 
     void progressSaysTheWidthReachedAndWhatIsLeft() {
