@@ -92,6 +92,7 @@ void VerdictDifference::showWaterfall() {
     for (const core::FactorEffect &factor : found.factors)
         lines.append(QStringLiteral("• ") + factorLine(factor, found.longerS()));
     m_factors->setText(lines.isEmpty() ? QString() : tr("One setting at a time:\n") + lines.join(QLatin1Char('\n')));
+    m_factors->setToolTip(factorHelp(found.factors));
     m_factors->setVisible(!lines.isEmpty());
     m_controls->setRuns(found.missing);
     setFinding(causeFinding(m_judgement.judgement().pairs[at]));

@@ -16,6 +16,7 @@
 #include "app/ui/pages/verdict/accuracy_card.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
 #include "app/ui/pages/verdict/verdict_anatomy.h"
+#include "app/ui/pages/verdict/verdict_causes.h"
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_page.h"
@@ -176,6 +177,13 @@ private Q_SLOTS:
         found.runS = 12;
         pair.wholeRun.reset();
         QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2) takes 12.0 s instead of 10.0 s: 2.0 s added"));
+    }
+
+    void aSettingsEffectIsALineAndTheRunsItRestsOnAreItsHint() {
+        const core::FactorEffect effect{
+            "lr", "lr 0.1 instead of 0.01", -1, -1.5, -0.5, {"baseline, lr 0.1", "DDP on 2 devices"}};
+        QCOMPARE(factorLine(effect, 10), QStringLiteral("lr 0.1 instead of 0.01: −1.00 s (−1.50 s to −0.50 s)"));
+        QVERIFY(factorHelp({effect, effect}).endsWith(u"\nbaseline, lr 0.1\nDDP on 2 devices"));
     }
 
     void whatBoundsAllRunsAlikeIsSaidWithoutTheirNames() {
