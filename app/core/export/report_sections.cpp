@@ -81,8 +81,7 @@ ReportSection fairnessSection(const Judgement &judgement) {
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
                     out.lines.push_back(pair.run + " against " + pair.reference + ", " + std::string(toString(weight)) +
-                                        ": " + finding.label + " " + finding.run + " instead of " + finding.reference +
-                                        ". " + finding.sentence +
+                                        ": " + finding.sentence +
                                         (finding.control ? " Control: " + toText(*finding.control) + "." : ""));
     if (out.lines.empty() && !judgement.pairs.empty())
         out.said = "Nothing was found that differs besides what was meant.";

@@ -161,6 +161,13 @@ ExperimentModel::Strip ExperimentModel::strip() const {
         strip.run = placesText(experiment.overCount() + 1, int(currents.size())) +
                     QStringLiteral(" of %1").arg(experiment.runnableCount());
         strip.name = names.join(beside);
+    } else if (const std::vector<int> queued = experiment.queued();
+               strip.active && strip.pausedBy.isEmpty() && !queued.empty()) {
+        // Between two runs: the next one is being started.
+        strip.run =
+            placesText(experiment.overCount() + 1, 1) + QStringLiteral(" of %1").arg(experiment.runnableCount());
+        strip.name = qs(experiment.entries[std::size_t(queued.front())].planned.name);
+        strip.state = QStringLiteral("starting");
     }
     takeProgress(m_follower->currents(), strip);
     if (!strip.noRecentData.isEmpty())

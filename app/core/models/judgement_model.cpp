@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/compare/verdict.h"
+#include "ipc/run_title.h"
 #include "models/cells.h"
 #include "models/roles.h"
 
@@ -19,7 +20,7 @@ std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgeme
                 if (finding.weight != weight)
                     continue;
                 Row row{Kind::Finding,
-                        QStringLiteral("%1 against %2").arg(qs(pair.run), qs(pair.reference)),
+                        QStringLiteral("%1 against %2").arg(qs(shortTitle(pair.run)), qs(shortTitle(pair.reference))),
                         qs(std::string(toString(finding.weight))),
                         qs(finding.sentence),
                         {}};
@@ -28,7 +29,7 @@ std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgeme
                 rows.push_back(std::move(row));
             }
     for (const Bottleneck &bottleneck : judgement.bottlenecks)
-        rows.push_back({Kind::Bottleneck, qs(bottleneck.run), qs(std::string(toString(bottleneck.bound))),
+        rows.push_back({Kind::Bottleneck, qs(shortTitle(bottleneck.run)), qs(std::string(toString(bottleneck.bound))),
                         qs(bottleneck.evidence), bottleneck.tips});
     return rows;
 }

@@ -120,14 +120,16 @@ void BarChart::rebuild() {
             valueWidth = std::max(valueWidth, metrics.horizontalAdvance(bar.text));
         rows.append(QString::number(count - 1 - i)); // the axis grows upwards; its labels are hidden
     }
-    // One set a row, so that each bar has its own colour.
+    // One set a row, so that each bar has its own colour. All at once: the series lays out every bar again after each append.
+    QList<QBarSet *> sets;
     for (qsizetype i = 0; i < count; ++i) {
         const BarData &bar = m_bars[i];
         auto *set = new QBarSet(bar.name);
         for (qsizetype row = count - 1; row >= 0; --row)
             set->append(row == i ? bar.value.value_or(0) : 0);
-        m_series->append(set);
+        sets.append(set);
     }
+    m_series->append(sets);
     shade();
     m_rows->append(rows);
     chart()->setMargins(QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, 0));

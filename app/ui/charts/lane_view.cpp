@@ -19,6 +19,7 @@ namespace {
 constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
 constexpr double headHeight = 16;  ///< of the line with the figures' heads
+constexpr double mostNames = 0.3;  ///< of the width, for the runs' names: those of a matrix fit on two lines at 1280 px
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
 /// The sample nearest to a time; none if the nearest is further away than a gap.
@@ -232,7 +233,7 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
         out.runWidth = std::max(out.runWidth, bold.horizontalAdvance(paintedName(lane.run)));
         out.deviceWidth = std::max(out.deviceWidth, small.horizontalAdvance(lane.device));
     }
-    out.runWidth = std::min(out.runWidth + 2, area.width() * 0.25);
+    out.runWidth = std::min(out.runWidth + 2, area.width() * mostNames);
     out.deviceWidth = std::min(out.deviceWidth + 2, area.width() * 0.2);
     out.figures = figureColumns();
     double right = area.right();
@@ -329,6 +330,16 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
         paintMarkLine(painter, mark, x, top, foot, theme().palette());
         paintMarkSign(painter, mark, x, foot, theme().palette());
     }
+}
+
+QStringList LaneView::cutNames() const {
+    const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold));
+    const double width = layOut(rect()).runWidth;
+    QStringList out;
+    for (const Lane &lane : m_lanes)
+        if (nameLines(paintedName(lane.run), bold, width).join(QString()).contains(u'…') && !out.contains(lane.run))
+            out.append(lane.run);
+    return out;
 }
 
 /// A run's name is written once, across the height of all its lanes.

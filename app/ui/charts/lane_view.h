@@ -52,6 +52,8 @@ public:
     void setCrosshair(const QHash<QString, double> &byRun);
     [[nodiscard]] const QHash<QString, double> &crosshair() const { return m_crosshair; }
 
+    [[nodiscard]] QStringList cutNames() const; ///< of runs, those that end in "…" here
+
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QString chartWords() const override;
     [[nodiscard]] QSize sizeHint() const override;

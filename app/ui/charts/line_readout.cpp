@@ -51,8 +51,9 @@ void paintReadRow(QPainter *painter, const ReadRow &row, const QRectF &box, cons
     painter->setFont(Theme::font(Type::Small));
     painter->setPen(palette.textSecondary);
     const double room = std::max(0.0, box.right() - meanWidth - readoutGap - left);
+    const QFontMetricsF metrics(painter->font());
     painter->drawText(QRectF(left, box.top(), room + 1, readoutLine), Qt::AlignVCenter | Qt::AlignLeft,
-                      QFontMetricsF(painter->font()).elidedText(paintedName(row.name), Qt::ElideRight, room));
+                      metrics.elidedText(readName(row, metrics, room), Qt::ElideRight, room));
     painter->setFont(figures);
     painter->setPen(palette.text);
     painter->drawText(QRectF(box.right() - meanWidth, box.top(), meanWidth, readoutLine),
@@ -69,13 +70,21 @@ double readRowHeight(const ReadRow &row) {
 
 } // namespace
 
+QString readName(const ReadRow &row, const QFontMetricsF &metrics, double width) {
+    const QString name = paintedName(row.name);
+    const bool fits = row.count < 2 || row.group.isEmpty() || metrics.horizontalAdvance(name) <= width;
+    return fits ? name : row.group;
+}
+
 QString ReadRow::meanText() const {
     return core::threeDigits(sum / count);
 }
 
 QString ReadRow::rangeText() const {
     const QString from = core::threeDigits(low), to = core::threeDigits(high);
-    return count < 2 || from == to || !std::isfinite(sum) ? QString() : from + QStringLiteral(" – ") + to;
+    if (count < 2 || from == to || !std::isfinite(sum))
+        return {};
+    return from + (low < 0 ? QStringLiteral(" to ") : QStringLiteral("-")) + to;
 }
 
 Reading readAt(const DrawnLines &lines, double x) {

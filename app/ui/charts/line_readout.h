@@ -5,6 +5,7 @@
 #include <QRectF>
 #include <QString>
 
+class QFontMetricsF;
 class QPainter;
 
 namespace lockstep::ui {
@@ -33,6 +34,9 @@ struct Reading {
 [[nodiscard]] Reading readEnds(const DrawnLines &lines);
 /// A row for all lines of a group ("DDP, 12 runs").
 [[nodiscard]] QList<ReadRow> byGroup(const QList<ReadRow> &rows);
+
+/// The name as it is written into so many pixels: of several runs without their number where that doesn't fit.
+[[nodiscard]] QString readName(const ReadRow &row, const QFontMetricsF &metrics, double width);
 
 /// Height in pixels of rows with a head; rows with a range take two lines.
 [[nodiscard]] double readoutHeight(const QList<ReadRow> &rows);

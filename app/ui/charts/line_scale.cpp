@@ -3,11 +3,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/ui/charts/drawn_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr double mostEmpty = 0.25; ///< of an axis that rounding its ends may leave without data
+
+/// Round ticks around the data. A low chart's few ticks may round its end far up ("4" for data up to 2.1): then more of them, down to
+/// half the distance.
+Ticks tightTicks(double low, double high, int wanted) {
+    const auto emptyOf = [&](const Ticks &ticks) {
+        return (low - ticks.low + ticks.high - high) / (ticks.high - ticks.low);
+    };
+    Ticks best = niceTicks(low, high, wanted, true);
+    for (int more = wanted + 1; more <= 2 * wanted && emptyOf(best) > mostEmpty; ++more)
+        if (Ticks ticks = niceTicks(low, high, more, true); emptyOf(ticks) < emptyOf(best) - 1e-9)
+            best = std::move(ticks);
+    return best;
+}
+
+} // namespace
 
 bool LineScale::setXKind(XKind kind) {
     return std::exchange(m_xKind, kind) != kind;
@@ -87,7 +106,7 @@ Ticks LineScale::yTicks(const DrawnLines &lines, const Span &x, int wanted) cons
         low = high > 0 ? high * 1e-4 : 0.1;
     if (m_zeroBased && !m_log)
         low = 0;
-    return m_log ? logTicks(low * 0.9, high * 1.1, wanted) : niceTicks(low, high, wanted, true);
+    return m_log ? logTicks(low * 0.9, high * 1.1, wanted) : tightTicks(low, high, wanted);
 }
 
 LineScale::AxisTicks LineScale::fit(const DrawnLines &lines, const QSizeF &plot) {

@@ -282,6 +282,10 @@ std::string_view keyOf(Outcome outcome) {
 std::string nameOf(const VerdictLine &line) {
     if (!line.contrast)
         return line.run;
+    const MethodSpec &dp = specOf(Method::Dp), &ddp = specOf(Method::Ddp);
+    if (!isTitledAs(line.run, ddp) ||
+        !isTitledAs(line.against, dp)) // somebody's own names: two of them are too long for a line
+        return std::string(ddp.title) + " against " + std::string(dp.title);
     const auto withoutDevices = [](std::string name) {
         const std::string devices = devicesIn(name);
         return devices.empty() ? name : name.erase(name.find(devices), devices.size());

@@ -47,7 +47,8 @@ struct FairnessFinding {
     std::string reference; ///< the reference's value as people read it
     std::string run;       ///< the run's
     FairnessWeight weight = FairnessWeight::Minor;
-    std::string sentence;                ///< what it means for this comparison
+    std::string
+        sentence; ///< "Loading workers 4 instead of 0: a gain may …"; names neither run, whoever shows it names both
     std::optional<SuggestedRun> control; ///< the run that would settle it: a missing one, or disturbed repeats again
     bool operator==(const FairnessFinding &) const = default;
 };

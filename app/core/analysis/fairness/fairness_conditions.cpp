@@ -90,15 +90,14 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
     const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
     const RepeatGroup &worse = worseIsRun ? pair.run : pair.reference;
-    Unlike one =
-        difference(guest.key, guest.label, text(*a), text(*b),
-                   inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
-                   inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " + worse.name +
-                                  " by up to about " + percent(apart, 0).toStdString() +
-                                  (*a > *excessA || *b > *excessB
-                                       ? " (beyond the free cores: " + text(*excessA) + " and " + text(*excessB) + ")"
-                                       : "")
-                            : "it ran on cores that were free, but shared caches, memory and the clock");
+    Unlike one = difference(
+        guest.key, guest.label, text(*a), text(*b), inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor,
+        inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " + worse.name +
+                       " by up to about " + percent(apart, 0).toStdString() +
+                       (*a > *excessA || *b > *excessB
+                            ? " (beyond the free cores: " + text(*excessB) + " instead of " + text(*excessA) + ")"
+                            : "")
+                 : "it ran on cores that were free, but shared caches, memory and the clock");
     const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
     one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
                                    : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);
@@ -163,12 +162,9 @@ void compareSideBySide(const Pair &pair, Unlikes &out) {
         return runs < namedBeside / 2 ? std::string("none") : significant(runs, 2).toStdString() + " on average";
     };
     const RepeatGroup &worse = *b > *a ? pair.run : pair.reference;
-    Unlike one =
-        difference("side_by_side", "Other runs side by side", text(*a), text(*b),
-                   std::fabs(*a - *b) >= notableBeside ? Notable : Minor, pair,
-                   "runs side by side have cores of their own, but share the memory's bandwidth, the caches and "
-                   "the clock, and " +
-                       worse.name + " had more of that to share");
+    Unlike one = difference("side_by_side", "Other runs side by side", text(*a), text(*b),
+                            std::fabs(*a - *b) >= notableBeside ? Notable : Minor,
+                            "runs side by side share the memory's bandwidth, the caches and the clock");
     one.finding.control = undisturbed(worse, beside, std::min(*a, *b) + namedBeside, "one at a time");
     if (one.finding.control)
         one.finding.control->alone = true;
@@ -210,7 +206,7 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
     const RepeatGroup &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
     Unlike one =
         difference("throttling", "Held down", throttleText(*a, pair.reference), throttleText(*b, pair.run),
-                   std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)), pair,
+                   std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)),
                    worse.name + " was not given its full speed");
     const double from = std::min(*a, *b) + namedThrottle;
     const Figure held = [&](const RunOutcome &run) -> std::optional<double> {
@@ -239,7 +235,7 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     if (apart < namedSamples)
         return;
     out.push_back(difference("samples", "Samples seen", std::to_string(std::int64_t(*a)),
-                             std::to_string(std::int64_t(*b)), weightOf(apart, notableSamples, decisiveSamples), pair,
+                             std::to_string(std::int64_t(*b)), weightOf(apart, notableSamples, decisiveSamples),
                              "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
 }
 
@@ -299,7 +295,7 @@ void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)
         return;
     out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
-                             apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable, pair,
+                             apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable,
                              named.empty() ? "the same work would end closer, so something else differs too"
                                            : "what is learnt depends on what is named besides (" + named + ")"));
 }
@@ -318,7 +314,7 @@ void compareOrder(const Pair &pair, Unlikes &out) {
         return;
     const bool referenceFirst = lastA < firstB;
     Unlike one = difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
-                            referenceFirst ? "all last" : "all first", Notable, pair,
+                            referenceFirst ? "all last" : "all first", Notable,
                             "a machine that drifts meanwhile looks like a gain or a loss");
     const RepeatGroup &earlier = referenceFirst ? pair.reference : pair.run,
                       &later = referenceFirst ? pair.run : pair.reference;
@@ -338,13 +334,15 @@ bool names(const std::vector<Unlike> &differences, std::string_view key) {
                        [&](const Unlike &one) { return one.finding.key == key; });
 }
 
+std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence) {
+    return finding.label + " " + finding.run + " instead of " + finding.reference + ": " + consequence + ".";
+}
+
 Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
-                  const Pair &pair, const std::string &consequence) {
+                  const std::string &consequence) {
     Unlike out;
     out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
-    FairnessFinding &finding = out.finding;
-    finding.sentence = finding.label + " " + finding.reference + " in " + pair.reference.name + ", " + finding.run +
-                       " in " + pair.run.name + ": " + consequence + ".";
+    out.finding.sentence = sentenceOf(out.finding, consequence);
     return out;
 }
 

@@ -43,9 +43,11 @@ struct Unlike {
 void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out);
 void comparePrograms(const Pair &pair, std::vector<Unlike> &out);
 [[nodiscard]] bool names(const std::vector<Unlike> &differences, std::string_view key);
-/// With its sentence: "LABEL A in REFERENCE, B in RUN: CONSEQUENCE."
+/// "LABEL the run's value instead of the reference's: CONSEQUENCE."
+[[nodiscard]] std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence);
+/// With its sentence.
 [[nodiscard]] Unlike difference(std::string key, std::string label, std::string reference, std::string run,
-                                FairnessWeight weight, const Pair &pair, const std::string &consequence);
+                                FairnessWeight weight, const std::string &consequence);
 
 /// `from` with `to`'s value of a key in effect: batch_size sets the global batch, lr_rule the rate that results.
 void adopt(RunConfig &from, const RunConfig &to, std::string_view key);

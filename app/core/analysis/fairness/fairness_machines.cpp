@@ -85,7 +85,7 @@ void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std:
         const Words a = machineWords(pair.reference, row.property), b = machineWords(pair.run, row.property);
         if (a.empty() || b.empty() || a == b || (host && !isUnlikeHosts(a, b)))
             continue;
-        out.push_back(difference(row.key, row.label, joined(a), joined(b), row.weight, pair, row.consequence));
+        out.push_back(difference(row.key, row.label, joined(a), joined(b), row.weight, row.consequence));
     }
 }
 
@@ -102,7 +102,7 @@ void comparePrograms(const Pair &pair, std::vector<Unlike> &out) {
                              FairnessWeight weight, const char *consequence) {
         const Words a = words(pair.reference, member), b = words(pair.run, member);
         if (!a.empty() && !b.empty() && a != b)
-            out.push_back(difference(key, label, joined(a), joined(b), weight, pair, consequence));
+            out.push_back(difference(key, label, joined(a), joined(b), weight, consequence));
     };
     compare(&RunConditions::program, "program", "Program", Decisive,
             "different programs do the work, so a gain may be the program's, not the method's");

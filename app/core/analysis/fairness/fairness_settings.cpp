@@ -132,8 +132,8 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
         return;
     const double most = std::max(*a, *b);
     finding.weight = most < 0.02 ? Minor : most < 0.10 ? Notable : Decisive;
-    const std::string shares = percent(*a, 1).toStdString() + " and " + percent(*b, 1).toStdString();
-    consequence = "loading takes " + shares + " of the training time, so " +
+    consequence = "loading takes " + percent(*b, 1).toStdString() + " of the training time instead of " +
+                  percent(*a, 1).toStdString() + ", so " +
                   (finding.weight == Minor ? "it explains almost nothing of a difference"
                                            : "a gain may come from data loading, which more workers hide");
 }
@@ -195,8 +195,7 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         std::string consequence = rule.consequence;
         if (key == "workers")
             weighWorkers(pair, difference.finding, consequence);
-        difference.finding.sentence = difference.finding.label + " " + one + " in " + pair.reference.name + ", " +
-                                      other + " in " + pair.run.name + ": " + consequence + ".";
+        difference.finding.sentence = sentenceOf(difference.finding, consequence);
         out.push_back(std::move(difference));
     }
     return out;

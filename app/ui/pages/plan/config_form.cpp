@@ -101,7 +101,7 @@ QWidget *ConfigForm::makeMethods(QWidget *parent) {
     auto *box = new QWidget(parent);
     auto *line = new QHBoxLayout(box);
     line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(2 * grid);
+    line->setSpacing(grid); // beside the scroll bar, too, all of them fit in a window of 1280 pixels
     for (const MethodSpec &spec : methodTable) {
         auto *tick = new QCheckBox(text(spec.label), box);
         connect(tick, &QCheckBox::toggled, this, [this, method = spec.id](bool on) {

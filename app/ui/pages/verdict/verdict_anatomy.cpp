@@ -5,13 +5,14 @@
 
 #include "analysis/causes/dp_anatomy.h"
 #include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/palette.h"
 #include "models/run_set.h"
 
 namespace lockstep::ui {
 
 VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent)
-    : Card(tr("A step of DP and of DDP, device by device"), parent), m_runs(runs),
+    : Card(tr("A step of DP and DDP"), parent), m_runs(runs),
       m_view(new AnatomyView(theme, QStringLiteral("step-anatomy"), this)) {
     setToolTip(tr("A mean step, device by device. DP: device 0 serves the others, which work only in the parallel "
                   "parts. DDP: each rank does a whole step. Lines are waiting"));
@@ -27,9 +28,9 @@ void VerdictAnatomy::refresh() {
         const QString name = QString::fromStdString(one.name);
         runs.append({name, methodColor(QString::fromStdString(one.method)), one.anatomy});
         if (!name.isEmpty() && one.repeats > 1)
-            drawn.append(tr("%1 repeat %2").arg(name).arg(one.repeat));
+            drawn.append(tr("%1 #%2").arg(paintedName(name)).arg(one.repeat));
     }
-    setNote(drawn.isEmpty() ? QString() : tr("the median of each: %1").arg(drawn.join(QStringLiteral(", "))));
+    setNote(drawn.isEmpty() ? QString() : tr("median repeats: %1").arg(drawn.join(QStringLiteral(", "))));
     m_view->setRuns(runs);
     m_view->setFixedHeight(m_view->sizeHint().height());
     setVisible(!runs.isEmpty());

@@ -46,12 +46,19 @@ QString factorLine(const core::FactorEffect &factor, double wholeS) {
     QString line =
         QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), core::addedSeconds(factor.seconds, wholeS));
     if (factor.high > factor.low)
-        line += QObject::tr(" (%1 to %2 by the order of changes)")
+        line += QObject::tr(" (%1 to %2)")
                     .arg(core::addedSeconds(factor.low, wholeS), core::addedSeconds(factor.high, wholeS));
-    QStringList controls;
-    for (const std::string &name : factor.controls)
-        controls.append(QString::fromStdString(name));
-    return controls.isEmpty() ? line : line + QObject::tr(", by ") + controls.join(QStringLiteral(", "));
+    return line;
+}
+
+QString factorHelp(const std::vector<core::FactorEffect> &factors) {
+    QStringList runs;
+    for (const core::FactorEffect &factor : factors)
+        for (const std::string &name : factor.controls)
+            if (const QString run = QString::fromStdString(name); !runs.contains(run))
+                runs.append(run);
+    return QObject::tr("Mean over the orders of changes, with the least and the most. Measured with\n") +
+           runs.join(QLatin1Char('\n'));
 }
 
 } // namespace lockstep::ui

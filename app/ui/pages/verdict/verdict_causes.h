@@ -13,7 +13,9 @@ namespace lockstep::ui {
 /// The reference, each cause, the run; with the two methods' colours.
 [[nodiscard]] QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &reference,
                                                 const QColor &run);
-/// "4 loading workers instead of 0: −5.00 s (−5.20 s to −4.80 s by the order of changes), by …". `wholeS`: the larger time.
+/// "4 loading workers instead of 0: −5.00 s (−5.20 s to −4.80 s)", the range by the order of changes. `wholeS`: the larger time.
 [[nodiscard]] QString factorLine(const core::FactorEffect &factor, double wholeS);
+/// The runs that the effects rest on, a line each.
+[[nodiscard]] QString factorHelp(const std::vector<core::FactorEffect> &factors);
 
 } // namespace lockstep::ui

@@ -14,6 +14,11 @@
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr int mostPair = 30 * grid; ///< px of the box; names of a matrix are long
+
+} // namespace
 
 VerdictDifference::VerdictDifference(const Theme &theme, core::JudgementModel &judgement, QWidget *parent)
     : Card(tr("Where the difference comes from"), parent), m_judgement(judgement) {
@@ -21,7 +26,7 @@ VerdictDifference::VerdictDifference(const Theme &theme, core::JudgementModel &j
     m_pair = new QComboBox(this);
     m_pair->setAccessibleName(tr("Run that is explained"));
     m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_pair->setMaximumWidth(30 * grid);                             // long names of a matrix
+    m_pair->setMaximumWidth(mostPair);
     connect(m_pair, &QComboBox::currentIndexChanged, this, [this] { // by the person: a refresh is quiet
         m_chosenPair = m_pair->currentText();
         m_chosenOf = m_open;
@@ -57,10 +62,16 @@ void VerdictDifference::showPairs() {
     m_pair->clear();
     for (std::size_t i = 0; i < pairs.size(); ++i)
         if (pairs[i].attribution)
-            m_pair->addItem(QString::fromStdString(pairs[i].run), int(i));
+            addPair(QString::fromStdString(pairs[i].run), int(i));
     const int chosen = m_chosenOf == m_open ? m_pair->findText(m_chosenPair) : -1;
     m_pair->setCurrentIndex(chosen >= 0 ? chosen : explained ? m_pair->findData(int(*explained)) : -1);
     m_pair->setVisible(m_pair->count() > 1);
+}
+
+/// A box cuts its text off without a sign of it.
+void VerdictDifference::addPair(const QString &name, int pair) {
+    m_pair->addItem(m_pair->fontMetrics().elidedText(name, Qt::ElideMiddle, mostPair - 6 * grid), pair);
+    m_pair->setItemData(m_pair->count() - 1, name, Qt::ToolTipRole);
 }
 
 void VerdictDifference::showWaterfall() {
@@ -81,6 +92,7 @@ void VerdictDifference::showWaterfall() {
     for (const core::FactorEffect &factor : found.factors)
         lines.append(QStringLiteral("• ") + factorLine(factor, found.longerS()));
     m_factors->setText(lines.isEmpty() ? QString() : tr("One setting at a time:\n") + lines.join(QLatin1Char('\n')));
+    m_factors->setToolTip(factorHelp(found.factors));
     m_factors->setVisible(!lines.isEmpty());
     m_controls->setRuns(found.missing);
     setFinding(causeFinding(m_judgement.judgement().pairs[at]));

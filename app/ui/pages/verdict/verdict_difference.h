@@ -26,6 +26,7 @@ public:
 
 private:
     void showPairs();
+    void addPair(const QString &name, int pair);
     void showWaterfall();
 
     core::JudgementModel &m_judgement;

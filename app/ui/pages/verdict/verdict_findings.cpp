@@ -5,11 +5,14 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "analysis/compare/cause_words.h"
 #include "analysis/compare/verdict_lines.h"
+#include "base/format.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::ui {
 namespace {
@@ -18,8 +21,14 @@ QString words(const char *text) {
     return QCoreApplication::translate("VerdictFindings", text);
 }
 
-QString undecidedOf(const core::PairJudgement &pair) {
-    return QString::fromStdString(core::undecidedText(*pair.training, pair.reference));
+constexpr double leastSum = 0.0005; ///< of the longer run: less reads as 0
+
+QString shortName(const std::string &name) {
+    return QString::fromStdString(shortTitle(name));
+}
+
+QString nameAtStart(const std::string &name) {
+    return QString::fromStdString(core::atStart(shortTitle(name)));
 }
 
 } // namespace
@@ -32,25 +41,32 @@ QString fastestFinding(const core::Judgement &judgement) {
     if (!fastest)
         return {};
     if (fastest->training->factor <= 1)
-        return words("No run is faster than %1").arg(QString::fromStdString(judgement.reference));
-    const QString text = words("%1 is the fastest: %2")
-                             .arg(QString::fromStdString(core::atStart(fastest->run)),
-                                  QString::fromStdString(core::timesText(fastest->training->factor)));
-    const QString undecided = undecidedOf(*fastest);
+        return words("No run is faster than %1").arg(shortName(judgement.reference));
+    const QString text =
+        words("%1 is the fastest: %2")
+            .arg(nameAtStart(fastest->run), QString::fromStdString(core::timesText(fastest->training->factor)));
+    const QString undecided =
+        QString::fromStdString(core::undecidedText(*fastest->training, shortTitle(fastest->reference)));
     return undecided.isEmpty() ? text : text + QStringLiteral("; ") + undecided;
 }
 
 QString causeFinding(const core::PairJudgement &pair) {
-    if (!pair.training || !pair.attribution)
+    if (!pair.attribution)
         return {};
-    const QString name = QString::fromStdString(core::atStart(pair.run));
-    if (const QString undecided = undecidedOf(pair); !undecided.isEmpty())
-        return name + QStringLiteral(": ") + undecided;
-    const double factor = pair.training->factor;
-    const QString clause = QString::fromStdString(core::causeClause(*pair.attribution));
-    const QString text = (factor >= 1 ? words("%1 is %2 as fast") : words("%1 takes %2 as long"))
-                             .arg(name, QString::fromStdString(core::timesText(factor >= 1 ? factor : 1 / factor)));
-    return clause.isEmpty() ? text : text + QStringLiteral("; ") + clause;
+    const core::Attribution &found = *pair.attribution;
+    double saved = 0, added = 0;
+    for (const core::AttributionBar &bar : found.bars)
+        (bar.seconds < 0 ? saved : added) += std::fabs(bar.seconds);
+    QStringList sums;
+    for (const auto &[sum, text] : {std::pair(saved, words("%1 saved")), std::pair(added, words("%1 added"))})
+        if (sum >= leastSum * found.longerS())
+            sums.append(text.arg(core::secondsBeside(sum, found.longerS())));
+    QString out = words("%1 takes %2 instead of %3")
+                      .arg(nameAtStart(pair.run), core::secondsBeside(found.runS, found.longerS()),
+                           core::secondsBeside(found.referenceS, found.longerS()));
+    if (pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent())
+        out += words(", which can be chance");
+    return sums.isEmpty() ? out : out + QStringLiteral(": ") + sums.join(QStringLiteral(", "));
 }
 
 QString fairnessFinding(const core::Judgement &judgement) {
@@ -74,8 +90,10 @@ QString boundsFinding(const core::Judgement &judgement) {
         auto found = std::ranges::find(byBound, bottleneck.bound, &std::pair<core::Bound, QStringList>::first);
         if (found == byBound.end())
             found = byBound.insert(byBound.end(), {bottleneck.bound, {}});
-        found->second.append(QString::fromStdString(bottleneck.run));
+        found->second.append(shortName(bottleneck.run));
     }
+    if (byBound.size() == 1 && judgement.bottlenecks.size() > 1)
+        return words("All runs are %1").arg(QString::fromUtf8(core::toString(byBound.front().first).data()));
     constexpr qsizetype mostNamed = 3;
     QStringList out;
     for (const auto &[bound, runs] : byBound) {

@@ -5,6 +5,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/verdict.h"
@@ -43,8 +45,13 @@ void VerdictHead::show(const core::ResultTable &table, const core::Judgement &ju
     setNote(QString::fromStdString(table.datasetNote));
     m_published->setText(QString::fromStdString(judgement.publishedCause));
     m_published->setVisible(!judgement.publishedCause.empty());
-    m_repeats->setText((complete ? QString() : tr("So far: runs are still to come. ")) +
-                       QString::fromStdString(core::verdictText(table).spread));
+    const auto anyLine = [&](const auto &is) { return std::ranges::any_of(judgement.lines, is); };
+    const bool intervals =
+        anyLine([](const core::VerdictLine &line) { return line.speedUp && line.speedUp->hasInterval(); });
+    const bool toCome = anyLine([](const core::VerdictLine &line) { return line.outcome == core::Outcome::Pending; });
+    // A line that is to come, or that lacks repeats, says so itself.
+    m_repeats->setText((complete || toCome ? QString() : tr("So far: runs are still to come. ")) +
+                       (intervals ? QString::fromStdString(core::verdictText(table).spread) : QString()));
     m_repeats->setVisible(!m_repeats->text().isEmpty());
 }
 

@@ -64,8 +64,7 @@ VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()) {
     auto *empty =
         new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
-                       tr("Run a recipe on Plan, or open an earlier one on Runs: what is worth it is said here."),
-                       tr("Go to Plan"), this);
+                       tr("Run a recipe on Plan, or open an earlier experiment on Runs."), tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &VerdictPage::planWanted);
     m_stack = new PageStack(*this, empty);
     m_stack->setBody(buildBody());

@@ -287,8 +287,8 @@ private Q_SLOTS:
                 QVERIFY2(found->weight == planted.weight, text.c_str());
                 QVERIFY2(!found->reference.empty() && !found->run.empty() && found->reference != found->run,
                          text.c_str());
-                QVERIFY2(found->sentence.find(found->run) != std::string::npos &&
-                             found->sentence.find("DDP on 2 devices") != std::string::npos,
+                QVERIFY2(found->sentence.starts_with(found->label + " " + found->run + " instead of " +
+                                                     found->reference + ": "),
                          text.c_str());
                 QVERIFY2(found->control.has_value() == (planted.control == Control::Offered), text.c_str());
                 for (const FairnessFinding &other : findings)

@@ -110,6 +110,9 @@ private Q_SLOTS:
         QCOMPARE(contrast.against, std::string("DP on 2 devices"));
         QVERIFY(contrast.outcome == Outcome::Faster);
         QVERIFY2(sentenceOf(contrast).starts_with("DDP against DP: faster, 2.31× ("), sentenceOf(contrast).c_str());
+        VerdictLine named = contrast; // by a person, at length
+        named.run = "distributed, two devices, four loading workers";
+        QCOMPARE(nameOf(named), std::string("DDP against DP"));
     }
 
     void aContrastThatCantBeToldStillNamesBothRuns() {

@@ -93,7 +93,8 @@ Report whole() {
     pair.run = nasty;
     pair.training = SpeedUp{2, 1.9, 2.1, IntervalMethod::Welch, 0.001, 3, 3, 1, true};
     pair.fairness = {{"seed", "Seed", "1", "2", FairnessWeight::Minor, "Other seeds.", std::nullopt},
-                     {"workers", "Loading workers", "0", "4", FairnessWeight::Decisive, "It loads with 4.", control}};
+                     {"workers", "Loading workers", "0", "4", FairnessWeight::Decisive,
+                      "Loading workers 4 instead of 0: it loads with 4.", control}};
     pair.attribution = attribution();
     Report out;
     out.judgement.reference = "baseline";
@@ -317,7 +318,7 @@ private Q_SLOTS:
               "| −4.00 ± 0.20 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
               "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
               ": DDP on 2 devices, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
-              "decisive: Loading workers 4 instead of 0. It loads with 4. Control: baseline, 4 workers.\n",
+              "decisive: Loading workers 4 instead of 0: it loads with 4. Control: baseline, 4 workers.\n",
               "- baseline: input-bound. Loading takes half. Try baseline, 4 workers: What do the workers do by "
               "themselves?\n",
               "Training time to test accuracy 88.00 %", "| by the end of epoch 1 | 8.00 | 7.50 | 9.00 | 3 of 3 | - |"})

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "core_support.h"
+#include "ipc/unix_socket.h"
 #include "models/alert_model.h"
 #include "models/console_model.h"
 #include "models/device_metric.h"
@@ -232,6 +233,15 @@ private Q_SLOTS:
         QVERIFY(follower.orphaned());
         QVERIFY(model.strip().orphaned);
         QVERIFY(std::abs(*follower.progress() - 1.0 / 3) < 1e-9);
+        {
+            const auto owner = FileLock::acquire(experimentFolder(experiment.id).lock());
+            QVERIFY(owner.has_value());
+            QTRY_VERIFY(follower.owned());
+            QVERIFY(model.strip().active); // and between two runs it says which one comes
+            QCOMPARE(model.strip().run, QStringLiteral("run 2 of 3"));
+            QCOMPARE(model.strip().name, QStringLiteral("DP on 2 devices"));
+            QCOMPARE(model.strip().state, QStringLiteral("starting"));
+        }
         QSignalSpy changed(&follower, &ExperimentFollower::experimentChanged);
         experiment.entries[1].state = EntryState::Stopped;
         QVERIFY(writeExperiment(experiment).has_value());

@@ -16,6 +16,7 @@
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/line_readout.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
@@ -87,6 +88,27 @@ private Q_SLOTS:
         QCOMPARE(ticks.labels, QStringList({"0.0", "0.5", "1.0", "1.5", "2.0", "2.5"}));
         QVERIFY(ticks.low <= 0.07 && ticks.high >= 2.31);
         QCOMPARE(niceTicks(0, 0.004, 4, true).labels, QStringList({"0.000", "0.001", "0.002", "0.003", "0.004"}));
+    }
+
+    void aLowChartIsNotHalfEmptyForTheSakeOfFewTicks() {
+        for (const double high : {1.05, 2.02, 2.5, 4.1, 5.1, 0.43}) {
+            DrawnLines lines;
+            lines.set({line("loss", {{0, 0}, {1, high}})});
+            LineScale scale;
+            const auto ticks = scale.fit(lines, {300, 100});
+            QVERIFY2(high / ticks.y.high >= 0.65, qPrintable(QStringLiteral("%1 of %2").arg(high).arg(ticks.y.high)));
+            QVERIFY(ticks.y.at.size() <= 6);
+        }
+    }
+
+    void aGroupIsNamedWithoutTheNumberOfItsRunsWhereThatDoesNotFit() {
+        const QFontMetricsF metrics(Theme::font(Type::Small));
+        ReadRow row;
+        row.group = QStringLiteral("baseline");
+        row.name = QStringLiteral("baseline, 15 runs");
+        row.count = 15;
+        QCOMPARE(readName(row, metrics, 400), row.name);
+        QCOMPARE(readName(row, metrics, metrics.horizontalAdvance(row.name) - 1), row.group);
     }
 
     void aFlatOrUnknownRangeStillHasTicks() {

@@ -16,7 +16,9 @@
 #include "app/ui/pages/verdict/accuracy_card.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
 #include "app/ui/pages/verdict/verdict_anatomy.h"
+#include "app/ui/pages/verdict/verdict_causes.h"
 #include "app/ui/pages/verdict/verdict_controls.h"
+#include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/pages/verdict/verdict_target.h"
 #include "app/ui/pages/verdict/worth_lines.h"
@@ -119,7 +121,7 @@ private Q_SLOTS:
         model.setJudgement(unfair());
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(model.index(0).data(core::LevelRole).toString(), QStringLiteral("decisive"));
-        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP on 2 devices against baseline"));
+        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP (2) against baseline"));
         QVERIFY(model.kindOf(1) == core::JudgementModel::Kind::Finding && model.suggestions(1).empty());
         QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
         QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
@@ -161,6 +163,36 @@ private Q_SLOTS:
         judgement.pairs.erase(judgement.pairs.begin());
         model.setJudgement(judgement);
         QCOMPARE(*model.explainedPair(), std::size_t(0)); // the first that was attributed
+    }
+
+    void theWaterfallsTitleSaysWhatItsBarsAddUpToAndLeavesTheReasonToTheHead() {
+        core::PairJudgement pair = pairOf("DDP on 2 devices", 1.4, -3);
+        core::Attribution &found = *pair.attribution;
+        found.bars.push_back({core::Cause::Communication, 0.5, {}, {}});
+        found.runS = 7.5;
+        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2) takes 7.5 s instead of 10.0 s: 3.0 s saved, 0.5 s added"));
+        pair.wholeRun = core::SpeedUp{1.1, 0.9, 1.3, core::IntervalMethod::Welch, 0.3, 3, 3, 1, false};
+        QVERIFY2(causeFinding(pair).contains(u"10.0 s, which can be chance: "), qPrintable(causeFinding(pair)));
+        found.bars = {{core::Cause::Communication, 2, {}, {}}};
+        found.runS = 12;
+        pair.wholeRun.reset();
+        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2) takes 12.0 s instead of 10.0 s: 2.0 s added"));
+    }
+
+    void aSettingsEffectIsALineAndTheRunsItRestsOnAreItsHint() {
+        const core::FactorEffect effect{
+            "lr", "lr 0.1 instead of 0.01", -1, -1.5, -0.5, {"baseline, lr 0.1", "DDP on 2 devices"}};
+        QCOMPARE(factorLine(effect, 10), QStringLiteral("lr 0.1 instead of 0.01: −1.00 s (−1.50 s to −0.50 s)"));
+        QVERIFY(factorHelp({effect, effect}).endsWith(u"\nbaseline, lr 0.1\nDDP on 2 devices"));
+    }
+
+    void whatBoundsAllRunsAlikeIsSaidWithoutTheirNames() {
+        core::Judgement judgement;
+        judgement.bottlenecks = {{"baseline", core::Bound::Compute, 0.9, {}, {}},
+                                 {"DDP on 2 devices", core::Bound::Compute, 0.8, {}, {}}};
+        QCOMPARE(boundsFinding(judgement), QStringLiteral("All runs are compute-bound"));
+        judgement.bottlenecks[1].bound = core::Bound::Input;
+        QCOMPARE(boundsFinding(judgement), QStringLiteral("Compute-bound: baseline. Input-bound: DDP (2)"));
     }
 
     void missingControlsAreOfferedUnderTheWaterfallEachWithItsKeys() {
@@ -407,8 +439,7 @@ private Q_SLOTS:
         const QString repeat = QString::number(core::medianRepeat(ddp)->record()->repeat);
         const QList<QLabel *> labels = verdict.page.anatomy()->findChildren<QLabel *>();
         QVERIFY(std::ranges::any_of(labels, [&](const QLabel *label) {
-            return label->text().startsWith(u"the median of each: ") &&
-                   label->text().contains("DDP on 2 devices repeat " + repeat);
+            return label->text().startsWith(u"median repeats: ") && label->text().contains("DDP (2) #" + repeat);
         }));
     }
 
