@@ -32,6 +32,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from lockstep.follower import Follower, Reporter
 from lockstep.frames import descriptive_values
+from lockstep.position import Position
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
@@ -131,6 +132,7 @@ class Watch:
         self._thread = 0  # the one that trains; 0: none yet
         self._torch: Any = None
         self._sender: Optional[Sender] = None
+        self._position = Position()
         self._follower: Optional[Follower] = None
         self._early: List[Tuple[Any, ...]] = []  # fetches before the first backward
         self._iterators = itertools.count(1)
@@ -147,13 +149,21 @@ class Watch:
             self._watch_loaders(torch.utils.data.dataloader._BaseDataLoaderIter)
             self._watch_backward(torch.autograd)
             optimizers = importlib.import_module("torch.optim.optimizer")
-            optimizers.register_optimizer_step_pre_hook(lambda optimizer, *_: self._told("optimizer_begins", id(optimizer)))
-            optimizers.register_optimizer_step_post_hook(lambda optimizer, *_: self._told("optimizer_ends", id(optimizer)))
+            optimizers.register_optimizer_step_pre_hook(lambda optimizer, *_: self._optimizes("optimizer_begins", optimizer))
+            optimizers.register_optimizer_step_post_hook(lambda optimizer, *_: self._optimizes("optimizer_ends", optimizer))
             self._watch_ddp(torch.nn.parallel.DistributedDataParallel)
             self._watch_scaler(torch.amp.GradScaler)
             atexit.register(self._finish)
         except Exception as error:
             self._step_aside(error)
+
+    def _optimizes(self, call: str, optimizer: Any) -> None:
+        if not self._listens():
+            return
+        self._told(call, id(optimizer))
+        self._position.begin("optimizer" if call == "optimizer_begins" else "")
+        if self._follower is not None:
+            self._position.step = self._follower.steps
 
     def _watch_loaders(self, iterator_class: Any) -> None:
         original = iterator_class.__next__
@@ -163,12 +173,15 @@ class Watch:
             """The next batch, timed."""
             if not self._listens():
                 return original(iterator)
+            self._position.begin("load")
             begin_ns = monotonic_ns()
             try:
                 batch = original(iterator)
             except StopIteration:
                 self._told("exhausted", self._number(iterator), begin_ns, monotonic_ns())
                 raise
+            finally:
+                self._position.begin("")
             end_ns = monotonic_ns()
             self._fetched(iterator, batch, begin_ns, end_ns)
             return batch
@@ -185,10 +198,13 @@ class Watch:
             if not self._trains():
                 return original(tensors, *arguments, **named)
             self._told("backward_begins", self._loss(tensors), begin_ns)
+            self._position.begin("backward")
             try:
                 return original(tensors, *arguments, **named)
             finally:
-                self._told("backward_ends", monotonic_ns(), *self._sums())
+                end_ns = monotonic_ns()
+                self._position.begin("")
+                self._told("backward_ends", end_ns, *self._sums())
 
         autograd.backward = backward
 
@@ -253,7 +269,7 @@ class Watch:
                               "about": descriptive_values({key: value for key, value in about.items() if value is not None}),
                               "device": os.environ.get("LOCKSTEP_DEVICE"),
                               "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
-        sender.start_heartbeat()
+        sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._follower = Follower(Frames(sender))
         for call, *arguments in self._early:

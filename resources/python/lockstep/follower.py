@@ -122,6 +122,11 @@ class Follower:
         self._epoch = self._steps = self._training_ns = 0
         self._announced = self._evaluating = False
 
+    @property
+    def steps(self) -> int:
+        """How many steps have ended."""
+        return self._steps
+
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
         """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown)."""
         self._end_step(begin_ns)
