@@ -2,6 +2,8 @@
 #pragma once
 #include <QFrame>
 
+class QLabel;
+
 namespace lockstep::ui {
 class Workspace;
 
@@ -20,7 +22,7 @@ private:
     void refresh();
 
     Workspace &m_workspace;
-    class QLabel *m_words;
+    QLabel *m_words;
 };
 
 } // namespace lockstep::ui
