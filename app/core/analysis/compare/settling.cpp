@@ -98,11 +98,6 @@ std::string settlingText(const Settling &settling) {
 
 std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all) {
     std::optional<MoreRounds> out;
-    for (const Settling &one : all)
-        if (one.quietLacking > 0 && (!out || out->rounds < one.quietLacking))
-            out = {one.quietLacking, false, true};
-    if (out)
-        return out;
     for (const bool forWidth : {true, false}) {
         for (const Settling &one : all)
             if (const std::optional<int> wanted = forWidth ? one.forFivePercent : one.forDifference;
@@ -111,6 +106,9 @@ std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all) {
         if (out)
             break;
     }
+    for (const Settling &one : all)
+        if (one.quietLacking > (out ? out->rounds : 0))
+            out = {one.quietLacking, false, true};
     return out;
 }
 

@@ -48,6 +48,17 @@ private Q_SLOTS:
         QVERIFY2(!settlingOf(speedUp, 1), "equal");
     }
 
+    void asManyRoundsAreSuggestedAsTheSlowestComparisonNeedsQuietOnesIncluded() {
+        Settling wide, disturbed;
+        wide.repeats = disturbed.repeats = 3;
+        wide.forFivePercent = 4;
+        disturbed.quietLacking = 2;
+        QCOMPARE(roundsToSettle({wide})->rounds, 1);
+        QVERIFY(roundsToSettle({wide, disturbed})->rounds == 2 && roundsToSettle({wide, disturbed})->forQuiet);
+        wide.forFivePercent = 20;
+        QVERIFY(roundsToSettle({wide, disturbed})->rounds == 17 && roundsToSettle({wide, disturbed})->forWidth);
+    }
+
     void theNumberIsTheOneAtWhichTheIntervalReachesNoFurther() {
         SpeedUp speedUp;
         speedUp.factor = 1.1;
