@@ -167,7 +167,6 @@ ExperimentModel::Strip ExperimentModel::strip() const {
         strip.run =
             placesText(experiment.overCount() + 1, 1) + QStringLiteral(" of %1").arg(experiment.runnableCount());
         strip.name = qs(experiment.entries[std::size_t(queued.front())].planned.name);
-        strip.state = QStringLiteral("starting");
     }
     takeProgress(m_follower->currents(), strip);
     if (!strip.noRecentData.isEmpty())

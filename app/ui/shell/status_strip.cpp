@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QToolButton>
 
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/stop_question.h"
 #include "app/ui/shell/workspace.h"
@@ -229,7 +230,12 @@ void StatusStrip::showFailures() {
     QStringList sentences;
     for (const core::ExperimentModel::Failure &failure : failures)
         sentences.append(failure.sentence);
-    const QString name = m_failed->fontMetrics().elidedText(failures.front().name, Qt::ElideMiddle, 20 * grid);
+    constexpr int mostName = 20 * grid;
+    const QFontMetrics metrics = m_failed->fontMetrics();
+    const QString &whole =
+        failures.front().name; // short before it is cut: a number of devices is what tells runs apart
+    const QString name = metrics.elidedText(metrics.horizontalAdvance(whole) > mostName ? paintedName(whole) : whole,
+                                            Qt::ElideMiddle, mostName);
     setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(name) : tr("%1 runs failed").arg(failures.size()));
     m_failed->setToolTip(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)"));
     m_failed->setAccessibleDescription(sentences.join(u' '));

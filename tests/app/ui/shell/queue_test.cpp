@@ -320,6 +320,11 @@ private Q_SLOTS:
         QTRY_VERIFY(m_strip->stopButton()->geometry().right() <= 1024);
         QVERIFY(badge->toolTip().contains(QString(40, QChar(0x8bad))));
         uitest::picture(*m_strip, m_theme, "strip-failed-long");
+        entry.planned.name = "DDP on 2 devices";
+        entry.planned.repeat = 2;
+        entry.planned.repeats = 3;
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_COMPARE(badge->text(), QStringLiteral("DDP (2) (2 of 3) failed"));
         entry.state = core::EntryState::Queued; // it is made again
         QVERIFY(core::writeExperiment(*experiment).has_value());
         QTRY_VERIFY(!badge->isVisible());
