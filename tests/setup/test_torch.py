@@ -20,8 +20,8 @@ from source_files import ROOT
 
 BIN = pathlib.Path(sys.argv.pop(1))
 PIN = next(line for line in (ROOT / "packaging/setup/requirements-torch.txt").read_text().splitlines()
-           if line.startswith("torch=="))
-VERSION = PIN.split(" --hash=")[0].split("==")[1]
+           if line.startswith("torch==")).split(" --hash=")[0]
+VERSION = PIN.split("==")[1]
 SECOND = "2.7.1"
 
 

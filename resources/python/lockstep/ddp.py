@@ -18,7 +18,8 @@ from __future__ import annotations
 import atexit
 import sys
 from time import monotonic_ns, sleep
-from typing import Any, List, Tuple
+from typing import Any, List, MutableMapping, Tuple
+from weakref import WeakKeyDictionary
 
 from lockstep.run import Run
 
@@ -29,6 +30,7 @@ GradBucket = Any
 DistributedDataParallel = Any
 
 LAST_CALLBACK_S = 0.1
+_watched: MutableMapping[Run, List[BucketTimes]] = WeakKeyDictionary()  # by run: its models, in the order in which they were given
 
 
 def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
@@ -55,14 +57,27 @@ def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
     # The backend's threads release their last callback a moment after the sum has arrived. If Python ends in that
     # moment, the process is aborted. This happens with every hook in Python, PyTorch's own too.
     atexit.register(sleep, LAST_CALLBACK_S)
-    before = run.rest_of
+    watched = _watched.get(run)
+    if watched is None:
+        watched = _watched[run] = []
+    watched.append(buckets)
+    run.rest_of = lambda phase: rest_of(run, watched, phase)
 
-    def rest_of(phase: str) -> str:
-        """Of this model and those that were watched before: `exposed` if any of them has waited."""
-        earlier, own = before(phase), buckets.rest_of(phase)
-        return earlier if own == phase else own
 
-    run.rest_of = rest_of
+def rest_of(run: Run, watched: List[BucketTimes], phase: str) -> str:
+    """At the end of a phase: the phase of the time since the last lap. After backward it is `exposed`."""
+    stamps = sorted(stamp for buckets in watched for stamp in buckets.stamps)
+    comm_ns = end_ns = 0
+    for ready, done in stamps:  # their union: time that two buckets share counts once
+        comm_ns += max(0, done - max(ready, end_ns))
+        end_ns = max(end_ns, done)
+    summed = bool(stamps) and phase == "backward"
+    for buckets in watched:
+        buckets.end_phase(summed)
+    if not summed:
+        return phase
+    run.times["comm"] = run.times.get("comm", 0) + comm_ns
+    return "exposed"
 
 
 class BucketTimes:
@@ -72,7 +87,7 @@ class BucketTimes:
         self._run = run
         self._group = group
         self._wait = wait
-        self._stamps: List[List[int]] = []  # of each bucket: when it was ready and done; in starting order
+        self.stamps: List[List[int]] = []  # of each bucket: when it was ready and done; in starting order
         self._exchanges: List[Tuple[Tensor, Any, int]] = []  # slots, work, start of the measured time
         self._previous_end_ns = 0  # of the previous step's last sum; 0 before the first
 
@@ -93,23 +108,16 @@ class BucketTimes:
                 self._run.lap("backward")
                 if self._wait:
                     self._exchange(gradients, stamp[0])
-            self._stamps.append(stamp)
+            self.stamps.append(stamp)
             self._run.position.enter_collective()
         return self._group.allreduce([gradients.mul_(1 / self._group.size())]).get_future().then(done)
 
-    def rest_of(self, phase: str) -> str:
-        """At the end of a phase: the phase of the time since the last lap. After backward it is `exposed`."""
-        comm_ns = end_ns = 0
-        for ready, done in self._stamps:  # their union: time that two buckets share counts once
-            comm_ns += max(0, done - max(ready, end_ns))
-            end_ns = max(end_ns, done)
-        self._stamps.clear()
-        if not end_ns or phase != "backward":
-            return phase
-        self._add_wait()
-        self._previous_end_ns = end_ns
-        self._add("comm", comm_ns)
-        return "exposed"
+    def end_phase(self, summed: bool) -> None:
+        """Forgets the stamps. `summed`: the phase was a backward whose gradients were summed."""
+        if summed and self.stamps:
+            self._add_wait()
+            self._previous_end_ns = max(done for _, done in self.stamps)
+        self.stamps.clear()
 
     def _exchange(self, gradients: Tensor, ready_ns: int) -> None:
         slots = gradients.new_zeros(self._group.size()).double()  # each rank fills its own
@@ -122,7 +130,5 @@ class BucketTimes:
             work.wait()
             if since_ns:
                 ready = slots.tolist()
-                self._add("wait", int(max(ready) - ready[self._group.rank()]))
-
-    def _add(self, phase: str, duration_ns: int) -> None:
-        self._run.times[phase] = self._run.times.get(phase, 0) + duration_ns
+                times = self._run.times
+                times["wait"] = times.get("wait", 0) + int(max(ready) - ready[self._group.rank()])
