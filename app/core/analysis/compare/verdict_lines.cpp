@@ -208,6 +208,12 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
     return line;
 }
 
+/// The comparison with the reference that load alone leaves open; null: it doesn't.
+const PairJudgement *leftOpenByLoad(const Known &known, const std::string &run) {
+    const auto pair = std::ranges::find(known.judgement.pairs, run, &PairJudgement::run);
+    return pair != known.judgement.pairs.end() && firstOf(*pair, FairnessWeight::Decisive, true) ? &*pair : nullptr;
+}
+
 /// The two runs on as many devices that differ in least besides the method.
 void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     const RepeatGroup *dp = nullptr, *ddp = nullptr;
@@ -240,6 +246,13 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
                    : !measured.hasInterval() || !measured.isDifferent() ? Outcome::CantTell
                    : measured.factor > 1                                ? Outcome::Faster
                                                                         : Outcome::Slower;
+    // Load that is too much to compare either with the reference slows processes that wait for each other unlike threads.
+    const PairJudgement *open = leftOpenByLoad(known, ddp->name);
+    if (line.outcome != Outcome::CantTell && open && leftOpenByLoad(known, dp->name)) {
+        leaveOpen(line, known, *open);
+        lines.push_back(std::move(line));
+        return;
+    }
     for (const SettingFactor &factor : factorsBetween(*dp, *ddp))
         if (factor.key != "method")
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;

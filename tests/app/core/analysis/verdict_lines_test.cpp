@@ -177,6 +177,20 @@ private Q_SLOTS:
         QCOMPARE(toText(*lines[0].settles), std::string("repeat DDP on 2 devices (close other programs first)"));
     }
 
+    void methodsThatLoadKeepsFromTheReferenceAreNotToldApartFromEachOther() {
+        const Measured dp = {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                       ddp = {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 12, 4};
+        const auto contrastUnder = [&](double cores) {
+            Measured busyDp = dp, busyDdp = ddp;
+            busyDp.othersCores = busyDdp.othersCores = cores;
+            return linesOf(measured({baseline, busyDp, busyDdp})).back();
+        };
+        const VerdictLine quiet = contrastUnder(0), busy = contrastUnder(1.4);
+        QVERIFY(quiet.contrast && quiet.outcome == Outcome::Slower);
+        QVERIFY(busy.contrast && busy.outcome == Outcome::CantTell);
+        QCOMPARE(busy.reason, std::string("other programs took 1.4 cores; repeat on a quiet machine"));
+    }
+
     void fewerThanThreeRepeatsGiveNoAnswer() {
         const auto lines = linesOf(measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}}, 1));
         QVERIFY(lines[0].outcome == Outcome::CantTell && lines[0].speedUp);
