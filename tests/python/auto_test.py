@@ -34,10 +34,10 @@ class Auto(Case):
         for phase in said["hand"][0]:
             pairs = [(epoch["phases"][phase]["sum_s"], hand[phase]) for epoch, hand in zip(epochs, said["hand"])]
             self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, 0.0003 * 20) for ours, hand in pairs), f"{phase}: {pairs}")
-        # A validation sleeps for 0.16 s. None of it is in an epoch, which has its own work only.
+        # A validation sleeps for 0.16 s. If that were in the epochs, each would be longer than its own work by so much.
         self.assertGreater(said["validation"], 5 * 0.16)
-        for epoch, hand in zip(epochs, said["hand"]):
-            self.assertLess(epoch["duration_s"], sum(hand.values()) + 0.1)
+        rest = [epoch["duration_s"] - sum(hand.values()) for epoch, hand in zip(epochs, said["hand"])]
+        self.assertLess(min(rest), 0.1)
         return run, said, sent
 
     def test_a_plain_loop_has_the_phases_of_timers_set_by_hand_the_same_bits_and_no_time_of_its_validation(self):
@@ -83,10 +83,10 @@ class Auto(Case):
             (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
             self.assertEqual(init["about"], {"method": "ddp", "backend": "gloo", "model": "Linear", "workers": 0, "batch_size": 64})
             self.assertEqual([epoch["steps"] for epoch in self.epochs(sent)], [10, 10])
-        # Rank 1 sleeps 10 ms in each of 20 steps before backward; rank 0 waits for it in the gradients' sum.
+        # Rank 1 sleeps 30 ms in each of 20 steps before backward; rank 0 waits for it in the gradients' sum.
         seconds = [{phase: sum(epoch["phases"][phase]["sum_s"] for epoch in self.epochs(by_rank[rank]))
                     for phase in ("forward", "exposed", "comm")} for rank in (0, 1)]
-        self.assertGreater(seconds[1]["forward"], 0.2)
+        self.assertGreater(seconds[1]["forward"], 0.6)
         self.assertGreater(seconds[0]["exposed"], 0.1)
         self.assertGreaterEqual(seconds[0]["comm"], seconds[0]["exposed"])
         summary = self.result(run)["summary"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """DDP as many people write it. With torchrun's variables it is one rank; without, it starts two by mp.spawn. In each step one rank
-waits for 10 ms, named by the argument "slow=RANK"."""
+waits for 30 ms, named by the argument "slow=RANK"."""
 import os
 import sys
 import time
@@ -29,7 +29,7 @@ def work(rank, world, port):
     for epoch in range(2):
         for x, y in DataLoader(data, 32, sampler=DistributedSampler(data)):
             if rank == SLOW:
-                time.sleep(0.01)
+                time.sleep(0.03)
             loss = torch.nn.functional.cross_entropy(model(x), y)
             optimizer.zero_grad()
             loss.backward()
