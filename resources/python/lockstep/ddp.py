@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import atexit
 import sys
+from functools import partial
 from time import monotonic_ns, sleep
-from typing import Any, List, MutableMapping, Tuple
-from weakref import WeakKeyDictionary
+from typing import Any, List, Tuple
 
 from lockstep.run import Run
 
@@ -30,7 +30,6 @@ GradBucket = Any
 DistributedDataParallel = Any
 
 LAST_CALLBACK_S = 0.1
-_watched: MutableMapping[Run, List[BucketTimes]] = WeakKeyDictionary()  # by run: its models, in the order in which they were given
 
 
 def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
@@ -57,22 +56,19 @@ def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
     # The backend's threads release their last callback a moment after the sum has arrived. If Python ends in that
     # moment, the process is aborted. This happens with every hook in Python, PyTorch's own too.
     atexit.register(sleep, LAST_CALLBACK_S)
-    watched = _watched.get(run)
-    if watched is None:
-        watched = _watched[run] = []
-    watched.append(buckets)
-    run.rest_of = lambda phase: rest_of(run, watched, phase)
+    run.watched.append(buckets)
+    run.rest_of = partial(rest_of, run)
 
 
-def rest_of(run: Run, watched: List[BucketTimes], phase: str) -> str:
+def rest_of(run: Run, phase: str) -> str:
     """At the end of a phase: the phase of the time since the last lap. After backward it is `exposed`."""
-    stamps = sorted(stamp for buckets in watched for stamp in buckets.stamps)
+    stamps = sorted(stamp for buckets in run.watched for stamp in buckets.stamps)
     comm_ns = end_ns = 0
     for ready, done in stamps:  # their union: time that two buckets share counts once
         comm_ns += max(0, done - max(ready, end_ns))
         end_ns = max(end_ns, done)
     summed = bool(stamps) and phase == "backward"
-    for buckets in watched:
+    for buckets in run.watched:
         buckets.end_phase(summed)
     if not summed:
         return phase

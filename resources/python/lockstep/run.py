@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket
 import sys
-from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional, Set, TypeVar
+from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, TypeVar
 
 from lockstep.frames import descriptive_values
 from lockstep.phases import PhaseClock, PhaseSums
@@ -45,6 +45,7 @@ class Run:
         if "lockstep.auto" in sys.modules:  # this process reports by itself
             sys.modules["lockstep.auto"].leave()
         self.rest_of = str
+        self.watched: List[Any] = []  # the models that lockstep.ddp.watch was given, as it times them
         self._stopped = False
         self._sync = sync
         self._clock = PhaseClock()

@@ -143,6 +143,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const int local = plan.nodes.processes[static_cast<std::size_t>(node)];
     const int first = firstRanks(plan.nodes.processes)[static_cast<std::size_t>(node)];
     plan.devices = devicesOf(config, record.deviceNames, record.machines.front(), first);
+    const Result<std::string> follows = pathThatFollows();
     for (int i = 0; i < local; ++i) {
         RankPlan process;
         const int rank = process.rank = first + i;
@@ -152,10 +153,9 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
         if (script && !ours) {
             for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank, node))
                 process.environment.emplace_back(name, value);
-            if (const auto path = pathThatFollows())
-                process.environment.emplace_back("PYTHONPATH", *path);
-        }
-        if (several && (!script || ours))
+            if (follows)
+                process.environment.emplace_back("PYTHONPATH", *follows);
+        } else if (several)
             process.environment.emplace_back("GROUP_RANK", std::to_string(node));
         nameInterface(config.interface, process.environment);
         process.affinity = affinityOf(config, plan.devices, rank);

@@ -45,6 +45,11 @@ struct Known {
             std::ranges::find_if(table.rows, [&](const ResultRow &one) { return !one.published && one.name == name; });
         return found == table.rows.end() ? nullptr : &*found;
     }
+    /// Its comparison with the reference.
+    [[nodiscard]] const PairJudgement *pair(const std::string &name) const {
+        const auto found = std::ranges::find(judgement.pairs, name, &PairJudgement::run);
+        return found == judgement.pairs.end() ? nullptr : &*found;
+    }
 };
 
 /// A comparison of two runs by itself, in no family.
@@ -195,8 +200,8 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
     line.against = known.table.reference;
     line.method = row.method;
     line.failed = row.failed;
-    const auto pair = std::ranges::find(known.judgement.pairs, row.name, &PairJudgement::run);
-    if (pair != known.judgement.pairs.end() && pair->training) {
+    const PairJudgement *pair = known.pair(row.name);
+    if (pair && pair->training) {
         line.speedUp = pair->training;
         line.efficiency = pair->devices > 1 ? pair->efficiency : std::nullopt;
         judgeLine(line, *pair, known);
@@ -210,8 +215,8 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
 
 /// The comparison with the reference that load alone leaves open; null: it doesn't.
 const PairJudgement *leftOpenByLoad(const Known &known, const std::string &run) {
-    const auto pair = std::ranges::find(known.judgement.pairs, run, &PairJudgement::run);
-    return pair != known.judgement.pairs.end() && firstOf(*pair, FairnessWeight::Decisive, true) ? &*pair : nullptr;
+    const PairJudgement *pair = known.pair(run);
+    return pair && firstOf(*pair, FairnessWeight::Decisive, true) ? pair : nullptr;
 }
 
 /// The two runs on as many devices that differ in least besides the method.
@@ -247,9 +252,9 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
                    : measured.factor > 1                                ? Outcome::Faster
                                                                         : Outcome::Slower;
     // Load that is too much to compare either with the reference slows processes that wait for each other unlike threads.
-    const PairJudgement *open = leftOpenByLoad(known, ddp->name);
-    if (line.outcome != Outcome::CantTell && open && leftOpenByLoad(known, dp->name)) {
-        leaveOpen(line, known, *open);
+    const PairJudgement *loaded = leftOpenByLoad(known, ddp->name);
+    if (line.outcome != Outcome::CantTell && loaded && leftOpenByLoad(known, dp->name)) {
+        leaveOpen(line, known, *loaded);
         lines.push_back(std::move(line));
         return;
     }
