@@ -89,6 +89,13 @@ Result<void> rememberPlace(const CommandPrefix &prefix) {
                                             root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+Result<void> rememberPlaces(const std::vector<CommandPrefix> &places) {
+    for (const CommandPrefix &place : places)
+        if (const Result<void> known = rememberPlace(place); !known)
+            return known;
+    return {};
+}
+
 std::string placesText(const std::vector<CommandPrefix> &places) {
     std::string text;
     for (const CommandPrefix &place : places)

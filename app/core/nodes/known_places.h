@@ -11,12 +11,14 @@ namespace lockstep::core {
 
 /// A place is a program of ours on another machine. The folder of a run or of an experiment names the place where it is
 /// followed, and such a folder may be somebody else's. So a program is started only at a place that this user has named:
-/// in the list of nodes (node_book.h), in a command of their own, or in answer to the question of unknownPlaces(). Places named in commands and answers are in dataHome()/known_places.json:
+/// in the list of nodes (node_book.h), in a command of their own, or in answer to the question of unknownPlaces(). Places named in commands and answers are in
+/// dataHome()/known_places.json:
 ///   {"places":[{"host":"hostA","program":"/…/lockstep-agent"}]}
 /// lockstepctl counts as the agent in the same folder. All jobs of Slurm are one host: srun enters only this user's own.
 [[nodiscard]] bool isKnownPlace(const CommandPrefix &prefix); ///< this machine always is
 /// Adds a place that the user has just named. Waits up to a second for another process that is doing the same.
 [[nodiscard]] Result<void> rememberPlace(const CommandPrefix &prefix);
+[[nodiscard]] Result<void> rememberPlaces(const std::vector<CommandPrefix> &places); ///< up to the first that fails
 /// "/opt/bin/lockstep-agent on hostA, …"
 [[nodiscard]] std::string placesText(const std::vector<CommandPrefix> &places);
 /// Says what following `what` ("run ID") would start, and where; its way out is `attach ID --connect`.

@@ -17,13 +17,6 @@ void addOnce(std::vector<CommandPrefix> &places, const CommandPrefix &place) {
         places.push_back(place);
 }
 
-Result<void> rememberAll(const std::vector<CommandPrefix> &places) {
-    for (const CommandPrefix &place : places)
-        if (const Result<void> known = rememberPlace(place); !known)
-            return known;
-    return {};
-}
-
 } // namespace
 
 std::vector<CommandPrefix> placesOf(const Experiment &experiment, bool ofAllNodes) {
@@ -43,7 +36,7 @@ std::vector<CommandPrefix> placesOf(const Experiment &experiment, bool ofAllNode
 }
 
 Result<void> rememberPlaces(const Experiment &experiment) {
-    return rememberAll(placesOf(experiment));
+    return rememberPlaces(placesOf(experiment));
 }
 
 std::vector<CommandPrefix> unknownPlacesOf(std::string_view id) {
@@ -71,7 +64,7 @@ Result<void> checkPlacesOf(std::string_view id) {
 }
 
 Result<void> acceptPlacesOf(std::string_view id) {
-    return rememberAll(unknownPlacesOf(id));
+    return rememberPlaces(unknownPlacesOf(id));
 }
 
 } // namespace lockstep::core

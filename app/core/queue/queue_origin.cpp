@@ -21,13 +21,6 @@ std::string originFile(std::string_view experimentId) {
     return experimentFolder(experimentId).path + "/origin.json";
 }
 
-Result<void> rememberPlaces(const QueueOrigin &origin) {
-    for (const CommandPrefix &place : placesOf(origin))
-        if (const Result<void> known = rememberPlace(place); !known)
-            return known;
-    return {};
-}
-
 /// Passes on the remote error's text, with the kind of its exit code.
 Error refusedThere(const QueueOrigin &origin, const ThereSaid &said) {
     const std::string words = complaintOf(said);
@@ -67,7 +60,7 @@ Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &
     if (const Result<void> made = realFileSystem().makeFolders(experimentFolder(experimentId).path); !made)
         return made;
     const Json json = {{"host", origin.prefix.host}, {"agent", origin.prefix.agent}, {"ctl", origin.ctl}};
-    if (const Result<void> known = rememberPlaces(origin); !known)
+    if (const Result<void> known = rememberPlaces(placesOf(origin)); !known)
         return known;
     return realFileSystem().writeAtomically(originFile(experimentId), json.dump() + "\n");
 }
@@ -129,7 +122,7 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
     const auto slash = prefix.agent.rfind('/');
     QueueOrigin origin{prefix,
                        slash == std::string::npos ? "lockstepctl" : prefix.agent.substr(0, slash + 1) + "lockstepctl"};
-    if (const Result<void> known = rememberPlaces(origin); !known)
+    if (const Result<void> known = rememberPlaces(placesOf(origin)); !known)
         return fail(known.error());
     const Result<ThereSaid> said = runThere(origin, {"remote", "hello"});
     if (!said)
