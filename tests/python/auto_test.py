@@ -22,15 +22,15 @@ class Auto(Case):
     def epochs(self, frames):
         return [frame for frame in frames if frame["type"] == "epoch"]
 
-    def check_against_hand(self, words, steps, first=None):
+    def check_against_hand(self, words, steps):
         """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
         preempted between two stamps spends that time in neither, and on a busy machine that happens in some epochs."""
         run, done = self.followed(PLAIN, *words)
         said = self.printed(done)
         sent = self.check_frames(run, 1)[0]
         epochs = self.epochs(sent)
-        self.assertEqual([epoch["steps"] for epoch in epochs], [first or steps, *[steps] * 4])
-        self.assertEqual([epoch["samples"] for epoch in epochs], [640 * (first or steps) // steps, *[640] * 4])
+        self.assertEqual([epoch["steps"] for epoch in epochs], [steps] * 5)
+        self.assertEqual([epoch["samples"] for epoch in epochs], [640] * 5)
         for phase in said["hand"][0]:
             pairs = [(epoch["phases"][phase]["sum_s"], hand[phase]) for epoch, hand in zip(epochs, said["hand"])]
             self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, 0.0003 * 20) for ours, hand in pairs), f"{phase}: {pairs}")
@@ -57,12 +57,6 @@ class Auto(Case):
         _, said, sent = self.check_against_hand(["accumulate"], 5)
         last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
         self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
-
-    def test_a_loader_that_fetches_one_batch_ahead(self):
-        self.check_against_hand(["ahead"], 20)
-
-    def test_an_epoch_that_the_script_leaves_early_ends_there(self):
-        self.check_against_hand(["break"], 20, first=10)
 
     def test_ranks_that_torchrun_starts_are_taken_in(self):
         run, _ = self.followed("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", RANKS, "slow=1")

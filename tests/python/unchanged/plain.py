@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A training script that knows nothing of Lockstep: a validation after each epoch, timers of its own. Prints them and its losses.
 
-Arguments: "accumulate" trains on an IterableDataset with autocast, a GradScaler and four batches a step; "ahead" fetches one
-batch ahead, as accelerate's loaders do; "break" leaves the first epoch in the middle.
+With the argument "accumulate" it trains on an IterableDataset with autocast, a GradScaler and four batches a step.
 """
 import json
 import sys
@@ -11,7 +10,7 @@ import time
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-accumulate, ahead, leaves = (word in sys.argv for word in ("accumulate", "ahead", "break"))
+accumulate = "accumulate" in sys.argv
 BATCH, EVERY = 32, 4 if accumulate else 1
 
 
@@ -37,15 +36,6 @@ class Stream(IterableDataset):
         return (self.source[at] for at in range(len(self.source)))
 
 
-def one_ahead(loader):
-    batches = iter(loader)
-    batch = next(batches)
-    for following in batches:
-        yield batch
-        batch = following
-    yield batch
-
-
 torch.manual_seed(0)
 torch.set_num_threads(1)
 model = torch.nn.Sequential(torch.nn.Linear(20, 512), torch.nn.ReLU(), torch.nn.Linear(512, 3))
@@ -59,7 +49,7 @@ for epoch in range(5):
     hand = {"load": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0}
     epochs.append(hand)
     before = time.monotonic()
-    for i, (x, y) in enumerate(one_ahead(train) if ahead else train):
+    for i, (x, y) in enumerate(train):
         hand["load"] += time.monotonic() - before
         before = time.monotonic()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=accumulate):
@@ -76,8 +66,6 @@ for epoch in range(5):
             scaler.update()
             optimizer.zero_grad()
         losses.append(loss.item())
-        if leaves and epoch == 0 and i == 9:
-            break
         before = time.monotonic()
     with torch.no_grad():
         before = time.monotonic()
