@@ -121,11 +121,14 @@ std::optional<std::size_t> pythonScript(const std::vector<std::string> &command)
     const std::string program = std::filesystem::path(command.front()).filename();
     if (!program.starts_with("python") && !command.front().starts_with("{python"))
         return std::nullopt;
+    std::size_t follower = 0;
     for (std::size_t i = 1; i < command.size(); ++i) {
         const std::string &word = command[i];
-        if (word == "-m" || word == "-c" || word == "-")
+        if (word == "-m" && i + 1 < command.size() && command[i + 1] == "lockstep")
+            follower = ++i; // python -m lockstep --max-steps 9 train.py
+        else if (word == "-m" || word == "-c" || word == "-")
             return std::nullopt;
-        if (word == "-W" || word == "-X")
+        else if (word == "-W" || word == "-X" || (follower && word.starts_with("--max-")))
             ++i; // skip the option's value
         else if (!word.starts_with('-'))
             return i;

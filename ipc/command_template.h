@@ -40,7 +40,7 @@ using PlaceholderValue = std::function<Result<std::string>(std::string_view name
 
 /// A name for a command that was given none: "train.py" for python3 -u train.py, else the program's name.
 [[nodiscard]] std::string commandName(const std::vector<std::string> &command);
-/// The index of the script that the command's Python runs; absent for other programs, for -m and for -c.
+/// The index of the script that the command's Python runs, by itself or by python -m lockstep; absent for other programs, for -m and for -c.
 [[nodiscard]] std::optional<std::size_t> pythonScript(const std::vector<std::string> &command);
 
 } // namespace lockstep

@@ -54,6 +54,8 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys.config("config", record.config);
     keys.config("planned", record.planned);
     keys.sparse("command", record.command);
+    keys.sparse("flags", record.claims.flags);
+    keys("known", record.claims.known);
     keys("processes", record.processes);
     keys("device_names", record.deviceNames);
     keys.list("machines", record.machines, what + "'s machine");

@@ -22,6 +22,7 @@
 #include "ipc/error.h"
 #include "ipc/frames.h"
 #include "ipc/run_config.h"
+#include "ipc/script_claims.h"
 
 namespace lockstep {
 
@@ -110,6 +111,7 @@ struct RunRecord {
     /// Program and arguments of `lockstep-agent run -- …` or of a recipe's script. A launch request may contain
     /// placeholders (ipc/command_template.h), which the agent fills in. Empty: lockstep-trainer with the configuration.
     std::vector<std::string> command;
+    ScriptClaims claims = {}; ///< about a script
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …; one per device, in the order of the configuration
     std::vector<MachineRecord> machines;

@@ -14,7 +14,13 @@ struct QueueOrigin;
 namespace lockstep::cli {
 
 /// Exit codes of all our programs.
-enum Exit { Done = exitDone, Failed = exitFailed, BadArguments = exitBadArguments, Stopped = exitStopped };
+enum Exit {
+    Done = exitDone,
+    Failed = exitFailed,
+    BadArguments = exitBadArguments,
+    Undecided = 4, ///< of check alone
+    Stopped = exitStopped
+};
 
 struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
@@ -24,6 +30,7 @@ struct RunOptions {
     bool reachNodes = false; ///< first check that every node of the runs can be reached from here
     std::string tensorBoard; ///< folder for event files, written during the runs; empty: none
     bool quick = false, detach = false, json = false, check = true;
+    bool results = true; ///< printed after the last run
     std::optional<int> repeats;
     std::string untilWidth;                 ///< "5%"; empty: the recipe's goal
     std::optional<int> mostRounds;          ///< of the goal
@@ -32,6 +39,29 @@ struct RunOptions {
     std::vector<std::string> set;           ///< key=value
 };
 int runCommand(const RunOptions &options);
+
+/// A study of somebody's own script (core/experiment/study.h).
+struct StudyOptions {
+    std::string script, processes = "1,2", python, device = "auto", save;
+    std::vector<std::string> arguments, vary;
+    std::optional<std::int64_t> maxSteps;
+    int coresPerDevice = 1;
+    bool trial = true;
+    RunOptions run;
+};
+int studyCommand(StudyOptions options);
+
+/// A gate for continuous integration (core/analysis/compare/gate.h).
+struct CheckOptions {
+    std::vector<std::string>
+        what;            ///< base and new, each an experiment or runs separated by commas; with `against` a command
+    std::string against; ///< "git:main" or a revision: both are run, repeats in turns
+    std::string maxSlower = "5%", junit, markdown;
+    std::optional<std::int64_t> maxSteps; ///< of both
+    bool json = false;
+    RunOptions run;
+};
+int checkCommand(CheckOptions options);
 /// Runs the queue on another machine (`options.queueOn`), so that this one may be switched off.
 int queueOnCommand(const RunOptions &options);
 /// Registers here an experiment whose queue is on `machine` and was started from a third one.

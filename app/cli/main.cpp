@@ -16,6 +16,7 @@
 #include "ipc/socket_folder.h"
 #include "job_commands.h"
 #include "nodes_options.h"
+#include "run_options.h"
 
 using namespace lockstep;
 
@@ -27,55 +28,6 @@ struct QueueOptions {
     std::vector<int> numbers;
     bool json = false, alone = false;
 };
-
-void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
-    auto *run = app.add_subcommand(
-        "run", "Run a recipe: its runs one after another, or side by side on disjoint devices; then the table");
-    auto *recipe = run->add_option("RECIPE", options.recipe, "Name of a recipe, a recipe file, or - for stdin");
-    auto *experiment = run->add_option("--experiment", options.experiment,
-                                       "Resume the queue of this experiment, whose owner has ended");
-    recipe->excludes(experiment);
-    run->add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
-    run->add_flag("--detach", options.detach, "Own the queue in the background and return at once");
-    run->add_option("--out", options.out, "Write results and curves into this folder");
-    run->add_option("--tensorboard", options.tensorBoard,
-                    "Write TensorBoard event files to this folder during the runs");
-    run->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
-    run->add_flag("!--no-check", options.check,
-                  "Skip the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
-                  "devices of several nodes, or GPUs");
-    run->add_option("--host", options.host, "Run on this host through ssh");
-    run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
-        ->envname("LOCKSTEP_REMOTE_AGENT");
-    run->add_option(
-        "--queue-on", options.queueOn,
-        "Run the queue on this machine (a node or an ssh name), so that this one may be\n"
-        "switched off; runs without nodes use its devices. `lockstepctl nodes sync` installs lockstepctl there");
-    run->add_flag("--reach-nodes", options.reachNodes,
-                  "First check that each node of the runs can be reached from here without a password prompt");
-    run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
-    run->add_option("--until-width", options.untilWidth,
-                    "Add rounds until every 95 % interval reaches no further than this on each side, e.g. 5%");
-    run->add_option("--at-most", options.mostRounds, "Rounds in all that --until-width may come to; default: 30")
-        ->check(CLI::Range(core::leastRoundsOfGoal, core::mostRoundsOfGoal));
-    run->add_option("--side-by-side", options.sideBySide,
-                    "Runs at the same time, each on its own devices; they share memory, caches and\n"
-                    "clock frequency, so their times are longer than alone")
-        ->check(CLI::Range(1, core::mostSideBySide));
-    run->add_option("--order-seed", options.orderSeed,
-                    "Seed for the order of the rounds of repeats; without it, each experiment has its own. 0: as the "
-                    "recipe lists them");
-    run->add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
-        ->allow_extra_args(false);
-    run->callback([&options, &exitCode, recipe, experiment] {
-        if (recipe->count() == 0 && experiment->count() == 0)
-            throw CLI::RequiredError("RECIPE");
-        exitCode = cli::runCommand(options);
-    });
-    auto *own = app.add_subcommand("own", "")->group(""); // internal
-    own->add_option("EXPERIMENT", options.experiment)->required();
-    own->callback([&] { exitCode = cli::ownCommand(options.experiment); });
-}
 
 /// Internal: the commands that another machine's lockstepctl runs by ssh.
 void addRemote(CLI::App &app, std::string &experiment, int &exitCode) {
@@ -224,7 +176,7 @@ int main(int argc, char **argv) {
         QCoreApplication::addLibraryPath(brought);
 
     CLI::App app("lockstepctl runs recipes and shows, follows, exports and stops runs.\n"
-                 "Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.");
+                 "Exit codes: 0 done, 1 failed, 2 bad arguments, 4 undecided (check), 130 stopped.");
     app.set_version_flag("--version", "lockstepctl " LOCKSTEP_VERSION);
     app.require_subcommand(1);
     int exitCode = 0;
@@ -238,7 +190,11 @@ int main(int argc, char **argv) {
     QueueOptions queue;
     cli::AddOptions add;
     cli::GetDataOptions getData;
-    addRun(app, run, exitCode);
+    cli::addRun(app, run, exitCode);
+    cli::StudyOptions study;
+    cli::addStudy(app, study, exitCode);
+    cli::CheckOptions check;
+    cli::addCheck(app, check, exitCode);
     addQueue(app, queue, exitCode);
     addRemote(app, id, exitCode);
     addAdd(app, add, exitCode);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <QSaveFile>
 #include <QSysInfo>
 
 #include "base/format.h"
@@ -79,6 +80,14 @@ std::string aligned(const std::vector<std::vector<std::string>> &rows) {
         out += line + "\n";
     }
     return out;
+}
+
+Result<void> writeFile(const std::string &path, const std::string &text) {
+    QSaveFile file(QString::fromStdString(path));
+    if (!file.open(QIODevice::WriteOnly) || file.write(QByteArray::fromStdString(text)) < 0 || !file.commit())
+        return fail(Error::badArgument(path + " can't be written: " + file.errorString().toStdString(),
+                                       "choose another place"));
+    return {};
 }
 
 } // namespace lockstep::cli

@@ -19,6 +19,9 @@ int complain(const std::vector<Error> &errors);
 /// To stdout, flushed. A terminal gets nothing that it would obey (ipc/printable.h); a file or a program gets every byte.
 void print(std::string_view text);
 
+/// Writes a file for the user, whole or not at all.
+[[nodiscard]] Result<void> writeFile(const std::string &path, const std::string &text);
+
 [[nodiscard]] std::string dump(const nlohmann::ordered_json &json); ///< for --json: indented, with its newline
 [[nodiscard]] std::string number(std::optional<double> value);      ///< three significant digits; "-" if unknown
 [[nodiscard]] inline std::string text(const QString &text) {

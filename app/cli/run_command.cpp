@@ -238,7 +238,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
             runner.discard(); // nothing was started, so leave nothing behind
         return code;
     }
-    const int shown = printResults(runner, options);
+    const int shown = options.results ? printResults(runner, options) : int(Done);
     if (code != Done)
         std::fprintf(stderr, "lockstepctl: %s\n", printable(runner.sentence().toStdString()).c_str());
     return code != Done ? code : shown;

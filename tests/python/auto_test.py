@@ -70,6 +70,17 @@ class Auto(Case):
         run, _ = self.followed(RANKS, "slow=1", options=("--nproc-per-node", "2"))
         self.check_two_ranks(run)
 
+    def test_a_script_ends_after_so_many_samples_at_the_same_step_of_every_rank(self):
+        run, done = self.followed("-m", "lockstep", "--max-samples", str(2 * 32 * 13 - 1), RANKS, options=("--nproc-per-node", "2"))
+        self.assertIn("the script ends after 13 steps, as it was asked to; its first step had 32 samples in each of 2 processes that train together", done.stderr + done.stdout)
+        for sent in self.check_frames(run, 2).values():
+            self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(10, 320), (3, 96)])
+        self.assertEqual(self.result(run)["summary"]["steps"], 13)
+
+    def test_a_script_without_a_loader_ends_after_so_many_steps(self):
+        run, _ = self.followed("-m", "lockstep", "--max-steps", "7", GAN)
+        self.assertEqual([epoch["steps"] for epoch in self.epochs(self.check_frames(run, 1)[0])], [7])
+
     def check_two_ranks(self, run):
         self.assertEqual(json.loads((run / "config.json").read_text())["processes"], 2)
         by_rank = self.check_frames(run, 2)
@@ -118,6 +129,8 @@ class Auto(Case):
         self.assertIn("nobody follows (LOCKSTEP_FRAMES is not set)", done.stderr)
         self.assertIn("usage", self.call(sys.executable, "-m", "lockstep", "-m", "json.tool", "--help").stdout)
         self.assertIn("usage: python -m lockstep", self.call(sys.executable, "-m", "lockstep", code=1).stderr)
+        wrong = self.call(sys.executable, "-m", "lockstep", "--max-steps", "many", script, code=1)
+        self.assertIn("--max-steps needs a whole number from 1, not 'many'", wrong.stderr)
 
     def test_a_failure_is_the_scripts_own(self):
         script = self.home / "fails.py"

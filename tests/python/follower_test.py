@@ -97,6 +97,16 @@ class FollowerTest(unittest.TestCase):
         self.assertEqual(script.heard.epochs, [(3, 12, 64, times(3, {"load": 10}))])
         self.assertEqual(script.heard.states, [("training", 1, 3)])
 
+    def test_a_step_counts_as_complete_once_its_optimizer_has_stepped(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.backward(10)
+        self.assertEqual((script.follower.complete, script.follower.first_samples), (0, 4))
+        script.optimize(3)
+        self.assertEqual((script.follower.complete, script.follower.steps), (1, 0))
+        script.fetch(1, 2, samples=3)
+        self.assertEqual((script.follower.complete, script.follower.steps, script.follower.first_samples), (1, 1, 4))
+
     def test_what_a_validation_fetches_is_nobodys_time_wherever_it_stands(self):
         script = Script()
         for iterator in (11, 12, 13):  # before training, which breaks off after some batches

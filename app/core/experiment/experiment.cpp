@@ -9,6 +9,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "experiment/claims_json_detail.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_title.h"
@@ -44,6 +45,7 @@ Json entryToJson(const ExperimentEntry &entry) {
     }
     if (!entry.planned.command.empty())
         json["command"] = entry.planned.command;
+    putClaims(entry.planned.claims, json);
     return json;
 }
 
@@ -67,6 +69,7 @@ ExperimentEntry entryFromJson(const Json &json) {
     if (entry.run.empty() && (entry.state == EntryState::Launching || entry.state == EntryState::Running))
         throw std::runtime_error("a run that was started has no id");
     entry.planned.command = json.value("command", std::vector<std::string>());
+    entry.planned.claims = claimsIn(json);
     entry.reason = json.value("reason", "");
     for (const std::string &run : json.value("earlier_runs", std::vector<std::string>()))
         entry.earlierRuns.push_back(checkedId(run));
@@ -274,6 +277,7 @@ LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &en
     if (entry.placed)
         record.planned = entry.planned.config;
     record.command = entry.planned.command;
+    record.claims = entry.planned.claims;
     record.processes = processCount(entry.planned.config);
     return request;
 }

@@ -140,6 +140,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     out.run.name = spec.name;
     out.run.note = spec.note;
     out.run.command = spec.command;
+    out.run.claims = spec.claims;
     RunConfig &config = out.run.config;
     config = spec.config;
     if (spec.autoDevice)
@@ -308,7 +309,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &written, const Machi
                 errors.push_back(error);
         const bool doubled = std::any_of(runs.begin(), runs.end(), [&](const Resolved &earlier) {
             return earlier.run.config == one.run.config && earlier.run.command == one.run.command &&
-                   earlier.run.notRunReason == one.run.notRunReason;
+                   earlier.run.claims == one.run.claims && earlier.run.notRunReason == one.run.notRunReason;
         });
         if (!doubled)
             runs.push_back(std::move(one));

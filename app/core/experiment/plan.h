@@ -23,6 +23,7 @@ struct PlannedRun {
     std::string note;
     std::optional<double> estimateS;  ///< launch to exit; absent: never run here before
     std::vector<std::string> command; ///< a script's command with placeholders; empty: lockstep-trainer
+    ScriptClaims claims = {};         ///< about that script
     [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
     bool operator==(const PlannedRun &) const = default;
 };

@@ -7,9 +7,11 @@
 #include <QDir>
 #include <QFile>
 
+#include "experiment/claims_json_detail.h"
 #include "experiment/plan.h"
 #include "experiment/recipe_reader.h"
 #include "experiment/recipe_shelf.h"
+#include "experiment/script_flags.h"
 
 // A static library's resources must be initialised explicitly, by a macro outside any namespace.
 static void takeRecipeResources() {
@@ -57,6 +59,7 @@ Json runToJson(const RunSpec &spec) {
     json["devices"] = devicesToJson(spec);
     if (!spec.command.empty())
         json["command"] = spec.command;
+    putClaims(spec.claims, json);
     return json;
 }
 
@@ -114,9 +117,7 @@ constexpr qint64 largestRecipe = 4 << 20;
 
 void fillFolder(Recipe &recipe, const std::string &folder) {
     constexpr std::string_view placeholder = "{recipe_folder}";
-    std::string value; // a brace in a folder's name must not become a placeholder
-    for (const char c : folder)
-        value += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+    const std::string value = literalWord(folder); // a brace in a folder's name must not become a placeholder
     for (RunSpec &run : recipe.runs)
         for (std::string &word : run.command)
             for (auto at = word.find(placeholder); at != std::string::npos;

@@ -8,6 +8,7 @@
 
 #include "experiment/width_goal.h"
 #include "ipc/run_config.h"
+#include "ipc/script_claims.h"
 
 namespace lockstep::core {
 
@@ -34,6 +35,7 @@ struct RunSpec {
     /// A script that replaces lockstep-trainer, word by word, with placeholders (ipc/command_template.h); the config is
     /// then what the recipe claims about it. Empty: lockstep-trainer.
     std::vector<std::string> command = {};
+    ScriptClaims claims = {}; ///< about that script
     bool operator==(const RunSpec &) const = default;
 };
 

@@ -7,11 +7,17 @@
 #include "experiment/plan.h"
 #include "experiment/recipe_reader.h"
 #include "experiment/run_names.h"
+#include "experiment/script_flags.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostMatrixRuns = 1000;
+
+/// A script's own flag, "--amp"; empty: a key of a run.
+std::string flagOf(const std::string &key) {
+    return key.starts_with("--") ? key.substr(2) : std::string();
+}
 
 /// Whether this holds for any kind of device that the run may get.
 bool mayApply(const FieldSpec &field, const RunSpec &spec) {
@@ -54,6 +60,13 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
     for (const FieldSpec &field : runConfigFields())
         if (!field.perProcess)
             keys.emplace_back(field.key);
+    for (const auto &[key, values] : matrix.members)
+        if (!flagOf(key).empty()) {
+            keys.push_back(key);
+            if (base.command.empty())
+                complain(values.line, key, "is a script's own flag, and there is no command",
+                         "add \"command\" to \"base\", or name a key of a run");
+        }
     refuseUnknown(matrix, keys);
     std::size_t runs = 1;
     for (const auto &[key, values] : matrix.members) {
@@ -64,7 +77,11 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
         runs = std::min(runs * values.items.size(), mostMatrixRuns + 1);
         for (const JsonNode &value : values.items) {
             RunSpec scratch = base;
-            setKey(scratch, key, value);
+            if (flagOf(key).empty())
+                setKey(scratch, key, value);
+            else if (value.kind != JsonNode::Kind::Text && !value.number())
+                complain(value.line, key, "must be a text or a number, not " + quotedNode(value),
+                         "write [\"off\", \"on\"] or [128, 256]");
         }
     }
     if (matrix.members.empty())
@@ -79,7 +96,10 @@ void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const Ru
                                 const std::vector<const JsonNode *> &values) {
     RunSpec spec = base;
     for (std::size_t i = 0; i < values.size(); ++i)
-        setKey(spec, matrix.members[i].key, *values[i]);
+        if (const std::string flag = flagOf(matrix.members[i].key); !flag.empty())
+            addFlag(spec, flag, values[i]->text);
+        else
+            setKey(spec, matrix.members[i].key, *values[i]);
     leaveOut(spec, base, matrix);
     if (std::find(recipe.runs.begin(), recipe.runs.end(), spec) != recipe.runs.end())
         return;
@@ -93,7 +113,7 @@ void RecipeReader::readMatrix(Recipe &recipe, const JsonNode &matrix, const RunS
     if (!isObject(matrix, "matrix") || !checkAxes(matrix, base))
         return;
     for (const auto &[key, values] : matrix.members)
-        if (!isMeant(key) && values.items.size() > 1 &&
+        if (flagOf(key).empty() && !isMeant(key) && values.items.size() > 1 &&
             std::find(recipe.varies.begin(), recipe.varies.end(), key) == recipe.varies.end())
             recipe.varies.push_back(key);
     std::vector<std::size_t> at(matrix.members.size(), 0); // the first key changes slowest

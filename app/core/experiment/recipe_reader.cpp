@@ -12,7 +12,7 @@ namespace lockstep::core {
 namespace {
 
 std::vector<std::string> runKeys() {
-    std::vector<std::string> keys = {"name", "note", "command", "first_node"};
+    std::vector<std::string> keys = {"name", "note", "command", "flags", "known", "first_node"};
     for (const FieldSpec &field : runConfigFields())
         if (!field.perProcess)
             keys.emplace_back(field.key);
@@ -129,7 +129,7 @@ void RecipeReader::setKey(RunSpec &spec, const std::string &key, const JsonNode 
 
 void RecipeReader::setKeys(RunSpec &spec, const JsonNode &object) {
     for (const auto &[key, value] : object.members)
-        if (key != "name" && key != "note" && key != "command")
+        if (key != "name" && key != "note" && key != "command" && key != "flags" && key != "known")
             setKey(spec, key, value);
 }
 
@@ -145,6 +145,23 @@ void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
     for (std::size_t i = 0; i < spec.command.size() && i < node->items.size(); ++i)
         if (const Result<void> known = checkPlaceholders({spec.command[i]}); !known)
             complain(node->items[i].line, "command", known.error().what, known.error().wayOut);
+}
+
+/// What a recipe says of a script: its own flags, and the keys of the run that mean something to it.
+void RecipeReader::readClaims(RunSpec &spec, const JsonNode &run) {
+    if (const JsonNode *flags = run.member("flags"); flags && isObject(*flags, "flags"))
+        for (const auto &[name, value] : flags->members)
+            spec.claims.flags[name] = text(*flags, name);
+    if (const JsonNode *known = run.member("known")) {
+        spec.claims.known = texts(run, "known");
+        for (const std::string &key : *spec.claims.known)
+            if (!findField(key))
+                complain(known->line, "known", "\"" + key + "\" is not a key of a run",
+                         "did you mean \"" + std::string(nearestKey(key)) + "\"?");
+    }
+    if (!spec.claims.empty() && spec.command.empty())
+        complain(run.line, run.member("flags") ? "flags" : "known", "is said of a script, and there is no command",
+                 "add \"command\", or remove it");
 }
 
 void RecipeReader::readVaries(Recipe &recipe, const JsonNode &root) {
@@ -176,6 +193,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         refuseUnknown(*base, runKeys());
         setKeys(first, *base);
         readCommand(first, *base);
+        readClaims(first, *base);
     }
     const JsonNode *runs = root.member("runs"), *matrix = root.member("matrix");
     if (matrix)
@@ -194,6 +212,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         spec.note = text(run, "note");
         setKeys(spec, run);
         readCommand(spec, run);
+        readClaims(spec, run);
         if (errors().size() == before)
             checkRun(spec, run, base);
         recipe.runs.push_back(std::move(spec));

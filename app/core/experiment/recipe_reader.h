@@ -21,6 +21,7 @@ private:
     void setDevices(RunSpec &spec, const JsonNode &value);
     void setKeys(RunSpec &spec, const JsonNode &object);
     void readCommand(RunSpec &spec, const JsonNode &run);
+    void readClaims(RunSpec &spec, const JsonNode &run);
     void readVaries(Recipe &recipe, const JsonNode &root);
     void readGoal(Recipe &recipe, const JsonNode &root);
     void readRuns(Recipe &recipe, const JsonNode &root);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "experiment/script_flags.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {
@@ -78,6 +79,15 @@ void tellApart(const std::vector<PlannedRun *> &runs, Defaults defaults) {
             if (field.key != coresKey && isUnlike(group, field))
                 for (PlannedRun *run : group)
                     addToName(*run, field, defaults);
+    for (auto &[name, group] : groupsByName(runs)) {
+        std::set<std::string> apart;
+        for (const PlannedRun *run : group)
+            for (std::string &flag : flagsApart(group.front()->claims.flags, run->claims.flags))
+                apart.insert(std::move(flag));
+        for (PlannedRun *run : group)
+            for (const std::string &flag : apart)
+                run->name += ", " + flagText(run->claims.flags, flag);
+    }
     const FieldSpec &cores = *findField(coresKey);
     for (auto &[name, group] : groupsByName(runs))
         if (isUnlike(group, cores))

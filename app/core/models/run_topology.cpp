@@ -81,7 +81,8 @@ Topology topologyOf(const RunStore &run) {
             }
             topology.links.push_back(link);
         }
-    addTraffic(topology, toString(config.method), gradientBytesOf(config.model).value_or(0));
+    const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
+    addTraffic(topology, toString(config.method), isKnown ? gradientBytesOf(config.model).value_or(0) : 0);
     return topology;
 }
 

@@ -10,6 +10,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "experiment/claims_json_detail.h"
 #include "experiment/more_rounds.h"
 #include "follow/agent_control.h"
 #include "ipc/documents.h"
@@ -88,7 +89,7 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
         return fail(mistakes.front());
     for (std::size_t i = 0; i < experiment.entries.size(); ++i)
         if (const PlannedRun &there = experiment.entries[i].planned;
-            there.config == added.config && there.command == added.command)
+            there.config == added.config && there.command == added.command && there.claims == added.claims)
             return fail(Error::badArgument(
                 there.name + ", run " + std::to_string(i + 1) + " of the experiment, is already the same run",
                 "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) + " runs it again"));
@@ -186,6 +187,8 @@ std::string toJson(const QueueRequest &request) {
                          {"note", request.added->note},
                          {"command", request.added->command},
                          {"config", Json::parse(lockstep::toJson(request.added->config))}};
+    if (request.added)
+        putClaims(request.added->claims, json["added"]);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -215,6 +218,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
             request.added->note = added.value("note", "");
             request.added->command = added.value("command", std::vector<std::string>());
             request.added->config = *config;
+            request.added->claims = claimsIn(added);
         }
         return request;
     } catch (const std::exception &) {

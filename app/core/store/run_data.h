@@ -159,6 +159,7 @@ struct RunOutcome {
     MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
     std::optional<double> launchS; ///< from launch until a rank began to train
     bool script = false;           ///< the ranks run a script instead of lockstep-trainer
+    ScriptClaims claims;           ///< about that script
     std::vector<std::string> hosts;
     int nodes = 1;
     bool oversubscribed = false;

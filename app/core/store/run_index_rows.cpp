@@ -43,11 +43,11 @@ constexpr NumberColumn numberColumns[] = {
 };
 
 /// Per-process fields do not affect the work.
-std::string settingsOf(const RunConfig &config) {
+std::string settingsOf(const RunConfig &config, const ScriptClaims &claims) {
     static const RunConfig defaults;
     std::string text = "\n";
     for (const FieldSpec &field : runConfigFields()) {
-        if (field.perProcess)
+        if (field.perProcess || !claims.knows(field.key))
             continue;
         const std::string value = field.get(config);
         if (value != field.get(defaults))
@@ -80,19 +80,27 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.devices = deviceCount(config);
     row.device = config.device;
     row.backend = isDistributed(config.method) ? config.backend : "";
-    row.model = config.model;
-    row.dataset = config.dataset;
-    row.epochs = config.epochs;
-    row.settings = settingsOf(config);
+    if (record.claims.knows("model"))
+        row.model = config.model;
+    if (record.claims.knows("dataset"))
+        row.dataset = config.dataset;
+    if (record.claims.knows("epochs"))
+        row.epochs = config.epochs;
+    row.settings = settingsOf(config, record.claims);
     row.work = isScript(record) ? workKey(config, record.command) : workKey(config); // its times are not our trainer's
 }
 
-/// Facts that a script reported about itself.
+/// Facts that a script reported about itself, where its record says nothing.
 void takeWords(const Summary &summary, IndexedRun &row) {
-    row.method = summary.method;
-    row.model = summary.model;
-    row.dataset = summary.dataset;
-    row.epochs = int(summary.epochs.size());
+    const auto take = [](std::string &member, const std::string &said) {
+        if (member.empty())
+            member = said;
+    };
+    take(row.method, summary.method);
+    take(row.model, summary.model);
+    take(row.dataset, summary.dataset);
+    if (row.epochs == 0)
+        row.epochs = int(summary.epochs.size());
 }
 
 std::string metricsOf(const Summary &summary) {
@@ -121,8 +129,7 @@ void takePhases(const Summary &summary, IndexedRun &row) {
 }
 
 void takeSummary(const Summary &summary, IndexedRun &row) {
-    if (row.method.empty())
-        takeWords(summary, row);
+    takeWords(summary, row);
     row.totalTrainingTimeS = summary.totalTrainingTimeS;
     row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;

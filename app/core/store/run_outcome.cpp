@@ -37,7 +37,7 @@ bool lacksEpochs(const RunStore &store) {
         return false;
     const auto &record = store.record();
     std::optional<int> meant = store.length().epochs();
-    if (!meant && record && record->config)
+    if (!meant && record && record->config && record->claims.knows("epochs"))
         meant = record->config->epochs;
     return !meant || int(store.epochs().merged().size()) < *meant;
 }
@@ -147,6 +147,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.startWallUs = record->startWallUs;
         out.launchS = launchTime(store, out.startWallUs);
         out.script = isScript(*record);
+        out.claims = record->claims;
         out.nodes = std::max<int>(1, int(record->machines.size()));
         for (const MachineRecord &machine : record->machines)
             out.hosts.push_back(machine.host);

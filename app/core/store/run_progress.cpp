@@ -11,7 +11,7 @@ Progress progressOf(const RunStore &run) {
     Progress progress;
     progress.totalSteps = run.length().steps();
     progress.epochs = run.length().epochs();
-    if (!progress.epochs && run.record() && run.record()->config)
+    if (!progress.epochs && run.record() && run.record()->config && run.record()->claims.knows("epochs"))
         progress.epochs = run.record()->config->epochs;
     progress.doneSteps = run.ranks().doneSteps();
     const std::vector<MergedEpoch> &epochs = run.epochs().merged();

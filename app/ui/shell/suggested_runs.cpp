@@ -23,6 +23,7 @@ core::QueueRequest requestToAdd(const core::Experiment &experiment, const core::
     added.note = run.why;
     added.config = run.config;
     added.command = run.command;
+    added.claims = run.claims;
     added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
     return request;
 }

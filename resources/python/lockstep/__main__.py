@@ -5,15 +5,30 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from typing import List
 
 from lockstep import auto
 
-USAGE = "usage: python -m lockstep SCRIPT [ARGUMENT...]\n       python -m lockstep -m MODULE [ARGUMENT...]"
+USAGE = """usage: python -m lockstep [OPTION...] SCRIPT [ARGUMENT...]
+       python -m lockstep [OPTION...] -m MODULE [ARGUMENT...]
+  --max-steps N     end the script after N steps
+  --max-samples N   end it after N samples, counted over all ranks: each makes as many steps as that takes"""
+LIMITS = {"--max-steps": auto.MAX_STEPS, "--max-samples": auto.MAX_SAMPLES}
+
+
+def take_limits(words: List[str]) -> List[str]:
+    """Puts the limits where the processes that this one starts find them too. Gives the words after them."""
+    while words and words[0] in LIMITS:
+        if len(words) < 2 or not words[1].isdecimal() or int(words[1]) < 1:
+            sys.exit(f"lockstep: {words[0]} needs a whole number from 1, not {words[1] if len(words) > 1 else 'nothing'!r}")
+        os.environ[LIMITS[words[0]]] = words[1]
+        words = words[2:]
+    return words
 
 
 def main() -> None:
     """Runs what the command line names."""
-    words = sys.argv[1:]
+    words = take_limits(sys.argv[1:])
     module = words[:1] == ["-m"]
     target = words[int(module):]
     if not target or (not module and target[0].startswith("-")):

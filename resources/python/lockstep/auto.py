@@ -9,6 +9,9 @@ of PyTorch are watched: the `__next__` of DataLoader's iterators, `torch.autogra
 calls around every optimizer's step. DistributedDataParallel's own timers say how long gradients were summed. Neither
 modules nor DataLoaders are replaced, and no random number is drawn.
 
+A script can be ended after so many steps: LOCKSTEP_MAX_STEPS, or as many as LOCKSTEP_MAX_SAMPLES take over all ranks. It
+ends by SystemExit where it would begin the next step, which is the same step in every rank.
+
 If anything is not as expected, one line on stderr says so, following ends, and training goes on. A script that uses
 lockstep.Run is left to it.
 """
@@ -37,6 +40,7 @@ from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
 FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"
+MAX_STEPS, MAX_SAMPLES = "LOCKSTEP_MAX_STEPS", "LOCKSTEP_MAX_SAMPLES"
 DEEPEST_BATCH = 4  # levels of lists and dictionaries in which a batch's size is looked for
 
 _watch: Optional["Watch"] = None
@@ -139,6 +143,8 @@ class Watch:
         self._models: List[Any] = []  # weak references to DistributedDataParallel models
         self._scaled: Optional[Tuple[Any, Any]] = None  # what a GradScaler gave, and the loss it was given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
+        self._world = 1  # how many processes train together
+        self._last_step: Optional[int] = None  # how many steps the script may make; None: not known yet
 
     def attach(self, torch: Any) -> None:
         """Watches torch, which has been imported."""
@@ -164,6 +170,8 @@ class Watch:
         self._position.begin("optimizer" if call == "optimizer_begins" else "")
         if self._follower is not None:
             self._position.step = self._follower.steps
+            if call == "optimizer_begins":
+                self._end_at(self._follower.steps)
 
     def _watch_loaders(self, iterator_class: Any) -> None:
         original = iterator_class.__next__
@@ -173,6 +181,8 @@ class Watch:
             """The next batch, timed."""
             if not self._listens():
                 return original(iterator)
+            if self._follower is not None:
+                self._end_at(self._follower.complete)
             self._position.begin("load")
             begin_ns = monotonic_ns()
             try:
@@ -255,6 +265,8 @@ class Watch:
     def _hello(self) -> None:
         self._thread = threading.get_ident()
         rank, world, backend = self._place()
+        alone = world > 1 and backend is None
+        self._world = 1 if alone else world
         about: Dict[str, Any] = {"method": "ddp" if self._models else "baseline" if world == 1 else None, "backend": backend}
         models = [model for model in (each() for each in self._models) if model is not None]
         if models:
@@ -269,12 +281,29 @@ class Watch:
                               "about": descriptive_values({key: value for key, value in about.items() if value is not None}),
                               "device": os.environ.get("LOCKSTEP_DEVICE"),
                               "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
+        if alone:
+            sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":
+                                  f"rank {rank} is one of {world} processes, but the script has set up no process group: "
+                                  "each of them trains alone"})
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._follower = Follower(Frames(sender))
         for call, *arguments in self._early:
             getattr(self._follower, call)(*arguments)
         self._early.clear()
+
+    def _end_at(self, steps: int) -> None:
+        """Ends the script if it has made as many steps as it may."""
+        if self._last_step is None and steps and self._follower is not None:
+            try:
+                self._last_step = last_step(self._follower.first_samples * self._world)
+            except ValueError as error:
+                self._step_aside(error)
+        if self._last_step is not None and steps >= self._last_step:
+            samples = self._follower.first_samples if self._follower is not None else 0
+            print(f"lockstep: the script ends after {steps} {'step' if steps == 1 else 'steps'}, as it was asked to; its first step had "
+                  f"{samples or 'an unknown number of'} samples in each of {self._world} processes that train together", file=sys.stderr)
+            sys.exit(0)
 
     def _place(self) -> Tuple[int, int, Optional[str]]:
         """Rank, number of ranks, backend."""
@@ -369,6 +398,14 @@ class Watch:
                 self._sender.give_up(error)
             else:
                 print(f"lockstep: this process can't be followed ({error}); training goes on", file=sys.stderr)
+
+
+def last_step(samples: int) -> int:
+    """How many steps a script may make whose first step has so many samples over all ranks (0: unknown)."""
+    most = [int(os.environ[MAX_STEPS])] if os.environ.get(MAX_STEPS) else [sys.maxsize]
+    if os.environ.get(MAX_SAMPLES) and samples:
+        most.append(max(1, -(-int(os.environ[MAX_SAMPLES]) // samples)))
+    return min(most)
 
 
 def batch_size(batch: Any, level: int = 0) -> int:

@@ -121,11 +121,24 @@ class Follower:
         self._log: Optional[EpochLog] = None
         self._epoch = self._steps = self._training_ns = 0
         self._announced = self._evaluating = False
+        self._first_samples: Optional[int] = None
 
     @property
     def steps(self) -> int:
         """How many steps have ended."""
         return self._steps
+
+    @property
+    def complete(self) -> int:
+        """How many steps will have ended when the next batch is fetched now."""
+        return self._steps + int(bool(self._stepped) and not self._backwards and not self._optimizers)
+
+    @property
+    def first_samples(self) -> int:
+        """How many samples the first step had; 0: unknown, or it has not ended."""
+        if self._first_samples is None:
+            return self._step.samples if self._step else 0
+        return self._first_samples
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
         """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown)."""
@@ -286,6 +299,8 @@ class Follower:
         clock.end_step(log.phases, log.window.phases)
         log.add(step.loss(), step.samples)
         self._steps += 1
+        if self._first_samples is None:
+            self._first_samples = step.samples
         self._training_ns += step.duration_ns()
         if not self._announced:
             self._announced = True

@@ -248,7 +248,11 @@ TEST_CASE("kill -9 of another node's agent takes its ranks with it; agent 0's go
     CHECK((result.state == RunState::Failed));
     CHECK_MESSAGE(result.reason.find("did not come back") != std::string::npos, result.reason);
     CHECK(hasAlert(run.log(0), "link_lost", "its training state unknown"));
-    CHECK(run.copy(1) == run.log(1).substr(0, run.copy(1).size()));
+    // What it had sent may be more or less than what it had written.
+    const std::string log = run.log(1), copy = run.copy(1);
+    const std::size_t both = std::min(log.size(), copy.size());
+    CHECK(both > 0);
+    CHECK(copy.substr(0, both) == log.substr(0, both));
 }
 
 TEST_CASE("kill -9 of agent 0: its ranks go at once, another node's are kept for the lease and no longer") {

@@ -143,13 +143,15 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const int local = plan.nodes.processes[static_cast<std::size_t>(node)];
     const int first = firstRanks(plan.nodes.processes)[static_cast<std::size_t>(node)];
     plan.devices = devicesOf(config, record.deviceNames, record.machines.front(), first);
+    plan.adoptsRanks = script && !ours && !specOf(config.method).processPerDevice;
     const Result<std::string> follows = pathThatFollows();
     for (int i = 0; i < local; ++i) {
         RankPlan process;
         const int rank = process.rank = first + i;
         process.localRank = i;
         process.command = *command;
-        process.environment = rankEnvironment(rank, i, record.processes, local);
+        if (!plan.adoptsRanks)
+            process.environment = rankEnvironment(rank, i, record.processes, local);
         if (script && !ours) {
             for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank, node))
                 process.environment.emplace_back(name, value);

@@ -122,6 +122,10 @@ Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
                                        "name a Python that has " + all + ", or unset it"));
     }
     std::vector<PythonChoice> candidates;
+    for (const char *active : {"VIRTUAL_ENV", "CONDA_PREFIX"}) // an environment that the user has activated
+        if (const char *folder = ::getenv(active); folder && *folder)
+            if (const auto python = findProgram(std::string(folder) + "/bin/python"))
+                candidates.push_back({*python, active});
     if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
         candidates.push_back({*peers, "this build"});
     if (const auto inPath = findProgram("python3"))

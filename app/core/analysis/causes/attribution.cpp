@@ -123,18 +123,14 @@ public:
     Lattice(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &others,
             const std::vector<SettingFactor> &factors)
         : m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
-        std::vector<RunConfig> wanted;
-        std::vector<bool> script;
-        for (std::uint32_t mask = 0; mask < m_nodes.size(); ++mask) {
-            wanted.push_back(configBetween(reference, run, factors, mask));
-            script.push_back(scriptBetween(reference, run, factors, mask));
-        }
+        std::vector<GroupSetting> wanted;
+        for (std::uint32_t mask = 0; mask < m_nodes.size(); ++mask)
+            wanted.push_back(settingBetween(reference, run, factors, mask));
         for (const RepeatGroup &other : others) {
-            if (other.runs.empty() || !other.runs.front().config || other.name == reference.name ||
-                other.name == run.name)
+            if (other.name == reference.name || other.name == run.name)
                 continue;
             for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask)
-                if (isScript(other) == script[mask] && isSameSetting(*other.runs.front().config, wanted[mask]))
+                if (hasSetting(other, wanted[mask]))
                     if (const auto parts = partsOf(other))
                         m_nodes[mask] = {other.name, parts->runS};
         }

@@ -64,8 +64,7 @@ private:
             return; // no core is free to load on
         auto run = withChange(m_group, keys, config, m_reference);
         const auto isThere = [&](const RepeatGroup &other) {
-            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_group) &&
-                   isSameSetting(*other.runs.front().config, config);
+            return hasSetting(other, {config, isScript(m_group), m_group.runs.front().claims.flags});
         };
         if (!run || std::ranges::any_of(m_others, isThere))
             return;

@@ -116,11 +116,10 @@ const PairJudgement *loadingControl(const std::vector<RepeatGroup> &groups, cons
         mask |= isLoading(factors[i]) ? std::uint32_t(1) << i : 0;
     if (mask == 0 || factors.size() < 2 || factors.size() > 31)
         return nullptr;
-    const RunConfig wanted = configBetween(*reference, *run, factors, mask);
+    const GroupSetting wanted = settingBetween(*reference, *run, factors, mask);
     for (const PairJudgement &other : pairs) {
         const RepeatGroup *group = findGroup(groups, other.run);
-        if (group && other.run != pair.run && other.training && group->runs.front().config &&
-            isScript(*group) == isScript(*reference) && isSameSetting(*group->runs.front().config, wanted))
+        if (group && other.run != pair.run && other.training && hasSetting(*group, wanted))
             return &other;
     }
     return nullptr;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/judgement.h"
+#include "experiment/claims_json_detail.h"
 #include "ipc/json_or_null.h"
 
 namespace lockstep::core {
@@ -62,6 +63,7 @@ Json jsonOf(const SuggestedRun &run) {
     Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config))}};
     if (!run.command.empty())
         json["command"] = run.command;
+    putClaims(run.claims, json);
     if (!run.again.empty()) // runs made again in their place
         json["again"] = run.again;
     return json;

@@ -45,6 +45,7 @@ struct SuggestedRun {
     std::string why;  ///< one sentence: what it would show
     RunConfig config;
     std::vector<std::string> command = {}; ///< as PlannedRun's: a script with placeholders; empty: lockstep-trainer
+    ScriptClaims claims = {};              ///< about that script
     /// Runs to be made again in their place (a retry of their entries); empty: a further run. `experiment`: whose they are;
     /// empty: unknown, or of several. `alone`: with no run beside them.
     std::vector<std::string> again = {};

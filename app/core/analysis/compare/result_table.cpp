@@ -59,6 +59,7 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
             addNote(row.notes, entry->reason);
     }
     addNote(row.notes, first.planned.note);
+    takeKnown(first.planned.claims, runs.empty() ? nullptr : runs.front(), row);
     takeOutcomes(runs, row);
     for (const ExperimentEntry *entry : entries)
         if (entry->state == EntryState::Failed && runs.empty())
@@ -188,7 +189,11 @@ std::string nameApart(const Group &group, const std::vector<Group> &all) {
     return name;
 }
 
-std::string dataText(const RunConfig &config, bool quick) {
+/// Empty of a script of which neither is known.
+std::string dataText(const PlannedRun &run, bool quick) {
+    if (!run.claims.knows("dataset"))
+        return {};
+    const RunConfig &config = run.config;
     const DataSetSpec *dataSet = findDataSet(config.dataset);
     std::string text = dataSet ? std::string(dataSet->title) : config.dataset;
     text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " training samples"
@@ -252,7 +257,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
         addNote(table.notes, note);
     addPublished(experiment.recipe, table);
     if (!experiment.entries.empty())
-        table.datasetNote = dataText(experiment.entries.front().planned.config, experiment.quick);
+        table.datasetNote = dataText(experiment.entries.front().planned, experiment.quick);
     return table;
 }
 
@@ -263,7 +268,8 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
     for (const RunOutcome &outcome : outcomes) {
         const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
             return group.front()->name == outcome.name && group.front()->config == outcome.config &&
-                   group.front()->about == outcome.about && group.front()->processes == outcome.processes;
+                   group.front()->claims == outcome.claims && group.front()->about == outcome.about &&
+                   group.front()->processes == outcome.processes;
         });
         if (same == groups.end())
             groups.push_back({&outcome});
@@ -280,9 +286,10 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
         row.planned = int(group.size());
         const auto state = group.back()->state;
         row.state = group.back()->agentDied ? "failed" : state ? std::string(toString(*state)) : "starting";
-        if (group.front()->config)
+        if (group.front()->config) {
             takeConfig(*group.front()->config, row);
-        else
+            takeKnown(group.front()->claims, group.front(), row);
+        } else
             takeAbout(*group.front(), row);
         for (const RunOutcome *run : group)
             row.runs.push_back(run->run);

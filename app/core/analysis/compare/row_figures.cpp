@@ -135,6 +135,18 @@ std::string useText(const std::vector<DeviceUse> &devices) {
     return text;
 }
 
+/// Empty: the script did not say.
+std::string saidBy(const RunOutcome &outcome, std::string_view key) {
+    const auto said = outcome.about.find(key);
+    return said == outcome.about.end() ? std::string() : said->second;
+}
+
+std::optional<int> workersSaidBy(const RunOutcome &outcome) {
+    bool whole = false;
+    const int workers = QString::fromStdString(saidBy(outcome, "workers")).toInt(&whole);
+    return whole && workers >= 0 ? std::optional(workers) : std::nullopt;
+}
+
 } // namespace
 
 void takeConfig(const RunConfig &config, ResultRow &row) {
@@ -149,18 +161,26 @@ void takeConfig(const RunConfig &config, ResultRow &row) {
     row.backend = isDistributed(config.method) ? config.backend : "";
 }
 
-void takeAbout(const RunOutcome &outcome, ResultRow &row) {
-    const auto text = [&](std::string_view key) {
-        const auto said = outcome.about.find(key);
-        return said == outcome.about.end() ? std::string() : said->second;
+void takeKnown(const ScriptClaims &claims, const RunOutcome *run, ResultRow &row) {
+    const auto take = [&](std::string_view key, std::string &member) {
+        if (!claims.knows(key))
+            member = run ? saidBy(*run, key) : std::string();
     };
-    row.method = text("method");
-    row.loader = text("loader");
-    row.augment = text("augment");
-    row.model = text("model");
-    row.dataset = text("dataset");
-    bool whole = false;
-    if (const int workers = QString::fromStdString(text("workers")).toInt(&whole); whole && workers >= 0)
+    take("loader", row.loader);
+    take("augment", row.augment);
+    take("model", row.model);
+    take("dataset", row.dataset);
+    if (!claims.knows("workers"))
+        row.workers = run ? workersSaidBy(*run) : std::nullopt;
+}
+
+void takeAbout(const RunOutcome &outcome, ResultRow &row) {
+    row.method = saidBy(outcome, "method");
+    row.loader = saidBy(outcome, "loader");
+    row.augment = saidBy(outcome, "augment");
+    row.model = saidBy(outcome, "model");
+    row.dataset = saidBy(outcome, "dataset");
+    if (const auto workers = workersSaidBy(outcome))
         row.workers = workers;
     if (!outcome.deviceNames.empty())
         row.device = outcome.deviceNames.front().starts_with("cpu") ? "cpu" : "cuda";

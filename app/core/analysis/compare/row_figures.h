@@ -11,6 +11,8 @@ struct PairJudgement;
 
 /// What the config says of a row.
 void takeConfig(const RunConfig &config, ResultRow &row);
+/// Where only some keys of a script's config mean anything: the others as the script said of itself (null: nothing yet).
+void takeKnown(const ScriptClaims &claims, const RunOutcome *run, ResultRow &row);
 /// What a script said of itself; what it did not say stays unknown.
 void takeAbout(const RunOutcome &outcome, ResultRow &row);
 /// Of published figures: the first epoch and the median of the later ones, from row.epochs.

@@ -44,7 +44,7 @@ std::optional<SuggestedRun> again(const RepeatGroup &group, const std::vector<co
     if (repeats.empty() || !repeats.front()->config)
         return std::nullopt;
     SuggestedRun out{group.name + " (" + how + ")", againText(repeats.size(), group.runs.size()) + ": " + then,
-                     *repeats.front()->config, group.command};
+                     *repeats.front()->config, group.command, repeats.front()->claims};
     out.experiment = repeats.front()->experiment;
     for (const RunOutcome *run : repeats) {
         out.again.push_back(run->run);

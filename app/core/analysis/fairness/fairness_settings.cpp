@@ -8,6 +8,7 @@
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "experiment/run_names.h"
+#include "experiment/script_flags.h"
 #include "ipc/phase_sums.h"
 
 namespace lockstep::core::fairness {
@@ -77,7 +78,7 @@ std::string numberText(double value) {
 std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_view key) {
     if (key == "batch_per_device") // the batch size says it
         return {};
-    if (run.config) {
+    if (run.config && run.claims.knows(key)) {
         const RunConfig &config = *run.config;
         if (key == "lr_rule")
             return config.lrRule == "none" ? "none, " + numberText(config.lr)
@@ -138,6 +139,17 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
                                            : "a gain may come from data loading, which more workers hide");
 }
 
+/// A script's ranks often take the batch that one process took: then a step has more samples, and an epoch fewer steps.
+void weighBatch(const Pair &pair, FairnessFinding &finding, std::string &consequence) {
+    const double a = QString::fromStdString(finding.reference).toDouble() / std::max(1, pair.a().processes);
+    const double b = QString::fromStdString(finding.run).toDouble() / std::max(1, pair.b().processes);
+    if (pair.a().processes == pair.b().processes || a <= 0 || a != b)
+        return;
+    finding.weight = Notable;
+    consequence = "each process takes " + numberText(a) +
+                  " samples a step, so times of as many samples can be compared, losses after as many steps can't";
+}
+
 } // namespace
 
 bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
@@ -195,9 +207,19 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         std::string consequence = rule.consequence;
         if (key == "workers")
             weighWorkers(pair, difference.finding, consequence);
+        if (key == "batch_size" && !pair.a().claims.knows(key) && !pair.b().claims.knows(key))
+            weighBatch(pair, difference.finding, consequence);
         difference.finding.sentence = sentenceOf(difference.finding, consequence);
         out.push_back(std::move(difference));
     }
+    // Changed together with the method or the devices, a flag hides what each of them does.
+    const Flags &ofA = pair.a().claims.flags, &ofB = pair.b().claims.flags;
+    if (pair.differsInMethod)
+        for (const std::string &flag : flagsApart(ofA, ofB))
+            out.push_back(
+                fairness::difference("--" + flag, "--" + flag, flagValue(ofA, flag), flagValue(ofB, flag), Decisive,
+                                     "the script was asked for something else as well, so a gain may come from "
+                                     "that"));
     return out;
 }
 

@@ -117,6 +117,12 @@ bool isScript(const RepeatGroup &group) {
            (!group.runs.empty() && (group.runs.front().script || !group.runs.front().about.empty()));
 }
 
+bool hasSetting(const RepeatGroup &group, const GroupSetting &setting) {
+    return !group.runs.empty() && group.runs.front().config && isScript(group) == setting.script &&
+           isSameSetting(*group.runs.front().config, setting.config) &&
+           flagsApart(group.runs.front().claims.flags, setting.flags).empty();
+}
+
 bool isSameSetting(const RunConfig &a, const RunConfig &b) {
     return a == b || std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
                return isTimeless(field) || effectiveValue(field, a) == effectiveValue(field, b);
@@ -133,7 +139,10 @@ std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const Re
         out.push_back(
             {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
     }
-    const auto differs = [&](const std::string &key) { return differIn(a, b, key); };
+    const ScriptClaims &ofA = reference.runs.front().claims, &ofB = run.runs.front().claims;
+    const auto differs = [&](const std::string &key) {
+        return ofA.knows(key) && ofB.knows(key) && differIn(a, b, key);
+    };
     for (const SettingGroup &setting : settingGroups())
         if (std::ranges::any_of(setting.keys, differs))
             out.push_back(factorOf(setting.key, setting.keys, a, b));
@@ -144,35 +153,46 @@ std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const Re
         if (!grouped && !isTimeless(field) && differs(key))
             out.push_back(factorOf(key.c_str(), {key}, a, b));
     }
+    for (const std::string &flag : flagsApart(ofA.flags, ofB.flags)) {
+        const std::string mine = flagText(ofA.flags, flag), other = flagText(ofB.flags, flag);
+        out.push_back({"--" + flag, {}, other + " instead of " + mine, other, mine, flag});
+    }
     return out;
 }
 
-RunConfig configBetween(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<SettingFactor> &factors,
-                        std::uint32_t mask) {
-    RunConfig out = *reference.runs.front().config;
-    for (std::size_t i = 0; i < factors.size(); ++i)
-        if (mask >> i & 1)
-            for (const std::string &key : factors[i].keys)
-                (void)findField(key)->set(out, valueOf(*run.runs.front().config, key)); // it came from a valid config
+GroupSetting settingBetween(const RepeatGroup &reference, const RepeatGroup &run,
+                            const std::vector<SettingFactor> &factors, std::uint32_t mask) {
+    const Flags &flags = run.runs.front().claims.flags;
+    GroupSetting out{*reference.runs.front().config,
+                     bitOf(factors, mask, "program") ? isScript(run) : isScript(reference),
+                     reference.runs.front().claims.flags};
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        if (!(mask >> i & 1))
+            continue;
+        for (const std::string &key : factors[i].keys)
+            (void)findField(key)->set(out.config,
+                                      valueOf(*run.runs.front().config, key)); // it came from a valid config
+        const std::string &flag = factors[i].flag;
+        if (const auto value = flags.find(flag); value != flags.end())
+            out.flags[flag] = value->second;
+        else
+            out.flags.erase(flag);
+    }
     return out;
-}
-
-bool scriptBetween(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<SettingFactor> &factors,
-                   std::uint32_t mask) {
-    return bitOf(factors, mask, "program") ? isScript(run) : isScript(reference);
 }
 
 std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const RepeatGroup &run,
                                            const std::vector<SettingFactor> &factors, std::uint32_t mask) {
     SuggestedRun out;
-    out.config = configBetween(reference, run, factors, mask);
+    GroupSetting setting = settingBetween(reference, run, factors, mask);
+    out.config = std::move(setting.config);
     const bool bound = !out.config.workerCores.empty() && coresBesideDevices(reference, out.config);
     if (bound &&
         !fitWorkerCores(reference, out.config)) // cores that were free for loading in one may train in the control
         return std::nullopt;
     if (!validate(out.config).empty())
         return std::nullopt;
-    if (scriptBetween(reference, run, factors, mask)) {
+    if (setting.script) {
         // A script gets its method by its command's words: take them from the group that has this method.
         const RepeatGroup &model = bitOf(factors, mask, "method") ? run : reference;
         if (!isScript(model) || model.command.empty())
@@ -181,7 +201,11 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
         for (const SettingFactor &factor : factors)
             if (factor.key != "method" && !asksFor(model.command, factor.keys, from, out.config))
                 return std::nullopt;
-        out.command = model.command;
+        auto command = withFlags(model.command, model.runs.front().claims.flags, setting.flags);
+        if (!command)
+            return std::nullopt;
+        out.command = std::move(*command);
+        out.claims = {std::move(setting.flags), model.runs.front().claims.known};
     }
     out.name = runTitle(out.config) + (out.command.empty() ? "" : " (script)");
     for (std::size_t i = 0; i < factors.size(); ++i)
@@ -210,13 +234,14 @@ std::optional<SuggestedRun> withChange(const RepeatGroup &group, const std::vect
     if (isSameSetting(*group.runs.front().config, config) || !validate(config).empty() ||
         !takesChange(group, changedKeys, config))
         return std::nullopt;
-    SuggestedRun out{runTitle(config), {}, config, group.command};
+    SuggestedRun out{runTitle(config), {}, config, group.command, group.runs.front().claims};
     for (const std::string &key : changedKeys)
         if (key != "method" && key != "devices")
             out.name += ", " + shortText(config, key);
     if (reference) {
         RepeatGroup made{{}, {RunOutcome()}, false, group.command};
         made.runs.front().config = config;
+        made.runs.front().claims = group.runs.front().claims;
         for (const SettingFactor &factor : factorsBetween(*reference, made))
             if (factor.key != "method" && factor.key != "program" &&
                 std::ranges::none_of(factor.keys, [&](const auto &key) { return contains(changedKeys, key); }))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/compare/repeat_group.h"
+#include "experiment/script_flags.h"
 #include "ipc/cores.h"
 
 namespace lockstep::core {
@@ -18,19 +19,25 @@ struct SettingFactor {
     std::string label;             ///< "4 loading workers instead of 0"
     std::string ofRun;             ///< "4 workers", for a control's name
     std::string ofReference;       ///< "0 workers"
+    std::string flag = {};         ///< a script's own flag, which is no key; empty: none
     bool operator==(const SettingFactor &) const = default;
 };
 
 /// In what the two differ that can change a time; empty when a config is unknown. Seeds, files and folders are left out.
 [[nodiscard]] std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run);
 
+/// What a group was measured with.
+struct GroupSetting {
+    RunConfig config;
+    bool script = false; ///< a script runs it instead of lockstep-trainer
+    Flags flags = {};    ///< of that script
+};
 /// The reference's setting with the factors whose bit is set in `mask` taken from the run.
-[[nodiscard]] RunConfig configBetween(const RepeatGroup &reference, const RepeatGroup &run,
-                                      const std::vector<SettingFactor> &factors, std::uint32_t mask);
-/// Whether the program of that control is a script.
-[[nodiscard]] bool scriptBetween(const RepeatGroup &reference, const RepeatGroup &run,
-                                 const std::vector<SettingFactor> &factors, std::uint32_t mask);
-/// Such a run, to be started; absent when it can't be: an invalid config, or a script whose command does not ask for what
+[[nodiscard]] GroupSetting settingBetween(const RepeatGroup &reference, const RepeatGroup &run,
+                                          const std::vector<SettingFactor> &factors, std::uint32_t mask);
+/// Whether the group was measured with it (isSameSetting()).
+[[nodiscard]] bool hasSetting(const RepeatGroup &group, const GroupSetting &setting);
+/// A run with that setting, to be started; absent when it can't be: an invalid config, or a script whose command does not ask for what
 /// was changed.
 [[nodiscard]] std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const RepeatGroup &run,
                                                          const std::vector<SettingFactor> &factors, std::uint32_t mask);

@@ -28,9 +28,13 @@ RunFacts factsOf(const RunConfig &config) {
 }
 
 RunFacts factsOf(const RunOutcome &outcome) {
-    if (outcome.config)
-        return factsOf(*outcome.config);
     RunFacts facts;
+    if (outcome.config)
+        for (auto &[key, value] : factsOf(*outcome.config))
+            if (outcome.claims.knows(key))
+                facts.emplace(key, std::move(value));
+    if (outcome.config && !outcome.claims.known)
+        return facts;
     for (const auto &[key, value] : outcome.about)
         if (const FieldSpec *field = findField(key); field && !field->perProcess)
             facts.emplace(key, normalised(*field, value));
@@ -44,7 +48,8 @@ std::vector<std::string> contradictions(const RunOutcome &outcome) {
     for (const std::string_view key : comparable) {
         const auto said = outcome.about.find(key);
         const FieldSpec *field = findField(key);
-        if (said == outcome.about.end() || !field || normalised(*field, said->second) == field->get(*outcome.config))
+        if (said == outcome.about.end() || !field || !outcome.claims.knows(key) ||
+            normalised(*field, said->second) == field->get(*outcome.config))
             continue;
         out.push_back("the script says " + said->first + " " + said->second + ", the recipe " +
                       field->get(*outcome.config));

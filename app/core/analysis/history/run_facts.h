@@ -10,7 +10,7 @@
 namespace lockstep::core {
 
 /// A run's setting as far as it is known: RunConfig's keys and values as text. All of them for lockstep-trainer; for a
-/// script without a config what it reported about itself.
+/// script what is known of its configuration, and beyond that what it reported about itself.
 using RunFacts = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] RunFacts factsOf(const RunConfig &config);
 [[nodiscard]] RunFacts factsOf(const RunOutcome &outcome);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// Where and how runs go, and what becomes of their results: the options that `run` and `study` share.
+void addRunOptions(CLI::App &command, RunOptions &options);
+/// run, and the internal command own.
+void addRun(CLI::App &app, RunOptions &options, int &exitCode);
+/// study, with its trials.
+void addStudy(CLI::App &app, StudyOptions &options, int &exitCode);
+void addCheck(CLI::App &app, CheckOptions &options, int &exitCode);
+
+} // namespace lockstep::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/gate.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+#include <QXmlStreamWriter>
+
+#include "analysis/compare/judgement.h"
+#include "base/format.h"
+#include "ipc/json_or_null.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *baseName = "the base", *newName = "the new run";
+/// Findings of fairness.h that say that the machine is another one.
+constexpr std::array<std::string_view, 5> ofMachines = {"host", "cpu_model", "gpu_model", "machine_cores",
+                                                        "torch_version"};
+
+std::string shareText(std::optional<double> share, int decimals = 1) {
+    if (!share)
+        return "-";
+    const std::string text = percent(std::fabs(*share), decimals).toStdString();
+    return (std::round(*share * 1000) < 0 ? "−" : "") + text;
+}
+
+std::string rangeOf(const GateCase &one) {
+    return one.low && one.high ? shareText(one.low) + " to " + shareText(one.high) : "-";
+}
+
+std::string longer(const GateCase &one) {
+    const std::string interval = one.low ? " (" + rangeOf(one) + ")" : "";
+    return one.slower && *one.slower < 0 ? "takes " + shareText(-*one.slower) + " less time" + interval
+                                         : "takes " + shareText(one.slower) + " more time" + interval;
+}
+
+int doneOf(const std::vector<RunOutcome> &runs) {
+    return int(std::ranges::count_if(
+        runs, [](const RunOutcome &run) { return run.state == RunState::Done && run.totalTrainingTimeS; }));
+}
+
+void rename(std::vector<RunOutcome> &runs, const char *name) {
+    for (RunOutcome &run : runs)
+        run.name = name;
+}
+
+/// Why the two can't be compared; empty: they can.
+std::string whyNotComparable(const PairJudgement &pair) {
+    for (const FairnessFinding &finding : pair.fairness)
+        if (std::ranges::find(ofMachines, finding.key) != ofMachines.end())
+            return "another machine: " + finding.sentence;
+    for (const FairnessFinding &finding : pair.fairness)
+        if (finding.weight == FairnessWeight::Decisive)
+            return finding.sentence;
+    return {};
+}
+
+void decide(GateCase &out, const SpeedUp &speedUp, double mostSlower) {
+    out.slower = 1 / speedUp.factor - 1;
+    out.baseRepeats = speedUp.referenceRepeats;
+    out.newRepeats = speedUp.runRepeats;
+    if (!speedUp.hasInterval()) {
+        out.reason = longer(out) + ", without an interval: three repeats of each are the least";
+        return;
+    }
+    out.low = 1 / *speedUp.high - 1;
+    out.high = 1 / *speedUp.low - 1;
+    const std::string allowed = shareText(mostSlower) + " more";
+    if (speedUp.isUnsettled())
+        out.reason = longer(out) + ", but other programs were busy in too many rounds to say";
+    else if (*out.low > mostSlower) {
+        out.outcome = GateOutcome::Slower;
+        out.reason = longer(out) + "; " + allowed + " is allowed";
+    } else if (*out.high <= mostSlower) {
+        out.outcome = GateOutcome::Passed;
+        out.reason = longer(out) + "; " + allowed + " is allowed";
+    } else
+        out.reason = longer(out) + ": too wide to say whether it is over " + allowed + "; more repeats narrow it";
+}
+
+} // namespace
+
+std::string_view toString(GateOutcome outcome) {
+    switch (outcome) {
+    case GateOutcome::Passed:
+        return "passed";
+    case GateOutcome::Slower:
+        return "slower";
+    case GateOutcome::Undecided:
+        break;
+    }
+    return "undecided";
+}
+
+GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vector<RunOutcome> next,
+                double mostSlower) {
+    GateCase out;
+    out.name = name;
+    out.baseRepeats = doneOf(base);
+    out.newRepeats = doneOf(next);
+    if (out.baseRepeats == 0 || out.newRepeats == 0) {
+        out.reason = std::string("no repeat of ") + (out.baseRepeats == 0 ? baseName : newName) + " has finished";
+        return out;
+    }
+    rename(base, baseName);
+    rename(next, newName);
+    std::vector<RunOutcome> all = std::move(base);
+    std::ranges::move(next, std::back_inserter(all));
+    const ResultTable table = resultTable(all);
+    const Judgement judgement = judge(table, all, {});
+    if (table.rows.size() != 2 || judgement.pairs.size() != 1 || !judgement.pairs.front().training) {
+        out.reason = "its repeats were not all made with the same settings";
+        return out;
+    }
+    const PairJudgement &pair = judgement.pairs.front();
+    decide(out, *pair.training, mostSlower);
+    if (const std::string why = whyNotComparable(pair); !why.empty()) {
+        out.outcome = GateOutcome::Undecided;
+        out.reason = longer(out) + ", which says nothing: " + why;
+    }
+    return out;
+}
+
+GateOutcome worstOf(const std::vector<GateCase> &cases) {
+    const auto any = [&](GateOutcome outcome) {
+        return std::ranges::any_of(cases, [&](const GateCase &one) { return one.outcome == outcome; });
+    };
+    if (any(GateOutcome::Slower))
+        return GateOutcome::Slower;
+    return cases.empty() || any(GateOutcome::Undecided) ? GateOutcome::Undecided : GateOutcome::Passed;
+}
+
+std::string toJson(const std::vector<GateCase> &cases, double mostSlower) {
+    Json json = {{"outcome", toString(worstOf(cases))}, {"max_slower", mostSlower}, {"runs", Json::array()}};
+    for (const GateCase &one : cases)
+        json["runs"].push_back({{"run", one.name},
+                                {"outcome", toString(one.outcome)},
+                                {"slower", orNull(one.slower)},
+                                {"slower_low", orNull(one.low)},
+                                {"slower_high", orNull(one.high)},
+                                {"base_repeats", one.baseRepeats},
+                                {"new_repeats", one.newRepeats},
+                                {"reason", one.reason}});
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string toJUnit(const std::vector<GateCase> &cases) {
+    const auto count = [&](GateOutcome outcome) {
+        return QString::number(std::ranges::count(cases, outcome, &GateCase::outcome));
+    };
+    QByteArray out;
+    QXmlStreamWriter xml(&out);
+    xml.setAutoFormatting(true);
+    xml.writeStartDocument();
+    xml.writeStartElement(QStringLiteral("testsuite"));
+    xml.writeAttribute(QStringLiteral("name"), QStringLiteral("lockstep check"));
+    xml.writeAttribute(QStringLiteral("tests"), QString::number(cases.size()));
+    xml.writeAttribute(QStringLiteral("failures"), count(GateOutcome::Slower));
+    xml.writeAttribute(QStringLiteral("errors"), count(GateOutcome::Undecided));
+    for (const GateCase &one : cases) {
+        const QString reason = QString::fromStdString(one.reason);
+        xml.writeStartElement(QStringLiteral("testcase"));
+        xml.writeAttribute(QStringLiteral("classname"), QStringLiteral("training time"));
+        xml.writeAttribute(QStringLiteral("name"), QString::fromStdString(one.name));
+        if (one.outcome == GateOutcome::Passed)
+            xml.writeTextElement(QStringLiteral("system-out"), reason);
+        else {
+            xml.writeStartElement(one.outcome == GateOutcome::Slower ? QStringLiteral("failure")
+                                                                     : QStringLiteral("error"));
+            xml.writeAttribute(QStringLiteral("message"), reason);
+            xml.writeEndElement();
+        }
+        xml.writeEndElement();
+    }
+    xml.writeEndElement();
+    xml.writeEndDocument();
+    return out.toStdString();
+}
+
+std::string toMarkdown(const std::vector<GateCase> &cases, double mostSlower) {
+    std::string out = "**Training time: " + std::string(toString(worstOf(cases))) + "** (at most " +
+                      shareText(mostSlower) + " more is allowed)\n\n" +
+                      "| run | time added | 95 % interval | repeats | outcome |\n| --- | --- | --- | --- | --- |\n";
+    for (const GateCase &one : cases) {
+        QString name = QString::fromStdString(one.name);
+        out += "| " + name.replace(u'|', QStringLiteral("\\|")).toStdString() + " | " + shareText(one.slower) + " | " +
+               rangeOf(one) + " | " + std::to_string(one.baseRepeats) + ", " + std::to_string(one.newRepeats) + " | " +
+               std::string(toString(one.outcome)) + " |\n";
+    }
+    out += "\n";
+    for (const GateCase &one : cases)
+        out += "- " + one.name + " " + one.reason + ".\n";
+    return out;
+}
+
+std::string toText(const std::vector<GateCase> &cases) {
+    std::string out;
+    for (const GateCase &one : cases)
+        out += std::string(toString(one.outcome)) + "  " + one.name + " " + one.reason + "\n";
+    return out;
+}
+
+} // namespace lockstep::core

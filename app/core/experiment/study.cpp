@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/study.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <numeric>
+
+#include "experiment/run_names.h"
+#include "experiment/script_flags.h"
+#include "ipc/thousands.h"
+
+namespace lockstep::core {
+namespace {
+
+/// Flags that say how many loading workers a process has.
+bool isWorkers(const std::string &flag) {
+    return flag == "workers" || flag == "num-workers" || flag == "num_workers";
+}
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> out;
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t comma = std::min(text.find(',', from), text.size());
+        out.emplace_back(text.substr(from, comma - from));
+        from = comma + 1;
+    }
+    return out;
+}
+
+std::optional<int> wholeFrom(const std::string &text) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+using Values = std::vector<std::pair<std::string, std::string>>; ///< a value for each varied flag
+
+RunSpec runOf(const Study &study, int processes, const Values &values, const std::vector<std::string> &limit,
+              bool told) {
+    RunSpec spec;
+    spec.config.method = processes > 1 || told ? Method::Ddp : Method::Baseline;
+    spec.devices = {DeviceRequest::Kind::Count, processes};
+    spec.config.devices.clear();
+    for (int i = 0; i < processes; ++i)
+        spec.config.devices.push_back(std::to_string(i));
+    spec.autoDevice = study.device == "auto";
+    if (!spec.autoDevice)
+        spec.config.device = study.device;
+    spec.config.coresPerDevice = study.coresPerDevice;
+    // It means nothing here, and must be one that any of the numbers of processes can share.
+    for (const int count : study.processes)
+        spec.config.batchSize = std::lcm(spec.config.batchSize, count);
+    spec.name = runTitle(spec.config);
+    spec.claims.known = placeKeys();
+    spec.command = {study.python.empty() ? "{python}" : literalWord(study.python), "-m", "lockstep"};
+    spec.command.insert(spec.command.end(), limit.begin(), limit.end());
+    spec.command.push_back(literalWord(study.script));
+    for (const std::string &argument : study.arguments)
+        spec.command.push_back(literalWord(argument));
+    for (const auto &[name, value] : values)
+        if (const auto workers = isWorkers(name) ? wholeFrom(value) : std::nullopt) {
+            spec.config.workers = *workers;
+            spec.claims.known->emplace_back("workers");
+            spec.command.push_back(flagWords(name, value).front());
+            spec.command.emplace_back("{workers}");
+        } else
+            addFlag(spec, name, value);
+    return spec;
+}
+
+/// Each combination; the first flag changes slowest.
+std::vector<Values> combinations(const std::vector<VariedFlag> &varied) {
+    std::vector<Values> out = {{}};
+    for (const VariedFlag &flag : varied) {
+        std::vector<Values> longer;
+        for (const Values &before : out)
+            for (const std::string &value : flag.values) {
+                longer.push_back(before);
+                longer.back().emplace_back(flag.name, value);
+            }
+        out = std::move(longer);
+    }
+    return out;
+}
+
+bool isTold(const StudyTrials &trials) {
+    const auto lone = trials.find(1);
+    return lone != trials.end() && lone->second.told;
+}
+
+/// Samples of a step over all processes; 0: unknown.
+std::int64_t samplesOf(int processes, const StudyTrials &trials) {
+    const auto found = trials.find(processes);
+    return found == trials.end() ? 0 : found->second.samples * processes;
+}
+
+} // namespace
+
+const std::vector<std::string> &placeKeys() {
+    static const std::vector<std::string> keys = {"method",  "devices", "device", "cores_per_device",
+                                                  "threads", "backend", "nodes",  "interface"};
+    return keys;
+}
+
+Result<VariedFlag> variedFlagFrom(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    VariedFlag out;
+    out.name = text.substr(0, equals);
+    out.name.erase(0, std::min(out.name.find_first_not_of('-'), out.name.size()));
+    if (equals != std::string_view::npos)
+        out.values = split(text.substr(equals + 1));
+    const auto wrong = [&](const std::string &what) {
+        return fail(Error::badArgument(what + " in \"" + std::string(text.substr(0, 80)) + "\"",
+                                       "write FLAG=VALUE,VALUE, e.g. num-workers=0,2 or amp=off,on", "--vary"));
+    };
+    if (out.name.empty())
+        return wrong("no flag is named");
+    if (out.values.empty() || std::ranges::find(out.values, std::string()) != out.values.end())
+        return wrong("a value is missing");
+    for (auto value = out.values.begin(); value != out.values.end(); ++value)
+        if (std::find(out.values.begin(), value, *value) != value)
+            return wrong("the value " + *value + " is there twice");
+    return out;
+}
+
+Result<std::vector<int>> processCountsFrom(std::string_view text) {
+    std::vector<int> out;
+    for (const std::string &word : split(text)) {
+        const auto count = wholeFrom(word);
+        if (!count || *count < 1 || *count > 4096 || std::ranges::find(out, *count) != out.end())
+            return fail(Error::badArgument("\"" + std::string(text.substr(0, 80)) + "\" are not numbers of processes",
+                                           "write different whole numbers from 1, e.g. 1,2,4", "--nproc"));
+        out.push_back(*count);
+    }
+    return out;
+}
+
+std::vector<RunSpec> trialsOf(const Study &study, bool told) {
+    const std::vector<std::string> oneStep = {"--max-steps", "1"};
+    Values first;
+    for (const VariedFlag &flag : study.varied)
+        first.emplace_back(flag.name, flag.values.front());
+    std::vector<RunSpec> out;
+    for (const int processes : study.processes)
+        out.push_back(runOf(study, processes, first, oneStep, told));
+    for (std::size_t flag = 0; flag < study.varied.size(); ++flag)
+        for (std::size_t i = 1; i < study.varied[flag].values.size(); ++i) {
+            Values values = first;
+            values[flag].second = study.varied[flag].values[i];
+            out.push_back(runOf(study, study.processes.front(), values, oneStep, told));
+        }
+    for (RunSpec &spec : out)
+        for (const auto &[name, value] : spec.claims.flags)
+            spec.name += ", " + flagText(spec.claims.flags, name);
+    return out;
+}
+
+Recipe recipeOf(const Study &study, const StudyTrials &trials) {
+    Recipe recipe;
+    const std::filesystem::path script = study.script;
+    recipe.name = script.stem();
+    recipe.title = script.filename();
+    recipe.summary = "A study of " + study.script;
+    recipe.question = "Is data parallelism worth it for " + recipe.title + ", and where does the time go?";
+    recipe.repeats = study.repeats;
+    std::vector<std::string> limit;
+    const std::int64_t samples = samplesOf(study.processes.front(), trials);
+    if (study.maxSteps && samples > 0) {
+        limit = {"--max-samples", std::to_string(*study.maxSteps * samples)};
+        recipe.notes.push_back("Each run ends after " + thousands(*study.maxSteps * samples) + " samples, " +
+                               thousands(*study.maxSteps) + " steps of the first one.");
+    } else if (study.maxSteps) {
+        limit = {"--max-steps", std::to_string(*study.maxSteps)};
+        recipe.notes.push_back("Each run ends after " + thousands(*study.maxSteps) +
+                               " steps. How many samples a step has is unknown, so runs may do different work.");
+    }
+    for (std::string &note : scalingNotes(study, trials))
+        recipe.notes.push_back(std::move(note));
+    for (const int processes : study.processes)
+        for (const Values &values : combinations(study.varied))
+            recipe.runs.push_back(runOf(study, processes, values, limit, isTold(trials)));
+    for (const VariedFlag &flag : study.varied)
+        if (isWorkers(flag.name) && flag.values.size() > 1)
+            recipe.varies.emplace_back("workers");
+    return recipe;
+}
+
+std::vector<std::string> scalingNotes(const Study &study, const StudyTrials &trials) {
+    std::vector<std::string> out;
+    const int first = study.processes.front();
+    const std::int64_t of = samplesOf(first, trials);
+    for (const int processes : study.processes) {
+        const std::int64_t other = samplesOf(processes, trials);
+        if (processes == first || of == 0 || other == 0)
+            continue;
+        const std::string each = thousands(other / processes), all = thousands(other);
+        if (other == of)
+            out.push_back("Strong scaling: " + std::to_string(processes) + " processes share a step's " + all +
+                          " samples.");
+        else if (other / processes == of / first)
+            out.push_back("Weak scaling: each of " + std::to_string(processes) + " processes takes " + each +
+                          " samples a step, as in the first run, so a step has " + all + " instead of " +
+                          thousands(of) + ". Times of equal samples are compared; what is learnt after them differs.");
+        else
+            out.push_back(std::to_string(processes) + " processes take " + all + " samples a step, the first run " +
+                          thousands(of) + ".");
+    }
+    return out;
+}
+
+} // namespace lockstep::core

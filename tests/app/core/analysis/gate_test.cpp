@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The gate for continuous integration: what passes, what fails, and what can't be said.
+#include <cmath>
+#include <random>
+
+#include "analysis/compare/gate.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+/// Repeats whose times scatter around `seconds`; `first`: 0 or 1, the side that begins a round.
+std::vector<RunOutcome> repeats(int count, double seconds, double spread, std::uint64_t seed, int first) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<> normal;
+    std::vector<RunOutcome> out;
+    for (int i = 0; i < count; ++i) {
+        RunOutcome run;
+        run.run = "20260102T030405Z-" + std::to_string(10000000 + first + 2 * i);
+        run.name = "train.py";
+        run.experiment = "20260102T030405Z-00000000";
+        run.repeat = i + 1;
+        run.config = RunConfig();
+        run.script = true;
+        run.state = RunState::Done;
+        run.startWallUs = 1'000'000 * (1 + 2 * i + first);
+        run.totalTrainingTimeS = seconds * std::exp(spread * normal(random));
+        run.conditions.machines = {MachineRecord()};
+        run.conditions.machines.front().host = "box";
+        run.conditions.machines.front().cpuModel = "a processor";
+        out.push_back(std::move(run));
+    }
+    return out;
+}
+
+GateCase gate(double slower, int count = 5, double spread = 0.01, std::uint64_t seed = 1) {
+    return gateOf("train.py", repeats(count, 10, spread, seed, 0),
+                  repeats(count, 10 * (1 + slower), spread, seed + 1, 1), 0.05);
+}
+
+} // namespace
+
+class CoreGateTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void whatTakesAsLongPasses() {
+        const GateCase one = gate(0);
+        QVERIFY2(one.outcome == GateOutcome::Passed, one.reason.c_str());
+        QVERIFY(*one.low < 0 && *one.high > 0 && *one.high <= 0.05);
+    }
+
+    void whatTakesLongerByMoreThanIsAllowedFails() {
+        const GateCase one = gate(0.12);
+        QVERIFY2(one.outcome == GateOutcome::Slower, one.reason.c_str());
+        QVERIFY2(one.reason.starts_with("takes 1") && one.reason.ends_with("; 5.0 % more is allowed"),
+                 one.reason.c_str());
+        QVERIFY(*one.low > 0.05);
+    }
+
+    void aWideIntervalIsNoPass() {
+        const GateCase one = gate(0.03, 3, 0.08);
+        QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+        QVERIFY2(one.reason.find("too wide to say") != std::string::npos, one.reason.c_str());
+        QVERIFY(gate(0, 2).outcome == GateOutcome::Undecided);
+        QVERIFY2(gate(0, 2).reason.find("three repeats of each are the least") != std::string::npos, "two repeats");
+        QVERIFY(gateOf("train.py", {}, repeats(3, 10, 0, 1, 0), 0.05).outcome == GateOutcome::Undecided);
+    }
+
+    void anUnlikeMachineIsNeitherAPassNorAFailure() {
+        for (const double slower : {0.0, 0.5}) {
+            auto next = repeats(5, 10 * (1 + slower), 0.01, 2, 1);
+            for (RunOutcome &run : next) {
+                run.conditions.machines.front().host = "another";
+                run.conditions.machines.front().cpuModel = "another processor";
+            }
+            const GateCase one = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(next), 0.05);
+            QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+            QVERIFY2(one.reason.find("which says nothing: another machine: ") != std::string::npos, one.reason.c_str());
+        }
+    }
+
+    void otherWorkIsUndecidedToo() {
+        auto next = repeats(5, 10, 0.01, 2, 1);
+        for (RunOutcome &run : next)
+            run.config->epochs = 7;
+        const GateCase one = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(next), 0.05);
+        QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+        QVERIFY2(one.reason.find("Epochs 7 instead of") != std::string::npos, one.reason.c_str());
+    }
+
+    void theWorstOfSeveralRunsCounts() {
+        const GateCase passed = gate(0), slower = gate(0.2), undecided = gate(0, 2);
+        QVERIFY(worstOf({passed}) == GateOutcome::Passed);
+        QVERIFY(worstOf({passed, undecided}) == GateOutcome::Undecided);
+        QVERIFY(worstOf({undecided, slower, passed}) == GateOutcome::Slower);
+        QVERIFY2(worstOf({}) == GateOutcome::Undecided, "nothing was compared");
+    }
+
+    void reportsAreWhatContinuousIntegrationReads() {
+        GateCase odd = gate(0.2);
+        odd.name = "a <b> | c";
+        const std::string junit = toJUnit({gate(0), odd, gate(0, 2)});
+        QVERIFY2(junit.find("tests=\"3\" failures=\"1\" errors=\"1\"") != std::string::npos, junit.c_str());
+        QVERIFY2(junit.find("name=\"a &lt;b&gt; | c\"") != std::string::npos, junit.c_str());
+        const std::string page = toMarkdown({odd}, 0.05);
+        QVERIFY2(page.starts_with("**Training time: slower**") &&
+                     page.find("| a <b> \\| c | 19.9 % | 19.0 % to 20.8 % | 5, 5 | slower |") != std::string::npos,
+                 page.c_str());
+        QVERIFY(toJson({gate(0)}, 0.05).find("\"outcome\": \"passed\"") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreGateTest)
+#include "gate_test.moc"

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""lockstepctl study: somebody's own script, unchanged, on real PyTorch, from the command line to the verdict."""
+import json
+import sys
+
+import support
+from support import HERE, Case
+
+EITHER = HERE / "unchanged" / "either.py"
+
+
+class Study(Case):
+    def study(self, *words, code=0):
+        return self.ctl("study", *words[:1], "--python", sys.executable, *words[1:], code=code)
+
+    def test_a_study_of_processes_and_flags_ends_in_a_verdict(self):
+        done = self.study(EITHER, "--nproc", "1,2", "--vary", "twice=off,on", "--max-steps", "40", "--repeats", "1", "--json",
+                          "--", "--wait-ms", "0.2")
+        results = json.loads(done.stdout)["results"]
+        rows = {row["run"]: row for row in results["rows"]}
+        self.assertEqual(list(rows), ["baseline, twice off", "baseline, twice on",
+                                      "DDP on 2 devices, twice off", "DDP on 2 devices, twice on"])
+        for row in rows.values():
+            self.assertEqual(row["state"], "done", row)
+            # What is not known of the script is not shown, rather than our trainer's defaults.
+            self.assertFalse(row.get("dataset") or row.get("loader"), row)
+            self.assertEqual(row["workers"], 0)
+        for run in self.runs():
+            self.assertEqual(sum(epoch["samples"] for epoch in self.result(run)["summary"]["epochs"]), 40 * 32, run)
+        notes = " ".join(results["notes"])
+        self.assertIn("Each run ends after 1,280 samples, 40 steps of the first one.", notes)
+        self.assertIn("Weak scaling: each of 2 processes takes 32 samples a step", notes)
+        self.assertNotIn("Fashion-MNIST", done.stdout)
+        pairs = {pair["run"]: pair for pair in results["judgement"]["pairs"]}
+        self.assertEqual([finding["key"] for finding in pairs["baseline, twice on"]["fairness"] if finding["weight"] == "decisive"],
+                         [])
+        self.assertIn("--twice", [finding["key"] for finding in pairs["DDP on 2 devices, twice on"]["fairness"]
+                                  if finding["weight"] == "decisive"])
+
+    def test_a_flag_that_the_script_does_not_know_is_found_before_anything_runs(self):
+        done = self.study(EITHER, "--nproc", "1", "--vary", "num-worker=0,2,4", "--vary", "precision=16,32", code=2)
+        self.assertIn("either.py fails in its first step (baseline", done.stderr)
+        self.assertIn("unrecognized arguments: --precision 16", done.stderr)
+        self.assertEqual(self.runs(), [])
+
+    def test_a_script_that_always_sets_up_its_group_is_told_that_it_is_alone(self):
+        script = self.home / "always.py"
+        script.write_text(EITHER.read_text().replace('"WORLD_SIZE" in os.environ', "True"))
+        done = self.study(script, "--nproc", "1", "--save", self.home / "study.json")
+        recipe = json.loads((self.home / "study.json").read_text())
+        self.assertEqual([(run["method"], run["devices"]) for run in recipe["runs"]], [("ddp", 1)], done.stderr)
+
+    def test_a_script_whose_processes_would_each_train_alone_is_refused(self):
+        script = self.home / "alone.py"
+        script.write_text(EITHER.read_text().replace('"WORLD_SIZE" in os.environ', "False"))
+        done = self.study(script, "--nproc", "2", code=2)
+        self.assertIn("alone.py was started as 2 processes, and each trained alone", done.stderr)
+
+    def test_a_script_that_starts_its_own_processes_is_refused(self):
+        done = self.study(HERE / "unchanged" / "ranks.py", "--nproc", "1", code=2)
+        self.assertIn("ranks.py was started as 1 process, and 2 trained together: it starts processes by itself", done.stderr)
+
+    def test_a_script_without_a_step_is_refused(self):
+        script = self.home / "no_step.py"
+        script.write_text("print('nothing to learn')\n")
+        done = self.study(script, "--nproc", "1", code=2)
+        self.assertIn("no_step.py ends without a training step that can be seen", done.stderr)
+        self.assertIn("nothing to learn", done.stderr)
+
+    def test_mistakes_are_told_in_one_sentence(self):
+        for words, sentence in (((EITHER, "--nproc", "1,1"), "are not numbers of processes"),
+                                ((EITHER, "--vary", "amp"), "a value is missing"),
+                                (("nowhere.py",), "there is no script nowhere.py")):
+            self.assertIn(sentence, self.study(*words, code=2).stderr)
+
+
+if __name__ == "__main__":
+    support.main()
