@@ -102,6 +102,7 @@ struct ReplicaTime {
 };
 
 /// A window of about 100 ms of steps.
+/// Without a step (count 0) it holds metrics that a script measured after `lastStep`, such as a validation's.
 struct StepsFrame {
     int epoch = 1;
     std::int64_t firstStep = 0, lastStep = 0, count = 0, samples = 0;

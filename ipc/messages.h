@@ -16,6 +16,7 @@
 // upgrade.
 //   {"type":"control","command":"stop","by":"lockstepctl on box"}
 //   {"type":"control","command":"trace","steps":20,"by":"lockstepctl on box"}
+//   {"type":"control","command":"stacks","by":"lockstepctl on box"}: scripts answer with log frames, a thread each (source "stack")
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,7 +45,7 @@ struct Hello {
 };
 
 struct Control {
-    std::string command;                    ///< stop | trace
+    std::string command;                    ///< stop | trace | stacks
     std::string by;                         ///< who requests it, for the log
     std::optional<std::int64_t> steps = {}; ///< trace: the number of steps
 };

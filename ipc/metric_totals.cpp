@@ -43,12 +43,14 @@ void MetricTotals::take(int rank, const StepsFrame &frame, Scalars scalars) {
     if (!own)
         return;
     // Steps are repeated after a restart: forget this epoch's part and all later ones.
-    if (frame.firstStep <= own->lastStep) {
+    if (frame.count > 0 && frame.firstStep <= own->lastStep) {
         *own = {};
         for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end(); ++later)
             later->second.erase(rank);
     }
     merge(own->windows, scalars);
+    if (frame.count == 0 && own->whole) // measured after the epoch's own frame
+        merge(*own->whole, scalars);
     own->lastStep = frame.lastStep;
 }
 

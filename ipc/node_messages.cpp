@@ -17,7 +17,7 @@ namespace {
 using What = NodeMessage::What;
 
 constexpr std::string_view start = "{\"type\":\"node\",";
-constexpr std::array<std::pair<What, std::string_view>, 15> names{{
+constexpr std::array<std::pair<What, std::string_view>, 16> names{{
     {What::Join, "join"},
     {What::Ack, "ack"},
     {What::Ping, "ping"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<What, std::string_view>, 15> names{{
     {What::Abort, "abort"},
     {What::Stop, "stop"},
     {What::Trace, "trace"},
+    {What::Stacks, "stacks"},
     {What::Failed, "failed"},
     {What::Gone, "gone"},
     {What::Settle, "settle"},

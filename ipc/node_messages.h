@@ -14,7 +14,7 @@
 //          K starts its ranks. `restarts` is how many are left, `number` counts the starts from 0. A go with a higher
 //          number restarts the ranks
 //   0 → K  abort (a rank failed elsewhere, or a node never joined): K ends its ranks as failed for that reason
-//   0 → K  stop (by; means the same as from a follower), trace (by, steps)
+//   0 → K  stop (by; means the same as from a follower), trace (by, steps), stacks (by)
 //   K → 0  failed (reason; of the failing rank: rank, code or signal, peer_lost): sent at once, before its ranks are gone
 //   K → 0  gone (number, next_seq): its ranks are gone, restarts are left, and it waits for the next go
 //   0 → K  settle: there is no further restart, send `over`. A failed, gone or abort with an earlier number is out of date
@@ -46,6 +46,7 @@ struct NodeMessage {
         Abort,
         Stop,
         Trace,
+        Stacks,
         Failed,
         Gone,
         Settle,

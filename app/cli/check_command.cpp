@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <QThread>
 
 #include "analysis/compare/gate.h"
 #include "commands.h"
@@ -102,6 +103,7 @@ core::RunSpec runIn(const QString &folder, const std::string &name, const CheckO
     spec.devices = {core::DeviceRequest::Kind::Count, 1};
     spec.config.devices = {"0"};
     spec.autoDevice = true;
+    spec.config.coresPerDevice = std::max(1, QThread::idealThreadCount()); // as the command would run by itself
     spec.claims.known = core::placeKeys();
     const std::string limit = options.maxSteps ? "LOCKSTEP_MAX_STEPS=" + std::to_string(*options.maxSteps) + " " : "";
     spec.command = {"sh", "-c", "cd \"$1\" && shift && " + limit + "exec \"$@\"", "sh",

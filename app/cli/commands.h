@@ -118,6 +118,7 @@ struct AttachOptions {
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
 int traceCommand(const std::string &run, std::int64_t steps);
+int stacksCommand(const std::string &run, bool all); ///< all: of every thread, not only of the one that trains
 
 // The commands that lockstepctl on another machine runs here (queue/queue_origin.h).
 int remoteHelloCommand();

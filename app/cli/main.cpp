@@ -254,6 +254,12 @@ int main(int argc, char **argv) {
     trace->add_option("RUN", id, "Run")->required();
     trace->add_option("N", traceSteps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
     trace->callback([&] { exitCode = cli::traceCommand(id, traceSteps); });
+    auto *stacks =
+        app.add_subcommand("stacks", "Show where every rank of a running script is: its Python stack just now");
+    stacks->add_option("RUN", id, "Run")->required();
+    bool threads = false;
+    stacks->add_flag("--all", threads, "Every thread's, not only the main one's");
+    stacks->callback([&] { exitCode = cli::stacksCommand(id, threads); });
     auto *torch = app.add_subcommand("setup-torch", "Install the PyTorch that lockstep-trainer needs (4.6 GB) for this "
                                                     "user; if interrupted, start it again to resume");
     std::string torchLine;

@@ -107,6 +107,20 @@ private Q_SLOTS:
         QCOMPARE(totals.ofRun().at("mine"), 5.0);
     }
 
+    void whatIsMeasuredAfterTheLastStepBelongsToItsEpoch() {
+        MetricTotals totals;
+        totals.take(0, window(1, 0, 9, {{"mine", scalarOf(3)}}));
+        totals.take(0, epochOf(1, {}));
+        StepsFrame after = window(1, 9, 9, {{"accuracy", scalarOf(0.5)}});
+        after.count = 0;
+        totals.take(0, after);
+        totals.take(0, window(2, 10, 19, {{"mine", scalarOf(4)}}));
+        QCOMPARE(totals.ofEpoch(1).at("accuracy"), 0.5);
+        QCOMPARE(totals.ofEpoch(1).at("mine"), 3.0);
+        QVERIFY(!totals.ofEpoch(2).contains("accuracy"));
+        QCOMPARE(totals.ofRun().at("accuracy"), 0.5);
+    }
+
     void stepsTakenAgainReplaceThoseBefore() {
         MetricTotals totals;
         totals.take(0, window(1, 0, 9, {{"mine", scalarOf(100)}}));

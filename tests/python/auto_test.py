@@ -58,6 +58,17 @@ class Auto(Case):
         last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
         self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
 
+    def test_scalars_that_a_script_writes_for_tensorboard_are_metrics_of_their_epoch(self):
+        run, done = self.followed(HERE / "unchanged" / "writes.py", self.home / "events")
+        sent = self.check_frames(run, 1)[0]
+        metrics = self.result(run)["summary"]["metrics"]
+        self.assertAlmostEqual(metrics["accuracy"], 0.7)
+        self.assertAlmostEqual(metrics["Loss_train"], self.printed(done)["mean_of_last_epoch"], places=6)
+        validations = [(frame["epoch"], frame["scalars"]["accuracy"]["last"]) for frame in sent
+                       if frame["type"] == "steps" and "accuracy" in frame.get("scalars", {})]
+        self.assertEqual(validations, [(1, 0.6), (2, 0.7)])
+        self.assertEqual(len(list((self.home / "events").iterdir())), 1)
+
     def test_ranks_that_torchrun_starts_are_taken_in(self):
         run, _ = self.followed("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", RANKS, "slow=1")
         self.check_two_ranks(run)

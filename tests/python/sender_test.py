@@ -112,6 +112,80 @@ class Sender(Case):
         (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
         self.assertAlmostEqual(epoch["phases"]["comm"]["sum_s"], 0.002)
 
+    def test_metrics_of_a_scripts_own_are_shown_with_their_epoch(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\nfor epoch in (1, 2):\n    for batch in run.epoch(epoch, range(5)):\n"
+                  "        run.metric(lr=0.1 / epoch)\n        run.step(1.0, 8, margin=batch)\n"
+                  "    run.metric(accuracy=0.5 + epoch / 10, **{'Loss/test': 2.0 / epoch})\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        metrics = self.result(run)["summary"]["metrics"]
+        self.assertEqual((metrics["accuracy"], metrics["Loss_test"], metrics["lr"]), (0.7, 1.0, 0.05))
+        self.assertEqual(metrics["margin"], 2.0)  # the mean over the steps of the last epoch
+        first = [frame for frame in self.frames(run) if frame["type"] == "steps" and "accuracy" in frame.get("scalars", {})][0]
+        self.assertEqual((first["epoch"], first["count"], first["last_step"]), (1, 0, 4))
+
+    def test_a_metric_that_is_no_number_is_left_out_and_reported_once(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\nfor batch in run.epoch(1, range(4)):\n"
+                  "    run.step(1.0, 8, name='text', **{f'm{number}': 1 for number in range(33)})\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        run = self.runs()[0]
+        sent = self.check_frames(run, 1, ["refused_metric", "refused_metric", "refused_metric"])[0]
+        said = " ".join(frame["message"] for frame in sent if frame["type"] == "alert")
+        self.assertIn("the metric name was given a str, which is no number", said)
+        self.assertIn("the metric 'm32' is left out: a run has at most 32", said)
+        self.assertEqual(self.result(run)["summary"]["metrics"]["m0"], 1.0)
+
+    def test_epochs_can_be_begun_and_ended_by_hand(self):
+        script = ("import lockstep\nwith lockstep.Run(method='baseline') as run:\n    for epoch in range(2):\n        run.begin_epoch(epoch, steps=3)\n"
+                  "        for batch in range(3):\n            run.step(1.0, 8)\n        run.end_epoch()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        sent = self.check_frames(run, 1)[0]
+        self.assertEqual([(frame["epoch"], frame["steps"]) for frame in sent if frame["type"] == "epoch"], [(1, 3), (2, 3)])
+        states = [frame for frame in sent if frame["type"] == "state"]
+        self.assertEqual([frame["state"] for frame in states], ["init", "training", "training", "done"])
+        self.assertEqual(states[1]["steps_per_epoch"], 3)
+
+    def test_an_exception_that_leaves_the_run_is_its_failure(self):
+        script = ("import lockstep\nwith lockstep.Run(method='baseline') as run:\n    for batch in run.epoch(1, range(3)):\n"
+                  "        run.step(1.0, 8)\n    raise ValueError('the data is wrong')\n")
+        self.agent("run", "--", sys.executable, "-c", script, code=1)
+        states = [frame for frame in self.frames(self.runs()[0]) if frame["type"] == "state" and "rseq" in frame]
+        self.assertEqual((states[-1]["state"], states[-1]["detail"]), ("failed", "ValueError: the data is wrong"))
+
+    def test_frames_can_be_written_into_a_folder_and_followed_later(self):
+        folder = self.home / "frames"
+        for rank in (0, 1):
+            self.call(sys.executable, TRAIN, RANK=str(rank), WORLD_SIZE="2", LOCKSTEP_FRAMES=f"file:{folder}")
+        self.ctl("follow", folder, "--import")
+        (run,) = self.runs()
+        self.check_frames(run, 2)
+        self.assertEqual(self.result(run)["summary"]["steps"], 60)
+        # A folder that can't be made harms nothing.
+        (self.home / "a_file").write_text("")
+        done = self.call(sys.executable, TRAIN, "epochs=1", LOCKSTEP_FRAMES=f"file:{self.home / 'a_file'}/frames")
+        self.assertIn("rank 0 is no longer shown", done.stderr)
+
+    def test_every_rank_says_where_it_is_when_it_is_asked(self):
+        script = ("import lockstep, time\nrun = lockstep.Run(method='ddp')\ndef waits_for_the_others():\n    time.sleep(60)\n"
+                  "for batch in run.epoch(1, range(3)):\n    run.step(1.0, 8)\n    if run.rank == 1:\n        waits_for_the_others()\n"
+                  "time.sleep(60)\n")
+        (self.home / "hangs.py").write_text(script)
+        agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--nproc-per-node", "2", "--", sys.executable, self.home / "hangs.py"],
+                                 env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.terminate)
+        run = wait_for(self.runs, 20, "the run")[0]
+        log = run / "node-0.ndjson"
+        wait_for(lambda: log.exists() and log.read_text().count('"heartbeat"') >= 2, 20, "heartbeats of the ranks")
+        said = self.ctl("stacks", run.name).stdout
+        first, second = said.split("rank 1")
+        self.assertIn("rank 0", first)
+        self.assertIn("hangs.py", first)
+        self.assertNotIn("waits_for_the_others", first)
+        self.assertIn("in waits_for_the_others", second)
+        self.assertNotIn("lockstep-heartbeat", said)
+
     def test_a_stop_reaches_the_script(self):
         agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--", sys.executable, TRAIN, "steps=100000"],
                                  env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

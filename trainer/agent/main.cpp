@@ -150,6 +150,10 @@ int main(int argc, char **argv) {
     trace->add_option("RUN", runId, "Run id")->required();
     trace->add_option("N", steps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
     trace->add_option("--by", by, "Who asks, for the log")->capture_default_str();
+    auto *stacks =
+        app.add_subcommand("stacks", "Ask a run's ranks where they are: each thread's stack goes into the log.");
+    stacks->add_option("RUN", runId, "Run id")->required();
+    stacks->add_option("--by", by, "Who asks, for the log")->capture_default_str();
     auto *status = app.add_subcommand("status", "Print a run's state, record and result as one line of JSON.");
     status->add_option("RUN", runId, "Run id")->required();
     auto *machine =
@@ -202,7 +206,9 @@ int main(int argc, char **argv) {
     if (command == "stop")
         return stopCommand(runId, by);
     if (command == "trace")
-        return traceCommand(runId, steps, by);
+        return askCommand(runId, {"trace", by, steps});
+    if (command == "stacks")
+        return askCommand(runId, {"stacks", by, {}});
     if (command == "status")
         return statusCommand(runId);
     if (command == "machine")

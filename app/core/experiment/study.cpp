@@ -18,6 +18,13 @@ bool isWorkers(const std::string &flag) {
     return flag == "workers" || flag == "num-workers" || flag == "num_workers";
 }
 
+/// The key of a run that a flag of this name is about, if there is one.
+std::string keyOf(const std::string &flag) {
+    std::string key = isWorkers(flag) ? "workers" : flag;
+    std::ranges::replace(key, '-', '_');
+    return key;
+}
+
 std::vector<std::string> split(std::string_view text) {
     std::vector<std::string> out;
     for (std::size_t from = 0; from <= text.size();) {
@@ -181,8 +188,8 @@ Recipe recipeOf(const Study &study, const StudyTrials &trials) {
         for (const Values &values : combinations(study.varied))
             recipe.runs.push_back(runOf(study, processes, values, limit, isTold(trials)));
     for (const VariedFlag &flag : study.varied)
-        if (isWorkers(flag.name) && flag.values.size() > 1)
-            recipe.varies.emplace_back("workers");
+        if (const std::string key = keyOf(flag.name); flag.values.size() > 1 && findField(key))
+            recipe.varies.push_back(key);
     return recipe;
 }
 

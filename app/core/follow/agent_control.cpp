@@ -71,7 +71,10 @@ Asked askHere(std::string_view run, const Control &control) {
 Asked askElsewhere(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
     if (const std::string &run = arguments[1]; !isKnownPlace(prefix))
         return fail(unknownPlaces("run " + run, run, {prefix}));
-    const std::string doing = arguments.front() == "stop" ? "stopping on " : "tracing on ";
+    const std::string &asked = arguments.front();
+    const std::string doing = asked == "stop"    ? "stopping on "
+                              : asked == "trace" ? "tracing on "
+                                                 : "asking for the stacks on ";
     const auto judge = [host = prefix.host, doing](const CommandAnswer &answer) -> Result<void> {
         if (answer.end == CommandAnswer::End::TimedOut)
             return fail(noAnswerFrom(host));
@@ -100,6 +103,12 @@ Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_v
     if (prefix.local())
         return askHere(run, Control{"stop", std::string(by)});
     return askElsewhere(prefix, {"stop", std::string(run), "--by", std::string(by)});
+}
+
+Asked askForStacks(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
+    if (prefix.local())
+        return askHere(run, Control{"stacks", std::string(by)});
+    return askElsewhere(prefix, {"stacks", std::string(run), "--by", std::string(by)});
 }
 
 Asked askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps, std::string_view by) {

@@ -16,6 +16,9 @@ namespace lockstep::core {
 [[nodiscard]] Asked askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps,
                                 std::string_view by);
 
+/// Asks where every rank is; scripts that report to the run answer in its log (ipc/messages.h).
+[[nodiscard]] Asked askForStacks(const CommandPrefix &prefix, std::string_view run, std::string_view by);
+
 /// For a request that `host` did not answer in time.
 [[nodiscard]] Error noAnswerFrom(const std::string &host);
 

@@ -356,6 +356,14 @@ Asked RunFollower::requestStop(const QString &by) {
     return request(Control{"stop", by.toStdString()});
 }
 
+Asked RunFollower::requestStacks(const QString &by) {
+    if (m_ended)
+        return fail(Error::failed("run " + m_runId.toStdString() + " has ended: its ranks are nowhere"));
+    if (!m_link.open() || !m_greeted)
+        return askForStacks(m_prefix, m_runId.toStdString(), by.toStdString());
+    return request(Control{"stacks", by.toStdString()});
+}
+
 Asked RunFollower::requestTrace(std::int64_t steps, const QString &by) {
     if (m_ended)
         return fail(Error::failed("run " + m_runId.toStdString() + " has ended: there are no steps to trace"));

@@ -42,8 +42,9 @@ public:
     /// Asks the agent to stop the run; `by` goes into its log. Over the link while it is up (the request then is over when the
     /// agent has answered, or fails with the link), else by a connection of its own. The request may outlive the follower.
     [[nodiscard]] Asked requestStop(const QString &by);
-    /// Asks for a trace of the next steps, in the same way.
+    /// Asks for a trace of the next steps, or for the ranks' stacks, in the same way.
     [[nodiscard]] Asked requestTrace(std::int64_t steps, const QString &by);
+    [[nodiscard]] Asked requestStacks(const QString &by);
 
     [[nodiscard]] std::uint64_t nextSeq() const { return m_lines.nextSeq(m_node); } ///< of the agent's own log
     [[nodiscard]] bool remote() const { return !m_prefix.local(); }

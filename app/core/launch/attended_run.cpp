@@ -52,6 +52,17 @@ void AttendedRun::stop() {
     m_launcher.stop();
 }
 
+void endWithoutWaiting(std::unique_ptr<AttendedRun> run) {
+    if (!run)
+        return;
+    AttendedRun *left = run.release();
+    left->disconnect();
+    if (left->hasEnded())
+        return left->deleteLater();
+    QObject::connect(left, &AttendedRun::ended, left, &QObject::deleteLater);
+    left->stop();
+}
+
 /// "[rank 2] text"
 void AttendedRun::take(const QByteArray &line) {
     constexpr qsizetype before = 6; // "[rank "

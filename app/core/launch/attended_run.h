@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ public:
     void start(const RunConfig &config, std::vector<std::string> command, const std::string &name,
                const CommandPrefix &where = {});
     void stop(); ///< ended() follows, with an error
+    [[nodiscard]] bool hasEnded() const { return m_ended; }
     /// After ended(): whether the link to a host broke before its agent answered.
     [[nodiscard]] bool linkFailed() const { return m_linkFailed; }
 
@@ -39,5 +41,8 @@ private:
     NodesLauncher m_launcher;
     bool m_ended = false, m_linkFailed = false;
 };
+
+/// Stops a run that nobody waits for any more; it is gone once it has ended. Never blocks. Null is allowed.
+void endWithoutWaiting(std::unique_ptr<AttendedRun> run);
 
 } // namespace lockstep::core

@@ -3,6 +3,7 @@
 
 #include <QFile>
 
+#include "follow/run_follower.h"
 #include "ipc/logging.h"
 #include "queue/queue_bridge.h"
 #include "store/run_store.h"
@@ -162,7 +163,13 @@ Asked ExperimentFollower::stop(const QString &by) {
 }
 
 Asked ExperimentFollower::trace(std::int64_t steps, const QString &by) {
-    return m_runs.trace(m_experiment.currents(), steps, by);
+    const auto request = [&](RunFollower &run) { return run.requestTrace(steps, by); };
+    return m_runs.ask(m_experiment.currents(), request, "there are no steps to trace");
+}
+
+Asked ExperimentFollower::stacks(const QString &by) {
+    return m_runs.ask(
+        m_experiment.currents(), [&](RunFollower &run) { return run.requestStacks(by); }, "no rank is anywhere");
 }
 
 void ExperimentFollower::readControl() {

@@ -60,6 +60,7 @@ public:
     [[nodiscard]] Asked stop(const QString &by);
     /// Requests a trace of each current run's next steps.
     [[nodiscard]] Asked trace(std::int64_t steps, const QString &by);
+    [[nodiscard]] Asked stacks(const QString &by); ///< asks the ranks of each current run where they are
     /// Sends any request to the queue. Refused while another live viewer holds control, or while a queue without an
     /// owner is already being changed here. The request may outlive the follower.
     [[nodiscard]] Asked ask(QueueRequest request);

@@ -95,12 +95,13 @@ ExperimentClock FollowedRuns::clock() const {
             [this](int entry) { return store(entry) ? progressOf(*store(entry)).leftS : std::nullopt; }};
 }
 
-Asked FollowedRuns::trace(const std::vector<int> &entries, std::int64_t steps, const QString &by) {
+Asked FollowedRuns::ask(const std::vector<int> &entries, const std::function<Asked(RunFollower &)> &request,
+                        const std::string &why) {
     bool any = false;
     std::vector<std::unique_ptr<Request>> underWay;
     for (const int entry : entries)
         if (const auto follower = m_followers.find(entry); follower != m_followers.end()) {
-            Asked asked = follower->second->requestTrace(steps, by);
+            Asked asked = request(*follower->second);
             if (!asked)
                 return asked;
             any = true;
@@ -108,7 +109,7 @@ Asked FollowedRuns::trace(const std::vector<int> &entries, std::int64_t steps, c
                 underWay.push_back(std::move(*asked));
         }
     if (!any)
-        return fail(Error::failed("no run of this experiment is active: there are no steps to trace"));
+        return fail(Error::failed("no run of this experiment is active: " + why));
     return underWay.empty() ? Asked() : std::make_unique<RequestGroup>(std::move(underWay));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,8 +32,9 @@ public:
     [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
     /// Times of the entries, from their stores. Valid while this lives.
     [[nodiscard]] ExperimentClock clock() const;
-    /// Asks for a trace of the next steps of each of these entries that is followed.
-    [[nodiscard]] Asked trace(const std::vector<int> &entries, std::int64_t steps, const QString &by);
+    /// Asks the run of each of these entries that is followed; fails if none is: "…: WHY".
+    [[nodiscard]] Asked ask(const std::vector<int> &entries, const std::function<Asked(RunFollower &)> &request,
+                            const std::string &why);
 
 Q_SIGNALS:
     void added(int entry, lockstep::core::RunStore *store);

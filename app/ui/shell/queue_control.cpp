@@ -47,6 +47,17 @@ void QueueControl::trace(std::int64_t steps) {
                        [&] { return run->requestTrace(steps, me()); });
 }
 
+void QueueControl::askForStacks() {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    const QString words = tr("Asking the ranks of %1 where they are…");
+    if (follower && !follower->experiment().over())
+        m_underWay.ask(Deed::Stacks, idOf(*follower), words.arg(currentsOf(*follower)),
+                       [&] { return follower->stacks(me()); });
+    else if (core::RunFollower *run = m_work.runFollower())
+        m_underWay.ask(Deed::Stacks, m_work.id(), words.arg(namedOn(m_work.title(), run->host())),
+                       [&] { return run->requestStacks(me()); });
+}
+
 bool QueueControl::asking(Deed deed) const {
     return m_underWay.has(deed, m_strip.id());
 }

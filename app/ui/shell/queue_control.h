@@ -30,6 +30,7 @@ public:
     void bringBack();    ///< the runs that a stop has dropped
     /// Has its run record the next steps for Perfetto; its console says into which file.
     void trace(std::int64_t steps);
+    void askForStacks(); ///< of every rank; they come into the console
     /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
     void ask(core::QueueRequest request);
     void resumeQueue(); ///< of which the owner has ended

@@ -12,7 +12,7 @@
 namespace lockstep::ui {
 
 /// The kinds of requests for a run or a queue; one of each kind at a time for each of them.
-enum class Deed { Stop, Trace, TakeOver, ChangeQueue };
+enum class Deed { Stop, Trace, Stacks, TakeOver, ChangeQueue };
 
 /// The window's unanswered requests, each with a sentence for the screen. GUI thread only; never blocks. Its destructor
 /// cancels them.

@@ -122,6 +122,11 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_trace->setToolTip(tr("Writes a trace for Perfetto into the run's folder (Ctrl+Shift+R)"));
     addAction(m_trace);
     connect(m_trace, &QAction::triggered, &m_control, [this] { m_control.trace(steps); });
+    m_stacks = new QAction(tr("Ask every rank where it is"), this);
+    m_stacks->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_H));
+    m_stacks->setToolTip(tr("The ranks of a script write their Python stacks into the console (Ctrl+Shift+H)"));
+    addAction(m_stacks);
+    connect(m_stacks, &QAction::triggered, &m_control, &QueueControl::askForStacks);
 }
 
 void StatusStrip::showQueue() {
@@ -198,6 +203,7 @@ void StatusStrip::refresh() {
     setWords(m_bringBack, dropped == 1 ? tr("Bring back 1 run") : tr("Bring back %1 runs").arg(dropped));
     const bool stopping = m_control.asking(Deed::Stop);
     m_trace->setEnabled(running && !lab && !m_control.asking(Deed::Trace));
+    m_stacks->setEnabled(running && !lab && !m_control.asking(Deed::Stacks));
     m_stop->setEnabled((heldBy.isEmpty() || lab) && !stopping);
     m_pause->setVisible(strip.active && !lab && m_status.queue().rowCount() > 1);
     m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_control.asking(Deed::ChangeQueue));

@@ -59,7 +59,7 @@ private:
     ElidedLabel *m_title, *m_name, *m_state;
     QLabel *m_run, *m_epoch, *m_percent, *m_left, *m_message;
     ProgressBar *m_bar;
-    QAction *m_trace, *m_watch;
+    QAction *m_trace, *m_stacks, *m_watch;
     QToolButton *m_dismiss;
     QPushButton *m_stop, *m_resumeQueue, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
     QueuePanel *m_panel;

@@ -15,6 +15,8 @@
             run.step(loss, len(x))
     sys.exit(run.close())
 
+Metrics of your own: `run.metric(accuracy=0.9)`. In `with lockstep.Run(…) as run:` the run closes itself.
+
 Start the script with `lockstep-agent run -- python3 train.py`, or with the two variables that `lockstepctl listen`
 prints. Without LOCKSTEP_FRAMES in the environment, nothing is measured and nothing is sent. If the receiver disappears,
 training goes on.

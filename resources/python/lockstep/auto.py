@@ -6,8 +6,8 @@
 
 Nothing is sent before the first backward. Then the process says hello with its rank in torch.distributed. Three places
 of PyTorch are watched: the `__next__` of DataLoader's iterators, `torch.autograd.backward`, and the hooks that PyTorch
-calls around every optimizer's step. DistributedDataParallel's own timers say how long gradients were summed. Neither
-modules nor DataLoaders are replaced, and no random number is drawn.
+calls around every optimizer's step. DistributedDataParallel's own timers say how long gradients were summed. Scalars that a
+SummaryWriter writes are metrics. Neither modules nor DataLoaders are replaced, and no random number is drawn.
 
 A script can be ended after so many steps: LOCKSTEP_MAX_STEPS, or as many as LOCKSTEP_MAX_SAMPLES take over all ranks. It
 ends by SystemExit where it would begin the next step, which is the same step in every rank.
@@ -35,6 +35,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from lockstep.follower import Follower, Reporter
 from lockstep.frames import descriptive_values
+from lockstep.metrics import MetricLog
 from lockstep.position import Position
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
@@ -52,10 +53,9 @@ def install() -> None:
     if _watch or not os.environ.get(FRAMES):
         return
     _watch = Watch()
-    if "torch" in sys.modules:
-        _watch.attach(sys.modules["torch"])
-    else:
-        sys.meta_path.insert(0, TorchFinder(_watch.attach))
+    when_imported("torch", _watch.attach)
+    for writers in ("torch.utils.tensorboard.writer", "tensorboardX.writer"):
+        when_imported(writers, _watch.attach_writer)
 
 
 def leave() -> None:
@@ -71,16 +71,25 @@ def python_path() -> List[str]:
     return ours + [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder not in ours]
 
 
-class TorchFinder(importlib.abc.MetaPathFinder):
-    """Calls back once torch has been imported. Importing torch just to watch it would delay every process."""
+def when_imported(name: str, imported: Callable[[ModuleType], None]) -> None:
+    """Calls back with a module once it has been imported; at once if it has been."""
+    if name in sys.modules:
+        imported(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, ImportWatch(name, imported))
 
-    def __init__(self, imported: Callable[[ModuleType], None]) -> None:
+
+class ImportWatch(importlib.abc.MetaPathFinder):
+    """Calls back once a module has been imported. Importing torch just to watch it would delay every process."""
+
+    def __init__(self, name: str, imported: Callable[[ModuleType], None]) -> None:
+        self._name = name
         self._imported = imported
 
     def find_spec(self, name: str, path: Optional[Sequence[str]],
                   target: Optional[ModuleType] = None) -> Optional[importlib.machinery.ModuleSpec]:
-        """Finds torch as the other finders do, and adds to its loader what is called afterwards."""
-        if name != "torch":
+        """Finds the module as the other finders do, and adds to its loader what is called afterwards."""
+        if name != self._name:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -103,6 +112,8 @@ class Frames(Reporter):
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
+        self.metrics = MetricLog()
+        self._log: Optional[EpochLog] = None  # of the newest step
 
     def begin_epoch(self, epoch: int, steps: Optional[int]) -> None:
         """The state frame of an epoch."""
@@ -119,8 +130,23 @@ class Frames(Reporter):
     def steps(self, log: EpochLog, force: bool) -> None:
         """A frame of steps. Without `force` they wait until the last frame was sent."""
         log.read()
-        if log.window.count and (force or not self._sender.pending):
-            self._sender.send("steps", log.report())
+        if self._sender.pending and not force:
+            return
+        self._log = log
+        self._send(log)
+
+    def rest(self) -> None:
+        """A frame of the metrics that came after the last step."""
+        if self._log is not None:
+            self._send(self._log)
+
+    def _send(self, log: EpochLog) -> None:
+        scalars = self.metrics.take()
+        if log.window.count or scalars:
+            self._sender.send("steps", {**log.report(), "scalars": scalars})
+        for sentence in self.metrics.refused:
+            self._sender.send("alert", {"severity": "warning", "kind": "refused_metric", "message": sentence})
+        self.metrics.refused.clear()
 
     def end_epoch(self, log: EpochLog, training_ns: int) -> None:
         """The frame that ends an epoch."""
@@ -138,6 +164,7 @@ class Watch:
         self._sender: Optional[Sender] = None
         self._position = Position()
         self._follower: Optional[Follower] = None
+        self._frames: Optional[Frames] = None
         self._early: List[Tuple[Any, ...]] = []  # fetches before the first backward
         self._iterators = itertools.count(1)
         self._models: List[Any] = []  # weak references to DistributedDataParallel models
@@ -160,6 +187,22 @@ class Watch:
             self._watch_ddp(torch.nn.parallel.DistributedDataParallel)
             self._watch_scaler(torch.amp.GradScaler)
             atexit.register(self._finish)
+        except Exception as error:
+            self._step_aside(error)
+
+    def attach_writer(self, module: Any) -> None:
+        """Watches what the script writes for TensorBoard: its scalars are metrics."""
+        try:
+            original = module.SummaryWriter.add_scalar
+
+            @functools.wraps(original)
+            def add_scalar(writer: Any, tag: Any, scalar_value: Any, *arguments: Any, **named: Any) -> Any:
+                """The scalar, written and shown."""
+                if self._listens() and self._frames is not None:
+                    self._frames.metrics.add(str(tag), scalar_value)
+                return original(writer, tag, scalar_value, *arguments, **named)
+
+            module.SummaryWriter.add_scalar = add_scalar
         except Exception as error:
             self._step_aside(error)
 
@@ -287,7 +330,8 @@ class Watch:
                                   "each of them trains alone"})
         sender.start_heartbeat(self._position.report)
         self._sender = sender
-        self._follower = Follower(Frames(sender))
+        self._frames = Frames(sender)
+        self._follower = Follower(self._frames)
         for call, *arguments in self._early:
             getattr(self._follower, call)(*arguments)
         self._early.clear()
@@ -385,6 +429,8 @@ class Watch:
             return
         try:
             self._follower.finish()
+            if self._frames is not None:
+                self._frames.rest()
             failed = getattr(sys, "last_value", None) is not None
             stopped = self._sender.stop_requested
             self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})

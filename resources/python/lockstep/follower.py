@@ -44,6 +44,9 @@ class Reporter:
     def end_epoch(self, log: EpochLog, training_ns: int) -> None:
         """An epoch is over, whose steps took so long."""
 
+    def rest(self) -> None:
+        """Another epoch begins: what the script has measured since the last one ended belongs to that one."""
+
 
 class Fetches:
     """What one iterator of a DataLoader has given, and no backward has followed yet."""
@@ -311,6 +314,7 @@ class Follower:
 
     def _begin_epoch(self, iterator: Optional[int], begin_ns: int) -> None:
         self._end_epoch()  # if the script has left it early
+        self._reporter.rest()
         self._main = iterator
         self._main_length = self._fetches[iterator].length if iterator is not None else None
         self._epoch += 1

@@ -6,13 +6,17 @@ import contextlib
 import os
 import socket
 import sys
-from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, TypeVar
+from types import TracebackType
+from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
 from lockstep.frames import descriptive_values
+from lockstep.metrics import MetricLog
 from lockstep.phases import PhaseClock, PhaseSums
 from lockstep.position import Position
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
+
+LONGEST_DETAIL = 500  # characters of an exception's text
 
 Batch = TypeVar("Batch")
 
@@ -35,7 +39,8 @@ class Run:
     shown, and training goes on. Exceptions from the script's own code are not caught: from its loader, the body of a
     phase, `sync`.
 
-    Use one Run per process, from one thread.
+    Use one Run per process, from one thread. In a `with` statement it closes itself, and an exception that leaves the block is
+    reported as the run's failure.
     """
 
     rest_of: Callable[[str], str]
@@ -49,6 +54,7 @@ class Run:
         self._stopped = False
         self._sync = sync
         self._clock = PhaseClock()
+        self._metrics = MetricLog()
         self.position = Position()  # for heartbeats
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
@@ -97,13 +103,33 @@ class Run:
     def times(self, times: Dict[str, int]) -> None:
         self._clock.times = times
 
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        if kind is None or issubclass(kind, SystemExit):
+            self.close()
+        else:
+            self._report_rest()
+            self._sender.send_last("state", {"state": "failed", "detail": f"{kind.__name__}: {error}"[:LONGEST_DETAIL]})
+
+    def begin_epoch(self, epoch: int, steps: Optional[int] = None) -> None:
+        """Begins an epoch of a loop that does not go through epoch(); `steps`: how many it will have. See epoch() for its number."""
+        self._begin_epoch(self._counted(epoch), steps)
+
+    def end_epoch(self) -> None:
+        """Ends the epoch that begin_epoch() has begun."""
+        if self._epoch:
+            self._end_epoch(self._epoch)
+
     def epoch(self, epoch: int, loader: Iterable[Batch]) -> Generator[Batch, None, None]:
         """Yields the loader's batches. The time in the loader is the phase `load`.
 
         Epochs count from 1; a script that counts from 0 is shown as if it counted from 1. An epoch that the script leaves early
         ends there, unless the run was asked to stop.
         """
-        log = self._begin_epoch(self._counted(epoch), loader)
+        log = self._begin_epoch(self._counted(epoch), _length(loader))
         self.position.begin("load")
         left = True
         try:
@@ -139,12 +165,23 @@ class Run:
             if sums:
                 self._clock.end_step(*sums)
 
-    def step(self, loss: Any, samples: int) -> None:
+    def metric(self, **values: Any) -> None:
+        """Values of metrics of your own: `run.metric(accuracy=0.9, lr=1e-3)`, numbers or tensors with one element.
+
+        At most 32 names in a run. Within a step they belong to it; after an epoch, to that epoch.
+        """
+        if self.on:
+            for name, value in values.items():
+                with self._harmless():
+                    self._metrics.add(name, value)
+
+    def step(self, loss: Any, samples: int, **metrics: Any) -> None:
         """Call it after each batch. `loss` is the mean over the samples: a number, a tensor with one element, or None if it is
-        unknown."""
+        unknown. `metrics`: see metric()."""
         if not self.on:
             return
         self._sync()
+        self.metric(**metrics)
         with self._harmless():
             log = self._epoch
             if log is None:
@@ -176,9 +213,9 @@ class Run:
             self._shift = 1
         return epoch + self._shift
 
-    def _begin_epoch(self, epoch: int, loader: Iterable[Batch]) -> EpochLog:
+    def _begin_epoch(self, epoch: int, steps: Optional[int]) -> EpochLog:
         self._report_rest()
-        self._sender.send("state", {"state": "training", "epoch": epoch, "steps_per_epoch": _length(loader)})
+        self._sender.send("state", {"state": "training", "epoch": epoch, "steps_per_epoch": steps})
         self._clock.restart()
         log = self._epoch = EpochLog(epoch, self._steps, self._clock.last_ns)
         return log
@@ -192,7 +229,11 @@ class Run:
         self._sender.send("epoch", log.summary(self._clock.last_ns))
 
     def _report_refused(self) -> None:
-        """Sends one alert for each phase of which a time was left out."""
+        """Sends one alert for each phase of which a time was left out, and for each metric that was."""
+        for sentence in self._metrics.refused:
+            self._sender.send("alert", {"severity": "warning", "kind": "refused_metric", "step": self._steps,
+                                        "message": f"rank {self.rank}: {sentence}"})
+        self._metrics.refused.clear()
         for phase in self._clock.refused.keys() - self._reported:
             self._reported.add(phase)
             self._sender.send("alert", {
@@ -209,8 +250,12 @@ class Run:
     def _report_steps(self, log: EpochLog, force: bool = False) -> None:
         """Reports steps. Without `force` they wait until the last frame was sent: the window grows, not the buffer."""
         log.read()
-        if log.window.count and (force or not self._sender.pending):
-            self._sender.send("steps", log.report())
+        if self._sender.pending and not force:
+            return
+        scalars = self._metrics.take()
+        if log.window.count or scalars:
+            self._sender.send("steps", {**log.report(), "scalars": scalars})
+        self._report_refused()
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:

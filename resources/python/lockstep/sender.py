@@ -9,11 +9,12 @@ import socket
 import sys
 import threading
 from time import monotonic_ns, time_ns
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, Protocol, Union
 
 from lockstep import frames
+from lockstep.stacks import stacks
 
-UNIX, TCP = "unix:", "tcp://"
+UNIX, TCP, FILE = "unix:", "tcp://", "file:"
 HEARTBEAT_S = 1.0
 CONNECT_S = 0.5  # longest wait for a connection
 FAREWELL_S = 2.0  # longest wait for the last frame to leave
@@ -21,8 +22,62 @@ RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
 HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
 
 
+class Link(Protocol):
+    """What a sender needs of a socket."""
+
+    def send(self, data: Union[bytes, bytearray]) -> int:
+        """Sends some of the data, and says how many bytes."""
+
+    def sendall(self, data: Union[bytes, bytearray]) -> None:
+        """Sends all of the data."""
+
+    def recv(self, most: int) -> bytes:
+        """What has been received. Raises BlockingIOError if that is nothing."""
+
+    def setblocking(self, blocks: bool) -> None:
+        """Whether calls wait."""
+
+    def settimeout(self, seconds: Optional[float]) -> None:
+        """How long calls wait."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+class FrameFile:
+    """FOLDER/rank-R.ndjson, which grows. Nothing is heard from it."""
+
+    def __init__(self, folder: str, rank: int) -> None:
+        os.makedirs(folder, exist_ok=True)
+        self._file = open(os.path.join(folder, f"rank-{rank}.ndjson"), "ab", buffering=0)
+
+    def send(self, data: Union[bytes, bytearray]) -> int:
+        """Writes some of the data."""
+        return self._file.write(data)
+
+    def sendall(self, data: Union[bytes, bytearray]) -> None:
+        """Writes all of the data."""
+        while data:
+            data = data[self.send(data):]
+
+    def recv(self, most: int) -> bytes:
+        """Nothing ever."""
+        raise BlockingIOError
+
+    def setblocking(self, blocks: bool) -> None:
+        """A file never waits for a reader."""
+
+    def settimeout(self, seconds: Optional[float]) -> None:
+        """A file never waits for a reader."""
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
 class Sender:
-    """Sends frames to LOCKSTEP_FRAMES, an address `unix:PATH` or `tcp://HOST:PORT`.
+    """Sends frames to LOCKSTEP_FRAMES, an address `unix:PATH` or `tcp://HOST:PORT`; or writes them into a folder, `file:FOLDER`, for
+    `lockstepctl follow`.
 
     No method raises. Sending never waits: bytes that the socket does not accept stay in a buffer until the next frame.
     Only the first connection and the last frame may wait, for CONNECT_S and FAREWELL_S seconds. If a frame cannot be
@@ -37,9 +92,11 @@ class Sender:
         self.stop_requested = False
         self._token = token
         self._lock = threading.Lock()  # guards the members below, because the heartbeat's thread sends too
-        self._socket: Optional[socket.socket] = None
+        self._socket: Optional[Link] = None
         self._unsent = bytearray()
         self._heard = b""
+        self._line = b""  # the end of it that is no whole line yet
+        self._stacks_asked = False
         self._next_number = 0  # of the next frame
         self._retry_at_ns = 0
         self._last_reason = ""
@@ -57,18 +114,22 @@ class Sender:
         if not self.on or self._socket or monotonic_ns() < self._retry_at_ns:
             return
         try:
-            opened = _opened(self.address)
-            greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
+            opened: Link
+            if self.address.startswith(FILE):
+                opened, greeting = FrameFile(self.address[len(FILE):], self.rank), b""
+            else:
+                opened = _opened(self.address)
+                greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
         except Exception as error:
             self.give_up(error)
             return
         with self._lock:
-            self._socket, self._unsent, self._heard = opened, bytearray(greeting), b""
+            self._socket, self._unsent, self._heard, self._line = opened, bytearray(greeting), b"", b""
 
     def start_heartbeat(self, body: Callable[[], Mapping[str, Any]]) -> None:
         """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
         self._beat_body = body
-        if not self.on:
+        if not self.on or self.address.startswith(FILE):  # nobody can ask through a file
             return
         try:
             self._heartbeat = threading.Thread(target=self._beat, name="lockstep-heartbeat", daemon=True)
@@ -107,6 +168,10 @@ class Sender:
         while self.on and not self._ended.wait(HEARTBEAT_S):
             self.connect()
             self.send("heartbeat", self._beat_body())
+            if self._stacks_asked:
+                self._stacks_asked = False
+                for line in stacks():
+                    self.send("log", {"level": "info", "source": "stack", "message": line})
 
     def _send(self, kind: str, body: Mapping[str, Any], wait: bool) -> None:
         with self._lock:
@@ -135,8 +200,14 @@ class Sender:
         with contextlib.suppress(BlockingIOError):
             del self._unsent[:self._socket.send(self._unsent)]
         with contextlib.suppress(BlockingIOError):
-            self._heard = (self._heard + self._socket.recv(HEARD_BYTES))[-HEARD_BYTES:]
+            self._hear(self._socket.recv(HEARD_BYTES))
+
+    def _hear(self, received: bytes) -> None:
+        self._heard = (self._heard + received)[-HEARD_BYTES:]
+        *lines, line = (self._line + received).split(b"\n")
+        self._line = line[-HEARD_BYTES:]
         self.stop_requested = self.stop_requested or b'"command":"stop"' in self._heard
+        self._stacks_asked = self._stacks_asked or any(b'"command":"stacks"' in each for each in lines)
 
     def _give_up(self, error: BaseException) -> None:
         if not self.on:

@@ -85,10 +85,13 @@ class EpochLog:
             self.samples += count
 
     def report(self) -> Dict[str, Any]:
-        """The body of a frame about the steps since the last report. Begins a new window."""
+        """The body of a frame about the steps since the last report. Begins a new window.
+
+        Without a step it is about what came after the last one: metrics of a validation.
+        """
         window, self.window = self.window, Window()
-        end = self.first_step + self.steps
-        return {"epoch": self.epoch, "first_step": end - window.count, "last_step": end - 1, "count": window.count,
+        last = max(0, self.first_step + self.steps - 1)
+        return {"epoch": self.epoch, "first_step": last - max(0, window.count - 1), "last_step": last, "count": window.count,
                 "samples": window.samples, "phases": window.phases, "loss": window.loss()}
 
     def summary(self, end_ns: int) -> Dict[str, Any]:

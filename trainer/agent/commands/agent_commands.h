@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "ipc/messages.h"
 #include "trainer/agent/ranks/launch_plan.h"
 
 namespace lockstep::agent {
@@ -29,8 +30,8 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
 /// Asks the run's agent to stop its ranks and waits for the end.
 int stopCommand(const std::string &runId, const std::string &by);
 
-/// Asks the run's agent for a trace of the next `steps` steps; the agent notes in its log when the trace is written.
-int traceCommand(const std::string &runId, std::int64_t steps, const std::string &by);
+/// Asks the run's agent for a trace of its ranks' next steps, or for their stacks. What comes of it is noted in its log.
+int askCommand(const std::string &runId, const Control &control);
 
 /// Prints one line of JSON: state, record, result.
 int statusCommand(const std::string &runId);

@@ -224,13 +224,13 @@ int stopCommand(const std::string &runId, const std::string &by) {
     return 1;
 }
 
-int traceCommand(const std::string &runId, std::int64_t steps, const std::string &by) {
+int askCommand(const std::string &runId, const Control &control) {
     auto target = AttachTarget::find(runId);
     if (!target)
         return refuse(target.error(), 2);
     if (!target->socket.valid())
         return refuse(Error::failed("run " + runId + " does not run: " + readRunStatus(target->folder).sentence), 1);
-    sendControl(*target, {"trace", by, steps});
+    sendControl(*target, control);
     // The agent closes the connection when it has read everything: that is its answer.
     ::shutdown(target->socket.get(), SHUT_WR);
     if (const auto hello = decodeHello(readLine(target->socket.get())); !hello)

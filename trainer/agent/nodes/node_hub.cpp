@@ -140,9 +140,9 @@ void NodeHub::stop(const std::string &by) {
     sendAll(*m_stop);
 }
 
-void NodeHub::trace(const Control &control) {
+void NodeHub::askRanks(const Control &control) {
     NodeMessage message;
-    message.what = What::Trace;
+    message.what = control.command == "stacks" ? What::Stacks : What::Trace;
     message.by = control.by;
     message.steps = control.steps;
     sendAll(message);

@@ -64,7 +64,7 @@ public:
     void settle();                         ///< no further restart: each node reports how its ranks ended
     void abort(const std::string &reason); ///< once per start; sent also to nodes that reconnect later
     void stop(const std::string &by);
-    void trace(const Control &control);
+    void askRanks(const Control &control); ///< trace or stacks, on all other nodes
     void end(RunState state, const std::string &reason, int exitCode);
 
     /// Whether the ranks of all nodes are gone since the last go(), with complete logs up to then, and no node is over.

@@ -157,6 +157,8 @@ void RemoteNode::onMessage(const NodeMessage &message) {
         return m_handlers.onControl({"stop", message.by, {}});
     case What::Trace:
         return m_handlers.onControl({"trace", message.by, message.steps});
+    case What::Stacks:
+        return m_handlers.onControl({"stacks", message.by, {}});
     default:
         return;
     }

@@ -193,10 +193,10 @@ void FirstNode::stop(const std::string &by) {
         endBeforeStart(RunState::Stopped, exitStopped, "stopped by " + by);
 }
 
-void FirstNode::trace(const Control &control) {
-    if (control.steps.value_or(0) >= 1)
-        m_hub->trace(control);
-    m_local.recordTrace(control);
+void FirstNode::askRanks(const Control &control) {
+    if (control.command != "trace" || control.steps.value_or(0) >= 1)
+        m_hub->askRanks(control);
+    m_local.askRanks(control);
 }
 
 void FirstNode::onLink(const LinkFrame &link) {

@@ -26,7 +26,7 @@ public:
     Result<void> begin() override; ///< listens; the ranks start when all nodes have joined
     [[nodiscard]] JoinPoint joinPoint() const override { return {m_hub->join(), m_hub->token()}; }
     void stop(const std::string &by) override;
-    void trace(const Control &control) override;
+    void askRanks(const Control &control) override;
     void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) override;
     void onRanksGone() override;
     void onRanksOver() override;

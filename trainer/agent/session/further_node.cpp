@@ -105,7 +105,9 @@ void FurtherNode::onOrder(const NodeMessage &message) {
         m_local.plan().maxRestarts = m_restarts;
         return m_local.started() ? m_local.ranks().settle() : void();
     case What::Trace:
-        return trace({"trace", message.by, message.steps});
+        return askRanks({"trace", message.by, message.steps});
+    case What::Stacks:
+        return askRanks({"stacks", message.by, {}});
     case What::End:
         return onEnd(message);
     default:

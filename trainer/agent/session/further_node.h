@@ -21,7 +21,7 @@ public:
 
     Result<void> begin() override; ///< blocks until node 0 has accepted or refused this node; a signal ends it
     void stop(const std::string &by) override;
-    void trace(const Control &control) override { m_local.recordTrace(control); }
+    void askRanks(const Control &control) override { m_local.askRanks(control); }
     void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) override;
     void onRanksGone() override;
     void onRanksOver() override { reportOver(); }

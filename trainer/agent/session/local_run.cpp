@@ -237,13 +237,16 @@ void LocalRun::alert(std::string severity, std::string kind, std::string message
     alertAndLog(*m_journal, std::move(severity), std::move(kind), std::move(message));
 }
 
-void LocalRun::recordTrace(const Control &control) {
-    const std::string what = "a trace of " + std::to_string(control.steps.value_or(0)) + " steps, asked by " +
-                             (control.by.empty() ? "a viewer" : control.by);
-    if (control.steps.value_or(0) < 1)
+void LocalRun::askRanks(const Control &control) {
+    const bool stacks = control.command == "stacks";
+    const std::string what =
+        (stacks ? "their stacks" : "a trace of " + std::to_string(control.steps.value_or(0)) + " steps") +
+        ", asked by " + (control.by.empty() ? "a viewer" : control.by);
+    if (!stacks && control.steps.value_or(0) < 1)
         return m_journal->note("warning", what + ", is refused: it needs at least 1 step");
     const auto reached = m_socket->sendControl(control);
-    m_journal->note("info", what + ": " + std::to_string(reached.size()) + " ranks record it");
+    m_journal->note("info",
+                    what + ": " + std::to_string(reached.size()) + (stacks ? " ranks are asked" : " ranks record it"));
 }
 
 bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reason) {

@@ -64,7 +64,7 @@ public:
     void reapStrays(); ///< reaps orphans of ranks; call on SIGCHLD
     void alert(std::string severity, std::string kind, std::string message);
     void onRankFrame(int rank, const Frame &frame); ///< of any node's rank, at agent 0
-    void recordTrace(const Control &control);       ///< asks the ranks here for a trace of their next steps
+    void askRanks(const Control &control);          ///< those here, for a trace of their next steps or for their stacks
     void writeEnd();                                ///< writes the final state into the log
     [[nodiscard]] RunResult result(const std::string &summaryText);     ///< of summary.json, empty if there is none
     [[nodiscard]] Energy energy() const { return m_samples->energy(); } ///< used on this node so far

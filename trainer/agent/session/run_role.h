@@ -32,7 +32,7 @@ public:
 
     /// May be called twice, but not once the run is settled.
     virtual void stop(const std::string &by) = 0;
-    virtual void trace(const Control &control) = 0; ///< of the ranks' next steps
+    virtual void askRanks(const Control &control) = 0; ///< for a trace of their next steps, or for their stacks
     virtual void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) = 0;
     virtual void onRanksGone() = 0; ///< several nodes only: they may be restarted
     virtual void onRanksOver() = 0;

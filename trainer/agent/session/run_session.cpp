@@ -68,8 +68,8 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
 void Session::onControl(const Control &control) {
     if (control.command == "stop")
         stop(control.by.empty() ? "a viewer" : control.by);
-    else if (control.command == "trace")
-        m_role->trace(control);
+    else if (control.command == "trace" || control.command == "stacks")
+        m_role->askRanks(control);
     else
         m_local.journal().note("warning", "unknown command '" + control.command + "' ignored");
 }

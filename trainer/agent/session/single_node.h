@@ -12,7 +12,7 @@ public:
 
     Result<void> begin() override { return m_local.startRanks(); }
     void stop(const std::string &by) override { m_local.ranks().stop(by); }
-    void trace(const Control &control) override { m_local.recordTrace(control); }
+    void askRanks(const Control &control) override { m_local.askRanks(control); }
     void onRankFailed(int, const ProcessExit &, const std::string &) override {} ///< the supervisor ends the others
     void onRanksGone() override {}                                               ///< never called for a single node
     void onRanksOver() override;

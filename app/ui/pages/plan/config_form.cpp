@@ -151,6 +151,7 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
 void ConfigForm::show(const PlanDraft &draft) {
     m_showing = true;
     for (const FormField &field : std::as_const(m_fields)) {
+        field.row->setVisible(draft.knows(*field.spec));
         const std::optional<std::string> value = draft.value(*field.spec);
         QFont font = field.label->font();
         font.setBold(draft.isChanged(*field.spec));

@@ -52,6 +52,10 @@ PlanDraft PlanDraft::ofRun(const RunConfig &config, const std::string &name) {
     return PlanDraft(recipe);
 }
 
+bool PlanDraft::knows(const FieldSpec &field) const {
+    return std::ranges::any_of(m_recipe.runs, [&](const core::RunSpec &run) { return run.claims.knows(field.key); });
+}
+
 std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
     if (const auto changed = m_changes.find(field.key); changed != m_changes.end())
         return changed->second;

@@ -29,6 +29,8 @@ public:
 
     [[nodiscard]] const core::Recipe &recipe() const { return m_recipe; }
 
+    /// Whether a field says something about any of the runs: of a person's own script only some do.
+    [[nodiscard]] bool knows(const FieldSpec &field) const;
     /// A field's value in all runs; absent where the runs differ (devices, method …).
     [[nodiscard]] std::optional<std::string> value(const FieldSpec &field) const;
     /// Sets it in every run. For devices a baseline takes the first of the list. A value that can't be parsed is kept

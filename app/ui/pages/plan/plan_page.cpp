@@ -37,7 +37,7 @@ QString reasonOfAll(const core::Plan &plan) {
 
 PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QWidget(parent), m_workspace(workspace), m_facts(std::move(facts)),
-      m_recipes(new RecipesCard(theme, m_draft, this)), m_settings(new SettingsCard(theme, m_draft, this)),
+      m_recipes(new RecipesCard(theme, m_draft, m_facts, this)), m_settings(new SettingsCard(theme, m_draft, this)),
       m_planned(new PlannedRunsCard(theme, this)), m_places(m_settings->places()),
       m_obstacles(new PlanObstacles(*m_places, *m_settings->dataNotice(), this)) {
     setObjectName(QStringLiteral("page"));

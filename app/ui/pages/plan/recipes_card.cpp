@@ -11,6 +11,7 @@
 
 #include "app/ui/pages/plan/recipe_list.h"
 #include "app/ui/pages/plan/recipe_reader_dialog.h"
+#include "app/ui/pages/plan/script_dialog.h"
 #include "app/ui/theme/theme.h"
 #include "experiment/recipe_shelf.h"
 
@@ -26,14 +27,16 @@ void warnIfFailed(QWidget *page, const QString &title, const Result<void> &done)
 
 } // namespace
 
-RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent)
-    : Card(tr("Recipes"), parent), m_theme(theme), m_draft(draft), m_list(new RecipeList(theme, this)) {
+RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFacts &facts, QWidget *parent)
+    : Card(tr("Recipes"), parent), m_theme(theme), m_draft(draft), m_list(new RecipeList(theme, this)), m_facts(facts) {
     setMinimumWidth(32 * grid);
     setMaximumWidth(52 * grid);
     body()->addWidget(m_list);
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
                         tr("What it shows, what was published, and results from elsewhere (Shift+F1)"),
                         &RecipesCard::showAbout);
+    m_script = addButton(tr("Your script"), QKeySequence(Qt::CTRL | Qt::Key_N),
+                         tr("Studies a training script of your own, unchanged (Ctrl+N)"), &RecipesCard::studyScript);
     m_open = addButton(tr("Open a recipe file"), QKeySequence(QKeySequence::Open),
                        tr("Opens a recipe from a file (Ctrl+O)"), &RecipesCard::open);
     m_save = addButton(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
@@ -66,6 +69,16 @@ QAction *RecipesCard::addListAction(const QString &name, void (RecipesCard::*act
 void RecipesCard::refresh() {
     m_remove->setEnabled(m_list->isSaved());
     m_about->setEnabled(RecipeReaderDialog::hasPage(m_list->currentName()));
+}
+
+void RecipesCard::studyScript() {
+    auto *dialog = new ScriptDialog(m_facts, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModal(true);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        m_list->addAndChoose(PlanDraft(dialog->recipe()), QString::fromStdString(dialog->recipe().name));
+    });
+    dialog->show();
 }
 
 void RecipesCard::open() {
@@ -128,6 +141,7 @@ void RecipesCard::showAbout() {
 void RecipesCard::restyle() {
     const QColor ink = m_theme.palette().textSecondary;
     m_about->setIcon(m_theme.icon(QStringLiteral("info"), ink));
+    m_script->setIcon(m_theme.icon(QStringLiteral("script"), ink));
     m_open->setIcon(m_theme.icon(QStringLiteral("open"), ink));
     m_save->setIcon(m_theme.icon(QStringLiteral("save"), ink));
 }

@@ -17,7 +17,7 @@ class RecipesCard : public Card {
     Q_OBJECT
 public:
     /// `draft`: the chosen recipe with the person's changes, which is saved, duplicated and shared.
-    RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent = nullptr);
+    RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFacts &facts, QWidget *parent = nullptr);
     [[nodiscard]] RecipeList *list() const { return m_list; }
     void refresh(); ///< what can be done with the chosen recipe
 
@@ -25,6 +25,7 @@ private:
     QToolButton *addButton(const QString &name, const QKeySequence &keys, const QString &tip,
                            void (RecipesCard::*act)());
     QAction *addListAction(const QString &name, void (RecipesCard::*act)());
+    void studyScript();
     void open();
     void save();
     void duplicate();
@@ -36,7 +37,8 @@ private:
     Theme &m_theme;
     const PlanDraft &m_draft;
     RecipeList *m_list;
-    QToolButton *m_about, *m_open, *m_save;
+    const MachineFacts &m_facts;
+    QToolButton *m_about, *m_script, *m_open, *m_save;
     QAction *m_remove;
 };
 

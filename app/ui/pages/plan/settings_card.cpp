@@ -159,6 +159,7 @@ void SettingsCard::begin(PlanDraft draft) {
                           .arg(variant.trainSamples)
                           .arg(variant.epochs)
                           .arg(variant.repeats));
+    m_quick->setVisible(m_draft.knows(*findField("epochs")));
     m_quick->setToolTip(tr("Smaller runs, for a first answer within minutes (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
@@ -183,7 +184,7 @@ std::vector<Error> SettingsCard::show(const std::vector<Error> &mistakes) {
 bool SettingsCard::dataMissing() {
     const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
     const bool own = (folder && !m_draft.value(*folder).value_or("").empty()) || !m_places->reachesThisMachine();
-    const auto name = dataset && !own ? m_draft.value(*dataset) : std::nullopt;
+    const auto name = dataset && !own && m_draft.knows(*dataset) ? m_draft.value(*dataset) : std::nullopt;
     return m_data->check(name ? QString::fromStdString(*name) : QString());
 }
 

@@ -41,6 +41,7 @@ private Q_SLOTS:
     void aFlagIsReadWithItsValues();
     void mistakesNameTheirText();
     void eachCombinationIsARunNamedByWhatVaries();
+    void whatIsVariedOnPurposeIsNoUnfairness();
     void theScriptsWordsStandForThemselves();
     void stepsBecomeSamplesOnceTheyAreKnown();
     void strongAndWeakScalingAreToldFromTheSamples();
@@ -75,6 +76,13 @@ void CoreStudyTest::eachCombinationIsARunNamedByWhatVaries() {
                                  "baseline, 2 workers, amp on", "DDP on 2 devices, amp off", "DDP on 2 devices, amp on",
                                  "DDP on 2 devices, 2 workers, amp off", "DDP on 2 devices, 2 workers, amp on"}));
     QCOMPARE(plan->reference, std::string("baseline, amp off"));
+}
+
+void CoreStudyTest::whatIsVariedOnPurposeIsNoUnfairness() {
+    const Recipe recipe = recipeOf(
+        studyOf({{"batch-size", {"32", "64"}}, {"num_workers", {"0", "2"}}, {"amp", {"off", "on"}}, {"lr", {"1"}}}),
+        {});
+    QCOMPARE(recipe.varies, (std::vector<std::string>{"batch_size", "workers"}));
 }
 
 void CoreStudyTest::theScriptsWordsStandForThemselves() {

@@ -28,6 +28,27 @@ class TraceTest : public QObject {
         return QByteArray::fromStdString(realFileSystem().readAll(runFolder(run).log(0)).value_or(""));
     }
 
+    /// A window's strip that shows a run that goes on.
+    struct Watched {
+        Theme theme{ThemeMode::Light};
+        Workspace workspace;
+        StatusStrip strip{theme, workspace};
+        QSignalSpy failed{&workspace, &Workspace::failed};
+        Detached started;
+        std::string run;
+    };
+    static void watch(Watched &watched) {
+        watched.strip.resize(1280, 48);
+        watched.strip.show();
+        watched.started = startDetached();
+        QTRY_VERIFY(!(watched.run = training(watched.started.experiment)).empty());
+        QVERIFY(watched.workspace.attachToRunning());
+        // The strip offers what can be asked once it has drawn that the run goes on; a shortcut acts in the active window.
+        QTRY_VERIFY(watched.strip.stopButton()->isVisible());
+        watched.strip.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&watched.strip));
+    }
+
 private Q_SLOTS:
     void initTestCase() {
         if (!useFakeRanks())
@@ -37,26 +58,22 @@ private Q_SLOTS:
     void cleanup() { m_home.reset(); }
 
     void theWindowsKeyAsksTheRunThatGoesOnForTwentySteps() {
-        Theme theme(ThemeMode::Light);
-        Workspace workspace;
-        StatusStrip strip(theme, workspace);
-        strip.resize(1280, 48);
-        strip.show();
-        QSignalSpy failed(&workspace, &Workspace::failed);
-        const Detached started = startDetached();
-        std::string run;
-        QTRY_VERIFY(!(run = training(started.experiment)).empty());
-        QVERIFY(workspace.attachToRunning());
-        const auto traces = [&] { return logOf(run).count("a trace of 20 steps, asked by lockstep on "); };
+        Watched watched;
+        watch(watched);
+        const auto traces = [&] { return logOf(watched.run).count("a trace of 20 steps, asked by lockstep on "); };
         QCOMPARE(traces(), qsizetype(0));
-        // The strip offers it once it has drawn that the run goes on; a shortcut acts in the active window.
-        QTRY_VERIFY(strip.stopButton()->isVisible());
-        strip.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&strip));
-        QTest::keyClick(&strip, Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
+        QTest::keyClick(&watched.strip, Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
         QTRY_COMPARE(traces(), qsizetype(1));
-        QVERIFY(logOf(run).contains(": 1 ranks record it"));
-        QCOMPARE(failed.count(), 0);
+        QVERIFY(logOf(watched.run).contains(": 1 ranks record it"));
+        QCOMPARE(watched.failed.count(), 0);
+    }
+
+    void theWindowsKeyAsksTheRanksWhereTheyAre() {
+        Watched watched;
+        watch(watched);
+        QTest::keyClick(&watched.strip, Qt::Key_H, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(logOf(watched.run).contains("their stacks, asked by lockstep on "));
+        QCOMPARE(watched.failed.count(), 0);
     }
 
     void theShellAsksForAsManyStepsAsItSaysAndIsAnsweredWhenTheAgentHasReadIt() {

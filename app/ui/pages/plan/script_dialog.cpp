@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/script_dialog.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/dialog_frame.h"
+#include "experiment/script_flags.h"
+#include "experiment/script_help.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int variedRows = 3, askAfterMs = 600;
+
+/// The configuration in which --help runs: one device, as the first trial.
+core::PlannedRun helpRun(const core::Study &study, const MachineFacts &facts) {
+    core::Recipe recipe;
+    recipe.runs = {core::trialsOf(study, false).front()};
+    core::RunSpec &spec = recipe.runs.front();
+    spec.command = {"{python}", core::literalWord(study.script), "--help"};
+    const auto plan = core::expand(recipe, facts);
+    return plan && plan->runs.front().runnable() ? plan->runs.front() : core::PlannedRun();
+}
+
+/// A form's label for a row of several widgets.
+QLabel *labelFor(QWidget *editor, const QString &words) {
+    auto *label = new QLabel(words, editor->parentWidget());
+    label->setBuddy(editor);
+    return label;
+}
+
+} // namespace
+
+ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent), m_facts(std::move(facts)) {
+    setWindowTitle(tr("Your script"));
+    setMinimumWidth(76 * grid);
+    QVBoxLayout *layout = frameDialog(this, 3 * grid);
+    layout->setSpacing(grid);
+    layout->addWidget(makeLabel(tr("Is data parallelism worth it for your script?"), "title", this));
+    QLabel *about =
+        makeLabel(tr("It runs unchanged: as one process, and as several ranks that are started as torchrun does."),
+                  "secondary", this);
+    about->setWordWrap(true);
+    layout->addWidget(about);
+    m_fields = new QWidget(this);
+    auto *form = new QFormLayout(m_fields);
+    form->setContentsMargins(0, 0, 0, 0);
+    form->setSpacing(grid);
+    m_script = new QLineEdit(m_fields);
+    m_script->setPlaceholderText(tr("train.py"));
+    auto *browseButton = new QPushButton(tr("&Browse…"), m_fields);
+    connect(browseButton, &QPushButton::clicked, this, &ScriptDialog::browse);
+    auto *file = new QHBoxLayout;
+    file->addWidget(m_script, 1);
+    file->addWidget(browseButton);
+    form->addRow(labelFor(m_script, tr("&Script")), file);
+    m_arguments = new QLineEdit(m_fields);
+    m_arguments->setPlaceholderText(tr("given in every run, e.g. --epochs 2"));
+    form->addRow(tr("&Arguments"), m_arguments);
+    m_processes = new QLineEdit(QStringLiteral("1,2"), m_fields);
+    m_processes->setToolTip(tr("One process is the baseline"));
+    form->addRow(tr("&Processes"), m_processes);
+    auto *rows = new QVBoxLayout;
+    rows->setSpacing(grid / 2);
+    for (int row = 0; row < variedRows; ++row) {
+        auto *line = new QHBoxLayout;
+        auto *flag = new QComboBox(m_fields);
+        flag->setEditable(true);
+        flag->setCurrentText({});
+        flag->lineEdit()->setPlaceholderText(row == 0 ? tr("flag, e.g. num-workers") : tr("flag"));
+        flag->setAccessibleName(tr("Flag to vary"));
+        auto *values = new QLineEdit(m_fields);
+        values->setPlaceholderText(row == 0 ? tr("values, e.g. 0,2 or off,on") : tr("values"));
+        values->setAccessibleName(tr("Values of the flag"));
+        line->addWidget(flag, 3);
+        line->addWidget(values, 4);
+        rows->addLayout(line);
+        m_varied.push_back({flag, values});
+        connect(flag, &QComboBox::currentTextChanged, this, [this, flag, values] {
+            const QStringList offered = flag->currentData().toStringList();
+            if (values->text().isEmpty() && !offered.isEmpty() &&
+                flag->currentText() == flag->itemText(flag->currentIndex()))
+                values->setText(offered.join(u','));
+            check();
+        });
+        connect(values, &QLineEdit::textChanged, this, &ScriptDialog::check);
+    }
+    form->addRow(labelFor(m_varied.front().flag, tr("&Vary")), rows);
+    m_steps = new QSpinBox(m_fields);
+    m_steps->setRange(0, 1'000'000);
+    m_steps->setValue(300);
+    m_steps->setSpecialValueText(tr("when the script ends"));
+    m_steps->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    m_steps->setSuffix(tr(" steps of the first run, others after as many samples"));
+    form->addRow(tr("&End after"), m_steps);
+    m_repeats = new QSpinBox(m_fields);
+    m_repeats->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    m_repeats->setRange(1, 100);
+    m_repeats->setValue(3);
+    form->addRow(tr("&Repeats"), m_repeats);
+    layout->addWidget(m_fields);
+    m_state = makePlainLabel({}, "secondary", this);
+    layout->addWidget(m_state);
+    m_printed = new QPlainTextEdit(this);
+    m_printed->setReadOnly(true);
+    m_printed->setFont(Theme::figures(Type::Small));
+    m_printed->setMaximumHeight(22 * grid);
+    m_printed->setAccessibleName(tr("What the script printed last"));
+    m_printed->hide();
+    layout->addWidget(m_printed);
+    auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
+    m_plan = buttons->addButton(tr("Plan without a &trial"), QDialogButtonBox::ActionRole);
+    m_try = buttons->addButton(tr("Try one step, then plan"), QDialogButtonBox::ActionRole);
+    m_try->setDefault(true);
+    layout->addSpacing(grid);
+    layout->addWidget(buttons);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(m_plan, &QPushButton::clicked, this, [this] {
+        if (const auto planned = study())
+            plan(*planned, {});
+    });
+    connect(m_try, &QPushButton::clicked, this, &ScriptDialog::tryIt);
+    m_asking = new QTimer(this);
+    m_asking->setSingleShot(true);
+    connect(m_asking, &QTimer::timeout, this, &ScriptDialog::askForFlags);
+    connect(m_script, &QLineEdit::textChanged, this, [this] {
+        m_asking->start(askAfterMs);
+        check();
+    });
+    for (QLineEdit *field : {m_arguments, m_processes})
+        connect(field, &QLineEdit::textChanged, this, &ScriptDialog::check);
+    check();
+    m_script->setFocus();
+}
+
+ScriptDialog::~ScriptDialog() {
+    core::endWithoutWaiting(std::move(m_help));
+}
+
+QString ScriptDialog::state() const {
+    return m_state->text();
+}
+
+QString ScriptDialog::printed() const {
+    return m_printed->toPlainText();
+}
+
+void ScriptDialog::browse() {
+    const QString file = QFileDialog::getOpenFileName(this, tr("Your script"), {}, tr("Python scripts (*.py)"));
+    if (!file.isEmpty())
+        m_script->setText(file);
+}
+
+Result<core::Study> ScriptDialog::study() const {
+    core::Study study;
+    const QFileInfo script(m_script->text().trimmed());
+    if (!script.isFile())
+        return fail(
+            Error::badArgument("there is no script " + m_script->text().trimmed().toStdString(), "choose a file"));
+    study.script = script.absoluteFilePath().toStdString();
+    for (const QString &word : QProcess::splitCommand(m_arguments->text()))
+        study.arguments.push_back(word.toStdString());
+    auto processes = core::processCountsFrom(m_processes->text().trimmed().toStdString());
+    if (!processes)
+        return fail(Error::badArgument(processes.error().what, processes.error().wayOut));
+    study.processes = std::move(*processes);
+    for (const Varied &row : m_varied) {
+        const QString flag = row.flag->currentText().trimmed(), values = row.values->text().remove(u' ');
+        if (flag.isEmpty() && values.isEmpty())
+            continue;
+        auto varied = core::variedFlagFrom((flag + u'=' + values).toStdString());
+        if (!varied)
+            return fail(Error::badArgument(varied.error().what, varied.error().wayOut));
+        for (const core::VariedFlag &other : study.varied)
+            if (other.name == varied->name)
+                return fail(Error::badArgument(varied->name + " is varied twice", "give all its values in one row"));
+        study.varied.push_back(std::move(*varied));
+    }
+    if (m_steps->value() > 0)
+        study.maxSteps = m_steps->value();
+    study.repeats = m_repeats->value();
+    return study;
+}
+
+void ScriptDialog::say(const QString &sentence, bool wrong, const QString &printed) {
+    m_state->setText(sentence);
+    setStyleProperty(m_state, "role", wrong ? QStringLiteral("wrong") : QStringLiteral("secondary"));
+    m_printed->setPlainText(printed);
+    m_printed->setVisible(!printed.isEmpty());
+    layout()->activate();
+    resize(std::max(width(), sizeHint().width()), std::max(height(), sizeHint().height())); // nothing is squeezed
+}
+
+void ScriptDialog::setTrying(bool trying) {
+    m_fields->setEnabled(!trying);
+    m_try->setEnabled(!trying);
+    m_plan->setEnabled(!trying);
+}
+
+void ScriptDialog::check() {
+    if (m_trial)
+        return;
+    const bool empty = m_script->text().trimmed().isEmpty();
+    const auto right = study();
+    m_try->setEnabled(right.has_value());
+    m_plan->setEnabled(right.has_value());
+    say(empty || right ? QString() : QString::fromStdString(right.error().message()), !empty && !right);
+}
+
+/// Starts the script with --help, on this machine, to offer its flags.
+void ScriptDialog::askForFlags() {
+    const auto asked = study();
+    if (!asked || m_trial)
+        return;
+    const core::PlannedRun run = helpRun(*asked, m_facts);
+    if (run.command.empty())
+        return;
+    m_helpText.clear();
+    core::endWithoutWaiting(std::move(m_help));
+    m_help = std::make_unique<core::AttendedRun>();
+    connect(m_help.get(), &core::AttendedRun::said, this,
+            [this](int, const QByteArray &line) { m_helpText += line.toStdString() + "\n"; });
+    connect(m_help.get(), &core::AttendedRun::ended, this, &ScriptDialog::takeFlags);
+    m_help->start(run.config, run.command, run.name);
+}
+
+void ScriptDialog::takeFlags() {
+    for (const Varied &row : m_varied) {
+        const QString typed = row.flag->currentText();
+        const QSignalBlocker quiet(row.flag);
+        row.flag->clear();
+        for (const core::ScriptFlag &flag : core::flagsFromHelp(m_helpText)) {
+            QStringList values;
+            if (!flag.takesValue)
+                values = {QStringLiteral("off"), QStringLiteral("on")};
+            for (const std::string &choice : flag.choices)
+                values << QString::fromStdString(choice);
+            row.flag->addItem(QString::fromStdString(flag.name), values);
+        }
+        row.flag->setCurrentIndex(-1);
+        row.flag->setCurrentText(typed);
+    }
+}
+
+void ScriptDialog::tryIt() {
+    const auto tried = study();
+    if (!tried)
+        return;
+    core::endWithoutWaiting(std::move(m_help));
+    m_trial = std::make_unique<core::StudyTrialJob>(*tried, m_facts, core::CommandPrefix());
+    setTrying(true);
+    connect(m_trial.get(), &core::StudyTrialJob::trying, this,
+            [this](const QString &what) { say(tr("Trying one step: %1…").arg(what), false); });
+    connect(m_trial.get(), &core::StudyTrialJob::finished, this, [this, study = *tried] {
+        const core::StudyTrials trials = m_trial->trials();
+        m_trial.release()->deleteLater();
+        plan(study, trials);
+    });
+    connect(m_trial.get(), &core::StudyTrialJob::failed, this, [this](const std::vector<Error> &errors) {
+        QString printed;
+        for (const std::string &line : m_trial->lastLines())
+            printed += QString::fromStdString(line) + u'\n';
+        m_trial.release()->deleteLater();
+        setTrying(false);
+        check();
+        say(QString::fromStdString(core::joinErrors(errors)), true, printed.trimmed());
+    });
+    m_trial->start();
+}
+
+void ScriptDialog::plan(const core::Study &study, const core::StudyTrials &trials) {
+    m_recipe = core::recipeOf(study, trials);
+    accept();
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Metrics of a script's own, by name: accuracy, learning rate, whatever it measures."""
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, List, Optional, Set, Tuple
+
+MOST_METRICS = 32  # of one run, as ipc/scalars.h has it
+LONGEST_NAME = 48
+
+
+def metric_name(tag: str) -> str:
+    """The name under which Lockstep shows a tag: "Loss/train" is Loss_train. Letters, digits and _, no digit first."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in tag)
+    return ("_" + name if name[:1].isdigit() else name)[:LONGEST_NAME]
+
+
+class Metric:
+    """The values of one metric since the last report. They may be NaN or infinite."""
+
+    def __init__(self, first: float) -> None:
+        self._sum = self._lowest = self._highest = self._last = first
+        self._count = 1
+
+    def add(self, value: float) -> None:
+        """Adds a value."""
+        self._sum += value
+        self._lowest = min(self._lowest, value)
+        self._highest = max(self._highest, value)
+        self._last = value
+        self._count += 1
+
+    def body(self) -> Dict[str, float]:
+        """As frames carry it. If the sum is NaN, so are the lowest and the highest."""
+        known = not math.isnan(self._sum)
+        return {"sum": self._sum, "weight": self._count, "min": self._lowest if known else self._sum,
+                "max": self._highest if known else self._sum, "last": self._last}
+
+
+class MetricLog:
+    """The values that wait to be reported. Reading one may wait for a GPU, so they are read when a report is due.
+
+    A value that is no number, and a metric after the 32nd, are left out; `refused` says so, once each.
+    """
+
+    def __init__(self) -> None:
+        self.refused: List[str] = []  # sentences that nobody has reported yet
+        self._names: Dict[str, str] = {}  # by tag
+        self._bad: Set[str] = set()
+        self._unread: List[Tuple[str, Any]] = []
+
+    def add(self, tag: str, value: Any) -> None:
+        """Adds a value of a metric."""
+        name = self._name(tag)
+        if name is not None:
+            self._unread.append((name, value.detach() if hasattr(value, "detach") else value))
+
+    def take(self) -> Optional[Dict[str, Dict[str, float]]]:
+        """What was added since it was last taken; None: nothing."""
+        unread, self._unread = self._unread, []
+        metrics: Dict[str, Metric] = {}
+        for name, value in unread:
+            try:
+                number = float(value)
+            except Exception:
+                self._refuse(name, f"the metric {name} was given a {type(value).__name__}, which is no number; such values are "
+                                   "left out")
+                continue
+            if name in metrics:
+                metrics[name].add(number)
+            else:
+                metrics[name] = Metric(number)
+        return {name: metric.body() for name, metric in metrics.items()} or None
+
+    def _name(self, tag: str) -> Optional[str]:
+        name = self._names.get(tag)
+        if name is not None:
+            return name
+        if not tag or len(self._names) >= MOST_METRICS:
+            self._refuse(tag, f"the metric {tag!r} is left out: " +
+                         (f"a run has at most {MOST_METRICS}" if tag else "it has no name"))
+            return None
+        name = self._names[tag] = metric_name(tag)
+        return name
+
+    def _refuse(self, key: str, sentence: str) -> None:
+        if key not in self._bad and len(self._bad) < MOST_METRICS:
+            self._bad.add(key)
+            self.refused.append(sentence)
