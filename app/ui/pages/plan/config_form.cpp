@@ -150,8 +150,11 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
 
 void ConfigForm::show(const PlanDraft &draft) {
     m_showing = true;
+    QSet<int> known; // groups
     for (const FormField &field : std::as_const(m_fields)) {
         field.row->setVisible(draft.knows(*field.spec));
+        if (draft.knows(*field.spec))
+            known.insert(int(field.spec->group));
         const std::optional<std::string> value = draft.value(*field.spec);
         QFont font = field.label->font();
         font.setBold(draft.isChanged(*field.spec));
@@ -169,6 +172,9 @@ void ConfigForm::show(const PlanDraft &draft) {
             tick->setChecked(shown == QLatin1String("true"));
         }
     }
+    for (auto group = m_groups.begin(); group != m_groups.end(); ++group)
+        if (group->head)
+            group->head->setVisible(known.contains(group.key()));
     const std::vector<Method> present = draft.methods();
     for (auto it = m_methods.begin(); it != m_methods.end(); ++it) {
         const bool there = std::find(present.begin(), present.end(), Method(it.key())) != present.end();

@@ -119,7 +119,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     m_printed = new QPlainTextEdit(this);
     m_printed->setReadOnly(true);
     m_printed->setFont(Theme::figures(Type::Small));
-    m_printed->setMaximumHeight(22 * grid);
+    m_printed->setFixedHeight(11 * grid);
     m_printed->setAccessibleName(tr("What the script printed last"));
     m_printed->hide();
     layout->addWidget(m_printed);
@@ -128,6 +128,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     m_try = buttons->addButton(tr("Try one step, then plan"), QDialogButtonBox::ActionRole);
     m_try->setDefault(true);
     layout->addSpacing(grid);
+    layout->addStretch(1);
     layout->addWidget(buttons);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(m_plan, &QPushButton::clicked, this, [this] {
@@ -203,7 +204,8 @@ void ScriptDialog::say(const QString &sentence, bool wrong, const QString &print
     m_printed->setPlainText(printed);
     m_printed->setVisible(!printed.isEmpty());
     layout()->activate();
-    resize(std::max(width(), sizeHint().width()), std::max(height(), sizeHint().height())); // nothing is squeezed
+    const int wanted = layout()->hasHeightForWidth() ? layout()->heightForWidth(width()) : sizeHint().height();
+    resize(width(), std::max(height(), wanted)); // nothing is squeezed
 }
 
 void ScriptDialog::setTrying(bool trying) {
