@@ -29,7 +29,7 @@ class Check(Case):
         words = ("check", "--against", "git:main", "--repeats", "3", "--max-steps", "30", *words, "--", sys.executable, "train.py",
                  "--wait-ms", "0.5")
         done = subprocess.run([support.BIN.resolve() / "lockstepctl", *words], env=self.environment, cwd=self.tree,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1000)
         self.assertIn(done.returncode, codes, f"{done.stdout}\n{done.stderr}")
         return done
 

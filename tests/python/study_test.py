@@ -12,7 +12,7 @@ EITHER = HERE / "unchanged" / "either.py"
 
 class Study(Case):
     def study(self, *words, code=0):
-        return self.ctl("study", *words[:1], "--python", sys.executable, *words[1:], code=code)
+        return self.ctl("study", *words[:1], "--python", sys.executable, *words[1:], code=code, timeout=1000)
 
     def test_a_study_of_processes_and_flags_ends_in_a_verdict(self):
         done = self.study(EITHER, "--nproc", "1,2", "--vary", "twice=off,on", "--max-steps", "40", "--repeats", "1", "--json",
