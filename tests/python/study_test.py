@@ -44,17 +44,22 @@ class Study(Case):
         self.assertIn("unrecognized arguments: --precision 16", done.stderr)
         self.assertEqual(self.runs(), [])
 
+    def trial(self, name, *lines):
+        """A script that says of its first step what lockstep.auto says of a real one."""
+        script = self.home / name
+        script.write_text("\n".join(["import os", "world = 1", *lines,
+                                     "print(f'lockstep: the script ends after 1 step, as it was asked to; its first step had 8 samples '",
+                                     "      f'in each of {world} processes that train together')"]))
+        return script
+
     def test_a_script_that_always_sets_up_its_group_is_told_that_it_is_alone(self):
-        script = self.home / "always.py"
-        script.write_text(EITHER.read_text().replace('"WORLD_SIZE" in os.environ', "True"))
-        done = self.study(script, "--nproc", "1", "--save", self.home / "study.json")
+        script = self.trial("always.py", "world = int(os.environ['WORLD_SIZE'])")
+        done = self.study(script, "--nproc", "1,2", "--save", self.home / "study.json")
         recipe = json.loads((self.home / "study.json").read_text())
-        self.assertEqual([(run["method"], run["devices"]) for run in recipe["runs"]], [("ddp", 1)], done.stderr)
+        self.assertEqual([(run["method"], run["devices"]) for run in recipe["runs"]], [("ddp", 1), ("ddp", 2)], done.stderr)
 
     def test_a_script_whose_processes_would_each_train_alone_is_refused(self):
-        script = self.home / "alone.py"
-        script.write_text(EITHER.read_text().replace('"WORLD_SIZE" in os.environ', "False"))
-        done = self.study(script, "--nproc", "2", code=2)
+        done = self.study(self.trial("alone.py"), "--nproc", "1,2", code=2)
         self.assertIn("alone.py was started as 2 processes, and each trained alone", done.stderr)
 
     def test_a_script_that_starts_its_own_processes_is_refused(self):
