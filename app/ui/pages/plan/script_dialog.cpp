@@ -279,6 +279,7 @@ void ScriptDialog::tryIt() {
             printed += QString::fromStdString(line) + u'\n';
         m_trial.release()->deleteLater();
         setTrying(false);
+        m_try->setFocus(); // Enter would press Cancel, which alone was enabled
         check();
         say(QString::fromStdString(core::joinErrors(errors)), true, printed.trimmed());
     });

@@ -120,6 +120,7 @@ private Q_SLOTS:
         QVERIFY2(m_dialog->printed().contains(QStringLiteral("unrecognized arguments: --depth 3")),
                  qPrintable(m_dialog->printed()));
         QVERIFY(m_dialog->tryButton()->isEnabled());
+        QCOMPARE(m_dialog->focusWidget(), m_dialog->tryButton());
         QVERIFY(m_page->recipes()->currentName() != QStringLiteral("train"));
     }
 
