@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // study: tries a script for one step with each number of processes and each flag, then runs the study as a recipe.
-#include <algorithm>
 #include <cstdio>
 
 #include <QCoreApplication>
@@ -67,15 +66,9 @@ Result<core::Study> studyFrom(const StudyOptions &options) {
     if (!processes)
         return fail(processes.error());
     study.processes = std::move(*processes);
-    for (const std::string &text : options.vary) {
-        auto flag = core::variedFlagFrom(text);
-        if (!flag)
-            return fail(flag.error());
-        if (std::ranges::find(study.varied, flag->name, &core::VariedFlag::name) != study.varied.end())
-            return fail(
-                Error::badArgument("--vary names " + flag->name + " twice", "give all its values at once", "--vary"));
-        study.varied.push_back(std::move(*flag));
-    }
+    for (const std::string &text : options.vary)
+        if (const auto added = core::addVaried(study, text); !added)
+            return fail(added.error());
     study.device = options.device;
     study.coresPerDevice = options.coresPerDevice;
     study.maxSteps = options.maxSteps;

@@ -131,6 +131,16 @@ Result<VariedFlag> variedFlagFrom(std::string_view text) {
     return out;
 }
 
+Result<void> addVaried(Study &study, std::string_view text) {
+    auto flag = variedFlagFrom(text);
+    if (!flag)
+        return fail(flag.error());
+    if (std::ranges::find(study.varied, flag->name, &VariedFlag::name) != study.varied.end())
+        return fail(Error::badArgument(flag->name + " is varied twice", "give all its values at once", "--vary"));
+    study.varied.push_back(std::move(*flag));
+    return {};
+}
+
 Result<std::vector<int>> processCountsFrom(std::string_view text) {
     std::vector<int> out;
     for (const std::string &word : split(text)) {

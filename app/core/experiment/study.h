@@ -39,6 +39,9 @@ struct Study {
     std::optional<std::int64_t> maxSteps; ///< of one process; runs of several end after as many samples
 };
 
+/// Adds a flag as variedFlagFrom() reads it; one that is varied already is refused.
+[[nodiscard]] Result<void> addVaried(Study &study, std::string_view text);
+
 /// What a trial of one step has shown about a number of processes.
 struct StudyTrial {
     std::int64_t samples = 0; ///< of a process's first step; 0: unknown

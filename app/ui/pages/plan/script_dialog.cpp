@@ -184,13 +184,8 @@ Result<core::Study> ScriptDialog::study() const {
         const QString flag = row.flag->currentText().trimmed(), values = row.values->text().remove(u' ');
         if (flag.isEmpty() && values.isEmpty())
             continue;
-        auto varied = core::variedFlagFrom((flag + u'=' + values).toStdString());
-        if (!varied)
-            return fail(Error::badArgument(varied.error().what, varied.error().wayOut));
-        for (const core::VariedFlag &other : study.varied)
-            if (other.name == varied->name)
-                return fail(Error::badArgument(varied->name + " is varied twice", "give all its values in one row"));
-        study.varied.push_back(std::move(*varied));
+        if (const auto added = core::addVaried(study, (flag + u'=' + values).toStdString()); !added)
+            return fail(Error::badArgument(added.error().what, added.error().wayOut));
     }
     if (m_steps->value() > 0)
         study.maxSteps = m_steps->value();

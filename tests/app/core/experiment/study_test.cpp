@@ -61,6 +61,9 @@ void CoreStudyTest::mistakesNameTheirText() {
     for (const char *text : {"amp", "amp=", "amp=on,", "=1,2", "amp=on,on"})
         QVERIFY2(!variedFlagFrom(text), text);
     QCOMPARE(variedFlagFrom("amp=on,on").error().what, std::string("the value on is there twice in \"amp=on,on\""));
+    Study study;
+    QVERIFY(addVaried(study, "amp=off,on") && addVaried(study, "lr=1,2"));
+    QCOMPARE(addVaried(study, "--amp=on").error().what, std::string("amp is varied twice"));
     for (const char *text : {"", "0", "1,1", "1,x", "5000", "1,2,"})
         QVERIFY2(!processCountsFrom(text), text);
 }
