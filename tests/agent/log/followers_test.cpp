@@ -119,12 +119,11 @@ TEST_CASE("of an ended run, and of one whose agent was killed, attach speaks for
         CAPTURE(killed);
         const ServedRun run = serve(1, {{"FAKE_RANK", killed ? "epochs=1000" : "epochs=1"}});
         (void)rankPids(run.folder, 1);
-        if (killed) {
+        if (killed)
             ::kill(run.agent, SIGKILL);
-            REQUIRE(eventually([&] { return !isAlive(run.agent); }));
-        } else {
+        else
             (void)resultOf(run.folder);
-        }
+        REQUIRE(eventually([&] { return !isAlive(run.agent); })); // it lives on for a moment after its result
         const std::string log = contentsOf(run.folder.log(0));
         Child bridge({agentBinary(), "attach", run.runId});
         Hello hello;
