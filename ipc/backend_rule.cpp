@@ -38,4 +38,10 @@ BackendRule backendInEffect(const RunConfig &config) {
     return backendFor(config.backend, gpus);
 }
 
+std::string_view whyNotOnGpus(const RunConfig &config) {
+    if (config.allReduce == "ring" && knowsKey(config.method, "all_reduce"))
+        return "the ring sends gradients between CPU devices, and not between GPUs yet";
+    return specOf(config.method).notOnGpus;
+}
+
 } // namespace lockstep

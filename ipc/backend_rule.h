@@ -31,4 +31,7 @@ struct BackendRule {
 /// Meaningless for methods that send nothing between processes.
 [[nodiscard]] BackendRule backendInEffect(const RunConfig &config);
 
+/// Why a run of this configuration can't train on GPUs; empty: it can.
+[[nodiscard]] std::string_view whyNotOnGpus(const RunConfig &config);
+
 } // namespace lockstep

@@ -27,6 +27,7 @@
 //  "processes":[{"rank":0,"pid":12,"cpu_cores":0.98,"rss_bytes":…}],"agent":{…},"viewers":[{…}]}
 // {"type":"comm",…,"epoch":1,"first_step":0,"last_step":12,"exposed_s":0.01,"wait_s":0.004,"hidden_s":0.02,
 //  "buckets":[{"bucket":0,"size_bytes":246824,"count":13,"ready_s":0.02,"start_s":…,"end_s":…}]}
+// {"type":"comm",…,"staleness":[3,9,1]}  (ps-async: updates by staleness)
 // {"type":"log",…,"level":"info","message":"…","source":"trainer"}
 // {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
 // {"type":"heartbeat",…,"at":{"step":40,"phase":"exposed","since_s":1.2,"collectives":812,
@@ -179,6 +180,9 @@ struct DeviceFrame {
     bool operator==(const DeviceFrame &) const = default;
 };
 
+/// Updates of a parameter server are counted by their staleness up to here.
+inline constexpr std::int64_t mostStaleness = 63;
+
 struct BucketTime {
     int bucket = 0;
     std::int64_t sizeBytes = 0, count = 0;
@@ -191,6 +195,9 @@ struct CommFrame {
     std::int64_t firstStep = 0, lastStep = 0;
     std::optional<double> exposedS, hiddenS, waitS;
     std::vector<BucketTime> buckets;
+    /// ps-async: this rank's updates of the servers by their staleness, 0 first; the last entry that fits, mostStaleness, counts all
+    /// from there on. Empty for other methods.
+    std::vector<std::int64_t> staleness;
     bool operator==(const CommFrame &) const = default;
 };
 

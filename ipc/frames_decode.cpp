@@ -241,6 +241,12 @@ void read(ObjectReader &reader, CommFrame &comm) {
         object.finite("start_s", bucket.startS);
         object.finite("end_s", bucket.endS);
     });
+    reader.array("staleness", [&](const dom::element &item) {
+        std::int64_t &count = comm.staleness.emplace_back();
+        if (item.get_int64().get(count) || count < 0 || count > mostCounted ||
+            comm.staleness.size() > mostStaleness + 1)
+            reader.mistake().set("staleness", "at most " + std::to_string(mostStaleness + 1) + " counts");
+    });
 }
 
 void read(ObjectReader &reader, LogFrame &log) {

@@ -202,6 +202,7 @@ struct BodyWriter {
             put(json, "start_s", bucket.startS);
             put(json, "end_s", bucket.endS);
         });
+        putArray(json, "staleness", comm.staleness);
     }
 
     void operator()(const LogFrame &log) const {

@@ -2,7 +2,6 @@
 #include "ipc/methods.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace lockstep {
 namespace {
@@ -14,10 +13,6 @@ constexpr bool rowsFollowTheEnumerators() {
     return true;
 }
 static_assert(rowsFollowTheEnumerators(), "methodTable's rows stand in the order of Method");
-
-/// Methods that only scripts have.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> colorsOfOthers{
-    {{"ps-async", "#8B5CF6"}, {"pipeline", "#009E73"}}};
 
 } // namespace
 
@@ -47,6 +42,12 @@ std::string_view sentenceOf(Traffic traffic) {
         return "ring all-reduce: each rank sends 2(N-1)/N of the gradients to the next one";
     case Traffic::Server:
         return "parameter server: every rank sends all gradients to rank 0 and gets their sum back";
+    case Traffic::Push:
+        return "asynchronous parameter server: every rank sends its gradients to the servers and gets the parameters "
+               "back, without "
+               "waiting for the others";
+    case Traffic::Stages:
+        return "pipeline: every rank sends its layers' output to the next one, and its gradient back";
     }
     return "no traffic between ranks";
 }
@@ -54,9 +55,6 @@ std::string_view sentenceOf(Traffic traffic) {
 std::string_view methodColorName(std::string_view method) {
     if (const MethodSpec *found = findMethod(method))
         return found->color;
-    for (const auto &[name, color] : colorsOfOthers)
-        if (name == method)
-            return color;
     return specOf(Method::Baseline).color;
 }
 

@@ -13,14 +13,25 @@
 
 namespace lockstep {
 
-enum class Method : std::uint8_t { Baseline, Dp, Ddp, PsSync };
+enum class Method : std::uint8_t { Baseline, Dp, Ddp, PsSync, PsAsync, Pipeline };
 
 /// What ranks send each other in a step. K: bytes of all gradients; N: ranks.
 enum class Traffic : std::uint8_t {
     None,
-    Ring,  ///< all-reduce: each rank sends 2(N-1)/N·K to the next one
-    Server ///< each rank sends K to rank 0 and gets the sum back: 2(N-1)·K in all, through rank 0's link
+    Ring,   ///< all-reduce: each rank sends 2(N-1)/N·K to the next one
+    Server, ///< each rank sends K to rank 0 and gets the sum back: 2(N-1)·K in all, through rank 0's link
+    Push,   ///< each rank sends K to the servers and gets the parameters back, whenever it is ready; as many bytes
+    Stages  ///< each rank sends its activations to the next one and their gradients to the one before
 };
+
+/// Whether what ranks send are gradients.
+[[nodiscard]] constexpr bool sendsGradients(Traffic traffic) {
+    return traffic != Traffic::None && traffic != Traffic::Stages;
+}
+/// Whether all ranks exchange in each step together.
+[[nodiscard]] constexpr bool inStep(Traffic traffic) {
+    return traffic == Traffic::Ring || traffic == Traffic::Server;
+}
 
 /// A short list whose unused places are empty.
 using Words = std::array<std::string_view, 8>;
@@ -35,6 +46,7 @@ struct MethodSpec {
     std::string_view color;    ///< of its lines and bars; colour-blind safe (Okabe-Ito)
     bool severalDevices;       ///< false: one device, whatever is there
     bool processPerDevice;     ///< each device is a rank of its own, and a backend carries the gradients
+    bool splitsModel; ///< devices share out the model's layers, and each sees the whole batch; false: the batch
     Traffic traffic;
     std::string_view notOnGpus;   ///< why it can't train on GPUs; empty: it can
     std::string_view notRecorded; ///< why a CUDA graph can't hold its step; empty: it can
@@ -52,6 +64,7 @@ inline constexpr std::array methodTable{
                .color = "#6B7280",
                .severalDevices = false,
                .processPerDevice = false,
+               .splitsModel = false,
                .traffic = Traffic::None,
                .notOnGpus = "",
                .notRecorded = "",
@@ -66,6 +79,7 @@ inline constexpr std::array methodTable{
                .color = "#E69F00",
                .severalDevices = true,
                .processPerDevice = false,
+               .splitsModel = false,
                .traffic = Traffic::None,
                .notOnGpus = "",
                .notRecorded = "dp's devices wait for each other on the host, which a CUDA graph can't hold",
@@ -81,10 +95,11 @@ inline constexpr std::array methodTable{
                .color = "#0072B2",
                .severalDevices = true,
                .processPerDevice = true,
+               .splitsModel = false,
                .traffic = Traffic::Ring,
                .notOnGpus = "",
                .notRecorded = "ddp's all-reduces are not recorded in a CUDA graph yet",
-               .keys = {"backend", "bucket_mb", "interface"},
+               .keys = {"backend", "bucket_mb", "interface", "all_reduce"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
     MethodSpec{.id = Method::PsSync,
                .name = "ps-sync",
@@ -95,10 +110,41 @@ inline constexpr std::array methodTable{
                .color = "#8B5CF6",
                .severalDevices = true,
                .processPerDevice = true,
+               .splitsModel = false,
                .traffic = Traffic::Server,
                .notOnGpus = "ps-sync sends gradients between CPU devices, and not between GPUs yet",
                .notRecorded = "ps-sync's gradients go through the host, which a CUDA graph can't hold",
                .keys = {"backend", "bucket_mb", "interface"},
+               .phases = {phase::exposed, phase::comm, phase::wait}},
+    MethodSpec{.id = Method::PsAsync,
+               .name = "ps-async",
+               .title = "async server",
+               .label = "Async server",
+               .longName = "asynchronous parameter server",
+               .about = "likewise, where the server updates the parameters with each rank's gradients as they come",
+               .color = "#CC79A7",
+               .severalDevices = true,
+               .processPerDevice = true,
+               .splitsModel = false,
+               .traffic = Traffic::Push,
+               .notOnGpus = "ps-async sends gradients between CPU devices, and not between GPUs yet",
+               .notRecorded = "ps-async's gradients go through the host, which a CUDA graph can't hold",
+               .keys = {"backend", "interface", "servers", "max_staleness"},
+               .phases = {phase::exposed, phase::comm, phase::wait}},
+    MethodSpec{.id = Method::Pipeline,
+               .name = "pipeline",
+               .title = "pipeline",
+               .label = "Pipeline",
+               .longName = "model parallel",
+               .about = "with the model's layers shared out among the devices, through which parts of a batch pass",
+               .color = "#009E73",
+               .severalDevices = true,
+               .processPerDevice = true,
+               .splitsModel = true,
+               .traffic = Traffic::Stages,
+               .notOnGpus = "pipeline sends activations between CPU devices, and not between GPUs yet",
+               .notRecorded = "pipeline's activations go through the host, which a CUDA graph can't hold",
+               .keys = {"backend", "interface", "micro_batches", "pipeline_schedule", "stage_layers"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
 };
 
@@ -136,7 +182,7 @@ template <class Row, std::size_t N>
 /// What ranks send each other, in a sentence without its full stop.
 [[nodiscard]] std::string_view sentenceOf(Traffic traffic);
 
-/// "#0072B2". Scripts may name methods that are not in the table: two have a colour, others get the baseline's grey.
+/// "#0072B2". Scripts may name methods that are not in the table: they get the baseline's grey.
 [[nodiscard]] std::string_view methodColorName(std::string_view method);
 
 /// "baseline, dp (data parallel, one process), … or ps-sync (parameter server)"

@@ -43,13 +43,12 @@ std::optional<ScalarWindow> stepTime(const StepTotals &totals) {
 /// To add one: add its row here, and measure it in trainer/engine/training.cpp unless it can be derived.
 std::span<const MetricSpec> metrics() {
     static const MetricSpec all[] = {
-        MetricSpec{
-            .name = "grad_norm",
-            .title = "Gradient norm",
-            .help =
-                "Length of the gradient that the optimizer uses, the mean of all ranks'; on GPUs of one step in each "
-                "window of about 100 ms.",
-            .overRanks = OverRanks::First},
+        MetricSpec{.name = "grad_norm",
+                   .title = "Gradient norm",
+                   .help = "Length of the gradient that the optimizer uses, the mean of all ranks' (ps-async: of rank "
+                           "0's own); on GPUs of one "
+                           "step in each window of about 100 ms.",
+                   .overRanks = OverRanks::First},
         MetricSpec{.name = "lr",
                    .title = "Learning rate in force",
                    .help = "What the optimizer's last step used, after the rule for several devices.",
@@ -63,6 +62,36 @@ std::span<const MetricSpec> metrics() {
                    .overRanks = OverRanks::Sum,
                    .overSteps = OverSteps::Rate,
                    .derived = samplesPerSecond},
+        MetricSpec{
+            .name = "received_mb",
+            .title = "Received",
+            .unit = "MB/step",
+            .help =
+                "Megabytes (10^6) that a rank receives from other ranks in a step, by the kernel's count of its TCP "
+                "connections; of the rank that receives most. CPU devices only.",
+            .better = Better::Lower,
+            .overRanks = OverRanks::Max},
+        MetricSpec{.name = "sent_mb",
+                   .title = "Sent",
+                   .unit = "MB/step",
+                   .help = "Megabytes (10^6) that a rank sends to other ranks in a step, by the kernel's count of its "
+                           "TCP connections; "
+                           "of the rank that sends most. CPU devices only.",
+                   .better = Better::Lower,
+                   .overRanks = OverRanks::Max},
+        MetricSpec{.name = "bubble",
+                   .title = "Pipeline bubble",
+                   .help = "Part of its forward, backward and waiting time in which a stage of a pipeline has nothing "
+                           "to do; the mean "
+                           "of all stages, with the least and the most.",
+                   .better = Better::Lower},
+        MetricSpec{
+            .name = "staleness",
+            .title = "Staleness",
+            .unit = "updates",
+            .help = "Updates of other ranks between a rank's reading of the parameters and its own update of them; the "
+                    "mean of all updates, with the least and the most.",
+            .better = Better::Lower},
         MetricSpec{.name = "step_ms",
                    .title = "Step time",
                    .unit = "ms",

@@ -86,15 +86,17 @@ struct ModelSpec {
     std::string_view about;  ///< where it is known from; empty: the name says it
     SampleSpec sample;       ///< what it takes
     std::int64_t parameters; ///< numbers that are trained; a test counts them in the model itself
+    int layers;              ///< that a pipeline can share out; a test counts them, too
     Words keys;              ///< keys of RunConfig that mean something only for the models that name them
 };
 
 inline constexpr std::array modelTable{
-    ModelSpec{.name = "lenet", .about = "", .sample = grayImages, .parameters = 61'706, .keys = {}},
+    ModelSpec{.name = "lenet", .about = "", .sample = grayImages, .parameters = 61'706, .layers = 5, .keys = {}},
     ModelSpec{.name = "convnet",
               .about = "PyTorch's MNIST example",
               .sample = grayImages,
               .parameters = 1'199'882,
+              .layers = 4,
               .keys = {"dropout"}},
 };
 

@@ -56,11 +56,17 @@ struct RunConfig {
     bool channelsLast = false;         ///< images and convolutions in NHWC order
     bool cudaGraph = false;            ///< record a step's GPU work once and launch it as a whole (baseline on a GPU)
     double bucketMb = defaultBucketMb; ///< maximum size of a bucket of gradients, MiB
-    std::string scheduling = "batch";  ///< batch | other: Linux scheduling policy of the rank's threads
-    std::string init;                  ///< safetensors file with the initial parameters; empty: random, from the seed
-    std::string saveFinal;             ///< safetensors file for the final parameters
-    std::string checkpointDir;         ///< empty: no checkpoints
-    std::string onNonfinite = "stop";  ///< stop | continue | rollback: when a loss is NaN or infinite
+    std::string allReduce = "backend"; ///< backend | ring: the backend's all-reduce, or a ring of sends and receives
+    int servers = 1;                   ///< ranks that each hold a share of the parameters (ps-async)
+    std::int64_t maxStaleness = -1;    ///< ps-async: updates between a rank's reading and its own update; -1: no limit
+    int microBatches = 4;              ///< pipeline: parts of a batch that are in the pipeline at the same time
+    std::string pipelineSchedule = "1f1b"; ///< 1f1b | gpipe
+    std::string stageLayers;               ///< pipeline: layers of each stage, "2,3"; empty: by their measured times
+    std::string scheduling = "batch";      ///< batch | other: Linux scheduling policy of the rank's threads
+    std::string init;                 ///< safetensors file with the initial parameters; empty: random, from the seed
+    std::string saveFinal;            ///< safetensors file for the final parameters
+    std::string checkpointDir;        ///< empty: no checkpoints
+    std::string onNonfinite = "stop"; ///< stop | continue | rollback: when a loss is NaN or infinite
     double hangAfter = 0; ///< seconds after which ranks that wait for another one are a hang; 0: by the step time
     bool resume = false;  ///< continue from the newest good checkpoint in checkpointDir
     std::string initMethod = "env://"; ///< env:// | tcp://H:P | file:///PATH
@@ -129,6 +135,9 @@ struct FieldSpec {
 [[nodiscard]] std::string_view nearestKey(std::string_view key);
 /// "--batch-size"
 [[nodiscard]] std::string flagOf(const FieldSpec &field);
+
+/// stage_layers as numbers; empty for an empty text.
+[[nodiscard]] Result<std::vector<int>> parseStageLayers(std::string_view text);
 
 /// All mistakes at once; `where` of each is the JSON key. Examples: an indivisible batch, DP over NCCL, an unknown
 /// device. Checks the configuration alone; checkMachine() checks it against a machine.

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <numeric>
 #include <set>
+#include <utility>
 
+#include "ipc/backend_rule.h"
 #include "ipc/cores.h"
 #include "ipc/run_config.h"
 
@@ -61,7 +64,7 @@ void checkBatch(const RunConfig &config, Report &report) {
         return;
     }
     const std::int64_t devices = deviceCount(config), batch = config.batchSize;
-    if (devices < 1 || batch < 1 || batch % devices == 0)
+    if (devices < 1 || batch < 1 || batch % devices == 0 || specOf(config.method).splitsModel)
         return;
     const std::int64_t below = batch / devices * devices, above = below + devices;
     report.add("batch_size",
@@ -76,9 +79,17 @@ void checkMethod(const RunConfig &config, Report &report) {
                    std::string(method.name) + " trains on one device, " + std::to_string(deviceCount(config)) +
                        " are given",
                    "give one device, or the method dp or ddp");
-    if (!method.notOnGpus.empty() && (anyGpu(config) || config.backend == "nccl"))
-        report.add("method", std::string(method.notOnGpus),
-                   "use the method ddp, or the device kind cpu and the backend gloo");
+    if (const auto why = whyNotOnGpus(config); !why.empty() && (anyGpu(config) || config.backend == "nccl")) {
+        if (method.notOnGpus.empty())
+            report.add("all_reduce", std::string(why), "use the all-reduce backend, or the device kind cpu");
+        else
+            report.add("method", std::string(why), "use the method ddp, or the device kind cpu and the backend gloo");
+    }
+    if (knowsKey(config.method, "servers") && config.servers > deviceCount(config))
+        report.add("servers",
+                   count(config.servers, "server") + " can't be shared out among " +
+                       count(deviceCount(config), "device") + ": each is a rank that also trains",
+                   "use " + std::to_string(deviceCount(config)) + " or fewer");
     if (config.backend != "nccl")
         return;
     if (hasReplicas(method))
@@ -86,6 +97,32 @@ void checkMethod(const RunConfig &config, Report &report) {
                    "use auto, or the method ddp");
     else if (config.device == "cpu" && config.nodes.empty()) // of several nodes: checkNodes()
         report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
+}
+
+void checkStages(const RunConfig &config, Report &report) {
+    const ModelSpec *model = findModel(config.model);
+    if (!specOf(config.method).splitsModel || !model)
+        return;
+    const int devices = deviceCount(config);
+    if (devices > model->layers)
+        report.add("devices",
+                   config.model + " has " + count(model->layers, "layer") + " for " + count(devices, "device"),
+                   "use " + std::to_string(model->layers) + " devices or fewer");
+    if (config.microBatches > globalBatch(config))
+        report.add("micro_batches",
+                   "a batch of " + std::to_string(globalBatch(config)) + " can't be cut into " +
+                       std::to_string(config.microBatches) + " micro-batches",
+                   "use a larger batch or fewer micro-batches");
+    const auto layers = parseStageLayers(config.stageLayers);
+    if (!layers)
+        return report.add(layers.error());
+    const int sum = std::accumulate(layers->begin(), layers->end(), 0);
+    if (!layers->empty() && (std::cmp_not_equal(layers->size(), devices) || sum != model->layers))
+        report.add("stage_layers",
+                   "\"" + config.stageLayers + "\" doesn't share out the " + count(model->layers, "layer") + " of " +
+                       config.model + " among " + count(devices, "device"),
+                   "give " + count(devices, "number") + " that add up to " + std::to_string(model->layers) +
+                       ", or nothing");
 }
 
 void checkData(const RunConfig &config, Report &report) {
@@ -252,12 +289,28 @@ void checkGpus(const RunConfig &config, const MachineFacts &facts, Report &repor
 
 } // namespace
 
+Result<std::vector<int>> parseStageLayers(std::string_view text) {
+    std::vector<int> layers;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        int number = 0;
+        const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+        if (error != std::errc() || stop != text.data() + end || number < 1 || end + 1 == text.size())
+            return fail(Error::badArgument("\"" + std::string(text.substr(0, 60)) + "\" is no list of layers",
+                                           "give numbers from 1, like 2,3", "stage_layers"));
+        layers.push_back(number);
+        begin = end + 1;
+    }
+    return layers;
+}
+
 std::vector<Error> validate(const RunConfig &config) {
     Report report;
     checkFields(config, report);
     if (!report.has("batch_size") && !report.has("batch_per_device"))
         checkBatch(config, report);
     checkMethod(config, report);
+    checkStages(config, report);
     checkData(config, report);
     if (!report.has("devices"))
         checkDevices(config, report);

@@ -25,6 +25,8 @@ constexpr auto modelNames = namesOf(modelTable);
 constexpr auto datasets = namesOf(dataSetTable);
 constexpr std::array<std::string_view, 2> deviceKinds{"cpu", "cuda"};
 constexpr std::array<std::string_view, 3> backends{"auto", "gloo", "nccl"};
+constexpr std::array<std::string_view, 2> allReduces{"backend", "ring"};
+constexpr std::array<std::string_view, 2> pipelineSchedules{"1f1b", "gpipe"};
 constexpr std::array<std::string_view, 3> nonfinitePolicies{"stop", "continue", "rollback"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
@@ -291,6 +293,37 @@ std::vector<FieldSpec> dataRows() {
             FieldType::Switch, Training, {.applies = anyGpu}),
         row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>("bucket_mb", "Bucket size (MiB)", bucketHelp,
                                                               FieldType::Real, Advanced),
+        choiceRow<Choice<"all_reduce", &C::allReduce, allReduces>>(
+            "all_reduce", "All-reduce",
+            "What adds ddp's gradients up: the backend's own all-reduce, or a ring whose sends and receives a trace "
+            "shows one "
+            "by one (CPU devices).",
+            Advanced, allReduces),
+        row<Integer<"servers", &C::servers, 1, 4096>>("servers", "Servers",
+                                                      "How many ranks, from rank 0 on, each hold and update a share of "
+                                                      "the parameters of ps-async, besides training.",
+                                                      FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
+        row<Integer<"max_staleness", &C::maxStaleness, -1, million>>(
+            "max_staleness", "Largest staleness",
+            "How many updates of other ranks ps-async lets come between a rank's reading of the parameters and its own "
+            "update; "
+            "0: all ranks update together, as in ps-sync; -1: no limit.",
+            FieldType::Integer, Advanced, {.effect = FieldEffect::Means, .fixedOnResume = true}),
+        row<Integer<"micro_batches", &C::microBatches, 1, million>>(
+            "micro_batches", "Micro-batches",
+            "Parts into which pipeline cuts a batch, so that its stages work at the same time; more of them idle less, "
+            "and each "
+            "computes less efficiently.",
+            FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
+        choiceRow<Choice<"pipeline_schedule", &C::pipelineSchedule, pipelineSchedules>>(
+            "pipeline_schedule", "Pipeline schedule",
+            "1f1b alternates forward and backward passes and keeps fewer activations; gpipe does all forward passes "
+            "first.",
+            Advanced, pipelineSchedules, {.effect = FieldEffect::Means}),
+        row<Text<"stage_layers", &C::stageLayers>>(
+            "stage_layers", "Layers of each stage",
+            "How many layers each device of pipeline computes, like 2,3; empty: by how long they take.",
+            FieldType::Text, Advanced, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
             "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "
@@ -359,7 +392,7 @@ std::string effectiveValue(const FieldSpec &field, const RunConfig &config) {
 }
 
 double effectiveLr(const RunConfig &config, int devices) {
-    return config.lrRule == "linear" ? config.lr * devices : config.lr;
+    return config.lrRule == "linear" && !specOf(config.method).splitsModel ? config.lr * devices : config.lr;
 }
 
 std::span<const FieldSpec> runConfigFields() {

@@ -82,9 +82,10 @@ tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
     for (const core::PlannedRun &run : expanded->runs) {
         if (!run.command.empty())
             continue;
-        if (!first || (!isDistributed(first->config.method) && isDistributed(run.config.method)))
+        const bool foretold = inStep(specOf(run.config.method).traffic);
+        if (!first || (foretold && !inStep(specOf(first->config.method).traffic)))
             first = &run;
-        if (isDistributed(run.config.method))
+        if (foretold)
             subject.devices.push_back(deviceCount(run.config));
     }
     if (!first)
@@ -318,6 +319,7 @@ int forecastCommand(const ForecastOptions &options) {
     record.input.batch = record.input.batchPerDevice ? record.config.batchPerDevice : record.config.batchSize;
     record.input.samples = samplesOf(record.config);
     record.input.bucketMb = record.config.bucketMb;
+    record.input.ring = record.config.allReduce == "ring";
     record.input.onCpu = record.config.device == "cpu";
     record.lab = lab->id;
     const core::MachineName machine = core::thisMachine();

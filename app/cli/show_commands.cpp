@@ -2,6 +2,7 @@
 // Read-only commands: recipes, show, compare.
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 #include <QFile>
@@ -30,6 +31,24 @@ using Json = nlohmann::ordered_json;
 std::string torchText(const core::RunStore &store) {
     const QString sentence = store.record() ? core::torchSentence(*store.record()) : QString();
     return sentence.isEmpty() ? std::string() : "  " + sentence.toStdString() + "\n";
+}
+
+/// "updates by staleness: 0 61 %, 1 30 %, 2 9 % (mean 0.48)"; empty without any.
+std::string stalenessText(const core::RunUpdates &updates) {
+    const auto counts = updates.byStaleness();
+    const auto all = double(std::accumulate(counts.begin(), counts.end(), std::int64_t(0)));
+    if (!(all > 0))
+        return {};
+    QStringList shares;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        if (counts[i] > 0)
+            shares.append(QStringLiteral("%1%2 %3").arg(i).arg(
+                i == std::size_t(mostStaleness) ? QStringLiteral(" or more") : QString(),
+                core::percent(double(counts[i]) / all, 1)));
+    return QStringLiteral("updates by staleness: %1 (mean %2)")
+        .arg(shares.join(QStringLiteral(", ")))
+        .arg(core::meanStaleness(counts), 0, 'g', 3)
+        .toStdString();
 }
 
 /// Whether this machine's copy of a remote queue is complete: the queue is over and all results are here.
@@ -113,6 +132,8 @@ int showCommand(const std::string &id, bool json, bool all) {
     for (const auto &[rank, info] : store.ranks().all())
         text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
+    if (const std::string stale = stalenessText(store.updates()); !stale.empty())
+        text += "  " + stale + "\n";
     for (const auto &[node, link] : store.links().all()) {
         text += "  node " + std::to_string(node) + "  " + sentenceOf(link);
         if (link.losses > 0)

@@ -277,6 +277,14 @@ private:
                 add(frame.scalars, "tables", double(at));
             }
             send(rank, frame);
+            if (m_planned.config.method == Method::PsAsync) {
+                CommFrame updates;
+                updates.epoch = epoch;
+                updates.firstStep = frame.firstStep;
+                updates.lastStep = frame.lastStep;
+                updates.staleness = {rank ? 2 : 6, 3, rank ? 5 : 1};
+                send(rank, updates);
+            }
         }
         DeviceFrame devices;
         devices.intervalS = 0.2;

@@ -17,7 +17,7 @@ private Q_SLOTS:
             QCOMPARE(findMethod(method.name), &method);
             QCOMPARE(&specOf(method.id), &method);
         }
-        QVERIFY(!findMethod("pipeline") && !isDistributed("pipeline") && !findMethod(""));
+        QVERIFY(!findMethod("fsdp") && !isDistributed("fsdp") && !findMethod(""));
         QVERIFY(isDistributed("ddp") && isDistributed("ps-sync") && !isDistributed("dp") && !isDistributed("baseline"));
     }
 
@@ -43,6 +43,8 @@ private Q_SLOTS:
                 QCOMPARE(knowsKey(method.id, key), method.processPerDevice);
         for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp, Method::PsSync})
             QCOMPARE(knowsKey(method, "bucket_mb"), isDistributed(method));
+        QVERIFY(knowsKey(Method::PsAsync, "max_staleness") && !knowsKey(Method::PsAsync, "bucket_mb"));
+        QVERIFY(knowsKey(Method::Ddp, "all_reduce") && !knowsKey(Method::PsSync, "all_reduce"));
         QVERIFY(knowsKey(Method::Dp, "dp_replicas") && !knowsKey(Method::Ddp, "dp_replicas"));
         QVERIFY(knowsKey(Method::Baseline, "cuda_graph") && !knowsKey(Method::Dp, "cuda_graph"));
         for (const MethodSpec &method : methodTable) {

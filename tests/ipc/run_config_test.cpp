@@ -46,6 +46,12 @@ RunConfig changed() {
     config.channelsLast = true;
     config.cudaGraph = true;
     config.bucketMb = 0.25;
+    config.allReduce = "ring";
+    config.servers = 2;
+    config.maxStaleness = 3;
+    config.microBatches = 8;
+    config.pipelineSchedule = "gpipe";
+    config.stageLayers = "2,3";
     config.scheduling = "other";
     config.init = "a.safetensors";
     config.saveFinal = "-odd=name.safetensors";
@@ -100,11 +106,11 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
                      weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
-                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal,
-                     checkpointDir, onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] =
-            RunConfig{};
+                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce, servers, maxStaleness,
+                     microBatches, pipelineSchedule, stageLayers, scheduling, init, saveFinal, checkpointDir,
+                     onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{45});
+        QCOMPARE(runConfigFields().size(), std::size_t{51});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -170,6 +176,9 @@ private Q_SLOTS:
             {"dropout", {"1", "-0.1", "x"}},
             {"seed", {"-1", "18446744073709551616"}},
             {"bucket_mb", {"0", "-1"}},
+            {"all_reduce", {"nccl"}},
+            {"servers", {"0"}},
+            {"max_staleness", {"-2"}},
             {"loader", {"stream"}},
             {"precision", {"fp8"}},
             {"scheduling", {"fifo"}},
@@ -209,6 +218,18 @@ private Q_SLOTS:
         row(R"({"devices":[0,1]})", "devices", "baseline trains on one device, 2 are given");
         row(R"({"method":"ddp","devices":[0,1],"backend":"nccl"})", "backend", "nccl needs GPUs");
         row(R"({"method":"ps-sync","device":"cuda","devices":[0,1]})", "method", "between CPU devices");
+        row(R"({"method":"ps-async","devices":[0,1],"servers":3})", "servers",
+            "3 servers can't be shared out among 2 devices");
+        row(R"({"method":"ddp","device":"cuda","devices":[0,1],"all_reduce":"ring"})", "all_reduce",
+            "between CPU devices");
+        row(R"({"method":"pipeline","device":"cuda","devices":[0,1]})", "method", "between CPU devices");
+        row(R"({"method":"pipeline","devices":[0,1,2,3,4],"model":"convnet"})", "devices",
+            "convnet has 4 layers for 5 devices; use 4 devices or fewer");
+        row(R"({"method":"pipeline","devices":[0,1],"batch_size":3})", "micro_batches",
+            "a batch of 3 can't be cut into 4 micro-batches");
+        row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,2"})", "stage_layers",
+            "\"2,2\" doesn't share out the 5 layers of lenet among 2 devices; give 2 numbers that add up to 5");
+        row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,x"})", "stage_layers", "is no list of layers");
         row(R"({"method":"ddp","devices":[0,0]})", "devices", "given twice");
         row(R"({"method":"ddp","devices":["0","00"]})", "devices", "given twice");
         row(R"({"method":"ddp","device":"cuda","devices":[1,1],"backend":"nccl","oversubscribe":true})", "devices",

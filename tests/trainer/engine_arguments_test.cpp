@@ -75,7 +75,7 @@ TEST_SUITE("engine_arguments") {
             {{"stray"}, "stray"},
             {{"--lr=fast"}, "--lr"},
             {{"--epochs=0"}, "--epochs"},
-            {{"--method=pipeline"}, "--method"},
+            {{"--method=fsdp"}, "--method"},
             {{"--devices=0,1"}, "baseline"},
             {{"--method=ddp", "--devices=0,1"}, "lockstep-agent run"},
             {{"--method=dp", "--devices=0,1", "--batch-size=63"}, "62 or 64"},

@@ -261,7 +261,10 @@ TEST_SUITE("engine_run") {
                                        {"a loading worker", 1, {"--method=baseline", "--workers=1"}},
                                        {"DP", 1, {"--method=dp", "--devices=0,1"}},
                                        {"DDP", 2, {"--method=ddp"}},
-                                       {"server", 2, {"--method=ps-sync"}}};
+                                       {"server", 2, {"--method=ps-sync"}},
+                                       {"asynchronous server", 2, {"--method=ps-async"}},
+                                       {"ring", 2, {"--method=ddp", "--all-reduce=ring"}},
+                                       {"pipeline", 2, {"--method=pipeline"}}};
         for (const Way &way : ways) {
             const TempFolder folder;
             std::vector<std::string> options = way.options;
@@ -358,18 +361,25 @@ TEST_SUITE("engine_run") {
         struct Way {
             const char *title;
             int ranks;
+            const char *poison; ///< rank and step of ten an epoch
             std::vector<std::string> options;
         };
         for (const Way &way :
-             {Way{"baseline", 1, {"--method=baseline", "--momentum=0.9"}},
-              Way{"DP that keeps its replicas", 1, {"--method=dp", "--devices=0,1", "--dp-replicas=persistent"}},
-              Way{"DDP", 2, {"--method=ddp", "--optimizer=adam", "--lr=0.001"}}}) {
+             {Way{"baseline", 1, "0:15", {"--method=baseline", "--momentum=0.9"}},
+              Way{"DP that keeps its replicas",
+                  1,
+                  "0:15",
+                  {"--method=dp", "--devices=0,1", "--dp-replicas=persistent"}},
+              Way{"DDP", 2, "1:15", {"--method=ddp", "--optimizer=adam", "--lr=0.001"}},
+              Way{"DDP, in an epoch's last step but one", 2, "1:18", {"--method=ddp"}},
+              Way{"asynchronous server", 2, "1:13", {"--method=ps-async", "--optimizer=adam", "--lr=0.001"}},
+              Way{"pipeline", 2, "0:15", {"--method=pipeline", "--momentum=0.9"}}}) {
             CAPTURE(way.title);
             const TempFolder folder;
             std::vector<std::string> options = way.options;
             options.insert(options.end(), {"--epochs=3", "--on-nonfinite=rollback",
                                            "--checkpoint-dir=" + (folder / "c"), "--frames=" + (folder / "f")});
-            const Environment poison = {{"LOCKSTEP_TEST_NAN", std::to_string(way.ranks - 1) + ":15"}};
+            const Environment poison = {{"LOCKSTEP_TEST_NAN", way.poison}};
             const std::vector<Ended> all =
                 way.ranks > 1 ? DdpRun(way.ranks, options, poison).wait()
                               : std::vector<Ended>{Process(trainerBinary(), withSmallRun(options), poison).wait()};

@@ -24,25 +24,32 @@ std::string shaOf(const std::string &summary) {
 
 TEST_SUITE("engine_stop") {
     TEST_CASE("SIGTERM to one of two ranks ends both after the same step with 130 and a checkpoint") {
-        const TempFolder folder;
-        DdpRun run(2, {"--epochs=1000", "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")});
-        REQUIRE(appears(folder / "f", R"("type":"steps")"));
-        run.rank(1).signal(SIGTERM);
-        for (const Ended &ended : run.wait()) {
-            CAPTURE(ended.err);
-            CHECK(ended.code == 130);
+        for (const char *method : {"--method=ddp", "--method=ps-async", "--method=pipeline"}) {
+            CAPTURE(method);
+            const TempFolder folder;
+            DdpRun run(2,
+                       {method, "--epochs=1000", "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")});
+            REQUIRE(appears(folder / "f", R"("type":"steps")"));
+            run.rank(1).signal(SIGTERM);
+            for (const Ended &ended : run.wait()) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == 130);
+            }
+            const auto frames = readFrames(folder / "f");
+            CHECK(lastStepOf(frames, 0) == lastStepOf(frames, 1));
+            CHECK((bodiesOf<StateFrame>(frames, 0).back().state == RunState::Stopped));
+            CHECK(!std::filesystem::is_empty(folder / "c"));
         }
-        const auto frames = readFrames(folder / "f");
-        CHECK(lastStepOf(frames, 0) == lastStepOf(frames, 1));
-        CHECK((bodiesOf<StateFrame>(frames, 0).back().state == RunState::Stopped));
-        CHECK(!std::filesystem::is_empty(folder / "c"));
     }
 
-    TEST_CASE("a server's ranks end when one of them is gone, be it the server or another") {
-        for (const std::size_t gone : {0u, 1u}) {
+    TEST_CASE("the ranks of a server or a pipeline end when one of them is gone, be it the first or another") {
+        for (const auto &[method, gone] : {std::pair{"--method=ps-sync", 0u}, std::pair{"--method=ps-sync", 1u},
+                                           std::pair{"--method=ps-async", 0u}, std::pair{"--method=ps-async", 1u},
+                                           std::pair{"--method=pipeline", 1u}, std::pair{"--method=pipeline", 2u}}) {
+            CAPTURE(method);
             CAPTURE(gone);
             const TempFolder folder;
-            DdpRun run(3, {"--method=ps-sync", "--epochs=1000", "--batch-size=48", "--frames=" + (folder / "f")});
+            DdpRun run(3, {method, "--epochs=1000", "--batch-size=48", "--frames=" + (folder / "f")});
             REQUIRE(appears(folder / "f", R"("type":"steps")"));
             run.rank(gone).signal(SIGKILL);
             const auto all = run.wait();

@@ -78,6 +78,9 @@ TEST_SUITE("model") {
             for (const auto &parameter : model->parameters())
                 parameters += parameter.numel();
             CHECK(parameters == row.parameters);
+            CHECK(model->layerCount() == static_cast<std::size_t>(row.layers));
+            for (const auto &item : model->named_parameters())
+                CHECK(model->layerOf(item.key()) < model->layerCount());
             std::vector<std::int64_t> sizes{2};
             sizes.insert(sizes.end(), row.sample.sizes.begin(), row.sample.sizes.begin() + row.sample.dimensions());
             const auto dtype = row.sample.values == Values::Tokens ? torch::kInt64 : torch::kFloat32;
@@ -175,6 +178,22 @@ TEST_SUITE("model") {
             CHECK((others.scalar_type() == torch::kFloat32));
             CHECK(bf16 > 1e-4); // else nothing was computed in bf16
             CHECK(bf16 < 0.15); // eight bits of mantissa
+        }
+    }
+
+    TEST_CASE("layer by layer, in any parts, a model computes what it computes as a whole") {
+        for (const ModelSpec &row : modelTable) {
+            CAPTURE(row.name);
+            const auto model = seeded(std::string(row.name));
+            std::vector<std::int64_t> sizes{3};
+            sizes.insert(sizes.end(), row.sample.sizes.begin(), row.sample.sizes.begin() + row.sample.dimensions());
+            const auto input =
+                row.sample.values == Values::Tokens ? torch::ones(sizes, torch::kInt64) : torch::rand(sizes);
+            const auto whole = model->forward(input);
+            for (std::size_t cut = 0; cut <= model->layerCount(); ++cut) {
+                const auto before = model->forwardThrough(0, cut, input);
+                CHECK(torch::equal(model->forwardThrough(cut, model->layerCount(), before), whole));
+            }
         }
     }
 

@@ -6,6 +6,8 @@
 #include <exception>
 #include <thread>
 
+#include <c10/core/GradMode.h>
+#include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "trainer/report/phase_clock.h"
@@ -107,6 +109,24 @@ std::vector<torch::Tensor> Communicator::gatherBytes(const torch::Tensor &own) {
     all[rank()].copy_(own.view(-1));
     allReduce(all);
     return all.unbind(0);
+}
+
+void Communicator::broadcast(const std::vector<torch::Tensor> &tensors) {
+    constexpr std::size_t bytesAtOnce = 250 * 1024 * 1024; // torch's DistributedDataParallel
+    if (tensors.empty() || !m_group || worldSize() == 1)
+        return;
+    const c10::AutoGradMode noGrad(false);
+    const InCollective here(m_position);
+    c10d::broadcast_coalesced(m_group, tensors, bytesAtOnce);
+}
+
+void Communicator::broadcastFrom(int root, torch::Tensor tensor) {
+    const c10::AutoGradMode noGrad(false);
+    const InCollective here(m_position);
+    std::vector<torch::Tensor> tensors{std::move(tensor)};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    m_group->broadcast(tensors, options)->wait();
 }
 
 void Communicator::barrier() {

@@ -39,6 +39,10 @@ public:
     /// Every rank's bytes, in rank order (the same size on each).
     [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
     [[nodiscard]] std::vector<double> sum(std::vector<double> own);
+    /// Gives all ranks rank 0's values of these tensors, in place, as torch's DistributedDataParallel does. connect() comes first.
+    void broadcast(const std::vector<torch::Tensor> &tensors);
+    /// Gives all ranks the numbers of `root`, in place.
+    void broadcastFrom(int root, torch::Tensor tensor);
     void barrier();
     /// Call it before an exit that every rank decides on by itself from exchanged data. Rank 0 serves the store, so it
     /// waits to leave last; otherwise the others would report a lost rank. Takes at most 3 s.

@@ -88,6 +88,8 @@ Batch BatchMaker::make(std::span<const std::int64_t> samples, std::int64_t epoch
     Batch batch;
     batch.real = real;
     batch.targets = copiedRows(m_set.targets, samples, pinned);
+    if (m_options.targetsOnly)
+        return batch;
     if (m_options.itemwise) {
         std::vector<torch::Tensor> items;
         items.reserve(samples.size());

@@ -29,7 +29,7 @@ DivergenceWatch::DivergenceWatch(Session &session) : m_session(session) {
 }
 
 void DivergenceWatch::poison(std::int64_t step, Batch &batch) const {
-    if (step == m_poisoned)
+    if (step == m_poisoned && batch.inputs.defined())
         batch.inputs = at::full_like(batch.inputs, std::nan(""));
 }
 
@@ -66,7 +66,7 @@ std::string DivergenceWatch::sentence() const {
 
 /// On the way from the data to the update, in the order in which values flow. On a GPU the step's data are gone by then.
 std::string DivergenceWatch::firstBad(const torch::Tensor &inputs) {
-    if (inputs.defined())
+    if (inputs.defined() && m_session.strategy->holdsWholeModel()) // else some of its parameters are an epoch old
         if (const std::string bad = m_session.model->firstNotFinite(inputs); !bad.empty())
             return bad;
     for (const auto &[name, tensor] : m_session.modelState())

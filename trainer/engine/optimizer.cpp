@@ -49,19 +49,20 @@ std::vector<torch::Tensor> Optimizer::gradients() const {
     return gradients;
 }
 
-void Optimizer::step() {
+void Optimizer::step(double share) {
     const c10::AutoGradMode noGrad(false);
     const auto gradient = gradients();
+    const double lr = m_options.lr * share;
     if (m_options.kind == "sgd") {
         const bool momentum = !m_state.empty();
         at::_fused_sgd_(m_parameters, gradient, momentum ? at::TensorList(m_state[0].second) : at::TensorList(),
-                        m_options.weightDecay, m_options.momentum, m_options.lr, /*dampening=*/0, /*nesterov=*/false,
+                        m_options.weightDecay, m_options.momentum, lr, /*dampening=*/0, /*nesterov=*/false,
                         /*maximize=*/false, momentum && m_firstStep);
     } else {
         at::_foreach_add_(m_state[2].second, 1);
         const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;
-        step(m_parameters, gradient, m_state[0].second, m_state[1].second, {}, m_state[2].second, m_options.lr, beta1,
-             beta2, m_options.weightDecay, epsilon, /*amsgrad=*/false, /*maximize=*/false, {}, {});
+        step(m_parameters, gradient, m_state[0].second, m_state[1].second, {}, m_state[2].second, lr, beta1, beta2,
+             m_options.weightDecay, epsilon, /*amsgrad=*/false, /*maximize=*/false, {}, {});
     }
     m_firstStep = false;
 }
@@ -76,13 +77,17 @@ void Optimizer::clearGradients() {
         parameter.mutable_grad() = torch::Tensor();
 }
 
+std::string Optimizer::stateName(const std::string &parameter, const std::string &key) {
+    return "optimizer." + parameter + "." + key;
+}
+
 NamedTensors Optimizer::state() const {
     NamedTensors named;
     if (m_firstStep)
         return named;
     for (const auto &[key, tensors] : m_state)
         for (std::size_t i = 0; i < tensors.size(); ++i)
-            named.emplace_back("optimizer." + m_named[i].first + "." + key, tensors[i]);
+            named.emplace_back(stateName(m_named[i].first, key), tensors[i]);
     return named;
 }
 
@@ -97,7 +102,7 @@ Result<void> Optimizer::load(const NamedTensors &state) {
     }
     for (auto &[key, tensors] : m_state) {
         for (std::size_t i = 0; i < tensors.size(); ++i) {
-            const std::string name = "optimizer." + m_named[i].first + "." + key;
+            const std::string name = stateName(m_named[i].first, key);
             const auto found =
                 std::find_if(state.begin(), state.end(), [&](const auto &it) { return it.first == name; });
             if (found == state.end() || found->second.sizes() != tensors[i].sizes())

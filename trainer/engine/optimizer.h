@@ -24,7 +24,8 @@ public:
     Optimizer(NamedTensors parameters, OptimizerOptions options);
 
     /// One step from the parameters' gradients; a parameter without one counts as having zeros (torch skips it).
-    void step();
+    /// `share`: part of the learning rate that is used.
+    void step(double share = 1);
     /// The length of all gradients as one vector, before step(): one element, on the parameters' device.
     [[nodiscard]] torch::Tensor gradientNorm() const;
     /// Drops the gradients, so that the next backward writes new ones instead of adding.
@@ -32,6 +33,11 @@ public:
 
     /// Its state by name, "optimizer.conv1.weight.momentum_buffer" …; empty before the first step.
     [[nodiscard]] NamedTensors state() const;
+    /// A name in such a state.
+    [[nodiscard]] static std::string stateName(const std::string &parameter, const std::string &key);
+    /// The same tensors by key, "momentum_buffer", one of each for every parameter; before the first step too.
+    using StateTensors = std::vector<std::pair<std::string, std::vector<torch::Tensor>>>;
+    [[nodiscard]] const StateTensors &stateTensors() const { return m_state; }
     /// Restores such a state, an empty one too; the error names what is missing.
     [[nodiscard]] Result<void> load(const NamedTensors &state);
 
@@ -43,7 +49,7 @@ private:
     std::vector<torch::Tensor> m_parameters;
     OptimizerOptions m_options;
     /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. One tensor of each per parameter.
-    std::vector<std::pair<std::string, std::vector<torch::Tensor>>> m_state;
+    StateTensors m_state;
     bool m_firstStep = true;
 };
 

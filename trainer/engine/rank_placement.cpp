@@ -141,7 +141,7 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
                                            std::to_string(here),
                                        "give one device a rank"));
     const int devices = env.worldSize;
-    if (config.batchPerDevice == 0 && config.batchSize % devices != 0) {
+    if (!specOf(config.method).splitsModel && config.batchPerDevice == 0 && config.batchSize % devices != 0) {
         const std::int64_t below = config.batchSize / devices * devices;
         return fail(Error::badArgument("batch size " + std::to_string(config.batchSize) + " can't be divided among " +
                                            std::to_string(devices) + " ranks",
@@ -161,6 +161,8 @@ double effectiveLr(const RunConfig &config, const RankEnvironment &env) {
 }
 
 std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {
+    if (specOf(config.method).splitsModel)
+        return config.batchPerDevice > 0 ? config.batchPerDevice * env.worldSize : config.batchSize;
     if (isDistributed(config.method))
         return config.batchPerDevice > 0 ? config.batchPerDevice : config.batchSize / env.worldSize;
     return globalBatch(config);

@@ -231,16 +231,18 @@ void makeClockAndStrategy(Session &session) {
         session.clock = std::make_unique<HostClock>(session.trace.get(), &session.position);
     if (session.delay && session.delay->rank == session.env.rank)
         session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
-    session.strategy = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
-                                     session.placement.devices, [&session] { return *freshModel(session); },
-                                     optimizerOptions(session), processBatch(config, session.env),
-                                     session.resumed ? session.resumed->bucketOrder : std::string()});
+    session.strategy =
+        makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
+                      session.placement.devices, [&session] { return *freshModel(session); }, optimizerOptions(session),
+                      processBatch(config, session.env), session.env.localWorldSize == session.env.worldSize,
+                      session.resumed ? session.resumed->bucketOrder : std::string()});
 }
 
 Result<void> makeOptimizer(Session &session) {
     NamedTensors parameters;
     for (const auto &item : session.model->named_parameters())
-        parameters.emplace_back(item.key(), item.value());
+        if (session.strategy->trains(item.key()))
+            parameters.emplace_back(item.key(), item.value());
     session.optimizer = std::make_unique<Optimizer>(std::move(parameters), optimizerOptions(session));
     if (!session.resumed || session.resumed->optimizer.empty())
         return {};
@@ -270,15 +272,16 @@ Result<void> makeLoader(Session &session) {
     const RunConfig &config = session.config;
     LoaderOptions options;
     options.batchSize = processBatch(config, session.env);
-    options.worldSize = session.communicator->worldSize();
-    options.rank = session.communicator->rank();
+    options.worldSize = specOf(config.method).splitsModel ? 1 : session.communicator->worldSize();
+    options.rank = specOf(config.method).splitsModel ? 0 : session.communicator->rank();
+    options.targetsOnly = !session.strategy->takesInputs();
     options.seed = config.seed;
     options.itemwise = config.loader == "item";
     options.affine = config.augment == "affine";
-    options.workers = config.workers;
+    options.workers = options.targetsOnly ? 0 : config.workers;
     options.dtype = session.dtype;
     options.pinMemory = config.pinMemory && session.device().is_cuda();
-    if (config.loader == "device")
+    if (config.loader == "device" && !options.targetsOnly)
         options.device = session.device();
     options.workerCores = session.placement.cores; // the process's own: DP's training thread is confined to device 0's
     if (!config.workerCores.empty()) {

@@ -21,9 +21,11 @@ Summary summaryOfSettings(const Session &session) {
     summary.coresPerDevice = config.coresPerDevice;
     summary.threads = session.placement.threads;
     summary.workers = config.workers;
-    summary.workersTotal = config.workers * session.env.worldSize;
+    const int loading =
+        specOf(config.method).splitsModel ? 1 : session.env.worldSize; // ranks that load a part of their own
+    summary.workersTotal = config.workers * loading;
     summary.seed = config.seed;
-    summary.batchSize = processBatch(config, session.env) * session.env.worldSize;
+    summary.batchSize = processBatch(config, session.env) * loading;
     summary.lr = effectiveLr(config, session.env);
     if (session.device().is_cuda() && config.loader != "device")
         summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +

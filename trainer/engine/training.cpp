@@ -28,11 +28,22 @@ namespace lockstep::trainer {
 
 namespace {
 
-constexpr std::size_t spansAStep = 64; ///< more than the laps, DP's parts and the buckets of a step
+/// More than the laps, DP's parts and the buckets of a step, and than the transfers of eight buckets.
+std::size_t spansAStep(const Session &session) {
+    const auto others = static_cast<std::size_t>(session.communicator->worldSize() - 1);
+    return 64 + static_cast<std::size_t>(session.config.workers) +
+           (session.config.allReduce == "ring" ? 16 * others : 0);
+}
 
 StepRecorder::Outputs outputsOf(Session &session, DivergenceWatch &divergence) {
     return {[&session](StepsFrame window) { session.frames->send(std::move(window)); },
             [&divergence](std::int64_t step, double loss) { divergence.onNonFinite(step, loss); }};
+}
+
+/// Whether this run's gradients travel by TCP, so that the kernel counts their bytes, and a look at a few sockets is short beside a
+/// step.
+bool countsTraffic(const Session &session) {
+    return session.backend == "gloo" && session.communicator->worldSize() > 1 && !session.communicator->someOnGpu();
 }
 
 /// LOCKSTEP_STEP_WINDOW_MS: how long steps are gathered before they are reported; 0 reports each one, at the cost of a frame per step.
@@ -204,11 +215,11 @@ Result<bool> Training::trainOrGoBack(int epoch) {
             return fail(DivergenceWatch::end(*diverged));
         if (auto back = m_divergence.goBack(*diverged); !back)
             return fail(back.error());
-        if (m_stepInEpoch >= m_session.loader->steps())
-            return stopped;
+        // What stopped this epoch was the loss; a person may want to stop, too.
         const auto wishes = m_session.communicator->gather({stop_flag::requested() ? 1.0 : 0.0});
-        if (std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; }))
-            return true;
+        const bool wanted = std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; });
+        if (wanted || m_stepInEpoch >= m_session.loader->steps())
+            return wanted;
     }
 }
 
@@ -220,11 +231,13 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     m_epochStartNs = monotonicNs();
     m_recorder.startEpoch(epoch, std::exchange(m_unfinished, {}));
     m_readyBatches = s.loader->ready();
+    if (countsTraffic(s))
+        m_traffic.start();
     s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
     bool stop = false;
     while (!stop) {
         s.position.beginStep(m_step);
-        s.trace->beginStep(monotonicNs(), spansAStep + static_cast<std::size_t>(s.config.workers));
+        s.trace->beginStep(monotonicNs(), spansAStep(s));
         auto batch = s.loader->next();
         if (!batch)
             break;
@@ -239,6 +252,9 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
             writeTrace();
         }
     }
+    stop = s.strategy->finishEpoch(*s.optimizer, stop);
+    if (countsTraffic(s)) // after the last step: what a server still sends to slower ranks
+        addTraffic([this](const char *name, double value) { m_recorder.addToSum(name, value); });
     m_unfinished = m_recorder.finishEpoch();
     m_comm.send(epoch);
     return stop;
@@ -252,6 +268,8 @@ bool Training::trainStep(Batch batch) {
     }
     m_divergence.poison(m_step, batch);
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested() || m_divergence.wantsStop());
+    if (!s.strategy->countsSamples())
+        batch.real = 0;
     m_divergence.check(m_step, batch, outcome.loss);
     if (m_replicaBatch.empty())
         m_replicaBatch = s.strategy->replicaBatch(); // how the first, full batch was split
@@ -268,11 +286,21 @@ bool Training::trainStep(Batch batch) {
 /// The metrics (ipc/metrics.h) of the step whose gradients are ready. To add one: a line here and its row there.
 std::vector<StepMetric> Training::measure() {
     const Session &s = m_session;
-    std::vector<StepMetric> metrics = {{"lr", effectiveLr(s.config, s.env)}};
+    std::vector<StepMetric> metrics = {{"lr", effectiveLr(s.config, s.env) * s.strategy->learningRateShare()}};
     // Its time counts as the optimizer's. On a GPU its launch takes longer than some graphed steps, so there only once a window.
-    if (!s.device().is_cuda() || m_recorder.beginsWindow())
+    if (s.strategy->holdsWholeModel() && (!s.device().is_cuda() || m_recorder.beginsWindow()))
         metrics.push_back({"grad_norm", s.optimizer->gradientNorm()});
+    if (countsTraffic(s))
+        addTraffic([&](const char *name, double value) { metrics.push_back({name, value}); });
+    for (StepMetric &metric : s.strategy->measured())
+        metrics.push_back(std::move(metric));
     return metrics;
+}
+
+void Training::addTraffic(const std::function<void(const char *name, double value)> &add) {
+    const auto [sent, received] = m_traffic.take();
+    add("sent_mb", static_cast<double>(sent) * 1e-6);
+    add("received_mb", static_cast<double>(received) * 1e-6);
 }
 
 void Training::writeTrace() {
@@ -350,6 +378,7 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
     if (!replicas.empty())
         checkpoint.replicaRng = torch::stack(replicas);
     checkpoint.bucketOrder = s.strategy->bucketOrder();
+    checkpoint.optimizer = s.strategy->optimizerState(*s.optimizer);
     if (!s.isRank0())
         return {};
     checkpoint.config = s.config;
@@ -358,7 +387,6 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
     checkpoint.stepInEpoch = stepInEpoch;
     checkpoint.epochs = m_epochs;
     checkpoint.parameters = s.modelState();
-    checkpoint.optimizer = s.optimizer->state();
     if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {
         AlertFrame alert;
         alert.severity = "warning";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "ipc/metric_totals.h"
@@ -11,6 +12,7 @@
 #include "trainer/engine/straggler_watch.h"
 #include "trainer/engine/trace_writer.h"
 #include "trainer/report/step_recorder.h"
+#include "trainer/report/tcp_traffic.h"
 
 namespace lockstep::trainer {
 
@@ -37,6 +39,8 @@ private:
     /// One step; returns whether some rank wants to stop.
     [[nodiscard]] bool trainStep(Batch batch);
     [[nodiscard]] std::vector<StepMetric> measure();
+    /// Adds what this rank has sent and received since the last time.
+    void addTraffic(const std::function<void(const char *name, double value)> &add);
     void reportEpoch(int epoch, const EpochTotals &totals);
     void evaluate(int epoch);
     void writeTrace();
@@ -60,6 +64,7 @@ private:
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
     TraceWriter m_traceWriter;
+    TcpTraffic m_traffic;
 };
 
 } // namespace lockstep::trainer

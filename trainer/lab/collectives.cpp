@@ -4,8 +4,8 @@
 #include <c10/util/Exception.h>
 #include <torch/cuda.h>
 
+#include "trainer/comm/sums.h"
 #include "trainer/lab/lab_options.h"
-#include "trainer/strategies/server_exchange.h"
 
 namespace lockstep::trainer {
 
@@ -62,9 +62,9 @@ void Exchange::run() {
     if (m_name == "send_recv")
         return sendReceive();
     if (m_name == "ring_all_reduce")
-        return ring();
+        return sumAroundRing(*m_group, m_input, m_scratch, tag);
     if (m_name == "server_all_reduce")
-        return server();
+        return sumThroughServer(*m_group, m_input, m_scratch, tag);
     if (m_name == "reduce_scatter") {
         auto share = m_output.narrow(0, 0, m_share);
         m_group->_reduce_scatter_base(share, m_input)->wait();
@@ -90,42 +90,6 @@ void Exchange::sendReceive() {
         m_group->recv(others, peer, tag)->wait();
         m_group->send(own, peer, tag)->wait();
     }
-}
-
-/// Sends and receives at the same time. NCCL needs both coalesced: otherwise both neighbours would wait to receive.
-void Exchange::passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<torch::Tensor> &arriving, int from) {
-    if (m_input.is_cuda()) {
-        m_group->startCoalescing(c10::DeviceType::CUDA);
-        m_group->send(leaving, to, tag);
-        m_group->recv(arriving, from, tag);
-        m_group->endCoalescing(c10::DeviceType::CUDA)->wait();
-        return;
-    }
-    const auto received = m_group->recv(arriving, from, tag);
-    const auto sent = m_group->send(leaving, to, tag);
-    received->wait();
-    sent->wait();
-}
-
-/// A ring all-reduce made of sends and receives: N-1 steps for the reduce-scatter and N-1 for the all-gather. Each step
-/// carries K/N, so each link carries 2(N-1)K/N.
-void Exchange::ring() {
-    const int right = (m_rank + 1) % m_size, left = (m_rank + m_size - 1) % m_size;
-    const auto share = [this](int which) { return m_input.narrow(0, (which + m_size) % m_size * m_share, m_share); };
-    std::vector<torch::Tensor> arriving{m_scratch.narrow(0, 0, m_share)};
-    for (int step = 0; step < m_size - 1; ++step) {
-        std::vector<torch::Tensor> leaving{share(m_rank - step)};
-        passOn(leaving, right, arriving, left);
-        share(m_rank - step - 1).add_(arriving.front());
-    }
-    for (int step = 0; step < m_size - 1; ++step) {
-        std::vector<torch::Tensor> leaving{share(m_rank + 1 - step)}, next{share(m_rank - step)};
-        passOn(leaving, right, next, left);
-    }
-}
-
-void Exchange::server() {
-    sumThroughServer(*m_group, m_input, m_scratch, tag);
 }
 
 void Exchange::work() {

@@ -40,9 +40,6 @@ public:
 
 private:
     void sendReceive();
-    void passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<torch::Tensor> &arriving, int from);
-    void ring();
-    void server();
     [[nodiscard]] torch::Tensor expected() const;
     [[nodiscard]] torch::Tensor result() const;
     void fill();

@@ -5,22 +5,15 @@
 
 namespace lockstep::trainer {
 
-LeNet::LeNet()
-    : m_conv1(torch::nn::Conv2dOptions(1, 6, 5).padding(2)), m_conv2(torch::nn::Conv2dOptions(6, 16, 5)),
-      m_fc1(400, 120), m_fc2(120, 84), m_fc3(84, 10) {
-    register_module("conv1", m_conv1);
-    register_module("conv2", m_conv2);
-    register_module("fc1", m_fc1);
-    register_module("fc2", m_fc2);
-    register_module("fc3", m_fc3);
-}
-
-torch::Tensor LeNet::layers(torch::Tensor input) {
-    auto x = reluMaxPool2(seen("conv1", m_conv1(std::move(input))));
-    x = reluMaxPool2(seen("conv2", m_conv2(x)));
-    x = torch::relu(seen("fc1", m_fc1(x.flatten(1))));
-    x = torch::relu(seen("fc2", m_fc2(x)));
-    return seen("fc3", m_fc3(x));
+LeNet::LeNet() {
+    using namespace torch::nn;
+    const Operation relu = [](const torch::Tensor &x) { return torch::relu(x); };
+    addLayer("conv1", Conv2d(Conv2dOptions(1, 6, 5).padding(2)), reluMaxPool2);
+    addLayer("conv2", Conv2d(Conv2dOptions(6, 16, 5)),
+             [](const torch::Tensor &x) { return reluMaxPool2(x).flatten(1); });
+    addLayer("fc1", Linear(400, 120), relu);
+    addLayer("fc2", Linear(120, 84), relu);
+    addLayer("fc3", Linear(84, 10));
 }
 
 } // namespace lockstep::trainer

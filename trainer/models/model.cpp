@@ -57,12 +57,38 @@ static_assert(std::ranges::equal(modelMakers, modelTable, {}, &ModelMaker::name,
 } // namespace
 
 torch::Tensor Model::forward(torch::Tensor input) {
+    return forwardThrough(0, m_layers.size(), std::move(input));
+}
+
+torch::Tensor Model::forwardThrough(std::size_t first, std::size_t end, torch::Tensor input) {
     if (m_channelsLast && input.dim() == 4)
         input = input.contiguous(at::MemoryFormat::ChannelsLast);
-    if (!m_autocast)
-        return layers(std::move(input));
+    const auto run = [&] {
+        for (std::size_t i = first; i < end; ++i)
+            input = m_layers[i].run(std::move(input));
+    };
+    if (!m_autocast) {
+        run();
+        return input;
+    }
     const Autocast bf16(input.device().type());
-    return layers(std::move(input)).to(*m_autocast);
+    run();
+    return end == m_layers.size() ? input.to(*m_autocast) : input;
+}
+
+void Model::add(const char *name, Operation module, Operation then) {
+    m_layers.push_back({name, [this, name, module = std::move(module), then = std::move(then)](torch::Tensor input) {
+                            torch::Tensor output = module(std::move(input));
+                            if (m_look)
+                                m_look(name, output);
+                            return then ? then(std::move(output)) : output;
+                        }});
+}
+
+std::size_t Model::layerOf(const std::string &parameter) const {
+    const auto found =
+        std::ranges::find_if(m_layers, [&](const Layer &layer) { return parameter.starts_with(layer.name + "."); });
+    return static_cast<std::size_t>(found - m_layers.begin());
 }
 
 void Model::setAutocast(bool on) {
@@ -75,12 +101,6 @@ void Model::setChannelsLast() {
     for (auto &parameter : parameters())
         if (parameter.dim() == 4)
             parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
-}
-
-torch::Tensor Model::seen(const char *layer, torch::Tensor output) const {
-    if (m_look)
-        m_look(layer, output);
-    return output;
 }
 
 std::string layerAndTensor(const std::string &name) {

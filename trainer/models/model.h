@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/Generator.h>
 #include <torch/nn/module.h>
@@ -14,11 +16,18 @@
 
 namespace lockstep::trainer {
 
-/// A network whose parameters have the names and the order of PyTorch's state_dict.
+/// A network whose parameters have the names and the order of PyTorch's state_dict. It is a list of layers that a batch passes one
+/// after another, so that a pipeline can share them out.
 class Model : public torch::nn::Module {
 public:
     /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision, even if computed in a lower one.
     torch::Tensor forward(torch::Tensor input);
+    /// The part of forward() from layer `first` to the one before `end`: from what layer `first` takes to what the last of them puts
+    /// out, which is in a lower precision where computed in one, unless it is the logits.
+    torch::Tensor forwardThrough(std::size_t first, std::size_t end, torch::Tensor input);
+    [[nodiscard]] std::size_t layerCount() const { return m_layers.size(); }
+    /// The layer to which a parameter of that name belongs.
+    [[nodiscard]] std::size_t layerOf(const std::string &parameter) const;
 
     /// Computes in bf16 where torch's autocast considers it safe; parameters and gradients keep their precision. Call it after that
     /// precision was set.
@@ -32,13 +41,24 @@ public:
     void drawFrom(at::Generator generator) { m_generator = std::move(generator); }
 
 protected:
-    /// What a layer puts out passes through seen().
-    virtual torch::Tensor layers(torch::Tensor input) = 0;
-    [[nodiscard]] torch::Tensor seen(const char *layer, torch::Tensor output) const;
+    using Operation = std::function<torch::Tensor(torch::Tensor)>;
+    /// Registers the module, with its parameters, as the next layer; `then`: operations without parameters after it.
+    template <class Holder> void addLayer(const char *name, const Holder &module, const Operation &then = {}) {
+        register_module(name, module);
+        add(
+            name, [module = Holder(module)](torch::Tensor input) mutable { return module(std::move(input)); }, then);
+    }
     /// torch's dropout, with this model's generator: the same numbers from the same state.
     [[nodiscard]] torch::Tensor drop(const torch::Tensor &input, double rate) const;
 
 private:
+    struct Layer {
+        std::string name;
+        Operation run;
+    };
+    void add(const char *name, Operation module, Operation then);
+
+    std::vector<Layer> m_layers;
     std::optional<torch::Dtype> m_autocast; ///< of the parameters
     bool m_channelsLast = false;
     std::function<void(const std::string &layer, const torch::Tensor &output)> m_look; ///< while firstNotFinite() runs

@@ -154,6 +154,11 @@ void StepRecorder::account(const Pending &step, const StepTimes &times) {
     accountLoss(step);
 }
 
+void StepRecorder::addToSum(std::string_view metric, double value) {
+    if (const auto known = m_epochScalars.find(metric); known != m_epochScalars.end())
+        known->second.sum += value;
+}
+
 EpochTotals StepRecorder::finishEpoch() {
     flush(true);
     m_clock.lap(Phase::Other, {});

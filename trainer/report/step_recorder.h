@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <c10/core/Stream.h>
@@ -16,14 +15,9 @@
 #include "ipc/frames.h"
 #include "trainer/report/epoch_totals.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/step_metric.h"
 
 namespace lockstep::trainer {
-
-/// A metric of one step (ipc/metrics.h): a number, or a tensor of one element on the loss's device.
-struct StepMetric {
-    std::string_view name;
-    std::variant<double, torch::Tensor> value;
-};
 
 /// Collects steps into windows of about 100 ms and into epochs. Losses on a GPU are read once per window, never once
 /// per step. Used from the training thread.
@@ -48,6 +42,8 @@ public:
                  std::vector<StepMetric> metrics = {});
     /// Sends the window if it is full, or if `force`.
     void flush(bool force);
+    /// Adds to a metric's sum over the epoch, without a step of its own: its mean is the sum a step.
+    void addToSum(std::string_view metric, double value);
     /// Ends the epoch now and returns its totals.
     EpochTotals finishEpoch();
     /// Each device's times in the epoch that ended; empty if they are not known for all of it.

@@ -63,8 +63,12 @@ bool Trace::endStep(std::int64_t step, std::int64_t nowNs) {
 std::string Trace::trackName(int track) const {
     if (track >= firstWorker)
         return "loader " + std::to_string(track - firstWorker);
+    if (track >= firstServer)
+        return "server " + std::to_string(track - firstServer);
     if (track >= firstBucket)
         return "all-reduce, bucket " + std::to_string(track - firstBucket);
+    if (track == transfers)
+        return "transfers of the ring";
     if (track == stream)
         return "stream of the GPU";
     return track == training ? "training" : "device " + std::to_string(track - firstDevice);

@@ -17,9 +17,10 @@ namespace lockstep::trainer {
 class Trace {
 public:
     static constexpr std::int64_t mostSteps = 10'000;
-    /// Tracks: the training thread, which is also DP's device 0; other devices; a GPU's stream; buckets; loading
-    /// workers.
-    static constexpr int training = 0, firstDevice = 0, stream = 99, firstBucket = 100, firstWorker = 1'000'000;
+    /// Tracks: the training thread, which is also DP's device 0; other devices; the transfers that a sum of our own
+    /// consists of; a GPU's stream; buckets; exchanges with a server; loading workers.
+    static constexpr int training = 0, firstDevice = 0, transfers = 98, stream = 99, firstBucket = 100,
+                         firstServer = 900'000, firstWorker = 1'000'000;
 
     Trace(int rank, std::string host) : m_rank(rank), m_host(std::move(host)) {}
 

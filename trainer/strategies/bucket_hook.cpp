@@ -55,10 +55,10 @@ std::vector<BucketPoints> BucketRecord::takePoints(std::shared_ptr<c10::Event> &
     return whole ? std::move(points) : std::vector<BucketPoints>();
 }
 
-BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
+BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, SumThread *sums,
                        std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
                        BeforeLast beforeLast)
-    : m_group(std::move(group)), m_server(server), m_record(std::move(record)), m_clock(clock), m_position(position),
+    : m_group(std::move(group)), m_sums(sums), m_record(std::move(record)), m_clock(clock), m_position(position),
       m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
       m_beforeLast(std::move(beforeLast)) {}
 
@@ -79,7 +79,7 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     TrainingPosition *const noted = buffer.is_cuda() ? nullptr : m_position; // a GPU's collective is only queued here
     if (noted)
         noted->enterCollective();
-    auto future = m_server ? m_server->sum(buffer) : m_group->allreduce(tensors)->getFuture();
+    auto future = m_sums ? m_sums->sum(buffer) : m_group->allreduce(tensors)->getFuture();
     if (buffer.is_cuda()) {
         if (!m_inStream)
             return future; // Gloo copies through the host, in streams of its own that can't be observed

@@ -10,7 +10,7 @@
 #include "ipc/frames.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/training_position.h"
-#include "trainer/strategies/server_exchange.h"
+#include "trainer/strategies/sum_thread.h"
 
 namespace lockstep::trainer {
 
@@ -46,23 +46,22 @@ private:
     std::shared_ptr<c10::Event> m_backward;
 };
 
-/// Averages each bucket over the ranks, by an asynchronous all-reduce or through a server, as soon as its gradients are ready, and
+/// Averages each bucket over the ranks, by the backend's all-reduce or in a SumThread, as soon as its gradients are ready, and
 /// stamps when: on CPUs by the host's clock, under NCCL by events in the GPU's streams. Gloo on GPUs doesn't report ends.
 class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
     using BeforeLast = std::function<void(c10d::GradBucket &)>;
-    /// `server`: absent: by all-reduce. It and `position` (may be null) must live as long as the hook.
-    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
-               std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
-               BeforeLast beforeLast);
+    /// `sums`: null: the backend's all-reduce. It and `position` (may be null) must live as long as the hook.
+    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, SumThread *sums, std::shared_ptr<BucketRecord> record,
+               PhaseClock &clock, TrainingPosition *position, BeforeLast beforeLast);
 
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
     at::Tensor parseHookResult(const c10::IValue &result) override;
 
 private:
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
-    ServerExchange *m_server;
+    SumThread *m_sums;
     std::shared_ptr<BucketRecord> m_record;
     PhaseClock &m_clock;
     TrainingPosition *m_position;

@@ -19,7 +19,6 @@ namespace lockstep::trainer {
 
 namespace {
 
-constexpr std::size_t broadcastBytes = 250 * 1024 * 1024; // torch's DistributedDataParallel
 static_assert(c10d::kDefaultFirstBucketBytes == firstBucketMb * 1024 * 1024);
 
 std::int64_t controlSlots(const Communicator &communicator) {
@@ -32,15 +31,15 @@ Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &c
          Trace *trace)
     : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_trace(trace),
       m_parameters(m_model->parameters()), m_record(std::make_shared<BucketRecord>()),
-      m_server(given.server ? std::make_unique<ServerExchange>(communicator.group()) : nullptr) {
+      m_sums(given.sums ? std::make_unique<SumThread>(communicator.group(), *given.sums, trace) : nullptr) {
     const c10::AutoGradMode noGrad(false);
     const auto options = m_parameters.front().options().requires_grad(false);
     m_control = torch::zeros({controlSlots(communicator)}, options).requires_grad_(true);
     m_controlInput = torch::zeros({controlSlots(communicator)}, options);
     c10d::verify_params_across_processes(communicator.group(), m_parameters, {});
-    c10d::broadcast_coalesced(communicator.group(), m_parameters, broadcastBytes);
+    communicator.broadcast(m_parameters);
     m_parameters.push_back(m_control);
-    broadcastBuffers();
+    communicator.broadcast(m_model->buffers());
     makeReducer(firstBuckets(given.bucketOrder), static_cast<std::int64_t>(given.bucketMb * 1024 * 1024));
 }
 
@@ -83,21 +82,13 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     const std::vector<int> ids = device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
     m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
                                             /*has_sync_bn=*/false, /*static_graph=*/false);
-    m_reducer->register_comm_hook(std::make_unique<BucketHook>(
-        m_communicator.group(), m_server.get(), m_record, m_clock, m_communicator.position(),
-        [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
-}
-
-void Ddp::broadcastBuffers() {
-    const auto buffers = m_model->buffers();
-    if (buffers.empty() || m_communicator.worldSize() == 1)
-        return;
-    const InCollective here(m_communicator.position());
-    c10d::broadcast_coalesced(m_communicator.group(), buffers, broadcastBytes);
+    m_reducer->register_comm_hook(
+        std::make_unique<BucketHook>(m_communicator.group(), m_sums.get(), m_record, m_clock, m_communicator.position(),
+                                     [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
 StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
-    broadcastBuffers();
+    m_communicator.broadcast(m_model->buffers());
     m_reducer->rebuild_buckets();
     m_reducer->prepare_for_forward();
     if (wantStop)
@@ -196,7 +187,7 @@ void Ddp::accountCommunication() {
     auto stamps = m_record->take(backwardNs);
     if (stamps.empty())
         return;
-    startInTurn(stamps, m_server ? 1 : std::size_t{glooThreads});
+    startInTurn(stamps, m_sums ? 1 : std::size_t{glooThreads});
     const auto step = m_statistics.add(stamps, backwardNs);
     m_clock.add(Phase::Comm, step.commNs);
     const std::int64_t endNs = std::ranges::max(stamps, {}, &BucketStamp::endNs).endNs,
@@ -233,8 +224,8 @@ void Ddp::accountWhenKnown() {
 
 void Ddp::traceBuckets(const std::vector<BucketStamp> &stamps) {
     for (std::size_t i = 0; i < stamps.size(); ++i)
-        m_trace->span(Trace::firstBucket + static_cast<int>(i), m_server ? "server" : "all-reduce", stamps[i].startNs,
-                      stamps[i].endNs, stamps[i].bytes, stamps[i].readyNs);
+        m_trace->span(Trace::firstBucket + static_cast<int>(i), m_sums ? m_sums->name() : "all-reduce",
+                      stamps[i].startNs, stamps[i].endNs, stamps[i].bytes, stamps[i].readyNs);
 }
 
 std::string Ddp::bucketOrder() {

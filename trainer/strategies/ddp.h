@@ -13,8 +13,8 @@
 #include "trainer/report/trace.h"
 #include "trainer/strategies/bucket_hook.h"
 #include "trainer/strategies/comm_statistics.h"
-#include "trainer/strategies/server_exchange.h"
 #include "trainer/strategies/strategy.h"
+#include "trainer/strategies/sum_thread.h"
 
 namespace lockstep::trainer {
 
@@ -27,8 +27,8 @@ class Ddp final : public Strategy {
 public:
     struct Options {
         double bucketMb = defaultBucketMb;
-        std::string bucketOrder; ///< that of the run which is resumed; else empty
-        bool server = false; ///< buckets are summed up by rank 0 (ServerExchange), and not by the backend's all-reduce
+        std::string bucketOrder;      ///< that of the run which is resumed; else empty
+        const SumWay *sums = nullptr; ///< how buckets are summed up; null: by the backend's all-reduce
     };
     /// Checks that all ranks have the same shapes and gives them rank 0's parameters and buffers.
     Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options,
@@ -45,7 +45,6 @@ private:
     using Buckets = std::vector<std::vector<std::size_t>>;
     [[nodiscard]] Buckets firstBuckets(const std::string &saved) const;
     void makeReducer(const Buckets &buckets, std::int64_t capBytes);
-    void broadcastBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
     void shareOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
@@ -61,7 +60,7 @@ private:
     std::vector<at::Tensor> m_parameters; ///< the model's, then the control slots
     at::Tensor m_control, m_controlInput;
     std::shared_ptr<BucketRecord> m_record;
-    std::unique_ptr<ServerExchange> m_server; ///< outlives the Reducer, whose hook uses it; absent: all-reduce
+    std::unique_ptr<SumThread> m_sums; ///< outlives the Reducer, whose hook uses it; absent: the backend's all-reduce
     std::shared_ptr<c10d::Reducer> m_reducer;
     std::shared_ptr<c10d::Logger> m_logger;
     CommStatistics m_statistics;

@@ -7,6 +7,8 @@
 #include "trainer/strategies/baseline.h"
 #include "trainer/strategies/ddp.h"
 #include "trainer/strategies/graphed.h"
+#include "trainer/strategies/pipeline.h"
+#include "trainer/strategies/ps_async.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -31,11 +33,35 @@ Made makeDp(const StrategyParts &parts) {
     return made;
 }
 
-/// Both distributed methods; they differ only in what adds the buckets up.
-Made makeDdp(const StrategyParts &parts) {
-    const bool server = specOf(parts.config.method).traffic == Traffic::Server;
+/// DDP and the synchronous server differ only in what adds the buckets up.
+Made makeDdpWith(const StrategyParts &parts, const SumWay *sums) {
     return std::make_unique<Ddp>(parts.model, parts.communicator, parts.clock,
-                                 Ddp::Options{parts.config.bucketMb, parts.bucketOrder, server}, parts.trace);
+                                 Ddp::Options{parts.config.bucketMb, parts.bucketOrder, sums}, parts.trace);
+}
+
+Made makeDdp(const StrategyParts &parts) {
+    return makeDdpWith(parts, parts.config.allReduce == "ring" ? &aroundRing : nullptr);
+}
+
+Made makePsSync(const StrategyParts &parts) {
+    return makeDdpWith(parts, &throughServer);
+}
+
+Made makePsAsync(const StrategyParts &parts) {
+    return std::make_unique<PsAsync>(
+        parts.model, parts.communicator, parts.clock,
+        PsAsync::Options{parts.config.servers, parts.config.maxStaleness, parts.optimizer, parts.trace});
+}
+
+Made makePipeline(const StrategyParts &parts) {
+    const RunConfig &config = parts.config;
+    return std::make_unique<Pipeline>(parts.model, parts.communicator, parts.clock,
+                                      Pipeline::Options{.microBatches = config.microBatches,
+                                                        .schedule = config.pipelineSchedule,
+                                                        .layersPerStage = *parseStageLayers(config.stageLayers),
+                                                        .sample = findModel(config.model)->sample,
+                                                        .batch = parts.batch,
+                                                        .oneNode = parts.oneNode});
 }
 
 struct StrategyMaker {
@@ -43,8 +69,10 @@ struct StrategyMaker {
     Made (*make)(const StrategyParts &parts);
 };
 
-constexpr std::array strategyMakers{StrategyMaker{Method::Baseline, makeBaseline}, StrategyMaker{Method::Dp, makeDp},
-                                    StrategyMaker{Method::Ddp, makeDdp}, StrategyMaker{Method::PsSync, makeDdp}};
+constexpr std::array strategyMakers{
+    StrategyMaker{Method::Baseline, makeBaseline}, StrategyMaker{Method::Dp, makeDp},
+    StrategyMaker{Method::Ddp, makeDdp},           StrategyMaker{Method::PsSync, makePsSync},
+    StrategyMaker{Method::PsAsync, makePsAsync},   StrategyMaker{Method::Pipeline, makePipeline}};
 static_assert(strategyMakers.size() == methodTable.size(), "every method has a strategy");
 
 } // namespace

@@ -4,7 +4,6 @@
 #include <ATen/Functions.h>
 
 #include "trainer/data/device_batches.h"
-#include "trainer/engine/optimizer.h"
 
 namespace lockstep::trainer {
 
@@ -15,6 +14,10 @@ void Strategy::makeOnDevice(Batch &batch) {
 void Strategy::bring(Batch &batch, c10::Device device, bool nonBlocking) {
     batch.inputs = batch.inputs.to(device, nonBlocking);
     batch.targets = batch.targets.to(device, nonBlocking);
+}
+
+NamedTensors Strategy::optimizerState(const Optimizer &optimizer) {
+    return optimizer.state();
 }
 
 void Strategy::runOptimizer(Optimizer &optimizer) {

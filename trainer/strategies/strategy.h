@@ -11,12 +11,12 @@
 
 #include "ipc/frames.h"
 #include "trainer/data/loader.h"
+#include "trainer/engine/optimizer.h"
 #include "trainer/models/model.h"
+#include "trainer/report/step_metric.h"
 #include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
-
-class Optimizer;
 
 struct StepOutcome {
     torch::Tensor loss; ///< mean over the batch's real samples, detached, on the device
@@ -33,12 +33,27 @@ public:
     virtual void makeOnDevice(Batch &batch);
     /// Brings a batch from the host to the (first) device; `nonBlocking`: without waiting for the copy.
     virtual void bring(Batch &batch, c10::Device device, bool nonBlocking);
-    /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters.
+    /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters. With a server that
+    /// updates the parameters (ps-async): to this rank's own gradients, and to new parameters.
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
     /// Steps the optimizer of the model's parameters and updates copies of them.
     virtual void runOptimizer(Optimizer &optimizer);
+    /// After an epoch's last step, or the step that `stopped` it: from here on all ranks hold the same parameters and the same
+    /// optimizer's state. Every rank must call it; returns whether all of them stop.
+    virtual bool finishEpoch(Optimizer &, bool stopped) { return stopped; }
     /// After the parameters and the optimizer's state were loaded (resume, rollback).
     virtual void takeOptimizerState(const Optimizer &) {}
+
+    /// Whether this rank's optimizer updates the parameter of that name.
+    [[nodiscard]] virtual bool trains(const std::string & /*parameter*/) const { return true; }
+    /// The state of the optimizer of all parameters, for checkpoints. Every rank must call it.
+    [[nodiscard]] virtual NamedTensors optimizerState(const Optimizer &optimizer);
+    /// Whether this rank computes the whole model, and so has all gradients after a step.
+    [[nodiscard]] virtual bool holdsWholeModel() const { return true; }
+    /// Whether step() uses a batch's inputs, or its targets alone.
+    [[nodiscard]] virtual bool takesInputs() const { return true; }
+    /// Whether this rank's samples and losses count; otherwise another rank counts the same ones.
+    [[nodiscard]] virtual bool countsSamples() const { return true; }
 
     /// Samples each replica took in the last step (DP); empty elsewhere.
     [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
@@ -52,6 +67,10 @@ public:
     [[nodiscard]] virtual std::vector<at::Generator> generators() const { return {}; }
     /// Every rank's own times of the last step, the same numbers on all ranks; empty where they are not known.
     [[nodiscard]] virtual std::span<const OwnTimes> ownTimes() const { return {}; }
+    /// What was measured in the last step besides times, by the names in ipc/metrics.h.
+    [[nodiscard]] virtual std::vector<StepMetric> measured() const { return {}; }
+    /// The part of the learning rate that the last step's update used.
+    [[nodiscard]] virtual double learningRateShare() const { return 1; }
     /// What communication did since the last call; nothing where there is none. Its steps are counted from 0: on GPUs the
     /// newest ones are not known yet and come with the next call.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }

@@ -7,6 +7,7 @@
 #include "base/machine_facts.h"
 #include "experiment/round_order.h"
 #include "experiment/run_names.h"
+#include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
 #include "ipc/cores.h"
 
@@ -158,7 +159,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
         out.run.notRunReason = "not run: nccl needs GPUs, this machine has none";
         return out;
     }
-    if (const auto why = specOf(config.method).notOnGpus; spec.autoDevice && config.device == "cuda" && !why.empty()) {
+    if (const auto why = whyNotOnGpus(config); spec.autoDevice && config.device == "cuda" && !why.empty()) {
         out.run.notRunReason = "not run: " + std::string(why);
         return out;
     }

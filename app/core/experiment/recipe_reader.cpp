@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "experiment/published_reader.h"
+#include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
 #include "ipc/run_title.h"
 
@@ -177,7 +178,7 @@ void RecipeReader::checkRun(const RunSpec &spec, const JsonNode &run, const Json
         return; // known only on the machine: expand() checks it
     RunConfig config = spec.config;
     if (spec.autoDevice)
-        config.device = specOf(config.method).notOnGpus.empty() ? "cuda" : "cpu";
+        config.device = whyNotOnGpus(config).empty() ? "cuda" : "cpu";
     for (const Error &error : validate(config)) {
         const JsonNode *node = run.member(error.where);
         if (!node && base)

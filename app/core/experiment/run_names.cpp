@@ -64,6 +64,17 @@ std::string settingText(const RunConfig &config, std::string_view key) {
         return config.cudaGraph ? "CUDA graph" : "no CUDA graph";
     if (key == "epochs")
         return counted(config.epochs, "epoch");
+    if (key == "all_reduce")
+        return config.allReduce == "ring" ? "ring" : "the backend's all-reduce";
+    if (key == "servers")
+        return counted(config.servers, "server");
+    if (key == "max_staleness")
+        return config.maxStaleness < 0 ? "any staleness"
+                                       : "staleness " + std::to_string(config.maxStaleness) + " at most";
+    if (key == "micro_batches")
+        return std::to_string(config.microBatches) + (config.microBatches == 1 ? " micro-batch" : " micro-batches");
+    if (key == "pipeline_schedule")
+        return config.pipelineSchedule;
     std::string text(key);
     std::ranges::replace(text, '_', ' ');
     const FieldSpec &field = *findField(key);

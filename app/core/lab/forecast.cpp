@@ -105,7 +105,7 @@ struct Exchanged {
     const char *work = nullptr;
 };
 const Exchanged byAllReduce{{inTraining, "all_reduce"}, workInTraining}; // a lab on GPUs has the second alone
-const Exchanged byServer{{"server_all_reduce"}};
+const Exchanged byServer{{"server_all_reduce"}}, byRing{{"ring_all_reduce"}};
 
 std::optional<Communication> bucketed(const CommunicationModel &model, const Exchanged &exchanged, int ranks,
                                       const std::vector<ReadyBucket> &buckets, double backwardS) {
@@ -164,11 +164,15 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
     const auto compute = computeOf(input, devices, batch);
     const bool server = specOf(method).traffic == Traffic::Server;
-    const auto talk = bucketed(model, server ? byServer : byAllReduce, devices, readyBuckets(so.bucketsBytes, *compute),
-                               compute->backwardS);
+    const auto talk = bucketed(model,
+                               server       ? byServer
+                               : input.ring ? byRing
+                                            : byAllReduce,
+                               devices, readyBuckets(so.bucketsBytes, *compute), compute->backwardS);
     if (!talk) {
-        row.whyUnknown =
-            std::string("can't tell: the lab did not measure ") + (server ? "the server's way" : "all-reduce");
+        row.whyUnknown = std::string("can't tell: the lab did not measure ") + (server       ? "the server's way"
+                                                                                : input.ring ? "the ring"
+                                                                                             : "all-reduce");
         return row;
     }
     // On a CPU, hidden communication still costs its processor time.
@@ -275,7 +279,7 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
     devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
     for (const MethodSpec &method : methodTable)
         for (const int n : devices)
-            if (n > 1 && method.traffic != Traffic::None)
+            if (n > 1 && inStep(method.traffic))
                 out.rows.push_back(rowOf(input, communication, out, method.id, n, *one));
     out.bestDdp = bestOf(out, methodOf(Traffic::Ring).id);
     out.bestServer = bestOf(out, methodOf(Traffic::Server).id);

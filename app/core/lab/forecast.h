@@ -52,6 +52,7 @@ struct ForecastInput {
     std::int64_t samples = 0;           ///< of an epoch
     std::vector<double> parameterBytes; ///< in the model's order
     double bucketMb = defaultBucketMb;  ///< DDP's cap, MiB; the first bucket holds at most 1 MiB
+    bool ring = false;                  ///< DDP sums around a ring of our own, and not by the backend's all-reduce
     bool onCpu = true;                  ///< communication takes the ranks' own cores
     int devicesHere = 1;                ///< devices of that size with cores of their own
     bool overNodes = false;   ///< those devices are on several nodes, which may differ: the slowest sets the pace

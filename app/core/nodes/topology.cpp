@@ -127,7 +127,7 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
     if (ranks > 1 && topology.traffic == Traffic::Ring)
         for (int rank = 0; rank < ranks; ++rank)
             topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
-    if (ranks > 1 && topology.traffic == Traffic::Server)
+    if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push))
         for (int rank = 1; rank < ranks; ++rank) {
             topology.flows.push_back({rank, 0, gradientBytes});
             topology.flows.push_back({0, rank, gradientBytes});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lockstep::core {
 namespace {
@@ -45,15 +46,26 @@ void LossSeries::append(const LossPoint &point) {
 }
 
 void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
+    add(rank, {point.step, point}, out);
+}
+
+void LossMerger::pass(int rank, std::int64_t step, LossSeries &out) {
+    add(rank, {step, std::nullopt}, out);
+}
+
+void LossMerger::add(int rank, Window window, LossSeries &out) {
     const auto last = m_last.find(rank);
-    if (last != m_last.end() && point.step <= last->second) { // all ranks began again, from a checkpoint or the start
+    if (last != m_last.end() && window.step <= last->second) { // all ranks began again, from a checkpoint or the start
         m_waiting.clear();
         m_last.clear();
     }
-    m_last[rank] = point.step;
-    if (m_ranks <= 1 && m_last.size() <= 1)
-        return out.append(point);
-    m_waiting[rank].push_back(point);
+    m_last[rank] = window.step;
+    if (m_ranks <= 1 && m_last.size() <= 1) {
+        if (window.point)
+            out.append(*window.point);
+        return;
+    }
+    m_waiting[rank].push_back(std::move(window));
     if (int(m_waiting.size()) < m_ranks)
         return;
     std::int64_t all = INT64_MAX; // the step that every rank has reached
@@ -73,15 +85,12 @@ void LossMerger::take(std::int64_t upTo, LossSeries &out) {
     std::optional<LossPoint> sum;
     for (auto &[rank, points] : m_waiting)
         while (!points.empty() && points.front().step <= upTo) {
-            const LossPoint &next = points.front();
-            if (!sum) {
-                sum = next;
-            } else {
-                const LossPoint &later = next.step >= sum->step ? next : *sum;
-                const LossPoint &earlier = next.step >= sum->step ? *sum : next;
-                sum = joined(earlier, later);
-            }
+            const std::optional<LossPoint> next = points.front().point;
             points.pop_front();
+            if (!next || !sum)
+                sum = next ? next : sum;
+            else
+                sum = next->step >= sum->step ? joined(*sum, *next) : joined(*next, *sum);
         }
     if (sum)
         out.append(*sum);

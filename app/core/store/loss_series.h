@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ipc/metrics.h"
@@ -38,14 +39,21 @@ public:
     void setRanks(int count) { m_ranks = count; }
     /// Adds a rank's window; appends to `out` what is now complete.
     void add(int rank, const LossPoint &point, LossSeries &out);
+    /// A rank has come to this step and reports no loss: of a pipeline, one rank reports it for all.
+    void pass(int rank, std::int64_t step, LossSeries &out);
     /// The run is over: joins the remaining windows without the missing ranks.
     void flush(LossSeries &out);
 
 private:
+    struct Window {
+        std::int64_t step = 0;
+        std::optional<LossPoint> point; ///< absent: without a loss
+    };
+    void add(int rank, Window window, LossSeries &out);
     void take(std::int64_t upTo, LossSeries &out);
     int m_ranks = 1;
     std::map<int, std::int64_t> m_last; ///< each rank's newest step
-    std::map<int, std::deque<LossPoint>> m_waiting;
+    std::map<int, std::deque<Window>> m_waiting;
 };
 
 } // namespace lockstep::core

@@ -6,8 +6,11 @@
 namespace lockstep::core {
 
 void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
-    if (!body.loss)
+    if (!body.loss) {
+        if (body.count > 0)
+            m_merger.pass(rank, body.lastStep, m_all);
         return;
+    }
     place.loss = body.loss->mean;
     place.min = body.loss->min;
     place.max = body.loss->max;

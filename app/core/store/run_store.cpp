@@ -148,6 +148,13 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     note(Changes(Epochs) | Phases);
 }
 
+void RunStore::takeBody(const Frame &frame, const CommFrame &body) {
+    if (body.staleness.empty())
+        return;
+    m_updates.take(frame.rank.value_or(0), body);
+    note(Phases);
+}
+
 void RunStore::takeBody(const Frame &frame, const EvalFrame &body) {
     if (m_epochs.take(frame, body))
         note(Epochs);

@@ -18,6 +18,7 @@
 #include "store/run_metrics.h"
 #include "store/run_phases.h"
 #include "store/run_ranks.h"
+#include "store/run_updates.h"
 
 namespace lockstep::core {
 
@@ -75,6 +76,7 @@ public:
     [[nodiscard]] const RunLosses &losses() const { return m_losses; }
     [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< announced by changed(Loss)
     [[nodiscard]] const RunPhases &phases() const { return m_phases; }
+    [[nodiscard]] const RunUpdates &updates() const { return m_updates; } ///< announced by changed(Phases)
     [[nodiscard]] const RunDevices &devices() const { return m_devices; }
     [[nodiscard]] const RunMessages &messages() const { return m_messages; }
     [[nodiscard]] const NodeLinks &links() const { return m_links; }
@@ -95,8 +97,8 @@ private:
     void takeBody(const Frame &frame, const ExitFrame &body);
     void takeBody(const Frame &frame, const HeaderFrame &body);
     void takeBody(const Frame &frame, const LinkFrame &body);
+    void takeBody(const Frame &frame, const CommFrame &body);
     // These are not stored.
-    void takeBody(const Frame &, const CommFrame &) {}
     void takeBody(const Frame &, const HeartbeatFrame &) {}
     void takeBody(const Frame &, const UnknownFrame &) {}
     void note(Changes what);
@@ -111,6 +113,7 @@ private:
     RunLosses m_losses;
     RunMetrics m_metrics;
     RunPhases m_phases;
+    RunUpdates m_updates;
     RunDevices m_devices;
     RunMessages m_messages;
     NodeLinks m_links;

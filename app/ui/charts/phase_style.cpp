@@ -56,11 +56,15 @@ QString phaseMeaning(const QString &phase) {
         {"h2d", QObject::tr("copying the batch to the device")},
         {"forward", QObject::tr("computing outputs and loss")},
         {"backward", QObject::tr("computing gradients, until the last one is ready")},
-        {"exposed", QObject::tr("communication left after backward: the part that overlaps nothing")},
+        {"exposed", QObject::tr("communication that overlaps nothing: what is left after backward, or all of it "
+                                "between a pipeline's stages")},
         {"optimizer", QObject::tr("updating the parameters")},
         {"other", QObject::tr("the rest of the loop: total minus all other phases")},
         {"comm", QObject::tr("all communication, hidden behind backward or not")},
-        {"wait", QObject::tr("the part of exposed spent waiting for slower ranks: latest rank's ready − own")},
+        {"wait",
+         QObject::tr(
+             "the part of exposed spent waiting for other ranks: until the latest one's gradients are ready; in a "
+             "pipeline, until the other stage has sent; with ps-async, as long as the limit on staleness holds back")},
         {"scatter", QObject::tr("DP: splitting the batch over the devices")},
         {"replicate", QObject::tr("DP: copying the parameters to every device")},
         {"parallel_forward", QObject::tr("DP: forward on all replicas")},

@@ -76,6 +76,7 @@ std::string closeBehind(const Bottleneck &found, std::span<const Wait> waits) {
         if (isSaid || wait.share < closeTo * wait.from)
             continue;
         const char *name = wait.bound == Bound::Straggler ? "waiting for slower ranks"
+                           : wait.bound == Bound::Bubble  ? "stages waiting for each other"
                            : wait.bound == Bound::Input   ? "loading"
                                                           : "communication that nothing hides";
         out += (out.empty() ? "" : "; ") + std::string(name) + ", " + shareText(wait.share, wait.from);
@@ -100,6 +101,20 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
                       " more than the others, most of it in " + slow->phase + "."
                 : out + ": no one rank is slower, they wait for each other in turn.";
+}
+
+std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
+    const int stages = deviceCount(*group.runs.front().config), micros = group.runs.front().config->microBatches;
+    return "Stages of the pipeline wait for each other for " + share(*parts.waitS / parts.trainingS) +
+           " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " +
+           std::to_string(stages) + " equally long stages with " + std::to_string(micros) +
+           (micros == 1 ? " micro-batch" : " micro-batches") + " it would be " +
+           share(double(stages - 1) / double(micros + stages - 1)) +
+           "; more comes from stages that take unequally long.";
+}
+
+bool isPipeline(const RepeatGroup &group) {
+    return !group.runs.empty() && group.runs.front().config && specOf(group.runs.front().config->method).splitsModel;
 }
 
 void takeLaunch(const RepeatGroup &group, const TimeParts &parts, Bottleneck &out) {
@@ -139,6 +154,8 @@ std::string_view toString(Bound bound) {
         return "launch-bound";
     case Bound::Straggler:
         return "straggler-bound";
+    case Bound::Bubble:
+        return "bubble-bound";
     case Bound::Unknown:
         break;
     }
@@ -163,7 +180,8 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
         return out;
     }
     const double training = parts->trainingS;
-    const Wait waits[] = {{Bound::Straggler, parts->waitS.value_or(0) / training, stragglerFrom},
+    const Bound waiting = isPipeline(group) ? Bound::Bubble : Bound::Straggler;
+    const Wait waits[] = {{waiting, parts->waitS.value_or(0) / training, stragglerFrom},
                           {Bound::Input, *parts->loadS / training, inputFrom},
                           {Bound::Communication, parts->communicationS.value_or(0) / training, communicationFrom}};
     for (const auto &one : waits)
@@ -173,6 +191,8 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
         }
     if (out.bound == Bound::Straggler)
         out.evidence = stragglerText(group, *parts);
+    else if (out.bound == Bound::Bubble)
+        out.evidence = bubbleText(group, *parts);
     else if (out.bound == Bound::Input)
         out.evidence = "Loading takes " + share(*out.share) + " of training time (" + secondsText(*parts->loadS) +
                        stepText(group, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";

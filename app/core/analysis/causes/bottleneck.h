@@ -4,6 +4,8 @@
 // medians over repeats, of the rank in the middle by its waiting.
 //
 //   straggler-bound      waiting for slower ranks takes 10 % or more     } the largest of the three
+//   bubble-bound         the same of a pipeline, whose stages wait      }
+//                        for each other                                 }
 //   input-bound          loading (load + h2d) takes 20 % or more         } that reach their threshold
 //   communication-bound  exposed communication takes 20 % or more        }
 //   launch-bound         none of these, and: more than half of the run passes before a rank trains; or GPUs have a kernel
@@ -22,7 +24,7 @@
 
 namespace lockstep::core {
 
-enum class Bound { Unknown, Input, Compute, Communication, Launch, Straggler };
+enum class Bound { Unknown, Input, Compute, Communication, Launch, Straggler, Bubble };
 [[nodiscard]] std::string_view toString(Bound bound); ///< "input-bound", …
 
 struct Bottleneck {

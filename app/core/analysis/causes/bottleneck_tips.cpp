@@ -167,7 +167,8 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
         ddp.dpReplicas = RunConfig().dpReplicas;
         tips.add({"method"}, ddp, tips.without(seconds), why + ", and DDP overlaps it with backward");
     } else {
-        if (specOf(config.method).traffic == Traffic::Server) {
+        const Traffic traffic = specOf(config.method).traffic;
+        if (traffic == Traffic::Server || traffic == Traffic::Push) {
             RunConfig ring = config;
             ring.method = Method::Ddp;
             tips.add({"method"}, ring, tips.without(seconds),
@@ -175,7 +176,8 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
         }
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
-        if (!isOneBucket(group, buckets)) // what backward could hide, less the last bucket, which comes when it is over
+        // what backward could hide, less the last bucket, which comes when it is over
+        if (knowsKey(config.method, "bucket_mb") && !isOneBucket(group, buckets))
             tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
                      why + ", and smaller buckets leave while backward still runs");
         addScheduling(config, seconds, why, tips);
@@ -186,6 +188,19 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
         }
     }
     addBatch(config, seconds, why, tips);
+}
+
+/// A stage waits for the others while the pipeline fills and empties: (S-1)/(M+S-1) of a step with M micro-batches.
+void addMicroBatches(const RunConfig &config, double waitS, Tips &tips) {
+    RunConfig more = config;
+    more.microBatches = int(std::min<std::int64_t>(2 * std::int64_t(config.microBatches), globalBatch(config)));
+    if (more.microBatches == config.microBatches)
+        return;
+    const double others = deviceCount(config) - 1;
+    const double left = (config.microBatches + others) / (more.microBatches + others);
+    tips.add({"micro_batches"}, more, tips.without(waitS * (1 - left)),
+             "waiting for other stages is " + tips.share(waitS) +
+                 ", and with more micro-batches the pipeline is full for longer");
 }
 
 void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
@@ -345,7 +360,9 @@ std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &par
     else if (found.bound == Bound::Communication) {
         addCommunication(group, config, parts, tips);
         addFewerDevices(config, parts, {config.devices.front()}, tips);
-    } else if (found.bound == Bound::Straggler)
+    } else if (found.bound == Bound::Bubble)
+        addMicroBatches(config, *parts.waitS, tips);
+    else if (found.bound == Bound::Straggler)
         addStraggler(group, config, parts, tips);
     else if (found.bound == Bound::Launch)
         addLaunch(config, parts, found, launchShare(group).value_or(0) > launchFrom, tips);

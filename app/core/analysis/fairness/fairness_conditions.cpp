@@ -255,9 +255,10 @@ double settling(const RepeatGroup &group) {
 }
 
 const std::set<std::string_view> &lessonKeys() {
-    static const std::set<std::string_view> keys = {
-        "model",   "dataset",  "train_samples", "epochs",       "batch_size", "augment",   "optimizer",       "lr",
-        "lr_rule", "momentum", "dropout",       "weight_decay", "seed",       "precision", "batch_per_device"};
+    static const std::set<std::string_view> keys = {"model",      "dataset",   "train_samples",    "epochs",
+                                                    "batch_size", "augment",   "optimizer",        "lr",
+                                                    "lr_rule",    "momentum",  "dropout",          "weight_decay",
+                                                    "seed",       "precision", "batch_per_device", "max_staleness"};
     return keys;
 }
 

@@ -105,6 +105,7 @@ private:
     PhasesCard *m_phases;
     AnatomyCard *m_anatomy;
     LiveCard *m_nodes;
+    LiveCard *m_updates;
     MetricCard *m_metric;
     std::vector<LiveCard *> m_cards; ///< all of them, as they stand on the page
     VerdictLine *m_verdict;

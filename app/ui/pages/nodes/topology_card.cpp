@@ -20,7 +20,7 @@ using core::qs;
 TopologyCard::TopologyCard(const Theme &theme, QWidget *parent) : Card(tr("Topology"), parent) {
     m_method = new QComboBox(this);
     for (const MethodSpec &method : methodTable)
-        if (method.traffic != Traffic::None) {
+        if (sendsGradients(method.traffic)) {
             m_method->addItem(qs(method.label), qs(method.name));
             m_method->setItemData(m_method->count() - 1, qs(sentenceOf(method.traffic)), Qt::ToolTipRole);
         }

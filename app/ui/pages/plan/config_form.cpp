@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -99,19 +100,20 @@ QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
 
 QWidget *ConfigForm::makeMethods(QWidget *parent) {
     auto *box = new QWidget(parent);
-    auto *line = new QHBoxLayout(box);
-    line->setContentsMargins(0, 0, 0, 0);
-    line->setSpacing(grid); // beside the scroll bar, too, all of them fit in a window of 1280 pixels
+    constexpr int columns = 3; // beside the scroll bar, too, they fit in a window of 1280 pixels
+    auto *rows = new QGridLayout(box);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(grid / 2);
     for (const MethodSpec &spec : methodTable) {
         auto *tick = new QCheckBox(text(spec.label), box);
         connect(tick, &QCheckBox::toggled, this, [this, method = spec.id](bool on) {
             if (!m_showing)
                 Q_EMIT methodChosen(method, on);
         });
+        rows->addWidget(tick, int(m_methods.size()) / columns, int(m_methods.size()) % columns);
         m_methods.insert(int(spec.id), tick);
-        line->addWidget(tick);
     }
-    line->addStretch(1);
+    rows->setColumnStretch(columns, 1);
     box->setFocusProxy(m_methods.value(int(Method::Baseline)));
     return box;
 }

@@ -16,9 +16,9 @@ QString causeHelp(core::Cause cause) {
     case core::Cause::Compute:
         return QObject::tr("forward, backward and optimizer on the devices");
     case core::Cause::Communication:
-        return QObject::tr("communication that nothing overlaps, waiting for slower ranks left out");
+        return QObject::tr("communication that nothing overlaps, waiting for other ranks left out");
     case core::Cause::Imbalance:
-        return QObject::tr("waiting for slower ranks");
+        return QObject::tr("waiting for other ranks");
     case core::Cause::StartUp:
         return QObject::tr("what is outside of training: launching, evaluating, checkpoints, ending");
     case core::Cause::Unattributed:

@@ -104,6 +104,23 @@ private Q_SLOTS:
         verifyTips(found, {group});
     }
 
+    void stagesOfAPipelineWaitForEachOtherUntilMoreMicroBatchesFillIt() {
+        RunConfig config = ddp(2);
+        config.method = Method::Pipeline;
+        config.microBatches = 2;
+        const RepeatGroup group =
+            groupOf("pipeline on 2 devices", config, {phases(0.1, 6, 3.8, 3.5), phases(0, 6, 3.9, 3.5)});
+        const Bottleneck found = bottleneckOf(group, {group});
+        QVERIFY2(found.bound == Bound::Bubble, qPrintable(said(found)));
+        QVERIFY2(found.evidence.find("Of 2 equally long stages with 2 micro-batches it would be 33 %") !=
+                     std::string::npos,
+                 found.evidence.c_str());
+        QVERIFY(!found.tips.empty());
+        QCOMPARE(found.tips.front().config.microBatches, 4); // idles 20 % instead of 33 %
+        QVERIFY2(found.tips.front().why.find("At most 1.1") != std::string::npos, found.tips.front().why.c_str());
+        verifyTips(found, {group});
+    }
+
     void withoutPhasesItIsUnknown() {
         const RepeatGroup silent = groupOf("script", {}, {Phases{}});
         const Bottleneck found = bottleneckOf(silent, {});

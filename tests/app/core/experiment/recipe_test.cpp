@@ -197,14 +197,18 @@ private Q_SLOTS:
     void aServerIsTrainedBesideDdpAndOnlyBetweenCpuDevices() {
         const auto plan = expand(builtIn("allreduce-vs-server"), machine(4));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan),
-                 (std::vector<std::string>{"baseline", "DDP on 2 devices", "server on 2 devices", "DDP on 4 devices",
-                                           "server on 4 devices", "DDP on 8 devices | not run: needs 8, has 4",
-                                           "server on 8 devices | not run: needs 8, has 4"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{
+                                   "baseline", "DDP on 2 devices", "DDP on 2 devices, ring", "server on 2 devices",
+                                   "async server on 2 devices", "DDP on 4 devices", "server on 4 devices",
+                                   "async server on 4 devices", "DDP on 8 devices | not run: needs 8, has 4",
+                                   "server on 8 devices | not run: needs 8, has 4",
+                                   "async server on 8 devices | not run: needs 8, has 4"}));
         const auto onGpus = expand(builtIn("allreduce-vs-server"), machineWithGpus(4, 2));
         QVERIFY(onGpus.has_value());
         QCOMPARE(onGpus->runs[1].notRunReason, std::string());
         QCOMPARE(onGpus->runs[2].notRunReason,
+                 std::string("not run: the ring sends gradients between CPU devices, and not between GPUs yet"));
+        QCOMPARE(onGpus->runs[3].notRunReason,
                  std::string("not run: ps-sync sends gradients between CPU devices, and not between GPUs yet"));
     }
 

@@ -118,6 +118,28 @@ private Q_SLOTS:
         QVERIFY(!store.phases().of(1).contains("h2d")); // unknown is absent, never 0
     }
 
+    void updatesOfAServerAreAddedUpByTheirStaleness() {
+        RunStore store(QStringLiteral("r"));
+        QVERIFY(store.updates().byStaleness().empty());
+        const auto report = [&](int rank, std::vector<std::int64_t> counts) {
+            CommFrame comm;
+            comm.staleness = std::move(counts);
+            Frame frame;
+            frame.rank = rank;
+            frame.body = comm;
+            store.take(frame);
+        };
+        report(0, {});
+        QVERIFY(store.updates().byStaleness().empty());
+        report(0, {3, 1});
+        report(1, {0, 2, 2});
+        report(0, {1});
+        QCOMPARE(store.updates().byStaleness(), (std::vector<std::int64_t>{4, 3, 2}));
+        QCOMPARE(meanStaleness(store.updates().byStaleness()), 7.0 / 9);
+        QCOMPARE(meanStaleness(store.updates().ofRanks().at(1)), 1.5);
+        QCOMPARE(meanStaleness({}), 0.0);
+    }
+
     void timeLeftIsAtThePaceOfTheSlowestRank() {
         RunStore store(QStringLiteral("r"));
         store.setRecord(ddpRecord("r"));

@@ -2,19 +2,23 @@
 // What Live sets side by side: steps of DP and DDP on one axis, lanes by method, what the lines read at the crosshair, and the run
 // under the pointer in every picture.
 #include <QApplication>
+#include <QLabel>
 #include <QMouseEvent>
 #include <QSlider>
 #include <QTableView>
 
 #include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/line_readout.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
+#include "app/ui/pages/live/updates_card.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
+#include "experiment/recipe.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
 #include "tests/qt_test.h"
@@ -70,6 +74,29 @@ private Q_SLOTS:
         QCOMPARE(others, QStringList({"", "", "", "0.50 cores", ""})); // of the whole run: said once
         QVERIFY(live()->lanes()->lanes().last().hint.contains("Other programs took 0.50 cores of its machine"));
         QVERIFY(!live()->lanes()->lanes().first().hint.contains("Other programs"));
+    }
+
+    void howStaleAnAsynchronousServersUpdatesWereStandsOnACardThatOthersDontHave() {
+        const auto *card = live()->findChild<UpdatesCard *>();
+        QVERIFY(card && !card->isVisibleTo(live()));
+        closeWindow();
+        const std::string id =
+            uitest::writeOnDisk(*core::loadRecipe("allreduce-vs-server"), {.epochs = 2, .repeats = 2, .firstRun = 80});
+        openWindow({1600, 1000});
+        openAndDraw(id);
+        card = live()->findChild<UpdatesCard *>();
+        QTRY_VERIFY(card->isVisibleTo(live()));
+        QStringList rows;
+        for (const BarData &bar : card->chart()->bars())
+            rows.append(bar.name + u' ' + bar.text);
+        QCOMPARE(rows,
+                 QStringList({"async server on 2 devices, 0 stale 40.0 %", "async server on 2 devices, 1 stale 30.0 %",
+                              "async server on 2 devices, 2 stale 30.0 %"}));
+        QStringList words;
+        for (const QLabel *label : card->findChildren<QLabel *>())
+            words.append(label->text());
+        QVERIFY2(words.join(u'|').contains("mean 0.9 (rank 0: 0.5, rank 1: 1.3)"), qPrintable(words.join(u'|')));
+        uitest::picture(*m_window, m_theme, "live-staleness");
     }
 
     void theListHasTheRunsByMethodAndRepeatsTogether() {

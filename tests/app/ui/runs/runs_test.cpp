@@ -165,9 +165,10 @@ private Q_SLOTS:
         QCOMPARE(values, int(methodTable.size()));
         QTest::keyClick(popup, Qt::Key_Down);
         QTest::keyClick(popup, Qt::Key_Return);
-        QVERIFY2(
-            QRegularExpression("^method=(baseline|dp|ddp|ps-sync) $").match(page()->filterLine()->text()).hasMatch(),
-            qPrintable(page()->filterLine()->text()));
+        QVERIFY2(QRegularExpression("^method=(baseline|dp|ddp|ps-sync|ps-async) $")
+                     .match(page()->filterLine()->text())
+                     .hasMatch(),
+                 qPrintable(page()->filterLine()->text()));
         QCOMPARE(list().rowCount(), 2);
     }
 

@@ -38,9 +38,9 @@ private Q_SLOTS:
         QCOMPARE(methodColor("dp"), QColor("#E69F00"));
         QCOMPARE(methodColor("ddp"), QColor("#0072B2"));
         std::set<QString> colours;
-        for (const char *method : {"baseline", "dp", "ddp", "ps-sync", "pipeline"})
+        for (const char *method : {"baseline", "dp", "ddp", "ps-sync", "ps-async", "pipeline"})
             colours.insert(methodColor(method).name());
-        QCOMPARE(int(colours.size()), 5);
+        QCOMPARE(int(colours.size()), 6);
     }
 
     void methodLinesAreSeenOnBothSurfaces() {

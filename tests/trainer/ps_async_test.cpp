@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The asynchronous parameter server with real ranks.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "tests/trainer/trainer_process.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+/// Two ranks, of which the second computes four times as long; what they reported.
+std::vector<Frame> unlikeRanks(std::vector<std::string> options, int ranks = 2) {
+    const TempFolder folder;
+    options.insert(options.end(),
+                   {"--method=ps-async", "--train-samples=1920", "--batch-size=48", "--frames=" + (folder / "f")});
+    DdpRun run(ranks, options, {{"LOCKSTEP_TEST_DELAY", "1:backward:8"}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+    for (const Ended &ended : run.wait()) {
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+    }
+    return readFrames(folder / "f");
+}
+
+ScalarWindow stalenessOf(const std::vector<Frame> &frames, int rank) {
+    return bodiesOf<EpochFrame>(frames, rank).at(0).scalars.at("staleness");
+}
+
+/// Steps that rank 1 had reported when rank 0 reported its last one.
+std::int64_t stepsOfTheSlowOneMeanwhile(const std::vector<Frame> &frames) {
+    std::int64_t slow = 0, meanwhile = 0;
+    for (const Frame &frame : frames)
+        if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+            if (frame.rank == 1)
+                slow += steps->count;
+            else
+                meanwhile = slow;
+        }
+    return meanwhile;
+}
+
+} // namespace
+
+TEST_SUITE("ps_async") {
+    TEST_CASE("without a limit a fast rank is not held up by a slow one, whose updates are stale") {
+        const auto frames = unlikeRanks({});
+        CHECK(stepsOfTheSlowOneMeanwhile(frames) < 30); // of 40
+        CHECK(stalenessOf(frames, 1).mean() > 1.5 * stalenessOf(frames, 0).mean());
+        CHECK(stalenessOf(frames, 1).max > 1);
+    }
+
+    TEST_CASE("with a limit no update is staler, and at 0 all ranks go in step") {
+        for (const int limit : {0, 2}) {
+            CAPTURE(limit);
+            const auto frames = unlikeRanks({"--max-staleness=" + std::to_string(limit)});
+            for (const int rank : {0, 1})
+                CHECK(stalenessOf(frames, rank).max <= limit);
+            if (limit == 0)
+                CHECK(stepsOfTheSlowOneMeanwhile(frames) >= 35);
+            const auto epoch = bodiesOf<EpochFrame>(frames, 0).at(0);
+            CHECK(epoch.phases.at("wait").sumS > 0.3 * epoch.phases.at("exposed").sumS); // for the slow rank
+        }
+    }
+
+    TEST_CASE("each rank counts its updates of every server by their staleness") {
+        for (const int servers : {1, 2}) {
+            CAPTURE(servers);
+            const auto frames = unlikeRanks({"--servers=" + std::to_string(servers)}, 3);
+            for (int rank = 0; rank < 3; ++rank) {
+                std::int64_t updates = 0, steps = 0;
+                double stale = 0;
+                for (const auto &comm : bodiesOf<CommFrame>(frames, rank)) {
+                    CHECK(comm.buckets.size() == static_cast<std::size_t>(servers));
+                    updates += std::accumulate(comm.staleness.begin(), comm.staleness.end(), std::int64_t{0});
+                    for (std::size_t i = 0; i < comm.staleness.size(); ++i)
+                        stale += static_cast<double>(i) * static_cast<double>(comm.staleness[i]);
+                }
+                for (const auto &window : bodiesOf<StepsFrame>(frames, rank))
+                    steps += window.count;
+                CHECK(steps == 40);
+                CHECK(updates == servers * steps);
+                CHECK(stale / static_cast<double>(updates) == doctest::Approx(stalenessOf(frames, rank).mean()));
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Bytes between ranks, as the kernel counts them, against what each method is known to send.
+#include <doctest/doctest.h>
+
+#include "ipc/models.h"
+#include "tests/trainer/trainer_process.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+struct RankTraffic {
+    double sent, received; ///< MB a step
+};
+
+std::vector<RankTraffic> trafficOf(int ranks, std::vector<std::string> options) {
+    const TempFolder folder;
+    options.insert(options.end(), {"--train-samples=1200", "--batch-size=24", "--frames=" + (folder / "f")});
+    for (const Ended &ended : DdpRun(ranks, options).wait()) {
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+    }
+    const auto frames = readFrames(folder / "f");
+    std::vector<RankTraffic> traffic;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const Scalars scalars = bodiesOf<EpochFrame>(frames, rank).at(0).scalars;
+        traffic.push_back({scalars.at("sent_mb").mean(), scalars.at("received_mb").mean()});
+    }
+    return traffic;
+}
+
+} // namespace
+
+TEST_SUITE("traffic") {
+    TEST_CASE("each rank sends and receives as many bytes a step as its method's formula says") {
+        const double k = static_cast<double>(findModel("lenet")->parameters) * 4e-6; // MB of gradients
+        const auto about = [](double expected) { return doctest::Approx(expected).epsilon(0.06); };
+        for (const int n : {2, 3}) {
+            CAPTURE(n);
+            const double others = n - 1;
+            for (const std::vector<std::string> &ring :
+                 {std::vector<std::string>{}, std::vector<std::string>{"--all-reduce=ring"}})
+                for (const RankTraffic &rank : trafficOf(n, ring)) { // 2(N-1)K/N for each
+                    CHECK(rank.sent == about(2 * others / n * k));
+                    CHECK(rank.received == about(2 * others / n * k));
+                }
+            for (const char *method : {"--method=ps-sync", "--method=ps-async"}) {
+                CAPTURE(method);
+                const auto ranks = trafficOf(n, {method});
+                CHECK(ranks[0].sent == about(others * k)); // the server's link carries 2(N-1)K in all
+                CHECK(ranks[0].received == about(others * k));
+                for (int rank = 1; rank < n; ++rank) {
+                    CHECK(ranks[std::size_t(rank)].sent == about(k));
+                    CHECK(ranks[std::size_t(rank)].received == about(k));
+                }
+            }
+        }
+    }
+
+    TEST_CASE("servers that share out the parameters share out the traffic too") {
+        const double k = static_cast<double>(findModel("lenet")->parameters) * 4e-6;
+        for (const RankTraffic &rank : trafficOf(2, {"--method=ps-async", "--servers=2"})) {
+            CHECK(rank.sent == doctest::Approx(k).epsilon(0.06)); // half as a rank, half as a server
+            CHECK(rank.received == doctest::Approx(k).epsilon(0.06));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/strategies/pipeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+#include <torch/csrc/distributed/c10d/reducer.hpp>
+
+#include "trainer/strategies/flat_tensors.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr int forwardTag = 1'000, backwardTag = 1'000'000; // plus the number of the micro-batch
+constexpr int timings = 4;                                 // of each layer; the first one loads kernels
+
+std::vector<torch::Tensor> tensorsOf(const NamedTensors &named) {
+    std::vector<torch::Tensor> tensors;
+    for (const auto &[name, tensor] : named)
+        tensors.push_back(tensor);
+    return tensors;
+}
+
+} // namespace
+
+Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options)
+    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_stage(communicator.rank()),
+      m_stages(communicator.worldSize()), m_microBatches(options.microBatches), m_schedule(options.schedule),
+      m_oneNode(options.oneNode) {
+    const auto parameters = m_model->parameters();
+    c10d::verify_params_across_processes(communicator.group(), parameters, {});
+    communicator.broadcast(parameters);
+    shareOutLayers(options);
+}
+
+void Pipeline::shareOutLayers(const Options &options) {
+    const auto &sizes = options.sample.sizes;
+    std::vector<std::int64_t> shape{std::max<std::int64_t>(1, options.batch / options.microBatches)};
+    shape.insert(shape.end(), sizes.begin(), sizes.begin() + options.sample.dimensions());
+    const bool pixels = options.sample.values == Values::Pixels;
+    const torch::Tensor input = at::zeros(shape, pixels ? m_model->parameters().front().options().requires_grad(false)
+                                                        : at::TensorOptions(at::kLong));
+    if (options.layersPerStage.empty()) {
+        m_begins = splitLayers(m_communicator.gather(layerSeconds(input)));
+    } else {
+        m_begins = {0};
+        for (const int layers : options.layersPerStage)
+            m_begins.push_back(m_begins.back() + static_cast<std::size_t>(layers));
+    }
+    openChannels(input.narrow(0, 0, 1));
+}
+
+void Pipeline::openChannels(const torch::Tensor &sample) {
+    const c10::AutoGradMode noGrad(false);
+    const auto own = static_cast<std::size_t>(m_stage);
+    m_model->eval(); // draws nothing
+    const torch::Tensor before = m_model->forwardThrough(0, m_begins[own], sample);
+    const torch::Tensor after = m_model->forwardThrough(m_begins[own], m_begins[own + 1], before);
+    m_model->train();
+    const auto ahead = static_cast<std::size_t>(m_stages - m_stage);
+    m_slots = static_cast<std::size_t>(m_microBatches);
+    if (m_schedule != "gpipe")
+        m_slots = std::min(m_slots, ahead + 1); // one more than are kept: it arrives while the stage computes
+    const auto open = [&](int peer, int tag, const torch::Tensor &like) {
+        return std::make_unique<StageChannel>(m_communicator.group(), peer, tag, like, m_slots);
+    };
+    if (!isFirst()) {
+        m_fromBefore = open(m_stage - 1, forwardTag, before);
+        m_toBefore = open(m_stage - 1, backwardTag, before);
+    }
+    if (!isLast()) {
+        m_toNext = open(m_stage + 1, forwardTag, after);
+        m_fromNext = open(m_stage + 1, backwardTag, after);
+    }
+}
+
+/// How long this rank's device takes for each layer, forward and backward.
+std::vector<double> Pipeline::layerSeconds(const torch::Tensor &input) {
+    std::vector<double> seconds;
+    m_model->eval(); // draws nothing
+    torch::Tensor next = input;
+    for (std::size_t layer = 0; layer < m_model->layerCount(); ++layer) {
+        double least = std::numeric_limits<double>::infinity();
+        torch::Tensor output;
+        for (int i = 0; i < timings; ++i) {
+            const bool real = next.is_floating_point();
+            const torch::Tensor own = real && layer > 0 ? next.detach().requires_grad_() : next;
+            const std::int64_t startNs = monotonicNs();
+            output = m_model->forwardThrough(layer, layer + 1, own);
+            if (output.requires_grad())
+                output.backward(at::ones_like(output));
+            least = std::min(least, static_cast<double>(monotonicNs() - startNs) * 1e-9);
+        }
+        seconds.push_back(least);
+        next = output.detach();
+    }
+    m_model->train();
+    for (auto &parameter : m_model->parameters())
+        parameter.mutable_grad() = torch::Tensor();
+    return seconds;
+}
+
+StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
+    m_wantStop = wantStop;
+    m_stop = false;
+    m_loss = 0;
+    m_computeNs = m_idleNs = 0;
+    cut(batch.targets.size(0));
+    for (const StageAction &action : stageActions(m_schedule, static_cast<std::size_t>(m_stage),
+                                                  static_cast<std::size_t>(m_stages), m_micro.size()))
+        if (action.kind == StageAction::Forward)
+            forward(action.microBatch, batch);
+        else
+            backward(action.microBatch);
+    for (const auto &channel : {m_toNext.get(), m_toBefore.get()})
+        if (channel)
+            channel->finish();
+    m_clock.lap(Phase::Exposed);
+    m_bubble = static_cast<double>(m_idleNs) / static_cast<double>(std::max<std::int64_t>(1, m_idleNs + m_computeNs));
+    return {at::scalar_tensor(m_loss, at::kDouble), m_stop};
+}
+
+/// The micro-batches of a batch, as equal as can be; the first of them are already on their way.
+void Pipeline::cut(std::int64_t samples) {
+    const std::int64_t count = std::min(m_microBatches, samples);
+    m_micro.clear();
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t first = samples * i / count;
+        m_micro.push_back({first, samples * (i + 1) / count - first, {}, {}});
+    }
+    for (std::size_t i = 0; i < std::min(m_slots, m_micro.size()); ++i)
+        for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
+            if (channel)
+                channel->expect(i, m_micro[i].samples);
+}
+
+void Pipeline::forward(std::size_t number, const Batch &batch) {
+    Micro &micro = m_micro[number];
+    if (isFirst()) {
+        micro.input = batch.inputs.narrow(0, micro.first, micro.samples);
+    } else {
+        StageMessage &message = await(*m_fromBefore, number);
+        m_wantStop = message.header().wantStop != 0 || m_wantStop;
+        micro.input = message.content().detach().requires_grad_();
+    }
+    const std::int64_t startNs = monotonicNs();
+    const auto own = static_cast<std::size_t>(m_stage);
+    micro.output = m_model->forwardThrough(m_begins[own], m_begins[own + 1], micro.input);
+    if (isLast())
+        micro.output = lossOf(micro, batch);
+    m_computeNs += monotonicNs() - startNs;
+    m_clock.lap(Phase::Forward);
+    if (!isLast())
+        send(*m_toNext, number, micro.output.detach(), m_wantStop);
+}
+
+/// The micro-batch's part of the mean over the batch; its part of the loss that is reported goes into m_loss.
+torch::Tensor Pipeline::lossOf(const Micro &micro, const Batch &batch) {
+    const torch::Tensor targets = batch.targets.narrow(0, micro.first, micro.samples);
+    const torch::Tensor loss = crossEntropy(micro.output, targets);
+    const std::int64_t real = std::clamp<std::int64_t>(batch.real - micro.first, 0, micro.samples);
+    const Batch part{.inputs = {}, .targets = targets, .real = real};
+    if (real > 0)
+        m_loss += reportedLoss(loss, micro.output, part).item<double>() * static_cast<double>(real) /
+                  static_cast<double>(batch.real);
+    return loss * (static_cast<double>(micro.samples) / static_cast<double>(batch.targets.size(0)));
+}
+
+void Pipeline::backward(std::size_t number) {
+    Micro &micro = m_micro[number];
+    torch::Tensor gradient;
+    if (isLast()) {
+        m_stop = m_wantStop;
+    } else {
+        StageMessage &message = await(*m_fromNext, number);
+        m_stop = message.header().wantStop != 0;
+        m_loss = message.header().loss;
+        gradient = message.content();
+    }
+    const std::int64_t startNs = monotonicNs();
+    micro.output.backward(gradient);
+    m_computeNs += monotonicNs() - startNs;
+    m_clock.lap(Phase::Backward);
+    if (!isFirst())
+        send(*m_toBefore, number, micro.input.grad(), m_stop);
+    micro.input = micro.output = torch::Tensor(); // their slot is free for another micro-batch
+    if (const std::size_t later = number + m_slots; later < m_micro.size())
+        for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
+            if (channel)
+                channel->expect(later, m_micro[later].samples);
+}
+
+/// Waits for a message. The time until it was sent is waiting for the other stage, the rest its way.
+StageMessage &Pipeline::await(StageChannel &channel, std::size_t number) {
+    const std::int64_t startNs = monotonicNs();
+    StageMessage &message = channel.receive(number);
+    const std::int64_t tookNs = monotonicNs() - startNs;
+    m_clock.lap(Phase::Exposed);
+    m_idleNs += tookNs;
+    m_clock.add(Phase::Comm, tookNs);
+    if (m_oneNode)
+        m_clock.add(Phase::Wait, std::clamp(message.header().sentNs - startNs, std::int64_t{0}, tookNs));
+    return message;
+}
+
+void Pipeline::send(StageChannel &channel, std::size_t number, const torch::Tensor &content, bool wantStop) {
+    StageMessage &message = channel.next(number, m_micro[number].samples);
+    message.content().copy_(content);
+    message.header().wantStop = wantStop ? 1 : 0;
+    message.header().loss = m_loss;
+    channel.send(number);
+    m_clock.lap(Phase::Exposed); // the copy into the message
+}
+
+int Pipeline::stageOf(const std::string &parameter) const {
+    const std::size_t layer = m_model->layerOf(parameter);
+    return static_cast<int>(std::upper_bound(m_begins.begin(), m_begins.end() - 1, layer) - m_begins.begin()) - 1;
+}
+
+NamedTensors Pipeline::parametersOf(int stage) const {
+    NamedTensors named;
+    for (const auto &item : m_model->named_parameters())
+        if (stageOf(item.key()) == stage)
+            named.emplace_back(item.key(), item.value());
+    return named;
+}
+
+bool Pipeline::finishEpoch(Optimizer &, bool stopped) {
+    const c10::AutoGradMode noGrad(false);
+    for (int stage = 0; stage < m_stages; ++stage) {
+        const auto parameters = tensorsOf(parametersOf(stage));
+        const torch::Tensor flat = flattened(parameters);
+        m_communicator.broadcastFrom(stage, flat);
+        copyFlat(flat, parameters);
+    }
+    m_clock.lap(Phase::Exposed);
+    return stopped;
+}
+
+NamedTensors Pipeline::optimizerState(const Optimizer &optimizer) {
+    NamedTensors state;
+    if (optimizer.state().empty()) // on all ranks alike: no step was taken
+        return state;
+    for (int stage = 0; stage < m_stages; ++stage) {
+        const NamedTensors named = parametersOf(stage);
+        const auto parameters = tensorsOf(named);
+        for (const auto &[key, own] : optimizer.stateTensors()) {
+            const bool isCount = own.front().dim() == 0; // Adam's number of steps
+            const std::vector<torch::Tensor> like =
+                isCount ? std::vector<torch::Tensor>(parameters.size(), own.front()) : parameters;
+            const torch::Tensor flat = stage == m_stage ? flattened(own) : at::empty_like(flattened(like));
+            m_communicator.broadcastFrom(stage, flat);
+            const auto parts = unflattened(flat, like);
+            for (std::size_t i = 0; i < parts.size(); ++i)
+                state.emplace_back(Optimizer::stateName(named[i].first, key), parts[i]);
+        }
+    }
+    return state;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/comm/communicator.h"
+#include "trainer/engine/optimizer.h"
+#include "trainer/report/phase_clock.h"
+#include "trainer/strategies/stage_channel.h"
+#include "trainer/strategies/stage_plan.h"
+#include "trainer/strategies/strategy.h"
+
+namespace lockstep::trainer {
+
+/// Model parallel: one process a device; rank r computes stage r, some consecutive layers of the model. A batch is cut into
+/// micro-batches that pass from stage to stage, activations forward and their gradients backward, so that the stages work at the same
+/// time. The gradients are those of the whole batch. CPU devices only.
+///
+/// Each rank trains the parameters of its own stage; after an epoch all ranks get all parameters, for evaluation and checkpoints. A
+/// wish to stop travels with the activations to the last stage, and what the last stage decides, and the loss, back with the
+/// gradients.
+class Pipeline final : public Strategy {
+public:
+    struct Options {
+        std::int64_t microBatches = 4;
+        std::string schedule = "1f1b";   ///< of stageActions()
+        std::vector<int> layersPerStage; ///< empty: by the layers' times, which each rank measures
+        SampleSpec sample;
+        std::int64_t batch = 64; ///< samples a step
+        bool oneNode = true;     ///< all ranks have one clock
+    };
+    /// Gives all ranks rank 0's parameters.
+    Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options);
+
+    StepOutcome step(const Batch &batch, bool wantStop) override;
+    bool finishEpoch(Optimizer &optimizer, bool stopped) override;
+    [[nodiscard]] bool trains(const std::string &parameter) const override { return stageOf(parameter) == m_stage; }
+    [[nodiscard]] NamedTensors optimizerState(const Optimizer &optimizer) override;
+    [[nodiscard]] bool holdsWholeModel() const override { return m_stages == 1; }
+    [[nodiscard]] bool takesInputs() const override { return isFirst(); }
+    [[nodiscard]] bool countsSamples() const override { return isFirst(); }
+    [[nodiscard]] std::vector<StepMetric> measured() const override { return {{"bubble", m_bubble}}; }
+
+private:
+    /// One micro-batch of a step in this stage.
+    struct Micro {
+        std::int64_t first = 0, samples = 0;
+        torch::Tensor input, output;
+    };
+    void shareOutLayers(const Options &options);
+    [[nodiscard]] std::vector<double> layerSeconds(const torch::Tensor &input);
+    void openChannels(const torch::Tensor &sample);
+    void cut(std::int64_t samples);
+    void forward(std::size_t number, const Batch &batch);
+    [[nodiscard]] torch::Tensor lossOf(const Micro &micro, const Batch &batch);
+    void backward(std::size_t number);
+    [[nodiscard]] StageMessage &await(StageChannel &channel, std::size_t number);
+    void send(StageChannel &channel, std::size_t number, const torch::Tensor &content, bool wantStop);
+    [[nodiscard]] bool isFirst() const { return m_stage == 0; }
+    [[nodiscard]] bool isLast() const { return m_stage + 1 == m_stages; }
+    [[nodiscard]] int stageOf(const std::string &parameter) const;
+    [[nodiscard]] NamedTensors parametersOf(int stage) const;
+
+    std::shared_ptr<Model> m_model;
+    Communicator &m_communicator;
+    PhaseClock &m_clock;
+    int m_stage, m_stages;
+    std::int64_t m_microBatches;
+    std::string m_schedule;
+    bool m_oneNode;
+    std::vector<std::size_t> m_begins; ///< of each stage, in layers; one past the last layer
+    std::size_t m_slots = 1;           ///< micro-batches whose activations exist at the same time
+    std::unique_ptr<StageChannel> m_fromBefore, m_toNext, m_fromNext, m_toBefore; ///< none at the ends of the pipeline
+    std::vector<Micro> m_micro;                                                   ///< of the step
+    bool m_wantStop = false, m_stop = false;    ///< of the step: so far some stage wants to; all do
+    double m_loss = 0;                          ///< of the step
+    std::int64_t m_computeNs = 0, m_idleNs = 0; ///< of the step
+    double m_bubble = 0;
+};
+
+} // namespace lockstep::trainer
