@@ -192,6 +192,9 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
         return std::nullopt;
     if (!validate(out.config).empty())
         return std::nullopt;
+    for (const RepeatGroup *group : {&reference, &run})
+        if (hasSetting(*group, {out.config, setting.script, setting.flags}))
+            return std::nullopt; // what is changed means nothing beside what is left: micro-batches without a pipeline
     if (setting.script) {
         // A script gets its method by its command's words: take them from the group that has this method.
         const RepeatGroup &model = bitOf(factors, mask, "method") ? run : reference;

@@ -121,6 +121,21 @@ private Q_SLOTS:
         verifyTips(found, {group});
     }
 
+    void noControlRunIsOfferedThatWouldTrainAsTheReferenceDoes() {
+        RunConfig config = ddp(2);
+        config.method = Method::Pipeline;
+        config.microBatches = 1;
+        const RepeatGroup baseline = groupOf("baseline", {}, {phases(0, 9)}),
+                          pipeline = groupOf("pipeline on 2 devices, 1 micro-batch", config, {phases(0, 4, 5, 4)});
+        const auto factors = factorsBetween(baseline, pipeline);
+        QCOMPARE(factors.size(), std::size_t(2));
+        for (std::uint32_t mask = 1; mask < 3; ++mask) {
+            const auto control = controlBetween(baseline, pipeline, factors, mask);
+            const bool alone = factors[mask - 1].key == "micro_batches"; // which a baseline has none of
+            QCOMPARE(control.has_value(), !alone);
+        }
+    }
+
     void withoutPhasesItIsUnknown() {
         const RepeatGroup silent = groupOf("script", {}, {Phases{}});
         const Bottleneck found = bottleneckOf(silent, {});
