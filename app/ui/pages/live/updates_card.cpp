@@ -15,7 +15,8 @@ using core::RunStore;
 
 namespace {
 
-constexpr std::size_t mostBars = 6; ///< of a run; the last one takes all staler updates
+constexpr int axisRoom = 64, leastBar = 22; ///< px that the bars' axis and a bar take
+constexpr std::size_t mostBars = 6;         ///< of a run; the last one takes all staler updates
 
 /// The mean of each rank: "rank 0: 0.9, rank 1: 2.4".
 QString meansOf(const core::RunUpdates &updates) {
@@ -77,6 +78,7 @@ void UpdatesCard::draw(Changes) {
     notes.removeAll(QString());
     setNote(notes.join(QStringLiteral("; ")));
     m_chart->setBars(bars);
+    m_chart->setMinimumHeight(axisRoom + leastBar * int(bars.size()));
 }
 
 } // namespace lockstep::ui
