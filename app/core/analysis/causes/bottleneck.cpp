@@ -7,6 +7,7 @@
 #include "analysis/causes/bottleneck_tips.h"
 #include "analysis/compare/result_table.h"
 #include "base/format.h"
+#include "experiment/run_names.h"
 #include "ipc/median.h"
 
 namespace lockstep::core {
@@ -104,12 +105,12 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
 }
 
 std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
-    const int stages = deviceCount(*group.runs.front().config), micros = group.runs.front().config->microBatches;
+    const RunConfig &config = *group.runs.front().config;
+    const int stages = deviceCount(config);
     return "Stages of the pipeline wait for each other for " + share(*parts.waitS / parts.trainingS) +
            " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " +
-           std::to_string(stages) + " equally long stages with " + std::to_string(micros) +
-           (micros == 1 ? " micro-batch" : " micro-batches") + " it would be " +
-           share(double(stages - 1) / double(micros + stages - 1)) +
+           std::to_string(stages) + " equally long stages with " + settingText(config, "micro_batches") +
+           " it would be " + share(double(stages - 1) / double(config.microBatches + stages - 1)) +
            "; more comes from stages that take unequally long.";
 }
 
