@@ -200,20 +200,19 @@ class ThreeHosts(unittest.TestCase):
         addresses = [" ".join(line.split()[3:5]) for line in listed if "lockstep" in line]
         return [re.sub(r"\[::ffff:([0-9.]+)\]", r"\1", line) for line in addresses]
 
-    def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
-        process = self.start(self.recipe(epochs=15), "--set", f"nodes={self.nodes()}")
-        run = self.training_run()
+    def cut_and_restore(self, process, run, while_cut=lambda: None):
         started = time.monotonic()
         self.lab.cut("hostB")
         first = run / "node-0.ndjson"
         wait_for(lambda: b'"link":"lost"' in first.read_bytes(), 15, "the link to be called lost")
         print_figure("a cut link called lost", started, 10)
-        # No connection was closed: packets just vanish, as when the power goes. What the ranks' peers see decides.
+        # No connection was closed: packets just vanish, as when the power goes. What goes unacknowledged decides.
         wait_for(lambda: b'"kind":"node_gone"' in first.read_bytes(), 15, "the node to be called gone")
         print_figure("a node without power called gone", started, 10)
         self.assertIn(b"hostB is down or cut off: ", first.read_bytes())
         self.assertIn(b"its training state unknown", first.read_bytes())
         self.assertNotIn(b'"state":"failed"', first.read_bytes())
+        while_cut()
         self.lab.restore("hostB")
         wait_for(lambda: first.read_bytes().count(b'"link":"up"') >= 2, 30, "the link to come back")
         self.finish(process)
@@ -221,6 +220,28 @@ class ThreeHosts(unittest.TestCase):
         self.assertEqual(result["state"], "done", result)
         self.assert_copies_are_whole(run)
         self.assert_nobody_left()
+
+    def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
+        process = self.start(self.recipe(epochs=15), "--set", f"nodes={self.nodes()}")
+        self.cut_and_restore(process, self.training_run())
+
+    def test_a_node_cut_off_while_the_ranks_here_only_wait_for_its_rank_is_called_gone(self):
+        process = self.start(self.recipe(epochs=15), "--set", f"nodes={self.nodes()}")
+        run = self.training_run()
+        [rank] = [pid for pid, name in self.lab.processes("hostB").items() if name.startswith("lockstep-train")]
+        os.kill(rank, signal.SIGSTOP)
+        # Everything sent to hostB is acknowledged by its kernel: nothing on the ranks' connections shows the cut.
+        wait_for(lambda: self.nothing_unacknowledged("hostA"), 15, "the ranks here to wait")
+        self.cut_and_restore(process, run, while_cut=lambda: os.kill(rank, signal.SIGCONT))
+
+    def nothing_unacknowledged(self, host):
+        """Of its ranks' connections for a second: they wait."""
+
+        def idle():
+            listed = self.lab.run(["ss", "-Htinp", "state", "established"], host).stdout.replace("\n\t", " ")
+            return not any("unacked:" in line for line in listed.splitlines() if "lockstep-train" in line)
+
+        return all(time.sleep(0.1) is None and idle() for _ in range(10))
 
     def test_an_agent_that_is_silent_on_a_living_node_is_told_apart_from_a_node_that_is_gone(self):
         process = self.start(self.recipe(epochs=200), "--set", f"nodes={self.nodes()}")

@@ -30,6 +30,7 @@ public:
     [[nodiscard]] bool room() const { return m_out.size() - m_sent < 256 * 1024; }
     void close();
     [[nodiscard]] bool open() const { return m_fd.valid(); }
+    [[nodiscard]] int descriptor() const { return m_fd.get(); }              ///< -1 once closed
     [[nodiscard]] std::int64_t lastHeardNs() const { return m_lastHeardNs; } ///< CLOCK_MONOTONIC
     [[nodiscard]] const std::string &peer() const { return m_peer; }         ///< "10.0.0.2:51234"
 

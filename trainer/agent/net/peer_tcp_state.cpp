@@ -36,8 +36,14 @@ std::string remoteOf(const inet_diag_msg &message) {
     return address.starts_with("::ffff:") && address.find('.') != std::string::npos ? address.substr(7) : address;
 }
 
-void take(const inet_diag_msg &message, std::size_t length, PeerTcpState &state) {
+void take(const tcp_info &info, PeerTcpState &state) {
     ++state.connections;
+    state.unanswered += info.tcpi_unacked > 0 ? 1 : 0;
+    const std::chrono::milliseconds heard(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
+    state.lastHeard = std::min(heard, state.lastHeard.value_or(heard));
+}
+
+void take(const inet_diag_msg &message, std::size_t length, PeerTcpState &state) {
     auto left = static_cast<int>(length);
     for (const auto *attribute = reinterpret_cast<const rtattr *>(&message + 1); RTA_OK(attribute, left);
          attribute = RTA_NEXT(attribute, left)) {
@@ -45,9 +51,7 @@ void take(const inet_diag_msg &message, std::size_t length, PeerTcpState &state)
             continue;
         tcp_info info{}; // older kernels fill in less of it
         std::memcpy(&info, RTA_DATA(attribute), std::min<std::size_t>(sizeof info, RTA_PAYLOAD(attribute)));
-        state.unanswered += info.tcpi_unacked > 0 ? 1 : 0;
-        const std::chrono::milliseconds heard(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
-        state.lastHeard = std::min(heard, state.lastHeard.value_or(heard));
+        take(info, state);
     }
 }
 
@@ -92,6 +96,15 @@ PeerTcpState readPeerTcpState(const std::string &address) {
     PeerTcpState state;
     for (const unsigned char family : {static_cast<unsigned char>(AF_INET), static_cast<unsigned char>(AF_INET6)})
         readFamily(family, address, state);
+    return state;
+}
+
+PeerTcpState readTcpState(int fd) {
+    PeerTcpState state;
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == established)
+        take(info, state);
     return state;
 }
 

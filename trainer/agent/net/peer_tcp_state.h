@@ -7,8 +7,7 @@
 
 namespace lockstep::agent {
 
-/// The kernel's TCP state (tcp_info) of the connections between this node and another one. They belong to
-/// the ranks; whose they are does not matter.
+/// The kernel's TCP state (tcp_info) of connections between this node and another one.
 struct PeerTcpState {
     int connections = 0; ///< established
     int unanswered = 0;  ///< those with sent bytes that are not acknowledged yet
@@ -18,6 +17,8 @@ struct PeerTcpState {
 /// All established TCP connections of this network namespace to a remote address ("10.0.0.2", "fe80::1"). Sends
 /// nothing.
 [[nodiscard]] PeerTcpState readPeerTcpState(const std::string &address);
+/// Of the one connection whose socket is `fd`; without connections when `fd` is no connected TCP socket.
+[[nodiscard]] PeerTcpState readTcpState(int fd);
 
 enum class PeerVerdict {
     Unknown, ///< no connection, or none with unacknowledged bytes

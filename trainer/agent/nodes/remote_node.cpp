@@ -57,6 +57,7 @@ void RemoteNode::send(const NodeMessage &message) {
 }
 
 void RemoteNode::lose(const std::string &why, bool closed) {
+    m_linkWhenLost = m_socket ? readTcpState(m_socket->descriptor()) : PeerTcpState{};
     if (m_socket)
         m_socket->close();
     m_socket.reset();

@@ -17,6 +17,7 @@
 #include "trainer/agent/log/node_log.h"
 #include "trainer/agent/net/clock_offset.h"
 #include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/net/peer_tcp_state.h"
 #include "trainer/agent/nodes/trace_transfer.h"
 
 namespace lockstep::agent {
@@ -60,6 +61,9 @@ public:
     [[nodiscard]] bool ranksGone() const; ///< since the last start, and its log is complete up to then
     /// Lost for longer than `closed` (the node closed the connection) or `silent` (nothing came).
     [[nodiscard]] bool isLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
+    /// The kernel's state of the link's connection when it was lost. Agent 0 sends a message every second, so it shows
+    /// whether the node's kernel still answered.
+    [[nodiscard]] const PeerTcpState &linkWhenLost() const { return m_linkWhenLost; }
     /// Lost, and the node closed the connection within `aroundNs` of `monoNs`.
     [[nodiscard]] bool closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     /// How far its monotonic clock is ahead of ours; the error is at most half the round trip.
@@ -98,6 +102,7 @@ private:
     std::set<int> m_ranks;
     TraceInbox m_traces;
     std::int64_t m_lostNs = 0;
+    PeerTcpState m_linkWhenLost;
     bool m_closed = false; ///< the other side closed the connection
     std::int64_t m_pingNs = 0, m_pingWallUs = 0, m_pingNumber = 0;
     ClockOffset m_wallClock, m_monoClock;

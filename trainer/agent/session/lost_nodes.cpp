@@ -9,6 +9,10 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::milliseconds lostNodeCheckInterval{100};
+
+std::string seconds(std::chrono::milliseconds time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
 } // namespace
 
 void LostNodes::onLink(const LinkFrame &link) {
@@ -33,20 +37,23 @@ bool LostNodes::judgeNode(int node) {
     const auto &own = m_local.plan().record.machines.front().interfaces;
     if (std::any_of(own.begin(), own.end(), [&](const auto &one) { return one.second == address; }))
         return true; // the node is this machine itself
-    const PeerTcpState state = readPeerTcpState(address);
+    const PeerTcpState ranks = readPeerTcpState(address), &link = m_hub.node(node).linkWhenLost();
+    // Ranks here that wait for the ranks there have nothing unacknowledged. The link between the agents had.
+    const bool byRanks = judge(ranks) != PeerVerdict::Unknown;
+    const PeerTcpState &state = byRanks ? ranks : link;
     switch (judge(state)) {
-    case PeerVerdict::Gone: {
-        const auto silent = std::chrono::duration_cast<std::chrono::seconds>(*state.lastHeard);
+    case PeerVerdict::Gone:
         m_local.alert("error", "node_gone",
                       host + " is down or cut off: neither its agent nor its ranks answer, and " +
-                          std::to_string(state.unanswered) + " of " + std::to_string(state.connections) +
-                          " connections of the ranks here with it have had no answer for " +
-                          std::to_string(silent.count()) + " s");
+                          (byRanks ? std::to_string(state.unanswered) + " of " + std::to_string(state.connections) +
+                                         " connections of the ranks here with it have had no answer for "
+                                   : "the last messages of the agent here were not acknowledged for ") +
+                          seconds(*state.lastHeard));
         return true;
-    }
     case PeerVerdict::Alive:
         m_local.alert("warning", "node_alive",
-                      "only the link between the agents is lost: " + host + " still answers the ranks here");
+                      "only the link between the agents is lost: " + host +
+                          (byRanks ? " still answers the ranks here" : " still acknowledges what is sent to it"));
         return true;
     case PeerVerdict::Unknown:
         break;

@@ -10,7 +10,8 @@
 namespace lockstep::agent {
 
 /// Finds out for node 0 what a lost link means. The kernel's state of the connections between the ranks here and that
-/// node shows whether the node still answers. Raises one alert per loss.
+/// node shows whether the node still answers; where these are idle, that of the link itself when it was lost does.
+/// Raises one alert per loss.
 class LostNodes {
 public:
     LostNodes(LocalRun &local, const NodeHub &hub) : m_local(local), m_hub(hub) {}
