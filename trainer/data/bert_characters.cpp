@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/bert_characters.h"
+
+#include <algorithm>
+
+#include "trainer/data/bert_character_data.h"
+
+namespace lockstep::trainer {
+namespace {
+
+constexpr char32_t pastLast = 0x110000;
+
+// Hangul's syllables: of each leading consonant 588, of each vowel 28 (Unicode 3.12).
+constexpr char32_t firstSyllable = 0xac00, lastSyllable = 0xd7a3, leads = 0x1100, vowels = 0x1161, trails = 0x11a7;
+constexpr char32_t perLead = 588, perVowel = 28;
+
+template <class Use> void each(std::span<const bert::Range> ranges, Use use) {
+    for (const auto &range : ranges)
+        for (char32_t point = range.first; point <= range.last; ++point)
+            use(point);
+}
+
+} // namespace
+
+BertCharacters::BertCharacters(bool lowerCase) : m_entries(pastLast, 0) {
+    if (lowerCase)
+        fold();
+    std::vector<bool> isSign(pastLast);
+    each(bert::punctuation(), [&isSign](char32_t point) { isSign[point] = true; });
+    for (char32_t point = 0; point < pastLast; ++point) // a sign is known by what the character has become
+        if (const auto [kind, becomes] = of(point); kind == Kind::Kept && isSign[becomes])
+            setKind(point, Kind::Alone);
+    each(bert::ideographs(), [this](char32_t point) { setKind(point, Kind::Alone); });
+    each(bert::removed(), [this](char32_t point) { setKind(point, Kind::Dropped); });
+    each(bert::spaces(), [this](char32_t point) { setKind(point, Kind::Space); });
+}
+
+void BertCharacters::fold() {
+    for (const auto &step : bert::steps())
+        for (char32_t point = step.first; point <= step.last; point += step.step)
+            m_entries[point] = step.target + (point - step.first);
+    const auto runs = bert::runs();
+    for (std::size_t at = 0; at < runs.size(); at += 2 + runs[at + 1])
+        std::copy_n(runs.begin() + at + 2, runs[at + 1], m_entries.begin() + runs[at]);
+    for (const auto &mark : bert::moved())
+        setKind(mark.mark, Kind::Moved);
+    each(bert::marks(), [this](char32_t point) { setKind(point, Kind::Dropped); });
+    each(bert::endingMarks(), [this](char32_t point) { setKind(point, Kind::Ending); });
+    for (const auto &several : bert::several())
+        setKind(several.from, Kind::Several);
+    for (char32_t point = firstSyllable; point <= lastSyllable; ++point)
+        setKind(point, Kind::Several);
+}
+
+int BertCharacters::combiningClass(char32_t point) {
+    const auto moved = bert::moved();
+    return std::lower_bound(moved.begin(), moved.end(), point,
+                            [](const bert::Moved &mark, char32_t wanted) { return mark.mark < wanted; })
+        ->combiningClass;
+}
+
+std::array<char32_t, 3> BertCharacters::parts(char32_t point) {
+    if (firstSyllable <= point && point <= lastSyllable) {
+        const char32_t index = point - firstSyllable, trail = index % perVowel;
+        return {leads + index / perLead, vowels + index % perLead / perVowel, trail ? trails + trail : 0};
+    }
+    const auto several = bert::several();
+    return std::lower_bound(several.begin(), several.end(), point,
+                            [](const bert::Several &one, char32_t wanted) { return one.from < wanted; })
+        ->to;
+}
+
+} // namespace lockstep::trainer
