@@ -4,6 +4,9 @@
 
     peer.py sampler CASES       a line of CASES: size world rank seed epoch; prints DistributedSampler's order of each
     peer.py affine F.safetensors    images (u8), draws, and what our loader made of them (f32); prints the differing pixels
+    peer.py csv PATHS           prints the fields of the CSV files named in PATHS, in hex, a record a line
+    peer.py characters WORDS    a line a code point: the words that it is between a and b; prints the lines that differ
+    peer.py words FOLDER        vocab.txt, `texts` in hex and `tokens`, a line each; prints the lines that BertTokenizerFast differs in
 """
 
 import sys
@@ -42,5 +45,55 @@ def affine(path):
     print(len(given["images"]), pixels, differing)
 
 
+def csv(paths):
+    from csv import reader
+
+    for path in Path(paths).read_text().splitlines():
+        with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+            rows = reader(file)
+            next(rows)
+            for row in filter(None, rows):
+                print(*(field.encode("utf-8", "surrogateescape").hex() for field in row))
+
+
+def characters(path):
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    pre, compared = BertPreTokenizer(), 0
+    with open(path) as lines:
+        for lower in (True, False):
+            normalizer = BertNormalizer(lowercase=lower)
+            for point in (*range(0xD800), *range(0xE000, 0x110000)):
+                text = normalizer.normalize_str(f"a{chr(point)}b")
+                expected = " ".join(word.encode().hex() for word, _ in pre.pre_tokenize_str(text))
+                ours = next(lines).rstrip("\n")
+                compared += 1
+                if ours != expected:
+                    print(f"U+{point:04X}, lowercase={lower}: {expected}, not {ours}")
+    print(compared)
+
+
+def words(folder):
+    from transformers import BertTokenizerFast
+    from transformers.models.bert.tokenization_bert import load_vocab
+
+    folder = Path(folder)
+    lines = (folder / "texts").read_text().splitlines()
+    compared = 0
+    with open(folder / "tokens") as tokens:
+        for lower in (True, False):
+            peer = BertTokenizerFast(vocab=load_vocab(folder / "vocab.txt"), do_lower_case=lower)
+            for most in (512, 12):
+                for first in range(0, len(lines), 10000):
+                    texts = [bytes.fromhex(line).decode("utf-8", "replace") for line in lines[first:first + 10000]]
+                    for text, ids in zip(texts, peer(texts, truncation=True, max_length=most)["input_ids"]):
+                        ours = list(map(int, next(tokens).split()))
+                        compared += 1
+                        if ours != ids:
+                            print(f"do_lower_case={lower}, max_length={most}: {text!a} is {ids}, not {ours}")
+    print(compared)
+
+
 if __name__ == "__main__":
-    {"sampler": sampler, "affine": affine}[sys.argv[1]](sys.argv[2])
+    {"sampler": sampler, "affine": affine, "csv": csv, "characters": characters, "words": words}[sys.argv[1]](sys.argv[2])

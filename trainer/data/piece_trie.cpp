@@ -6,8 +6,6 @@
 
 namespace lockstep::trainer {
 
-using Words = std::vector<std::pair<std::string_view, std::int32_t>>;
-
 /// Places node after node: free units are in a list, so that one with a single child, as most are, takes the first.
 class PieceTrie::Builder {
 public:

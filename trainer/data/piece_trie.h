@@ -11,11 +11,12 @@ namespace lockstep::trainer {
 class PieceTrie {
 public:
     using Node = std::uint32_t;
+    using Words = std::vector<std::pair<std::string_view, std::int32_t>>;
     static constexpr Node root = 0, none = ~Node{0};
     static constexpr std::int32_t noPiece = -1;
 
     /// Each word with its number, 0 or more; of equal words the last counts. An empty word is never found.
-    explicit PieceTrie(std::vector<std::pair<std::string_view, std::int32_t>> words);
+    explicit PieceTrie(Words words);
 
     /// Where a text leads from a node, or `none`.
     [[nodiscard]] Node step(Node from, char byte) const {

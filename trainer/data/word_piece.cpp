@@ -68,8 +68,8 @@ std::vector<std::string_view> linesOf(std::string_view text) {
     return lines;
 }
 
-std::vector<std::pair<std::string_view, std::int32_t>> numbered(const std::vector<std::string_view> &lines) {
-    std::vector<std::pair<std::string_view, std::int32_t>> pieces;
+PieceTrie::Words numbered(const std::vector<std::string_view> &lines) {
+    PieceTrie::Words pieces;
     for (const std::string_view line : lines)
         pieces.emplace_back(line.size() <= longestPiece ? line : std::string_view(), pieces.size());
     return pieces;

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "tests/trainer/peers.h"
+#include "trainer/data/word_piece.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+constexpr std::string_view smallVocabulary =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\nhello\nworld\n,\n!\n[\n]\nsep\n"
+    "##s\nHello\n\xe4\xb8\xad\n\xe5\x9b\xbd\nresume\nr\xc3\xa9sum\xc3\xa9\n#\n##\n"
+    "a\n##a\n";
+
+/// Tokens as the lines of smallVocabulary, with a space between them.
+std::string pieces(std::string_view text, bool lowerCase = true, std::size_t most = 64) {
+    static const std::vector<std::string> lines = [] {
+        std::istringstream all{std::string(smallVocabulary)};
+        std::vector<std::string> found;
+        for (std::string line; std::getline(all, line);)
+            found.push_back(line);
+        return found;
+    }();
+    const auto words = WordPiece::ofVocabulary(smallVocabulary, lowerCase, "vocab.txt");
+    REQUIRE(words);
+    std::string joined;
+    for (const std::int32_t token : words->encode(text, most))
+        joined += (joined.empty() ? "" : " ") + lines.at(static_cast<std::size_t>(token));
+    return joined;
+}
+
+void append(std::string &text, char32_t point) {
+    if (point < 0x80)
+        text += static_cast<char>(point);
+    else if (point < 0x800)
+        text += static_cast<char>(0xc0 | point >> 6);
+    else if (point < 0x10000)
+        text += static_cast<char>(0xe0 | point >> 12);
+    else
+        text += static_cast<char>(0xf0 | point >> 18);
+    for (int shift = point < 0x80 ? -6 : point < 0x800 ? 0 : point < 0x10000 ? 6 : 12; shift >= 0; shift -= 6)
+        text += static_cast<char>(0x80 | (point >> shift & 0x3f));
+}
+
+std::string hexOf(std::string_view bytes) {
+    std::string hex;
+    for (const char byte : bytes)
+        for (const int shift : {4, 0})
+            hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15];
+    return hex;
+}
+
+struct Script {
+    char32_t first, last;
+};
+/// Latin, combining marks, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Telugu, Thai, Balinese, kana, Chinese, Hangul, musical
+/// signs (whose marks are kept and sorted), emoji
+constexpr Script scripts[] = {{0xa0, 0x24f},      {0x300, 0x36f},   {0x370, 0x3ff},     {0x400, 0x52f},
+                              {0x5d0, 0x5ea},     {0x600, 0x6ff},   {0x8d4, 0x96f},     {0xc00, 0xc7f},
+                              {0xe01, 0xe5b},     {0x1b00, 0x1bff}, {0x1100, 0x1200},   {0x302a, 0x30ff},
+                              {0x4e00, 0x4fff},   {0xac00, 0xacff}, {0x1d15e, 0x1d1c0}, {0x1e000, 0x1e02a},
+                              {0x1f300, 0x1f64f}, {0x2010, 0x2060}, {0x1e00, 0x1eff},   {0xf900, 0xfaff}};
+const char *const syllables[] = {"the", "in",  "er",  "re", "on", "tion", "ing", "st", "al", "en", "ed", "ti", "or",
+                                 "is",  "ver", "com", "a",  "i",  "o",    "s",   "t",  "e",  "n",  "un", "7",  "20"};
+
+/// Some thousands of pieces: the scripts' characters and English syllables and pairs of them, each also within a word.
+std::string manyPieces() {
+    std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+    const auto add = [&text](const std::string &piece) { text += piece + "\n##" + piece + "\n"; };
+    for (char32_t point = '!'; point <= '~'; ++point)
+        add(std::string(1, static_cast<char>(point)));
+    for (const auto [first, last] : scripts)
+        for (char32_t point = first; point <= last; ++point) {
+            std::string piece;
+            append(piece, point);
+            if (point % 7 != 3) // so that some are unknown
+                add(piece);
+        }
+    for (const std::string one : syllables)
+        for (const std::string two : syllables)
+            add(one + two);
+    return text;
+}
+
+/// Lines of everything that may stand in a text, or should not.
+class Texts {
+public:
+    std::string next() {
+        std::string text;
+        for (unsigned parts = pick(24); parts > 0; --parts)
+            addPart(text);
+        return text;
+    }
+
+private:
+    unsigned pick(unsigned below) { return static_cast<unsigned>(m_random() % below); }
+
+    void addPart(std::string &text) {
+        static const char *const special[] = {"[SEP]", "[MASK]", "[CLS]",   "[PAD]",  "[UNK]",
+                                              "[sep]", "[SEP",   "[[SEP]]", "[ SEP ]"};
+        static const char *const broken[] = {"\x80",     "\xc3", "\xe4\xb8",         "\xf0\x9f\x98", "\xed\xa0\x80",
+                                             "\xc0\xaf", "\xff", "\xf4\x90\x80\x80", "\xe0\x80\x80"};
+        static const char *const spaces[] = {" ",        "  ",           "\t",           "\n",      "\r\n",
+                                             "\xc2\xa0", "\xe3\x80\x80", "\xe2\x80\xa8", "\xc2\x85"};
+        switch (pick(16)) {
+        case 0:
+            return append(text, static_cast<char32_t>(pick(0x80)));
+        case 1:
+            return append(text, anyPoint());
+        case 2:
+            text += special[pick(std::size(special))];
+            return;
+        case 3:
+            text += broken[pick(std::size(broken))];
+            return;
+        case 4: // a word that may be too long
+            if (pick(8) == 0)
+                for (unsigned letters = 90 + pick(20), kind = pick(2); letters > 0; --letters)
+                    kind == 0 ? append(text, 'a' + pick(26)) : append(text, 0x3b1 + pick(20));
+            return;
+        case 5: // marks upon marks
+            for (unsigned marks = pick(5); marks > 0; --marks)
+                append(text, fromScript(scripts[std::array{1, 6, 11, 14, 15}[pick(5)]]));
+            return;
+        case 6:
+        case 7:
+        case 8: {
+            const Script script = scripts[pick(std::size(scripts))];
+            for (unsigned letters = 1 + pick(8); letters > 0; --letters)
+                append(text, fromScript(script));
+            return;
+        }
+        case 9:
+        case 10:
+        case 11:
+            text += spaces[pick(std::size(spaces))];
+            return;
+        default:
+            for (unsigned left = 1 + pick(4); left > 0; --left) {
+                const std::string syllable = syllables[pick(std::size(syllables))];
+                for (const char letter : syllable)
+                    text += static_cast<char>(pick(6) == 0 && letter >= 'a' ? letter - 'a' + 'A' : letter);
+            }
+            if (pick(2))
+                text += " .,!?'-"[pick(7)];
+        }
+    }
+
+    char32_t fromScript(Script script) { return script.first + pick(script.last - script.first + 1); }
+    char32_t anyPoint() {
+        const char32_t point = pick(3) ? pick(0x3100) : pick(0x110000 - 0x800);
+        return point < 0xd800 ? point : point + 0x800;
+    }
+
+    std::mt19937 m_random{30522};
+};
+
+/// The words that "a", the character and "b" are, in hex.
+std::string wordsAround(const BertCharacters &characters, char32_t point) {
+    std::string word = "a";
+    const auto [kind, becomes] = characters.of(point);
+    switch (kind) {
+    case BertCharacters::Kind::Kept:
+    case BertCharacters::Kind::Moved:
+        append(word, becomes);
+        break;
+    case BertCharacters::Kind::Dropped:
+    case BertCharacters::Kind::Ending:
+        break;
+    case BertCharacters::Kind::Space:
+        return "61 62";
+    case BertCharacters::Kind::Alone:
+        word.clear();
+        append(word, becomes);
+        return "61 " + hexOf(word) + " 62";
+    case BertCharacters::Kind::Several:
+        for (const char32_t part : BertCharacters::parts(point))
+            if (part != 0)
+                append(word, part);
+    }
+    return hexOf(word + "b");
+}
+
+} // namespace
+
+TEST_SUITE("word_piece") {
+    TEST_CASE("a word is cut into the longest pieces that there are, and is unknown as a whole if one is missing") {
+        CHECK(pieces("hello unaffable worlds") == "[CLS] hello un ##aff ##able world ##s [SEP]");
+        CHECK(pieces("hello unaffablex world") == "[CLS] hello [UNK] world [SEP]");
+        CHECK(pieces("") == "[CLS] [SEP]");
+        CHECK(pieces("\t \n") == "[CLS] [SEP]");
+    }
+
+    TEST_CASE("signs and Chinese characters are words of their own") {
+        CHECK(pieces("hello,world!!") == "[CLS] hello , world ! ! [SEP]");
+        CHECK(pieces("hello\xe4\xb8\xad\xe5\x9b\xbdworld") == "[CLS] hello \xe4\xb8\xad \xe5\x9b\xbd world [SEP]");
+        CHECK(pieces("##s") == "[CLS] # # [UNK] [SEP]");
+    }
+
+    TEST_CASE("in lower case accents go; a cased vocabulary keeps both") {
+        CHECK(pieces("HELLO R\xc3\x89SUM\xc3\x89 re\xcc\x81sume\xcc\x81") == "[CLS] hello resume resume [SEP]");
+        CHECK(pieces("Hello hello r\xc3\xa9sum\xc3\xa9 re\xcc\x81sume\xcc\x81", false) ==
+              "[CLS] Hello hello r\xc3\xa9sum\xc3\xa9 [UNK] [SEP]");
+    }
+
+    TEST_CASE("controls and bytes that are not UTF-8 are not there") {
+        CHECK(pieces(std::string("he\0l\x07lo\xff wor\xe4\xb8ld", 16)) == "[CLS] hello world [SEP]");
+        CHECK(pieces("hel\xe2\x80\x8blo\xef\xbf\xbd") == "[CLS] hello [SEP]");
+    }
+
+    TEST_CASE("a special token written in the text is that token") {
+        CHECK(pieces("hello[SEP]world [MASK][PAD]") == "[CLS] hello [SEP] world [MASK] [PAD] [SEP]");
+        CHECK(pieces("[sep] [SEP") == "[CLS] [ sep ] [ sep [SEP]");
+    }
+
+    TEST_CASE("a word of more than 100 characters is unknown") {
+        std::string hundred = "[CLS] a";
+        for (int i = 1; i < 100; ++i)
+            hundred += " ##a";
+        CHECK(pieces(std::string(100, 'A'), true, 512) == hundred + " [SEP]");
+        CHECK(pieces(std::string(101, 'A') + " a", true, 512) == "[CLS] [UNK] a [SEP]");
+        CHECK(pieces(std::string(100'000, 'a') + "!") == "[CLS] [UNK] ! [SEP]");
+        std::string accents;
+        for (int i = 0; i < 100; ++i)
+            accents += "\xc3\xa4"; // ä: two bytes
+        CHECK(pieces(accents, true, 512) == hundred + " [SEP]");
+    }
+
+    TEST_CASE("a text is cut off where the tokens would be too many") {
+        CHECK(pieces("hello unaffable world", true, 5) == "[CLS] hello un ##aff [SEP]");
+        CHECK(pieces("hello", true, 3) == "[CLS] hello [SEP]");
+        for (const std::size_t most : {0, 1, 2})
+            CHECK(pieces("hello", true, most) == "[CLS] [SEP]");
+        std::vector<std::int32_t> tokens{99};
+        const auto words = WordPiece::ofVocabulary(smallVocabulary, true, "vocab.txt");
+        words->encode("hello hello hello", 4, tokens);
+        CHECK(tokens == std::vector<std::int32_t>{99, 2, 8, 8, 3});
+    }
+
+    TEST_CASE("a vocabulary's lines may end as in any system; of equal lines the last counts") {
+        const auto words = WordPiece::ofVocabulary("[CLS]\r\n[SEP]\r\n[UNK]\r\n[PAD]\r\na\r\n\r\na", true, "vocab.txt");
+        REQUIRE(words);
+        CHECK(words->size() == 7);
+        CHECK(words->padding() == 3);
+        CHECK(words->encode("a b [MASK]", 8) == std::vector<std::int32_t>{0, 6, 2, 2, 2, 2, 1});
+    }
+
+    TEST_CASE("a file that is no vocabulary is refused in one sentence") {
+        const auto without = WordPiece::ofVocabulary("[PAD]\n[CLS]\n[SEP]\n", true, "model/vocab.txt");
+        REQUIRE(!without);
+        CHECK(without.error().kind == ErrorKind::BadArgument);
+        CHECK(without.error().message() ==
+              "model/vocab.txt: none of its 3 lines is [UNK]; give the vocab.txt of a BERT model: "
+              "a piece a line, among them [PAD], [UNK], [CLS] and [SEP]");
+        const auto broken = WordPiece::ofVocabulary("[PAD]\n\xff\n", true, "vocab.txt");
+        REQUIRE(!broken);
+        CHECK(broken.error().message() ==
+              "vocab.txt: byte 6 is not UTF-8; give the vocab.txt that belongs to the model, or download it again");
+    }
+
+    TEST_CASE("threads that encode at once get what one gets") {
+        const auto words = WordPiece::ofVocabulary(manyPieces(), true, "vocab.txt");
+        REQUIRE(words);
+        Texts texts;
+        std::vector<std::string> lines(2000);
+        for (auto &line : lines)
+            line = texts.next();
+        std::vector<std::vector<std::int32_t>> tokens(4);
+        std::vector<std::thread> threads;
+        for (auto &own : tokens)
+            threads.emplace_back([&words, &lines, &own] {
+                for (const auto &line : lines)
+                    words->encode(line, 64, own);
+            });
+        for (auto &thread : threads)
+            thread.join();
+        for (const auto &own : tokens)
+            CHECK(own == tokens.front());
+    }
+
+    TEST_CASE("every code point becomes what BertNormalizer and BertPreTokenizer make of it") {
+        const std::string python = pythonWith("transformers");
+        if (python.empty()) {
+            MESSAGE("skipped: no Python that imports transformers");
+            return;
+        }
+        const TempFolder folder;
+        std::ofstream out(folder / "words");
+        for (const bool lowerCase : {true, false}) {
+            const BertCharacters characters(lowerCase);
+            for (char32_t point = 0; point < 0x110000; ++point)
+                if (point < 0xd800 || point > 0xdfff)
+                    out << wordsAround(characters, point) << '\n';
+        }
+        out.close();
+        const Ended ended =
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/trainer/peer.py", "characters", folder / "words"})
+                .wait(std::chrono::minutes(5));
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        CHECK(ended.out == "2224128\n");
+    }
+
+    TEST_CASE("100000 texts of many scripts become the tokens of BertTokenizerFast") {
+        const std::string python = pythonWith("transformers");
+        if (python.empty()) {
+            MESSAGE("skipped: no Python that imports transformers");
+            return;
+        }
+        const TempFolder folder;
+        const std::string vocabulary = manyPieces();
+        writeFile(folder / "vocab.txt", vocabulary);
+        Texts texts;
+        std::vector<std::string> lines(100'000);
+        std::ofstream hex(folder / "texts"), tokens(folder / "tokens");
+        for (auto &line : lines) {
+            line = texts.next();
+            hex << hexOf(line) << '\n';
+        }
+        for (const bool lowerCase : {true, false}) {
+            const auto words = WordPiece::ofVocabulary(vocabulary, lowerCase, "vocab.txt");
+            REQUIRE(words);
+            for (const std::size_t most : {512, 12})
+                for (const auto &line : lines) {
+                    for (const std::int32_t token : words->encode(line, most))
+                        tokens << token << ' ';
+                    tokens << '\n';
+                }
+        }
+        hex.close();
+        tokens.close();
+        const Ended ended = Process(python, {LOCKSTEP_SOURCE_DIR "/tests/trainer/peer.py", "words", folder.path()})
+                                .wait(std::chrono::minutes(5));
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        CHECK(ended.out == "400000\n");
+    }
+}
