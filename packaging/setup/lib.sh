@@ -282,7 +282,7 @@ ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy
 
 # ---- Python's own programs that tests compare with ---------------------------------------------------------------
 
-ensure_peers() { # sets `peers` to a Python that has torch, torchvision and TensorBoard, or to nothing
+ensure_peers() { # sets `peers` to a Python that has torch, torchvision, TensorBoard and transformers, or to nothing
     local folder="$root/.cache/peers" want begun="${EPOCHREALTIME//[!0-9]/}"
     want="$torch $(pins "$setup/requirements-peers.txt")"
     peers="$folder/bin/python"
@@ -290,7 +290,7 @@ ensure_peers() { # sets `peers` to a Python that has torch, torchvision and Tens
         rm -rf "$folder"
         if ! { python3 -m venv "$folder" >"$cache/venv.log" 2>&1 &&
             dirname "$torch" >"$(echo "$folder"/lib/python3*/site-packages)/torch.pth" &&
-            long_step peers "installing torchvision and TensorBoard for the tests" "$peers" -m pip install --no-deps \
+            long_step peers "installing torchvision, TensorBoard and transformers for the tests" "$peers" -m pip install --no-deps \
                 --require-hashes --disable-pip-version-check --progress-bar off -r "$setup/requirements-peers.txt"; }; then
             say peers "not installed: tests against Python's programs will be skipped" "$begun"
             peers=""
@@ -298,7 +298,7 @@ ensure_peers() { # sets `peers` to a Python that has torch, torchvision and Tens
         fi
         echo "$want" >"$folder/stamp"
     fi
-    say peers "torchvision, TensorBoard" "$begun"
+    say peers "torchvision, TensorBoard, transformers" "$begun"
 }
 
 # ---- configuring and building ----------------------------------------------------------------------------------

@@ -72,14 +72,6 @@ std::string nastyText(std::mt19937 &random) {
     return text + (random() % 2 ? "\n" : "");
 }
 
-std::string hexOf(std::string_view bytes) {
-    std::string hex;
-    for (const char byte : bytes)
-        for (const int shift : {4, 0})
-            hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15];
-    return hex;
-}
-
 } // namespace
 
 TEST_SUITE("delimited_text") {

@@ -19,6 +19,15 @@ inline std::string pythonWith(const std::string &module) {
     return {};
 }
 
+/// Bytes of any kind as a peer can read them.
+inline std::string hexOf(std::string_view bytes) {
+    std::string hex;
+    for (const char byte : bytes)
+        for (const int shift : {4, 0})
+            hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15];
+    return hex;
+}
+
 /// The first images of Fashion-MNIST in a folder of IDX files: read in no time, and tested on 301 images, which neither 2
 /// nor 3 ranks share out evenly.
 class SmallData {

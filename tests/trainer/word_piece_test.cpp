@@ -37,7 +37,7 @@ std::string pieces(std::string_view text, bool lowerCase = true, std::size_t mos
     return joined;
 }
 
-void append(std::string &text, char32_t point) {
+void appendUtf8(std::string &text, char32_t point) {
     if (point < 0x80)
         text += static_cast<char>(point);
     else if (point < 0x800)
@@ -48,14 +48,6 @@ void append(std::string &text, char32_t point) {
         text += static_cast<char>(0xf0 | point >> 18);
     for (int shift = point < 0x80 ? -6 : point < 0x800 ? 0 : point < 0x10000 ? 6 : 12; shift >= 0; shift -= 6)
         text += static_cast<char>(0x80 | (point >> shift & 0x3f));
-}
-
-std::string hexOf(std::string_view bytes) {
-    std::string hex;
-    for (const char byte : bytes)
-        for (const int shift : {4, 0})
-            hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> shift & 15];
-    return hex;
 }
 
 struct Script {
@@ -80,7 +72,7 @@ std::string manyPieces() {
     for (const auto [first, last] : scripts)
         for (char32_t point = first; point <= last; ++point) {
             std::string piece;
-            append(piece, point);
+            appendUtf8(piece, point);
             if (point % 7 != 3) // so that some are unknown
                 add(piece);
         }
@@ -106,36 +98,39 @@ private:
     void addPart(std::string &text) {
         static const char *const special[] = {"[SEP]", "[MASK]", "[CLS]",   "[PAD]",  "[UNK]",
                                               "[sep]", "[SEP",   "[[SEP]]", "[ SEP ]"};
-        static const char *const broken[] = {"\x80",     "\xc3", "\xe4\xb8",         "\xf0\x9f\x98", "\xed\xa0\x80",
-                                             "\xc0\xaf", "\xff", "\xf4\x90\x80\x80", "\xe0\x80\x80"};
+        static const char *const broken[] = {
+            "\x80",     "\xc3", "\xe4\xb8",         "\xf0\x9f\x98", "\xed\xa0\x80",
+            "\xc0\xaf", "\xff", "\xf4\x90\x80\x80", "\xe0\x81\x81", "\xf0\x81\x81\x81"};
         static const char *const spaces[] = {" ",        "  ",           "\t",           "\n",      "\r\n",
                                              "\xc2\xa0", "\xe3\x80\x80", "\xe2\x80\xa8", "\xc2\x85"};
         switch (pick(16)) {
         case 0:
-            return append(text, static_cast<char32_t>(pick(0x80)));
+            return appendUtf8(text, static_cast<char32_t>(pick(0x80)));
         case 1:
-            return append(text, anyPoint());
+            return appendUtf8(text, anyPoint());
         case 2:
             text += special[pick(std::size(special))];
             return;
         case 3:
             text += broken[pick(std::size(broken))];
+            for (unsigned bytes = pick(4); bytes > 0; --bytes)
+                text += static_cast<char>(0x80 + pick(0x80));
             return;
         case 4: // a word that may be too long
             if (pick(8) == 0)
                 for (unsigned letters = 90 + pick(20), kind = pick(2); letters > 0; --letters)
-                    kind == 0 ? append(text, 'a' + pick(26)) : append(text, 0x3b1 + pick(20));
+                    kind == 0 ? appendUtf8(text, 'a' + pick(26)) : appendUtf8(text, 0x3b1 + pick(20));
             return;
         case 5: // marks upon marks
             for (unsigned marks = pick(5); marks > 0; --marks)
-                append(text, fromScript(scripts[std::array{1, 6, 11, 14, 15}[pick(5)]]));
+                appendUtf8(text, fromScript(scripts[std::array{1, 6, 11, 14, 15}[pick(5)]]));
             return;
         case 6:
         case 7:
         case 8: {
             const Script script = scripts[pick(std::size(scripts))];
             for (unsigned letters = 1 + pick(8); letters > 0; --letters)
-                append(text, fromScript(script));
+                appendUtf8(text, fromScript(script));
             return;
         }
         case 9:
@@ -170,7 +165,7 @@ std::string wordsAround(const BertCharacters &characters, char32_t point) {
     switch (kind) {
     case BertCharacters::Kind::Kept:
     case BertCharacters::Kind::Moved:
-        append(word, becomes);
+        appendUtf8(word, becomes);
         break;
     case BertCharacters::Kind::Dropped:
     case BertCharacters::Kind::Ending:
@@ -179,12 +174,12 @@ std::string wordsAround(const BertCharacters &characters, char32_t point) {
         return "61 62";
     case BertCharacters::Kind::Alone:
         word.clear();
-        append(word, becomes);
+        appendUtf8(word, becomes);
         return "61 " + hexOf(word) + " 62";
     case BertCharacters::Kind::Several:
         for (const char32_t part : BertCharacters::parts(point))
             if (part != 0)
-                append(word, part);
+                appendUtf8(word, part);
     }
     return hexOf(word + "b");
 }

@@ -96,8 +96,6 @@ private:
     std::string m_joined;   ///< a field that does not lie in the text in one piece
 };
 
-constexpr std::size_t notWanted = static_cast<std::size_t>(-1);
-
 class DelimitedFile {
 public:
     DelimitedFile(const std::string &path, std::string_view text)
