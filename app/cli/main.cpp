@@ -7,12 +7,12 @@
 #include <QFileInfo>
 
 #include "commands.h"
+#include "data/dataset_source.h"
 #include "experiment/more_rounds.h"
 #include "experiment/side_by_side.h"
 #include "export/export.h"
 #include "history_options.h"
 #include "ipc/logging.h"
-#include "ipc/models.h"
 #include "ipc/socket_folder.h"
 #include "job_commands.h"
 #include "nodes_options.h"
@@ -144,15 +144,15 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
 void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
     auto *get = app.add_subcommand("get-data", "Download a data set and check it; resumes an interrupted download");
     std::string names;
-    for (const DataSetSpec &set : dataSetTable)
-        if (set.canBeDownloaded)
-            names += (names.empty() ? "" : " or ") + std::string(set.name);
+    for (const core::DatasetSource &source : core::knownDatasets())
+        names += (names.empty() ? "" : " or ") + source.name;
     get->add_option("DATASET", options.dataset, names)->required();
     get->add_option("--dir", options.folder, "Folder for its files; default: where the trainer looks");
     get->add_option("--mirror", options.mirrors,
                     "URL of a folder with the files, tried first; may be given several times")
         ->allow_extra_args(false);
-    get->add_option("--manifest", options.manifest, "JSON with data sets of your own: files, sizes, sha256, mirrors");
+    get->add_option("--manifest", options.manifest,
+                    "JSON with data sets of your own: files, sizes, sha256, mirrors or packages");
     get->callback([&] { exitCode = cli::getDataCommand(options); });
 }
 

@@ -273,14 +273,15 @@ done; exit 0)";
         if (source)
             for (const DatasetFile &file : source->files)
                 m_snapshot.knownSha256[file.name] = file.sha256;
+        const std::string folder = source ? source->name : m_options.dataset;
         for (std::size_t i = 0; i < m_snapshot.nodes.size() && !m_stop.stop_requested(); ++i) {
             if (!m_shells[i])
                 continue;
             report("comparing " + m_options.dataset + " on " + m_snapshot.nodes[i].node.name);
-            std::vector<std::string> arguments = {m_options.dataset};
+            std::vector<std::string> arguments = {folder};
             if (!m_options.dataFolder.empty())
                 arguments.push_back(m_options.dataFolder);
-            arguments.push_back(packagedDataFolder(m_options.dataset));
+            arguments.push_back(packagedDataFolder(folder));
             const Said said = m_shells[i]->script(hashes, arguments, {}, 10min);
             NodeData found;
             found.node = i;

@@ -291,7 +291,7 @@ Result<SyncBundle> dataBundle(const std::string &dataset) {
             name.resize(name.size() - 3);
         files.push_back({name, folder + "/" + name, {}, 0, false});
     }
-    return makeBundle("data-" + dataset, std::move(files));
+    return makeBundle("data-" + source->name, std::move(files));
 }
 
 int compareVersions(std::string_view a, std::string_view b) {

@@ -9,7 +9,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/progress_bar.h"
-#include "data/dataset_download.h"
+#include "data/data_download.h"
 #include "ipc/models.h"
 
 namespace lockstep::ui {
@@ -49,7 +49,7 @@ DataNotice::~DataNotice() = default;
 bool DataNotice::check(const QString &dataset) {
     if (m_download) {
         setVisible(true);
-        return dataset.toStdString() == m_wanted.name;
+        return m_wanted.isFor(dataset.toStdString());
     }
     const auto found = core::findDataset(m_sources, dataset.toStdString());
     const bool missing = found && core::presentDatasetFolder(*found).empty();
@@ -86,19 +86,19 @@ void DataNotice::press() {
     if (m_download)
         return m_download->cancel();
     m_why.clear();
-    m_download = std::make_unique<core::DatasetDownload>(m_wanted, downloadedDataFolder(m_wanted.name));
-    connect(m_download.get(), &core::DatasetDownload::progressed, this,
+    m_download = core::DataDownload::make(m_wanted, downloadedDataFolder(m_wanted.name));
+    connect(m_download.get(), &core::DataDownload::progressed, this,
             [this](const QString &file, qint64 received, qint64 total) {
                 m_sentence->setText(tr("%1: %2 of %3").arg(file, megabytes(received), megabytes(total)));
                 m_bar->setFraction(total > 0 ? std::optional(double(received) / double(total)) : std::nullopt,
                                    m_theme.palette().accent);
             });
-    connect(m_download.get(), &core::DatasetDownload::finished, this, [this] { over({}); });
-    connect(m_download.get(), &core::DatasetDownload::failed, this,
+    connect(m_download.get(), &core::DataDownload::finished, this, [this] { over({}); });
+    connect(m_download.get(), &core::DataDownload::failed, this,
             [this](const Error &error) { over(QString::fromStdString(error.message())); });
     m_sentence->setText(tr("Requesting %1…").arg(QString::fromStdString(m_wanted.title)));
     setWords(m_button, tr("Cancel"));
-    m_button->setToolTip(tr("Stops; a later download continues from there (Alt+D)"));
+    m_button->setToolTip(tr("Stops; a later download gets only what is missing (Alt+D)"));
     m_bar->setFraction(std::nullopt, m_theme.palette().accent);
     m_bar->show();
     m_download->start();

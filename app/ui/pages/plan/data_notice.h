@@ -12,7 +12,7 @@ class QLabel;
 class QPushButton;
 
 namespace lockstep::core {
-class DatasetDownload;
+class DataDownload;
 }
 
 namespace lockstep::ui {
@@ -26,9 +26,9 @@ class DataNotice : public QFrame {
 public:
     explicit DataNotice(const Theme &theme, QWidget *parent = nullptr);
     ~DataNotice() override;
-    /// Checks for a data set; an empty name, or a set without a mirror, hides the notice. True when it is missing.
+    /// Checks for a data set; an empty name, or a set that can't be downloaded, hides the notice. True when it is missing.
     bool check(const QString &dataset);
-    /// "Fashion-MNIST is not on this machine"; empty: it is, or no mirror is known.
+    /// "Fashion-MNIST is not on this machine"; empty: it is, or it can't be downloaded.
     [[nodiscard]] std::string whyMissing(const std::string &dataset) const;
     /// Replaces the known data sets (a manifest of the person's own, tests).
     void setSources(std::vector<core::DatasetSource> sources) { m_sources = std::move(sources); }
@@ -46,7 +46,7 @@ private:
     const Theme &m_theme;
     std::vector<core::DatasetSource> m_sources;
     core::DatasetSource m_wanted;
-    std::unique_ptr<core::DatasetDownload> m_download;
+    std::unique_ptr<core::DataDownload> m_download;
     QString m_why;
     QLabel *m_sentence;
     ProgressBar *m_bar;

@@ -4,8 +4,8 @@
 #include <QSignalSpy>
 
 #include "core_support.h"
-#include "data/dataset_download.h"
 #include "data/dataset_source.h"
+#include "download_support.h"
 #include "http_server.h"
 #include "ipc/unix_socket.h"
 #include "tests/qt_test.h"
@@ -13,28 +13,6 @@
 using namespace lockstep;
 using namespace lockstep::core;
 using namespace lockstep::test;
-
-namespace {
-
-/// The error's sentence; empty when it went well.
-QString download(const DatasetSource &source, const std::string &folder) {
-    DatasetDownload download(source, folder);
-    QSignalSpy finished(&download, &DatasetDownload::finished), failed(&download, &DatasetDownload::failed);
-    download.start();
-    for (int i = 0; i < 1000 && finished.isEmpty() && failed.isEmpty(); ++i)
-        QTest::qWait(10);
-    if (!finished.isEmpty())
-        return {};
-    return failed.isEmpty() ? QStringLiteral("timed out")
-                            : QString::fromStdString(failed[0][0].value<Error>().message());
-}
-
-QByteArray contents(const std::string &path) {
-    QFile file(QString::fromStdString(path));
-    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
-}
-
-} // namespace
 
 class CoreDataTest : public QObject {
     Q_OBJECT
@@ -167,20 +145,18 @@ private Q_SLOTS:
 
     void theKnownDataSetsAreWhole() {
         const std::vector<DatasetSource> known = knownDatasets();
-        QCOMPARE(known.size(), std::size_t(std::ranges::count(dataSetTable, true, &DataSetSpec::canBeDownloaded)));
+        QCOMPARE(known.size(), std::size_t(3));
         for (const DatasetSource &source : known) {
-            QCOMPARE(source.files.size(), std::size_t(4));
-            QVERIFY(source.mirrors.size() >= 2);
+            QCOMPARE(source.files.size(), source.packages.empty() ? std::size_t(4) : std::size_t(5));
+            QVERIFY(source.packages.empty() ? source.mirrors.size() >= 2 : source.mirrors.empty());
+            if (const DataSetSpec *set = findDataSet(source.name))
+                QCOMPARE(source.title, std::string(set->title));
         }
-        for (const DataSetSpec &set : dataSetTable) {
-            const auto source = std::ranges::find(known, set.name, &DatasetSource::name);
-            QCOMPARE(source != known.end(), set.canBeDownloaded);
-            if (source != known.end())
-                QCOMPARE(source->title, std::string(set.title));
-        }
+        for (const char *name : {"bert", "sentiment"})
+            QCOMPARE(findDataset(known, name).value().name, std::string("bert"));
         const auto unknown = findDataset(known, "imagenet");
         QVERIFY(!unknown.has_value());
-        QVERIFY(unknown.error().message().find("mnist or fashion-mnist") != std::string::npos);
+        QVERIFY(unknown.error().message().find("mnist or fashion-mnist or bert") != std::string::npos);
     }
 
     void aManifestWithAPathOrAnotherSchemeIsRefused_data() {
@@ -194,6 +170,19 @@ private Q_SLOTS:
             sum + "\"}]}}");
         QTest::newRow("sum") << QByteArray(
             "{\"d\":{\"mirrors\":[],\"files\":[{\"name\":\"x\",\"bytes\":1,\"sha256\":\"0\"}]}}");
+        const QByteArray file = "{\"path\":\"a/x\",\"name\":\"x\",\"bytes\":1,\"sha256\":\"" + sum + "\"}";
+        const auto package = [&](const QByteArray &name, const QByteArray &version, const QByteArray &files) {
+            return "{\"d\":{\"packages\":[{\"name\":\"" + name + "\",\"version\":\"" + version +
+                   "\",\"bytes\":1,\"sha256\":\"" + sum + "\",\"files\":[" + files + "]}]}}";
+        };
+        QVERIFY(datasetsFromJson(package("p", "1.0", file).toStdString()).has_value());
+        QTest::newRow("line of pip's") << package("p\\n--index-url", "1.0", file);
+        QTest::newRow("option of pip's") << package("--index-url", "1.0", file);
+        QTest::newRow("version") << package("p", "1.0 --pre", file);
+        QTest::newRow("same name twice") << package("p", "1.0", file + "," + file);
+        QTest::newRow("path out of the folder")
+            << package("p", "1.0", QByteArray(file).replace("\"name\":\"x\"", "\"name\":\"../x\""));
+        QTest::newRow("neither mirrors nor packages") << QByteArray("{\"d\":{\"files\":[" + file + "]}}");
         QTest::newRow("no json") << QByteArray("mnist");
     }
     void aManifestWithAPathOrAnotherSchemeIsRefused() {

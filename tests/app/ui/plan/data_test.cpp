@@ -24,9 +24,13 @@ class DataNoticeTest : public QObject {
     Q_OBJECT
     std::unique_ptr<uitest::Home> m_home;
     Theme m_theme{ThemeMode::Light};
+    const QByteArray m_path = qgetenv("PATH");
 
 private Q_SLOTS:
-    void init() { m_home = std::make_unique<uitest::Home>(); }
+    void init() {
+        m_home = std::make_unique<uitest::Home>();
+        qputenv("PATH", m_path);
+    }
 
     void oneClickGetsTheDataAndTheNoticeGoes() {
         HttpServer server;
@@ -60,6 +64,18 @@ private Q_SLOTS:
         QSignalSpy arrived(&notice, &DataNotice::arrived);
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QVERIFY(arrived.wait(test::hangLimitMs));
+    }
+
+    void aDataSetOfAnotherSourceIsOfferedByItsOwnName() {
+        DataNotice notice(m_theme); // what is known to come as Python packages
+        QVERIFY(notice.check(QStringLiteral("sentiment")));
+        QCOMPARE(notice.sentence()->text(), QStringLiteral("BERT with its texts is not on this machine."));
+        QCOMPARE(notice.button()->text(), QStringLiteral("Download (85.1 MB)"));
+        QVERIFY(notice.button()->toolTip().contains(QStringLiteral("5 files into ")));
+        qputenv("PATH", "/nonexistent");
+        QTest::mouseClick(notice.button(), Qt::LeftButton);
+        QTRY_VERIFY(notice.sentence()->text().contains(QStringLiteral("apt install python3-pip")));
+        QVERIFY(notice.button()->text().startsWith(QStringLiteral("Download")));
     }
 
     void planStartsOnlyWithItsData() {
