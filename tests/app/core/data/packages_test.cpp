@@ -100,6 +100,18 @@ class CorePackagesTest : public QObject {
         return QDir(QString::fromStdString(m_folder)).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
     }
 
+    /// A python3 of one's own, first in PATH, that starts the real one.
+    void putPython(const std::string &how, const std::string &option) const {
+        const QString python = QStandardPaths::findExecutable(QStringLiteral("python3"));
+        const std::string programs = m_home->path() + "/own";
+        QVERIFY(realFileSystem().makeFolders(programs).has_value());
+        write(programs + "/python3", "#!/bin/sh\nexport PATH='" + m_path.toStdString() + "'\n" + how + " '" +
+                                         python.toStdString() + "' " + option + " \"$@\"\nexit $?\n");
+        QVERIFY(
+            QFile::setPermissions(QString::fromStdString(programs + "/python3"), QFile::ReadOwner | QFile::ExeOwner));
+        qputenv("PATH", QByteArray::fromStdString(programs) + ":" + m_path);
+    }
+
     /// lockstepctl with a manifest of `source`.
     void startCommand(QProcess &process, const DatasetSource &source, const QStringList &more) const {
         nlohmann::json toys = {{"title", source.title}, {"datasets", source.dataSets}};
@@ -223,7 +235,6 @@ private Q_SLOTS:
 
     void withoutPythonOrPipTheSentenceSaysWhatToInstall() {
         const DatasetSource toys = source();
-        const QString python = QStandardPaths::findExecutable(QStringLiteral("python3"));
         const std::string programs = m_home->path() + "/bin";
         QVERIFY(realFileSystem().makeFolders(programs).has_value());
         qputenv("PATH", QByteArray::fromStdString(programs));
@@ -232,9 +243,8 @@ private Q_SLOTS:
             without.contains(QStringLiteral("Toys comes as Python packages, and python3 can't be started; apt install "
                                             "python3-pip python3-venv")),
             qPrintable(without));
-        const std::string bare = programs + "/python3"; // -S: without site-packages, where pip is
-        write(bare, "#!/bin/sh\nPATH='" + m_path.toStdString() + "' exec '" + python.toStdString() + "' -S \"$@\"\n");
-        QVERIFY(QFile::setPermissions(QString::fromStdString(bare), QFile::ReadOwner | QFile::ExeOwner));
+        qputenv("PATH", m_path);
+        putPython("exec", "-S"); // without site-packages, where pip is
         const QString pipless = download(toys, m_folder);
         QVERIFY2(pipless.contains(QStringLiteral("and python3 has no pip; apt install python3-pip")),
                  qPrintable(pipless));
@@ -242,6 +252,7 @@ private Q_SLOTS:
 
     void aCancelledDownloadEndsPipAndLeavesNothing() {
         const DatasetSource toys = source();
+        putPython("", ""); // a shell, whose child pip is
         Silence silence;
         const auto going = DataDownload::make(toys, m_folder);
         QSignalSpy failed(going.get(), &DataDownload::failed);
