@@ -18,7 +18,11 @@ template <class Rows, class Text> std::string anyOf(const Rows &rows, Text textO
 }
 
 std::string samplesInWords(const SampleSpec &sample) {
-    return inWords(sample) + " in " + std::to_string(sample.classes) + " classes";
+    return inWords(sample) + (sample.classes > 0 ? " in " + std::to_string(sample.classes) + " classes" : "");
+}
+
+bool takes(const ModelSpec &model, const SampleSpec &sample) {
+    return model.sample == sample || (model.sample.values == Values::Text && sample.values == Values::Text);
 }
 
 } // namespace
@@ -39,11 +43,11 @@ bool knowsKey(std::string_view model, std::string_view key) {
 }
 
 std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet) {
-    if (model.sample == dataSet.sample)
+    if (takes(model, dataSet.sample))
         return {};
     std::string fitting;
     for (const ModelSpec &other : modelTable)
-        if (other.sample == dataSet.sample)
+        if (takes(other, dataSet.sample))
             fitting += (fitting.empty() ? "" : " or ") + std::string(other.name);
     return Error::badArgument(std::string(model.name) + " takes " + samplesInWords(model.sample) + ", and " +
                                   std::string(dataSet.name) + " holds " + samplesInWords(dataSet.sample),
@@ -52,6 +56,8 @@ std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet
 }
 
 std::string inWords(const SampleSpec &sample) {
+    if (sample.values == Values::Text)
+        return "texts";
     const int last = sample.dimensions() - 1;
     if (sample.values == Values::Tokens)
         return "sequences of " + std::to_string(sample.count()) + " tokens";
@@ -76,6 +82,8 @@ std::string modelsInWords() {
 
 std::string dataSetsInWords() {
     return anyOf(dataSetTable, [](const DataSetSpec &set) {
+        if (set.trainSamples == 0)
+            return std::string(set.name) + " (a file of " + inWords(set.sample) + " with a label each)";
         return std::string(set.name) + " (" + thousands(set.trainSamples) + " " + inWords(set.sample) + ", " +
                std::to_string(set.sample.classes) + " classes)";
     });

@@ -17,14 +17,16 @@ namespace lockstep {
 /// What the values of a sample are.
 enum class Values : std::uint8_t {
     Pixels, ///< 0 to 255; the loader makes normalised real numbers of them
-    Tokens  ///< 0 to 255; a model gets them as whole numbers
+    Tokens, ///< 0 to 255; a model gets them as whole numbers
+    Text ///< letters; a model gets the tokens that its own vocabulary has for them, as many as the longest text of a batch
 };
 
 /// What one sample is, and how many classes it may be of. A model trains on data sets with such samples.
 struct SampleSpec {
     Values values;
-    std::array<int, 3> sizes; ///< outermost first, 0 after the last; of an image: channels, rows, columns
-    int classes;
+    std::array<int, 3>
+        sizes;   ///< outermost first, 0 after the last; of an image: channels, rows, columns; of a text: none
+    int classes; ///< 0: as many as the data set's files hold
 
     [[nodiscard]] constexpr int dimensions() const {
         int count = 0;
@@ -43,6 +45,8 @@ struct SampleSpec {
 };
 
 inline constexpr SampleSpec grayImages{.values = Values::Pixels, .sizes = {1, 28, 28}, .classes = 10};
+/// What a model of texts takes: it has as many classes as the data.
+inline constexpr SampleSpec anyTexts{.values = Values::Text, .sizes = {}, .classes = 0};
 /// The samples that affine augmentation can turn, shift and scale.
 inline constexpr const SampleSpec &affineSamples = grayImages;
 
@@ -50,13 +54,18 @@ struct DataSetSpec {
     std::string_view name;  ///< in configs, recipes and flags: "fashion-mnist"
     std::string_view title; ///< "Fashion-MNIST"
     SampleSpec sample;
-    std::int64_t trainSamples; ///< in the whole training set
+    std::int64_t trainSamples; ///< in the whole training set; 0: as many as its file holds
     double mean, std;          ///< of the training set's pixels scaled to 0..1; what normalising uses
-    std::string_view inputs;   ///< its IDX files, after "train-" and "t10k-"
-    std::string_view targets;
-    std::string_view package; ///< the distribution's; empty: there is none
-    bool canBeDownloaded;     ///< resources/datasets.json says from where
+    std::string_view inputs;   ///< its IDX files, after "train-" and "t10k-"; of texts: the column with the text
+    std::string_view targets;  ///< likewise; of texts: the column with the label
+    std::string_view package;  ///< the distribution's; empty: there is none
+    std::string_view download; ///< what lockstepctl get-data calls it (resources/datasets.json); empty: it can't be had
 };
+
+/// Of texts: every tenth record is a test sample (trainer/data/text_set.h says in which order).
+inline constexpr std::int64_t testTextEvery = 10;
+/// What get-data calls the texts and weights that bert takes when no folder is named, and its file of texts.
+inline constexpr std::string_view bertDownload = "bert", textsFile = "texts.csv";
 
 inline constexpr std::array dataSetTable{
     DataSetSpec{.name = "fashion-mnist",
@@ -68,7 +77,7 @@ inline constexpr std::array dataSetTable{
                 .inputs = "images-idx3-ubyte",
                 .targets = "labels-idx1-ubyte",
                 .package = "dataset-fashion-mnist",
-                .canBeDownloaded = true},
+                .download = "fashion-mnist"},
     DataSetSpec{.name = "mnist",
                 .title = "MNIST",
                 .sample = grayImages,
@@ -78,7 +87,27 @@ inline constexpr std::array dataSetTable{
                 .inputs = "images-idx3-ubyte",
                 .targets = "labels-idx1-ubyte",
                 .package = "",
-                .canBeDownloaded = true},
+                .download = "mnist"},
+    DataSetSpec{.name = "sentiment",
+                .title = "Sentiment of short texts",
+                .sample = {.values = Values::Text, .sizes = {}, .classes = 3},
+                .trainSamples = 34'343,
+                .mean = 0,
+                .std = 1,
+                .inputs = "text",
+                .targets = "sentiment",
+                .package = "",
+                .download = bertDownload},
+    DataSetSpec{.name = "text",
+                .title = "Texts of one's own",
+                .sample = anyTexts,
+                .trainSamples = 0,
+                .mean = 0,
+                .std = 1,
+                .inputs = "text",
+                .targets = "label",
+                .package = "",
+                .download = ""},
 };
 
 struct ModelSpec {
@@ -98,6 +127,12 @@ inline constexpr std::array modelTable{
               .parameters = 1'199'882,
               .layers = 4,
               .keys = {"dropout"}},
+    ModelSpec{.name = "bert",
+              .about = "6 layers of 384 unless bert_dir names others",
+              .sample = anyTexts,
+              .parameters = 22'714'371,
+              .layers = 9,
+              .keys = {"dropout", "bert_dir"}},
 };
 
 /// The row of that name; nothing for a name that is not in the table (a script may say any).
@@ -110,7 +145,7 @@ inline constexpr std::array modelTable{
 /// Why the model can't train on the data set.
 [[nodiscard]] std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet);
 
-/// "images of 28 × 28 pixels" or "sequences of 16 tokens"
+/// "images of 28 × 28 pixels", "sequences of 16 tokens" or "texts"
 [[nodiscard]] std::string inWords(const SampleSpec &sample);
 /// "lenet or convnet"
 [[nodiscard]] std::string modelNames();

@@ -85,7 +85,7 @@ std::vector<std::string> toArguments(const RunConfig &config) {
         if (field.key != "method" && value == field.get(defaults))
             continue;
         // One argument per flag ("--key=value"), because a value may begin with '-' or be empty.
-        if (field.type == FieldType::Switch)
+        if (field.type == FieldType::Switch && value == "true")
             arguments.push_back(flagOf(field));
         else
             arguments.push_back(flagOf(field) + "=" + value);

@@ -25,9 +25,15 @@ struct RunConfig {
     std::string dpReplicas = "each-step"; ///< each-step | persistent
     std::string model{modelTable.front().name};
     std::string dataset{dataSetTable.front().name};
-    std::string dataDir;                      ///< empty: where the package of the distribution puts it
-    std::int64_t trainSamples = 0;            ///< 0: all; N: the first N samples of the training set
-    std::string device = "cpu";               ///< cpu | cuda
+    std::string dataDir;            ///< empty: where the package of the distribution puts it
+    std::int64_t trainSamples = 0;  ///< 0: all; N: the first N samples of the training set
+    std::int64_t testSamples = 0;   ///< 0: all; N: the first N samples of the test set
+    std::string bertDir;            ///< bert: folder with config.json, vocab.txt, model.safetensors; empty: get-data's
+    std::string textColumn;         ///< texts: column of the file; empty: the data set's own
+    std::string labelColumn;        ///< likewise
+    int maxTokens = 128;            ///< texts: longer ones are cut
+    std::string padding = "bucket"; ///< bucket | longest | full: how texts of a batch get equally long
+    std::string device = "cpu";     ///< cpu | cuda
     std::vector<std::string> devices = {"0"}; ///< indices of CPU devices, or CUDA indices / GPU UUIDs
     int coresPerDevice = 1;                   ///< cores of a CPU device
     std::string backend = "auto";             ///< auto | gloo | nccl
@@ -40,9 +46,13 @@ struct RunConfig {
     std::int64_t batchSize = 64;     ///< global: each rank (or DP replica) takes batchSize / devices
     std::int64_t batchPerDevice = 0; ///< > 0: weak scaling; excludes an explicit batchSize
     double lr = 0.01;
-    std::string lrRule = "none"; ///< none | linear (lr × devices)
-    double momentum = 0.9;       ///< SGD only
+    std::string lrRule = "none";         ///< none | linear (lr × devices)
+    std::string lrSchedule = "constant"; ///< constant | linear (down to 0 after the last step)
+    std::int64_t warmupSteps = 0;        ///< first steps in which the learning rate grows from 0
+    double clipGradNorm = 0;             ///< gradients longer than this, as one vector, are shortened to it; 0: never
+    double momentum = 0.9;               ///< SGD only
     double weightDecay = 0.0;
+    bool decayBiases = true;       ///< weight decay for biases and LayerNorm's parameters, too
     std::string optimizer = "sgd"; ///< sgd | adam | adamw
     std::optional<double> dropout; ///< empty: the model's own; 0 turns it off
     std::uint64_t seed = 1;
@@ -128,6 +138,9 @@ struct FieldSpec {
 /// The value in effect, as text: for threads = 0 the actual number, for batch_size the global batch however it was
 /// given. Empty ("false" for a switch) if the field does not apply, or if another field's value includes this one.
 [[nodiscard]] std::string effectiveValue(const FieldSpec &field, const RunConfig &config);
+/// The part of the learning rate that step `step` (from 0) of `steps` uses, by lr_schedule and warmup_steps. As transformers'
+/// get_linear_schedule_with_warmup and get_constant_schedule_with_warmup have it: the first step of a warm-up uses 0.
+[[nodiscard]] double lrShare(const RunConfig &config, std::int64_t step, std::int64_t steps);
 /// The learning rate after applying lr_rule for this number of devices.
 [[nodiscard]] double effectiveLr(const RunConfig &config, int devices);
 [[nodiscard]] const FieldSpec *findField(std::string_view key);

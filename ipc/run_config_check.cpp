@@ -104,6 +104,9 @@ void checkStages(const RunConfig &config, Report &report) {
     if (!specOf(config.method).splitsModel || !model)
         return;
     const int devices = deviceCount(config);
+    if (model->sample.values == Values::Text)
+        report.add("method", "pipeline can't pass on batches of different lengths yet, as texts make them",
+                   "use the method ddp");
     if (devices > model->layers)
         report.add("devices",
                    config.model + " has " + count(model->layers, "layer") + " for " + count(devices, "device"),
@@ -137,6 +140,35 @@ void checkData(const RunConfig &config, Report &report) {
                    "affine turns " + inWords(affineSamples) + ", and " + config.dataset + " holds " +
                        inWords(dataSet->sample),
                    "use the augmentation none");
+}
+
+void checkTexts(const RunConfig &config, Report &report) {
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    if (!dataSet || dataSet->sample.values != Values::Text)
+        return;
+    if (config.loader == "device")
+        report.add("loader", "the device loader keeps samples of one size on the device, and texts differ in length",
+                   "use the loader batch or item");
+    if (config.cudaGraph)
+        report.add("cuda_graph", "a CUDA graph holds steps of one size, and batches of texts differ in length",
+                   "use no CUDA graph");
+    if (dataSet->download.empty() && config.dataDir.empty() && config.nodes.empty())
+        report.add("data_dir", "no file of texts is named", "give a CSV or TSV file with --data-dir");
+}
+
+void checkOptimizer(const RunConfig &config, Report &report) {
+    const MethodSpec &method = specOf(config.method);
+    const bool updatesOnServer = method.traffic == Traffic::Push;
+    if (config.clipGradNorm > 0 && (method.splitsModel || updatesOnServer))
+        report.add("clip_grad_norm", "no rank of " + std::string(method.name) + " has all averaged gradients to clip",
+                   "use 0, or the method ddp");
+    if (!config.decayBiases && config.weightDecay > 0 && updatesOnServer)
+        report.add("decay_biases",
+                   "the servers of " + std::string(method.name) + " don't tell biases from other parameters",
+                   "decay biases, too, or use the method ddp");
+    if (config.cudaGraph && (config.lrSchedule != "constant" || config.warmupSteps > 0 || config.clipGradNorm > 0))
+        report.add("cuda_graph", "a CUDA graph holds one learning rate, and no clipping of gradients",
+                   "use a constant learning rate without warm-up or clipping, or no CUDA graph");
 }
 
 void checkDevices(const RunConfig &config, Report &report) {
@@ -203,7 +235,8 @@ void checkFiles(const RunConfig &config, Report &report) {
             report.add(key, "\"" + path + "\" is a folder, a file is expected", "add the file's name");
     };
     notFolder("init", config.init);
-    notFolder("save_final", config.saveFinal);
+    if (const ModelSpec *model = findModel(config.model); !model || model->sample.values != Values::Text)
+        notFolder("save_final", config.saveFinal);
     notFolder("summary", config.summary);
     if (config.frames.starts_with("tcp://")) {
         const std::string_view place = std::string_view(config.frames).substr(6);
@@ -312,6 +345,8 @@ std::vector<Error> validate(const RunConfig &config) {
     checkMethod(config, report);
     checkStages(config, report);
     checkData(config, report);
+    checkTexts(config, report);
+    checkOptimizer(config, report);
     if (!report.has("devices"))
         checkDevices(config, report);
     checkLoader(config, report);

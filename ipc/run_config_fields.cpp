@@ -29,6 +29,8 @@ constexpr std::array<std::string_view, 2> allReduces{"backend", "ring"};
 constexpr std::array<std::string_view, 2> pipelineSchedules{"1f1b", "gpipe"};
 constexpr std::array<std::string_view, 3> nonfinitePolicies{"stop", "continue", "rollback"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
+constexpr std::array<std::string_view, 2> lrSchedules{"constant", "linear"};
+constexpr std::array<std::string_view, 3> paddings{"bucket", "longest", "full"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 3> loaders{"item", "batch", "device"};
 constexpr std::array<std::string_view, 2> augmentations{"none", "affine"};
@@ -99,6 +101,15 @@ bool hasWorkers(const RunConfig &config) {
 bool hasImages(const RunConfig &config) {
     const DataSetSpec *dataSet = findDataSet(config.dataset);
     return !dataSet || dataSet->sample.values == Values::Pixels;
+}
+
+bool hasTexts(const RunConfig &config) {
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    return !dataSet || dataSet->sample.values == Values::Text;
+}
+
+bool decays(const RunConfig &config) {
+    return config.weightDecay > 0;
 }
 
 bool usesMomentum(const RunConfig &config) {
@@ -176,13 +187,37 @@ std::vector<FieldSpec> mainRows() {
                                                           {.fixedOnResume = true}),
         choiceRow<Choice<"dataset", &C::dataset, datasets>>("dataset", "Data set", dataSetHelp, Main, datasets,
                                                             {.fixedOnResume = true}),
-        row<Text<"data_dir", &C::dataDir>>("data_dir", "Data folder",
-                                           "Folder with the four IDX files, plain or .gz; empty: where the "
-                                           "distribution's package puts them.",
-                                           FieldType::Text, Data, {.effect = FieldEffect::None}),
+        row<Text<"data_dir", &C::dataDir>>(
+            "data_dir", "Data folder",
+            "Folder with the four IDX files, plain or .gz, or a CSV or TSV file of texts; empty: where the "
+            "distribution's package or get-data puts them.",
+            FieldType::Text, Data, {.effect = FieldEffect::None}),
         row<Integer<"train_samples", &C::trainSamples, 0, billion>>(
-            "train_samples", "Training images", "Train on the first N images only; 0: all of them.", FieldType::Integer,
-            Data, {.effect = FieldEffect::Length, .fixedOnResume = true}),
+            "train_samples", "Training samples", "Train on the first N samples only; 0: all of them.",
+            FieldType::Integer, Data, {.effect = FieldEffect::Length, .fixedOnResume = true}),
+        row<Integer<"test_samples", &C::testSamples, 0, billion>>(
+            "test_samples", "Test samples",
+            "Evaluate on the first N test samples only; 0: all of them. Evaluating is no part of the training time.",
+            FieldType::Integer, Data, {.effect = FieldEffect::Beside}),
+        row<Text<"bert_dir", &C::bertDir>>(
+            "bert_dir", "BERT folder",
+            "Folder of Hugging Face with config.json, vocab.txt and model.safetensors; empty: what get-data bert got.",
+            FieldType::Text, Data, {.fixedOnResume = true}),
+        row<Text<"text_column", &C::textColumn>>("text_column", "Column of the text",
+                                                 "Column of the file that holds the text; empty: the data set's own.",
+                                                 FieldType::Text, Data, {.applies = hasTexts, .fixedOnResume = true}),
+        row<Text<"label_column", &C::labelColumn>>(
+            "label_column", "Column of the label",
+            "Column of the file that holds the label; empty: the data set's own.", FieldType::Text, Data,
+            {.applies = hasTexts, .fixedOnResume = true}),
+        row<Integer<"max_tokens", &C::maxTokens, 2, million>>(
+            "max_tokens", "Longest text (tokens)", "Texts of more tokens are cut to that many.", FieldType::Integer,
+            Data, {.applies = hasTexts, .fixedOnResume = true}),
+        choiceRow<Choice<"padding", &C::padding, paddings>>(
+            "padding", "Padding",
+            "What makes a batch's texts equally long: bucket puts texts of similar length together and pads to the "
+            "longest; longest pads batches as they come; full pads to the longest text allowed.",
+            Data, paddings, {.applies = hasTexts, .fixedOnResume = true}),
     };
 }
 
@@ -220,27 +255,43 @@ std::vector<FieldSpec> deviceRows() {
 std::vector<FieldSpec> trainingRows() {
     using enum FieldGroup;
     return {
-        row<Integer<"epochs", &C::epochs, 1, million>>("epochs", "Epochs", "Passes over the training images.",
+        row<Integer<"epochs", &C::epochs, 1, million>>("epochs", "Epochs", "Passes over the training samples.",
                                                        FieldType::Integer, Main, {.effect = FieldEffect::Length}),
         row<Integer<"batch_size", &C::batchSize, 1, billion>>(
             "batch_size", "Batch size (global)",
-            "Images per step over all devices together; each device takes an equal share.", FieldType::Integer, Main,
+            "Samples per step over all devices together; each device takes an equal share.", FieldType::Integer, Main,
             {.inEffect = globalBatchText, .fixedOnResume = true}),
         row<Integer<"batch_per_device", &C::batchPerDevice, 0, billion>>(
             "batch_per_device", "Batch size per device",
-            "Images per step on each device (weak scaling), instead of the global batch size; 0: not used.",
+            "Samples per step on each device (weak scaling), instead of the global batch size; 0: not used.",
             FieldType::Integer, Training, {.inEffect = inAnotherField, .fixedOnResume = true}),
         row<Real<"lr", &C::lr, Range::Positive>>("lr", "Learning rate", "Step size of the optimizer.", FieldType::Real,
                                                  Main, {.inEffect = effectiveLrText, .fixedOnResume = true}),
         choiceRow<Choice<"lr_rule", &C::lrRule, lrRules>>(
             "lr_rule", "Learning rate rule", "none keeps the learning rate; linear multiplies it by the devices.",
             Training, lrRules, {.inEffect = inAnotherField, .fixedOnResume = true}),
+        choiceRow<Choice<"lr_schedule", &C::lrSchedule, lrSchedules>>(
+            "lr_schedule", "Learning rate schedule",
+            "constant keeps the learning rate; linear brings it down to 0 by the last step.", Training, lrSchedules,
+            {.fixedOnResume = true}),
+        row<Integer<"warmup_steps", &C::warmupSteps, 0, billion>>(
+            "warmup_steps", "Warm-up steps", "First steps, in which the learning rate grows from 0; 0: none.",
+            FieldType::Integer, Training, {.fixedOnResume = true}),
+        row<Real<"clip_grad_norm", &C::clipGradNorm, Range::NotNegative>>(
+            "clip_grad_norm", "Clip gradients to",
+            "Length, of all gradients as one vector, to which longer ones are shortened before the optimizer; 0: "
+            "never.",
+            FieldType::Real, Training, {.fixedOnResume = true}),
         row<Real<"momentum", &C::momentum, Range::ZeroToOne>>(
             "momentum", "Momentum", "Momentum of sgd, 0 to 1; the other optimizers ignore it.", FieldType::Real,
             Training, {.applies = usesMomentum, .fixedOnResume = true}),
         row<Real<"weight_decay", &C::weightDecay, Range::NotNegative>>(
             "weight_decay", "Weight decay", "Weight decay of the optimizer; 0: none.", FieldType::Real, Training,
             {.fixedOnResume = true}),
+        row<Switch<"decay_biases", &C::decayBiases>>(
+            "decay_biases", "Decay biases",
+            "Apply weight decay to biases and to LayerNorm's parameters, too, as PyTorch's optimizers do.",
+            FieldType::Switch, Training, {.applies = decays, .fixedOnResume = true}),
         choiceRow<Choice<"optimizer", &C::optimizer, optimizers>>("optimizer", "Optimizer",
                                                                   "How gradients change the parameters.", Training,
                                                                   optimizers, {.fixedOnResume = true}),
@@ -265,7 +316,7 @@ std::vector<FieldSpec> dataRows() {
             "Cores the loading threads run on, like 2-3; empty: the process's own.", FieldType::Text, Data,
             {.applies = hasWorkers, .inEffect = ownCoresText}),
         choiceRow<Choice<"loader", &C::loader, loaders>>("loader", "Loader",
-                                                         "item works an image at a time, as PyTorch's DataLoader does; "
+                                                         "item works a sample at a time, as PyTorch's DataLoader does; "
                                                          "batch makes whole batches; device keeps the data "
                                                          "on the device and augments there.",
                                                          Data, loaders),
@@ -339,7 +390,8 @@ std::vector<FieldSpec> fileRows() {
                                     "safetensors file with the parameters to start from; empty: random by the seed.",
                                     FieldType::Text, Files, {.effect = FieldEffect::Chance}),
         row<Text<"save_final", &C::saveFinal>>("save_final", "Save parameters to",
-                                               "safetensors file for the trained parameters; empty: not saved.",
+                                               "safetensors file for the trained parameters, with bert a folder that "
+                                               "Hugging Face loads; empty: not saved.",
                                                FieldType::Text, Files, {.effect = FieldEffect::None}),
         row<Text<"checkpoint_dir", &C::checkpointDir>>(
             "checkpoint_dir", "Checkpoint folder", "Folder for a checkpoint after each epoch; empty: none.",
@@ -393,6 +445,15 @@ std::string effectiveValue(const FieldSpec &field, const RunConfig &config) {
 
 double effectiveLr(const RunConfig &config, int devices) {
     return config.lrRule == "linear" && !specOf(config.method).splitsModel ? config.lr * devices : config.lr;
+}
+
+double lrShare(const RunConfig &config, std::int64_t step, std::int64_t steps) {
+    if (step < config.warmupSteps)
+        return double(step) / double(config.warmupSteps);
+    if (config.lrSchedule == "constant")
+        return 1;
+    const double left = double(steps - step), whole = double(std::max<std::int64_t>(1, steps - config.warmupSteps));
+    return std::max(0.0, left / whole);
 }
 
 std::span<const FieldSpec> runConfigFields() {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""DDP of convnet over two hosts behind a throttled link, against one device, and what was forecast of it: what docs/results.md
-reports about slow links.
-    tests/bench/slow_link.py BIN [RATE…]        RATE as tc writes it, "none" for no throttle; 1gbit and 100mbit when none is
-                                                given. Needs root. Each host's trainer has a core of its own."""
+"""DDP of convnet or BERT over two hosts behind a throttled link, against one device, and what was forecast of it: what
+docs/results.md and docs/recipes/bert-nodes.md report about slow links.
+    tests/bench/slow_link.py BIN [RATE…] [--bert DIR]    RATE as tc writes it, "none" for no throttle; 1gbit and 100mbit when none is
+                                                given. DIR: what lockstepctl get-data bert got. Needs root. Each host's trainer
+                                                has a core of its own."""
 
 import dataclasses
 import json
@@ -34,6 +35,13 @@ RECIPE = {
 }
 
 
+def bert(folder):
+    """What differs from RECIPE: BERT on the texts and with the weights of that folder."""
+    tuning = {"optimizer": "adamw", "lr": 5e-5, "weight_decay": 0.01, "decay_biases": False, "clip_grad_norm": 1}
+    return {"model": "bert", "dataset": "sentiment", "data_dir": str(folder), "bert_dir": str(folder), "batch_size": 32,
+            "train_samples": 160, "test_samples": 32, **tuning}
+
+
 @dataclasses.dataclass
 class SlowLink:
     lab: str  # what `lockstepctl lab` printed
@@ -59,7 +67,7 @@ def throttle(lab, rate):
         subprocess.run([*words, "rate", rate, "burst", "256k", "latency", "50ms"], check=True)
 
 
-def measure(binaries, rate, repeats=3):
+def measure(binaries, rate, repeats=3, base=None):
     """Lab, forecast and runs over a link of that rate. Raises with the program's words where one fails."""
     binaries = pathlib.Path(binaries)
     with tempfile.TemporaryDirectory(prefix="lockstep-lab-") as folder:
@@ -70,7 +78,7 @@ def measure(binaries, rate, repeats=3):
             agent = binaries / "lockstep-agent"
             nodes = f"hostA%bond0:0 agent={agent};hostB%eno1:1 agent={agent}"
             recipe = pathlib.Path(folder) / "recipe.json"
-            recipe.write_text(json.dumps({**RECIPE, "repeats": repeats}))
+            recipe.write_text(json.dumps({**RECIPE, "base": {**RECIPE["base"], **(base or {})}, "repeats": repeats}))
 
             def ctl(*words):
                 ran = lab.run([binaries / "lockstepctl", *words], env=lab.laptop_environment())
@@ -87,12 +95,17 @@ def measure(binaries, rate, repeats=3):
 
 
 def main():
-    binaries, rates = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] or ["1gbit", "100mbit"]
+    words, base = sys.argv[1:], None
+    if "--bert" in words:
+        at = words.index("--bert")
+        base = bert(pathlib.Path(words[at + 1]).resolve())
+        del words[at:at + 2]
+    binaries, rates = pathlib.Path(words[0]).resolve(), words[1:] or ["1gbit", "100mbit"]
     if reason := Lab.missing():
         print("not run: " + reason)
         return 0
     for rate in rates:
-        result = measure(binaries, rate)
+        result = measure(binaries, rate, base=base)
         print(f"== {rate}\n{result.lab}\n{result.runs}\n{result.table()}", flush=True)
     return 0
 

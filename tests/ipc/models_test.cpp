@@ -30,7 +30,8 @@ private Q_SLOTS:
     void everyRowIsWhole() {
         std::set<std::string_view> names, titles;
         for (const DataSetSpec &set : dataSetTable) {
-            QVERIFY(set.sample.count() > 0 && set.sample.classes > 1 && set.trainSamples > 0);
+            QVERIFY(set.sample.count() > 0);
+            QVERIFY(set.sample.values == Values::Text || (set.sample.classes > 1 && set.trainSamples > 0));
             QVERIFY(set.sample.values != Values::Pixels || (set.sample.dimensions() == 3 && set.std > 0));
             QVERIFY(!set.inputs.empty() && !set.targets.empty() && set.inputs != set.targets);
             names.insert(set.name);
@@ -64,6 +65,14 @@ private Q_SLOTS:
                                           "sequences of 16 tokens in 4 classes"));
         text.sample = grayImages;
         QVERIFY(!mismatch(modelTable.front(), text));
+        const ModelSpec &bert = *findModel("bert");
+        QVERIFY(mismatch(bert, text).has_value());
+        for (const int classes : {0, 2, 100}) { // a head has as many as the data
+            text.sample = {.values = Values::Text, .sizes = {}, .classes = classes};
+            QVERIFY(!mismatch(bert, text));
+            QVERIFY(mismatch(modelTable.front(), text).has_value());
+        }
+        text.sample = grayImages;
         text.sample.classes = 100;
         QVERIFY(mismatch(modelTable.front(), text).has_value());
     }

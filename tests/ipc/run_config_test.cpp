@@ -18,6 +18,12 @@ RunConfig changed() {
     config.dataset = "mnist";
     config.dataDir = "/data/with space";
     config.trainSamples = 12800;
+    config.testSamples = 100;
+    config.bertDir = "/models/bert";
+    config.textColumn = "review, \"long\"";
+    config.labelColumn = "stars";
+    config.maxTokens = 64;
+    config.padding = "full";
     config.device = "cuda";
     config.devices = {"1", "GPU-0a1b2c3d-0000-1111-2222-333344445555"};
     config.coresPerDevice = 3;
@@ -31,8 +37,12 @@ RunConfig changed() {
     config.batchPerDevice = 32;
     config.lr = 0.1 + 0.2;
     config.lrRule = "linear";
+    config.lrSchedule = "linear";
+    config.warmupSteps = 10;
+    config.clipGradNorm = 1.5;
     config.momentum = 0.5;
     config.weightDecay = 1e-5;
+    config.decayBiases = false;
     config.optimizer = "adamw";
     config.dropout = 0.0;
     config.seed = 18446744073709551615ull;
@@ -103,14 +113,16 @@ class RunConfigTest : public QObject {
 private Q_SLOTS:
     void theTableHasEveryFieldOfTheStruct() {
         // A structured binding fails to compile when a member is added: add its row to the table, then a name here.
-        const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
-                     backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
-                     weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
-                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce, servers, maxStaleness,
-                     microBatches, pipelineSchedule, stageLayers, scheduling, init, saveFinal, checkpointDir,
-                     onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
+        const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, testSamples, bertDir, textColumn,
+                     labelColumn, maxTokens, padding, device, devices, coresPerDevice, backend, interface, nodes,
+                     threads, epochs, batchSize, batchPerDevice, lr, lrRule, lrSchedule, warmupSteps, clipGradNorm,
+                     momentum, weightDecay, decayBiases, optimizer, dropout, seed, workers, workerCores, loader,
+                     augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce, servers,
+                     maxStaleness, microBatches, pipelineSchedule, stageLayers, scheduling, init, saveFinal,
+                     checkpointDir, onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] =
+            RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{51});
+        QCOMPARE(runConfigFields().size(), std::size_t{61});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -230,6 +242,18 @@ private Q_SLOTS:
         row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,2"})", "stage_layers",
             "\"2,2\" doesn't share out the 5 layers of lenet among 2 devices; give 2 numbers that add up to 5");
         row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,x"})", "stage_layers", "is no list of layers");
+        row(R"({"model":"bert"})", "model", "bert takes texts, and fashion-mnist holds images");
+        row(R"({"dataset":"sentiment"})", "model", "sentiment holds texts in 3 classes; use bert");
+        row(R"({"model":"bert","dataset":"text"})", "data_dir", "no file of texts is named; give a CSV or TSV file");
+        row(R"({"model":"bert","dataset":"sentiment","loader":"device"})", "loader", "texts differ in length");
+        row(R"({"model":"bert","dataset":"sentiment","augment":"affine"})", "augment", "sentiment holds texts");
+        row(R"({"model":"bert","dataset":"sentiment","method":"pipeline","devices":[0,1]})", "method",
+            "pipeline can't pass on batches of different lengths yet");
+        row(R"({"method":"ps-async","devices":[0,1],"clip_grad_norm":1})", "clip_grad_norm",
+            "no rank of ps-async has all averaged gradients to clip");
+        row(R"({"method":"ps-async","devices":[0,1],"weight_decay":0.1,"decay_biases":false})", "decay_biases",
+            "don't tell biases from other parameters");
+        row(R"({"cuda_graph":true,"device":"cuda","lr_schedule":"linear"})", "cuda_graph", "holds one learning rate");
         row(R"({"method":"ddp","devices":[0,0]})", "devices", "given twice");
         row(R"({"method":"ddp","devices":["0","00"]})", "devices", "given twice");
         row(R"({"method":"ddp","device":"cuda","devices":[1,1],"backend":"nccl","oversubscribe":true})", "devices",
@@ -271,6 +295,8 @@ private Q_SLOTS:
         for (const char *json :
              {R"({"method":"ddp","devices":[0,1,2,3],"batch_size":64})",
               R"({"method":"dp","device":"cuda","devices":["GPU-0a1b2c3d-00","MIG-1f"],"batch_size":64})",
+              R"({"model":"bert","dataset":"sentiment","save_final":"tuned/"})",
+              R"({"model":"bert","dataset":"text","data_dir":"reviews.csv","decay_biases":false,"weight_decay":0.01})",
               R"({"method":"ddp","devices":[0,0],"oversubscribe":true})", R"({"optimizer":"adam","momentum":0.9})",
               R"({"cuda_graph":true,"device":"cuda","model":"convnet","precision":"bf16"})",
               R"({"method":"ddp","devices":[0,1,2],"batch_per_device":21})", "{\"init_method\":\"tcp://[::1]:29500\"}",
@@ -278,6 +304,24 @@ private Q_SLOTS:
             const auto errors = validate(*runConfigFromJson(json));
             QVERIFY2(errors.empty(), (json + messages(errors)).c_str());
         }
+    }
+
+    void aScheduleIsTransformersOwn() { // get_linear_schedule_with_warmup(optimizer, 4, 20) in Python
+        RunConfig config;
+        QCOMPARE(lrShare(config, 0, 20), 1.0);
+        QCOMPARE(lrShare(config, 19, 20), 1.0);
+        config.warmupSteps = 4;
+        QCOMPARE(lrShare(config, 0, 20), 0.0);
+        QCOMPARE(lrShare(config, 3, 20), 0.75);
+        QCOMPARE(lrShare(config, 4, 20), 1.0);
+        QCOMPARE(lrShare(config, 19, 20), 1.0);
+        config.lrSchedule = "linear";
+        QCOMPARE(lrShare(config, 2, 20), 0.5);
+        QCOMPARE(lrShare(config, 4, 20), 1.0);
+        QCOMPARE(lrShare(config, 12, 20), 0.5);
+        QCOMPARE(lrShare(config, 20, 20), 0.0);
+        config.warmupSteps = 100; // longer than the run
+        QCOMPARE(lrShare(config, 19, 20), 0.19);
     }
 
     void everyMistakeIsReportedAtOnce() {
@@ -309,13 +353,13 @@ private Q_SLOTS:
                                               "  \"pin_memory\": 1,\n  \"seed\": 2\n}");
         QVERIFY(!config);
         const std::string text = messages(config.error());
-        for (const char *says :
-             {"line 2, batch-sise: there is no such key; did you mean batch_size?",
-              "line 3, epochs: \"ten\" should be a whole number; the default is 10",
-              "line 4, lr: \"0\" is not allowed; give a number above 0",
-              "line 5, model: \"lenett\" is not allowed; give lenet or convnet", "line 6, seed: the key is given twice",
-              "line 7, devices: 0 should be a list of device numbers or GPU UUIDs",
-              "line 8, pin_memory: 1 should be true or false"})
+        for (const char *says : {"line 2, batch-sise: there is no such key; did you mean batch_size?",
+                                 "line 3, epochs: \"ten\" should be a whole number; the default is 10",
+                                 "line 4, lr: \"0\" is not allowed; give a number above 0",
+                                 "line 5, model: \"lenett\" is not allowed; give lenet, convnet or bert",
+                                 "line 6, seed: the key is given twice",
+                                 "line 7, devices: 0 should be a list of device numbers or GPU UUIDs",
+                                 "line 8, pin_memory: 1 should be true or false"})
             QVERIFY2(text.find(says) != std::string::npos, (text + "\nlacks " + says).c_str());
         for (const Error &error : config.error())
             QVERIFY(error.kind == ErrorKind::BadArgument);

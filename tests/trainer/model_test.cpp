@@ -6,6 +6,7 @@
 
 #include "ipc/models.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/models/bert.h"
 #include "trainer/models/model.h"
 #include "trainer/models/relu_max_pool.h"
 
@@ -32,7 +33,7 @@ torch::Tensor probe(const torch::Tensor &tensor) {
 
 std::shared_ptr<Model> seeded(const std::string &name) {
     torch::manual_seed(7);
-    auto model = makeModel(name, 0.0);
+    auto model = makeModel(name, {.dropout = 0.0});
     REQUIRE(model);
     return *model;
 }
@@ -83,11 +84,14 @@ TEST_SUITE("model") {
                 CHECK(model->layerOf(item.key()) < model->layerCount());
             std::vector<std::int64_t> sizes{2};
             sizes.insert(sizes.end(), row.sample.sizes.begin(), row.sample.sizes.begin() + row.sample.dimensions());
-            const auto dtype = row.sample.values == Values::Tokens ? torch::kInt64 : torch::kFloat32;
+            if (row.sample.values == Values::Text)
+                sizes.push_back(7); // tokens
+            const auto dtype = row.sample.values == Values::Pixels ? torch::kFloat32 : torch::kInt64;
+            const int classes = row.sample.classes > 0 ? row.sample.classes : Bert::usualClasses;
             for (const bool bf16 : {false, true}) {
                 model->setAutocast(bf16);
                 const auto logits = model->forward(torch::ones(sizes, dtype));
-                CHECK(logits.sizes() == torch::IntArrayRef{2, row.sample.classes});
+                CHECK(logits.sizes() == torch::IntArrayRef{2, classes});
                 CHECK((logits.scalar_type() == torch::kFloat32));
             }
         }
@@ -153,7 +157,7 @@ TEST_SUITE("model") {
             CAPTURE(name);
             const auto gradients = [name](bool channelsLast, bool bf16, torch::Tensor &logits) {
                 torch::manual_seed(3);
-                const auto model = *makeModel(name, 0.0);
+                const auto model = *makeModel(name, {.dropout = 0.0});
                 if (channelsLast)
                     model->setChannelsLast();
                 model->setAutocast(bf16);
@@ -187,8 +191,10 @@ TEST_SUITE("model") {
             const auto model = seeded(std::string(row.name));
             std::vector<std::int64_t> sizes{3};
             sizes.insert(sizes.end(), row.sample.sizes.begin(), row.sample.sizes.begin() + row.sample.dimensions());
+            if (row.sample.values == Values::Text)
+                sizes.push_back(7);
             const auto input =
-                row.sample.values == Values::Tokens ? torch::ones(sizes, torch::kInt64) : torch::rand(sizes);
+                row.sample.values == Values::Pixels ? torch::rand(sizes) : torch::ones(sizes, torch::kInt64);
             const auto whole = model->forward(input);
             for (std::size_t cut = 0; cut <= model->layerCount(); ++cut) {
                 const auto before = model->forwardThrough(0, cut, input);
@@ -199,21 +205,21 @@ TEST_SUITE("model") {
 
     TEST_CASE("--dropout replaces both of convnet's rates, and 0 switches them off") {
         const auto input = torch::randn({2, 1, 28, 28});
-        const auto off = *makeModel("convnet", 0.0);
+        const auto off = *makeModel("convnet", {.dropout = 0.0});
         CHECK(torch::equal(off->forward(input), off->forward(input)));
-        const auto on = *makeModel("convnet", std::nullopt);
+        const auto on = *makeModel("convnet", {});
         CHECK_FALSE(torch::equal(on->forward(input), on->forward(input)));
         on->eval();
         CHECK(torch::equal(on->forward(input), on->forward(input)));
     }
 
     TEST_CASE("an unknown model and an impossible dropout are bad arguments that name the choices") {
-        const auto unknown = makeModel("resnet", std::nullopt);
+        const auto unknown = makeModel("resnet", {});
         REQUIRE_FALSE(unknown);
         CHECK(unknown.error().message().find("'resnet'") != std::string::npos);
         CHECK(unknown.error().message().find(modelNames()) != std::string::npos);
         CHECK(unknown.error().kind == ErrorKind::BadArgument);
         for (const double rate : {-0.1, 1.0, std::nan("")})
-            CHECK_FALSE(makeModel("convnet", rate));
+            CHECK_FALSE(makeModel("convnet", {.dropout = rate}));
     }
 }

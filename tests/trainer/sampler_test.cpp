@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -32,6 +34,33 @@ TEST_SUITE("sampler") {
             CHECK(sampleOrder(size, world, rank, seed, epoch).indices == expected);
         }
         CHECK(cases == 18);
+    }
+
+    TEST_CASE("buckets by length keep every sample once, batches of one length together, and the smaller batch last") {
+        std::vector<std::int64_t> lengths(1003);
+        for (std::size_t i = 0; i < lengths.size(); ++i)
+            lengths[i] = static_cast<std::int64_t>(i * 37 % 101);
+        for (const int world : {1, 2}) {
+            std::multiset<std::int64_t> all;
+            for (int rank = 0; rank < world; ++rank) {
+                const auto order = sampleOrder(1003, world, rank, 1, 2, {lengths, 16});
+                const auto plain = sampleOrder(1003, world, rank, 1, 2);
+                CHECK(order.real == plain.real);
+                CHECK(order.indices != plain.indices);
+                all.insert(order.indices.begin(), order.indices.begin() + order.real);
+                const std::size_t batch = 16 / static_cast<std::size_t>(world);
+                std::int64_t widest = 0;
+                for (std::size_t first = 0; first + batch <= 1003 / 16 * batch; first += batch) {
+                    const auto lengthOf = [&](std::int64_t i) { return lengths[static_cast<std::size_t>(i)]; };
+                    const auto [least, most] =
+                        std::ranges::minmax(std::span(order.indices).subspan(first, batch), {}, lengthOf);
+                    widest = std::max(widest, lengthOf(most) - lengthOf(least));
+                }
+                CHECK(widest <= 15); // of 0 to 100, in the last and smallest pool
+            }
+            CHECK(std::set(all.begin(), all.end()).size() == 1003);
+            CHECK(all.size() == 1003);
+        }
     }
 
     TEST_CASE(

@@ -245,7 +245,7 @@ void checkTrajectory(const Reference &reference, const SmallData &data, const Wa
 void writeFresh(const std::string &model, const std::string &path) {
     torch::manual_seed(1);
     TensorFile file;
-    for (const auto &item : (*trainer::makeModel(model, 0.0))->named_parameters())
+    for (const auto &item : (*trainer::makeModel(model, {.dropout = 0.0}))->named_parameters())
         file.tensors.emplace_back(item.key(), item.value().detach());
     REQUIRE(trainer::writeTensors(path, file).has_value());
 }

@@ -72,6 +72,20 @@ void BatchMaker::fill(torch::Tensor &inputs, std::span<const std::int64_t> sampl
     }
 }
 
+/// Texts, as long as the longest of them.
+torch::Tensor BatchMaker::padded(std::span<const std::int64_t> samples, const torch::TensorOptions &options) const {
+    const std::int64_t width = m_set.inputs.size(1);
+    std::int64_t longest = m_options.padFully ? width : 0;
+    for (const auto sample : samples)
+        longest = std::max(longest, m_set.lengths[static_cast<std::size_t>(sample)]);
+    auto rows = torch::empty({static_cast<std::int64_t>(samples.size()), longest}, options.dtype(torch::kInt64));
+    const auto *from = m_set.inputs.const_data_ptr<std::int64_t>();
+    auto *out = rows.data_ptr<std::int64_t>();
+    for (const auto sample : samples)
+        out = std::copy_n(from + sample * width, longest, out);
+    return rows;
+}
+
 torch::Tensor BatchMaker::item(std::int64_t sample, std::int64_t epoch) const {
     if (m_set.spec.sample.values == Values::Tokens)
         return m_set.inputs[sample];
@@ -90,6 +104,10 @@ Batch BatchMaker::make(std::span<const std::int64_t> samples, std::int64_t epoch
     batch.targets = copiedRows(m_set.targets, samples, pinned);
     if (m_options.targetsOnly)
         return batch;
+    if (m_set.spec.sample.values == Values::Text) {
+        batch.inputs = padded(samples, pinned);
+        return batch;
+    }
     if (m_options.itemwise) {
         std::vector<torch::Tensor> items;
         items.reserve(samples.size());
@@ -113,7 +131,7 @@ Batch BatchMaker::make(std::span<const std::int64_t> samples, std::int64_t epoch
 }
 
 torch::Tensor normalize(const torch::Tensor &inputs, const DataSetSpec &spec, torch::Dtype dtype) {
-    if (spec.sample.values == Values::Tokens)
+    if (spec.sample.values != Values::Pixels)
         return inputs;
     const auto source = inputs.to(torch::kCPU, torch::kUInt8).contiguous();
     auto out = torch::empty(source.sizes(), dtype);

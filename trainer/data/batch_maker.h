@@ -22,6 +22,8 @@ private:
     template <class T>
     void fill(torch::Tensor &inputs, std::span<const std::int64_t> samples, std::int64_t epoch,
               const std::array<T, 256> &table) const;
+    [[nodiscard]] torch::Tensor padded(std::span<const std::int64_t> samples,
+                                       const torch::TensorOptions &options) const;
     [[nodiscard]] torch::Tensor item(std::int64_t sample, std::int64_t epoch) const;
 
     const DataSet &m_set;

@@ -13,7 +13,7 @@ namespace {
 
 /// Where the distribution's package puts it, else where a download goes.
 std::string folderOf(const DataSetSpec &spec) {
-    const std::string packaged = packagedDataFolder(spec.name), own = downloadedDataFolder(spec.name);
+    const std::string packaged = packagedDataFolder(spec.name), own = downloadedDataFolder(spec.download);
     std::error_code ignored;
     const bool hasOwn = std::filesystem::exists(own, ignored);
     return std::filesystem::exists(packaged, ignored) || (!hasOwn && !spec.package.empty()) ? packaged : own;
@@ -24,8 +24,8 @@ std::string wayOutOf(const DataSetSpec &spec) {
     std::string text;
     if (!spec.package.empty())
         text += "apt install " + std::string(spec.package) + ", or ";
-    if (spec.canBeDownloaded)
-        text += "lockstepctl get-data " + std::string(spec.name) + ", or ";
+    if (!spec.download.empty())
+        text += "lockstepctl get-data " + std::string(spec.download) + ", or ";
     return text + "give the folder of its four IDX files with --data-dir";
 }
 
@@ -114,7 +114,8 @@ Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, S
     if (limit > inputs->sizes[0])
         return fail(Error::badArgument(std::to_string(limit) + " samples are asked for, but " + inputs->path +
                                            " holds " + std::to_string(inputs->sizes[0]),
-                                       "ask for at most that many, or for 0: all of them", "train_samples"));
+                                       "ask for at most that many, or for 0: all of them",
+                                       split == Split::Train ? "train_samples" : "test_samples"));
     if (limit > 0) { // a copy, so that the rest of the file's bytes can go
         inputs->data = inputs->data.narrow(0, 0, limit).clone();
         targets->data = targets->data.narrow(0, 0, limit);

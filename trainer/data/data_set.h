@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 #include <torch/types.h>
 
@@ -13,8 +14,11 @@ namespace lockstep::trainer {
 /// One split of a data set, resident in memory as it is on disk.
 struct DataSet {
     DataSetSpec spec = dataSetTable.front();
-    torch::Tensor inputs;  ///< [N, sizes of a sample …], contiguous, CPU: uint8 pixels, or int64 tokens
-    torch::Tensor targets; ///< int64 [N], or [N, …] where a sample has several, contiguous: 0..classes-1
+    torch::Tensor
+        inputs; ///< [N, sizes of a sample …], contiguous, CPU: uint8 pixels, or int64 tokens; of texts [N, longest]
+    torch::Tensor targets;             ///< int64 [N], or [N, …] where a sample has several, contiguous: 0..classes-1
+    std::vector<std::int64_t> lengths; ///< of texts: tokens of each; empty elsewhere
+    std::vector<std::string> classNames;       ///< of texts: the labels, in the order of their classes
     std::map<std::string, std::string> sha256; ///< file name → hex of the file as found
 
     [[nodiscard]] std::int64_t size() const { return targets.defined() ? targets.size(0) : 0; }

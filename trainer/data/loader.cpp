@@ -77,8 +77,11 @@ struct Loader::Impl {
     std::shared_ptr<const SampleOrder> orderOf(std::int64_t epoch) {
         auto &[of, order] = orders.at(static_cast<std::size_t>(epoch % 2));
         if (!order || of != epoch) {
+            const LengthBuckets buckets{options.lengthBuckets ? std::span(set.lengths)
+                                                              : std::span<const std::int64_t>(),
+                                        options.batchSize * options.worldSize};
             order = std::make_shared<const SampleOrder>(
-                sampleOrder(set.size(), options.worldSize, options.rank, options.seed, epoch));
+                sampleOrder(set.size(), options.worldSize, options.rank, options.seed, epoch, buckets));
             of = epoch;
         }
         return order;

@@ -16,7 +16,8 @@ namespace lockstep::trainer {
 class DeviceBatches;
 
 struct Batch {
-    /// [n, sizes of a sample …], CPU (pinned if asked) or options.device: pixels normalised, in options.dtype; tokens int64.
+    /// [n, sizes of a sample …], CPU (pinned if asked) or options.device: pixels normalised, in options.dtype; tokens int64, of texts
+    /// as many as the longest has.
     torch::Tensor inputs;  ///< undefined where only targets are asked for
     torch::Tensor targets; ///< int64 [n], or [n, …] where a sample has several
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
@@ -29,17 +30,20 @@ struct LoaderOptions {
     std::int64_t batchSize = 64; ///< of this process
     int worldSize = 1, rank = 0;
     std::uint64_t seed = 1;
-    bool targetsOnly = false; ///< batches without inputs
-    bool itemwise = false;    ///< --loader item: a sample at a time, as PyTorch's DataLoader works
-    bool affine = false;  ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
-                          ///< drawn as a pure function of (seed, epoch, sample index)
-    int workers = 0;      ///< loading threads; 0: inside next()
-    CoreList workerCores; ///< empty: the caller's own
+    bool targetsOnly = false;   ///< batches without inputs
+    bool itemwise = false;      ///< --loader item: a sample at a time, as PyTorch's DataLoader works
+    bool lengthBuckets = false; ///< texts: batches of similar lengths
+    bool padFully = false;      ///< texts: to the longest of the set, instead of the batch's longest
+    bool affine = false; ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
+                         ///< drawn as a pure function of (seed, epoch, sample index)
+    int workers = 0;     ///< loading threads; 0: inside next()
+    CoreList workerCores = {};            ///< empty: the caller's own
     torch::Dtype dtype = torch::kFloat32; ///< of pixels; fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
-    std::optional<c10::Device> device; ///< --loader device: data and augmentation live there, and so do the batches
+    std::optional<c10::Device> device =
+        {}; ///< --loader device: data and augmentation live there, and so do the batches
     /// Called with the times when a worker began and ended a batch (CLOCK_MONOTONIC), on its thread; may be empty.
-    std::function<void(int worker, std::int64_t startNs, std::int64_t endNs)> onBatch;
+    std::function<void(int worker, std::int64_t startNs, std::int64_t endNs)> onBatch = {};
 };
 
 /// Returns the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.

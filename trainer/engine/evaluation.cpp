@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
@@ -20,6 +22,11 @@ constexpr std::int64_t batchSize = 200;
 Evaluator::Evaluator(const DataSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)
     : m_communicator(communicator), m_device(device), m_dtype(dtype), m_spec(test.spec), m_samples(test.size()) {
     auto shard = evaluationShard(test.size(), communicator.worldSize(), communicator.rank());
+    const auto lengthOf = [&](std::int64_t sample) { return test.lengths[static_cast<std::size_t>(sample)]; };
+    if (!test.lengths.empty()) { // short texts beside short ones need little padding
+        std::ranges::stable_sort(shard, std::ranges::greater(), lengthOf);
+        std::ranges::transform(shard, std::back_inserter(m_lengths), lengthOf);
+    }
     const auto indices = torch::tensor(shard, torch::kInt64);
     m_inputs = test.inputs.index_select(0, indices);
     m_targets = test.targets.index_select(0, indices);
@@ -35,7 +42,10 @@ EvalFrame Evaluator::run(Model &model, int epoch) {
     auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
     for (std::int64_t first = 0; first < m_targets.size(0); first += batchSize) {
         const std::int64_t count = std::min(batchSize, m_targets.size(0) - first);
-        const auto inputs = normalize(m_inputs.narrow(0, first, count), m_spec, m_dtype).to(m_device);
+        auto samples = m_inputs.narrow(0, first, count);
+        if (!m_lengths.empty())
+            samples = samples.narrow(1, 0, m_lengths[static_cast<std::size_t>(first)]);
+        const auto inputs = normalize(samples, m_spec, m_dtype).to(m_device);
         const auto targets = m_targets.narrow(0, first, count).to(m_device);
         const auto logits = model.forward(inputs);
         loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);

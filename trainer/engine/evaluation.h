@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
+#include <vector>
+
 #include <c10/core/Device.h>
 
 #include "ipc/frames.h"
@@ -21,8 +24,9 @@ private:
     c10::Device m_device;
     torch::Dtype m_dtype;
     DataSetSpec m_spec;
-    std::int64_t m_samples;            ///< of all ranks
-    torch::Tensor m_inputs, m_targets; ///< this rank's share
+    std::int64_t m_samples;              ///< of all ranks
+    torch::Tensor m_inputs, m_targets;   ///< this rank's share
+    std::vector<std::int64_t> m_lengths; ///< of texts: of each, the longest first
 };
 
 } // namespace lockstep::trainer

@@ -14,8 +14,11 @@ constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8; // PyTorch's defaul
 
 Optimizer::Optimizer(NamedTensors parameters, OptimizerOptions options)
     : m_named(std::move(parameters)), m_options(std::move(options)) {
-    for (const auto &[name, parameter] : m_named)
+    for (const auto &[name, parameter] : m_named) {
+        const bool decays = m_options.decayBiases || parameter.dim() > 1;
+        (decays ? m_decaying : m_steady).push_back(m_parameters.size());
         m_parameters.push_back(parameter);
+    }
     makeState();
 }
 
@@ -51,25 +54,51 @@ std::vector<torch::Tensor> Optimizer::gradients() const {
 
 void Optimizer::step(double share) {
     const c10::AutoGradMode noGrad(false);
-    const auto gradient = gradients();
-    const double lr = m_options.lr * share;
+    const double lr = m_options.lr * share * m_lrShare;
+    stepThose(m_decaying, m_options.weightDecay, lr);
+    stepThose(m_steady, 0, lr);
+    m_firstStep = false;
+}
+
+void Optimizer::stepThose(const std::vector<std::size_t> &which, double weightDecay, double lr) {
+    if (which.empty())
+        return;
+    const auto chosen = [&](const std::vector<torch::Tensor> &all) {
+        std::vector<torch::Tensor> tensors;
+        tensors.reserve(which.size());
+        for (const std::size_t i : which)
+            tensors.push_back(all[i]);
+        return tensors;
+    };
+    const auto parameters = chosen(m_parameters), gradient = chosen(gradients());
+    const auto state = [&](std::size_t i) { return chosen(m_state[i].second); };
     if (m_options.kind == "sgd") {
         const bool momentum = !m_state.empty();
-        at::_fused_sgd_(m_parameters, gradient, momentum ? at::TensorList(m_state[0].second) : at::TensorList(),
-                        m_options.weightDecay, m_options.momentum, lr, /*dampening=*/0, /*nesterov=*/false,
-                        /*maximize=*/false, momentum && m_firstStep);
-    } else {
-        at::_foreach_add_(m_state[2].second, 1);
-        const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;
-        step(m_parameters, gradient, m_state[0].second, m_state[1].second, {}, m_state[2].second, lr, beta1, beta2,
-             m_options.weightDecay, epsilon, /*amsgrad=*/false, /*maximize=*/false, {}, {});
+        const auto buffers = momentum ? state(0) : std::vector<torch::Tensor>();
+        at::_fused_sgd_(parameters, gradient, buffers, weightDecay, m_options.momentum, lr, /*dampening=*/0,
+                        /*nesterov=*/false, /*maximize=*/false, momentum && m_firstStep);
+        return;
     }
-    m_firstStep = false;
+    const auto steps = state(2);
+    at::_foreach_add_(steps, 1);
+    const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;
+    step(parameters, gradient, state(0), state(1), {}, steps, lr, beta1, beta2, weightDecay, epsilon, /*amsgrad=*/false,
+         /*maximize=*/false, {}, {});
 }
 
 torch::Tensor Optimizer::gradientNorm() const {
     const c10::AutoGradMode noGrad(false);
     return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients())));
+}
+
+void Optimizer::clipGradients(const torch::Tensor &norm, double limit) {
+    const c10::AutoGradMode noGrad(false);
+    const auto factor = at::clamp(limit / (norm + 1e-6), std::nullopt, 1.0);
+    std::vector<torch::Tensor> gradients;
+    for (const auto &parameter : m_parameters)
+        if (parameter.grad().defined())
+            gradients.push_back(parameter.grad());
+    at::_foreach_mul_(gradients, factor);
 }
 
 void Optimizer::clearGradients() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ namespace lockstep::trainer {
 struct OptimizerOptions {
     std::string kind = "sgd"; ///< sgd | adam | adamw
     double lr = 0.01, momentum = 0.9, weightDecay = 0;
+    bool decayBiases = true; ///< false: parameters of one dimension, biases and LayerNorm's, do not decay
 };
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
@@ -26,8 +28,13 @@ public:
     /// One step from the parameters' gradients; a parameter without one counts as having zeros (torch skips it).
     /// `share`: part of the learning rate that is used.
     void step(double share = 1);
+    /// The part of the learning rate that a schedule leaves from the next step on. Any thread.
+    void setLrShare(double share) { m_lrShare = share; }
+    [[nodiscard]] double lrShare() const { return m_lrShare; }
     /// The length of all gradients as one vector, before step(): one element, on the parameters' device.
     [[nodiscard]] torch::Tensor gradientNorm() const;
+    /// Shortens gradients whose length `norm` exceeds `limit`, as torch.nn.utils.clip_grad_norm_ does.
+    void clipGradients(const torch::Tensor &norm, double limit);
     /// Drops the gradients, so that the next backward writes new ones instead of adding.
     void clearGradients();
 
@@ -43,6 +50,7 @@ public:
 
 private:
     void makeState();
+    void stepThose(const std::vector<std::size_t> &which, double weightDecay, double lr);
     [[nodiscard]] std::vector<torch::Tensor> gradients() const;
 
     NamedTensors m_named;
@@ -50,6 +58,8 @@ private:
     OptimizerOptions m_options;
     /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. One tensor of each per parameter.
     StateTensors m_state;
+    std::vector<std::size_t> m_decaying, m_steady; ///< parameters with and without weight decay
+    std::atomic<double> m_lrShare = 1;
     bool m_firstStep = true;
 };
 

@@ -8,7 +8,7 @@
 namespace lockstep::trainer {
 
 Result<std::string> parameterBytesJson(const RunConfig &config) {
-    const auto model = makeModel(config.model, config.dropout);
+    const auto model = makeModel(config.model, {.dropout = config.dropout, .folder = config.bertDir});
     if (!model)
         return fail(model.error());
     if (config.precision == "fp64")

@@ -17,7 +17,9 @@
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/data/text_set.h"
 #include "trainer/engine/process_facts.h"
+#include "trainer/models/bert_folder.h"
 #include "trainer/report/device_clock.h"
 #include "trainer/report/host_clock.h"
 #include "trainer/strategies/make_strategy.h"
@@ -43,12 +45,35 @@ Result<void> readDelay(Session &session) {
     return {};
 }
 
+Result<void> readTexts(Session &session, const DataSetSpec &spec) {
+    const RunConfig &config = session.config;
+    const auto vocabulary = readVocabulary(bertFolderOf(config.bertDir), config.maxTokens);
+    if (!vocabulary)
+        return fail(vocabulary.error());
+    auto sets = loadTexts(spec, {.file = config.dataDir,
+                                 .textColumn = config.textColumn,
+                                 .labelColumn = config.labelColumn,
+                                 .vocabulary = vocabulary->text,
+                                 .vocabularyFile = vocabulary->path,
+                                 .lowerCase = vocabulary->lowerCase,
+                                 .maxTokens = static_cast<std::size_t>(config.maxTokens),
+                                 .trainLimit = config.trainSamples,
+                                 .testLimit = config.testSamples});
+    if (!sets)
+        return fail(sets.error());
+    session.train = std::move(sets->train);
+    session.test = std::move(sets->test);
+    return {};
+}
+
 Result<void> readData(Session &session) {
     const RunConfig &config = session.config;
+    if (const DataSetSpec *spec = findDataSet(config.dataset); spec && spec->sample.values == Values::Text)
+        return readTexts(session, *spec);
     auto train = loadDataSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
     if (!train)
         return fail(train.error());
-    auto test = loadDataSet(config.dataset, config.dataDir, Split::Test);
+    auto test = loadDataSet(config.dataset, config.dataDir, Split::Test, config.testSamples);
     if (!test)
         return fail(test.error());
     session.train = std::move(*train);
@@ -113,7 +138,10 @@ Result<void> meetOthers(Session &session) {
 }
 
 Result<std::shared_ptr<Model>> freshModel(const Session &session) {
-    auto model = makeModel(session.config.model, session.config.dropout);
+    const bool texts = session.train.spec.sample.values == Values::Text;
+    auto model = makeModel(session.config.model, {.dropout = session.config.dropout,
+                                                  .classes = session.train.spec.sample.classes,
+                                                  .folder = texts ? bertFolderOf(session.config.bertDir) : ""});
     if (!model)
         return model;
     (*model)->to(session.device(), session.dtype);
@@ -219,7 +247,7 @@ Result<void> fillModel(Session &session) {
 
 OptimizerOptions optimizerOptions(const Session &session) {
     return {session.config.optimizer, effectiveLr(session.config, session.env), session.config.momentum,
-            session.config.weightDecay};
+            session.config.weightDecay, session.config.decayBiases};
 }
 
 void makeClockAndStrategy(Session &session) {
@@ -278,6 +306,8 @@ Result<void> makeLoader(Session &session) {
     options.seed = config.seed;
     options.itemwise = config.loader == "item";
     options.affine = config.augment == "affine";
+    options.lengthBuckets = config.padding == "bucket" && !session.train.lengths.empty();
+    options.padFully = config.padding == "full";
     options.workers = options.targetsOnly ? 0 : config.workers;
     options.dtype = session.dtype;
     options.pinMemory = config.pinMemory && session.device().is_cuda();

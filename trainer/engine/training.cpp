@@ -22,6 +22,7 @@
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
 #include "trainer/engine/stop_flag.h"
+#include "trainer/models/bert_folder.h"
 #include "trainer/strategies/dp.h"
 
 namespace lockstep::trainer {
@@ -193,14 +194,22 @@ Result<Outcome> Training::trainEpochs() {
     if (firstEpoch > m_session.config.epochs) // resumed after the last epoch: only the accuracy is missing
         evaluate(m_session.config.epochs);
     if (m_session.isRank0() && !m_session.config.saveFinal.empty()) {
-        TensorFile file;
-        file.metadata = {{"format", "pt"}};
-        for (const auto &[name, tensor] : m_session.modelState())
-            file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
-        if (auto written = writeTensors(m_session.config.saveFinal, file); !written)
+        if (auto written = saveFinal(); !written)
             return fail(written.error());
     }
     return Outcome::Done;
+}
+
+Result<void> Training::saveFinal() {
+    const RunConfig &config = m_session.config;
+    if (m_session.train.spec.sample.values == Values::Text)
+        return writeBertFolder(config.saveFinal, bertFolderOf(config.bertDir), m_session.modelState(),
+                               m_session.train.classNames);
+    TensorFile file;
+    file.metadata = {{"format", "pt"}};
+    for (const auto &[name, tensor] : m_session.modelState())
+        file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
+    return writeTensors(config.saveFinal, file);
 }
 
 /// Trains an epoch from m_stepInEpoch on. Where a loss was not finite, it ends with an error, or goes back to the last good
@@ -267,6 +276,9 @@ bool Training::trainStep(Batch batch) {
         s.clock->lap(Phase::H2d);
     }
     m_divergence.poison(m_step, batch);
+    const double share = lrShare(s.config, m_step, s.loader->steps() * s.config.epochs);
+    s.optimizer->setLrShare(share);
+    s.strategy->setLrShare(share);
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested() || m_divergence.wantsStop());
     if (!s.strategy->countsSamples())
         batch.real = 0;
@@ -286,10 +298,16 @@ bool Training::trainStep(Batch batch) {
 /// The metrics (ipc/metrics.h) of the step whose gradients are ready. To add one: a line here and its row there.
 std::vector<StepMetric> Training::measure() {
     const Session &s = m_session;
-    std::vector<StepMetric> metrics = {{"lr", effectiveLr(s.config, s.env) * s.strategy->learningRateShare()}};
+    std::vector<StepMetric> metrics = {
+        {"lr", effectiveLr(s.config, s.env) * s.strategy->learningRateShare() * s.optimizer->lrShare()}};
     // Its time counts as the optimizer's. On a GPU its launch takes longer than some graphed steps, so there only once a window.
-    if (s.strategy->holdsWholeModel() && (!s.device().is_cuda() || m_recorder.beginsWindow()))
-        metrics.push_back({"grad_norm", s.optimizer->gradientNorm()});
+    const bool clips = s.config.clipGradNorm > 0;
+    if (s.strategy->holdsWholeModel() && (clips || !s.device().is_cuda() || m_recorder.beginsWindow())) {
+        const torch::Tensor norm = s.optimizer->gradientNorm();
+        metrics.push_back({"grad_norm", norm}); // before it is clipped
+        if (clips)
+            s.optimizer->clipGradients(norm, s.config.clipGradNorm);
+    }
     if (countsTraffic(s))
         addTraffic([&](const char *name, double value) { metrics.push_back({name, value}); });
     for (StepMetric &metric : s.strategy->measured())

@@ -46,6 +46,7 @@ private:
     void writeTrace();
     void compareRanks(const std::string &sha256);
     [[nodiscard]] torch::Tensor deviceRandomStates();
+    [[nodiscard]] Result<void> saveFinal();
     [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
 
     Session &m_session;

@@ -8,6 +8,8 @@
 #include <torch/torch.h>
 
 #include "ipc/models.h"
+#include "trainer/models/bert.h"
+#include "trainer/models/bert_folder.h"
 #include "trainer/models/convnet.h"
 #include "trainer/models/lenet.h"
 
@@ -40,17 +42,34 @@ private:
     at::ScalarType m_dtype;
 };
 
+using MadeModel = Result<std::shared_ptr<Model>>;
+
+MadeModel makeBert(const ModelOptions &options) {
+    BertFolder folder;
+    if (!options.folder.empty()) {
+        auto read = readBertFolder(options.folder);
+        if (!read)
+            return fail(read.error());
+        folder = std::move(*read);
+    }
+    const auto model = std::make_shared<Bert>(folder.config, options.classes > 0 ? options.classes : Bert::usualClasses,
+                                              options.dropout);
+    if (auto filled = fillWithWeights(*model, folder); !filled)
+        return fail(filled.error());
+    return model;
+}
+
 struct ModelMaker {
     std::string_view name;
-    std::shared_ptr<Model> (*make)(std::optional<double> dropout);
+    MadeModel (*make)(const ModelOptions &options);
 };
 
 /// A line a model.
 constexpr std::array modelMakers{
-    ModelMaker{"lenet", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<LeNet>(); }},
-    ModelMaker{"convnet", [](std::optional<double> dropout) -> std::shared_ptr<Model> {
-                   return std::make_shared<ConvNet>(dropout);
-               }}};
+    ModelMaker{"lenet", [](const ModelOptions &) -> MadeModel { return std::make_shared<LeNet>(); }},
+    ModelMaker{"convnet",
+               [](const ModelOptions &options) -> MadeModel { return std::make_shared<ConvNet>(options.dropout); }},
+    ModelMaker{"bert", makeBert}};
 static_assert(std::ranges::equal(modelMakers, modelTable, {}, &ModelMaker::name, &ModelSpec::name),
               "a maker for each row of ipc/models.h, in its order");
 
@@ -76,7 +95,7 @@ torch::Tensor Model::forwardThrough(std::size_t first, std::size_t end, torch::T
     return end == m_layers.size() ? input.to(*m_autocast) : input;
 }
 
-void Model::add(const char *name, Operation module, Operation then) {
+void Model::add(std::string name, Operation module, Operation then) {
     m_layers.push_back({name, [this, name, module = std::move(module), then = std::move(then)](torch::Tensor input) {
                             torch::Tensor output = module(std::move(input));
                             if (m_look)
@@ -141,13 +160,13 @@ torch::Tensor Model::drop(const torch::Tensor &input, double rate) const {
     return input * at::empty_like(input).bernoulli_(1 - rate, m_generator).div_(1 - rate);
 }
 
-Result<std::shared_ptr<Model>> makeModel(std::string_view name, std::optional<double> dropout) {
-    if (dropout && !(*dropout >= 0 && *dropout < 1))
-        return fail(Error::badArgument("dropout " + std::to_string(*dropout) + " is no rate",
+Result<std::shared_ptr<Model>> makeModel(std::string_view name, const ModelOptions &options) {
+    if (const auto &rate = options.dropout; rate && !(*rate >= 0 && *rate < 1))
+        return fail(Error::badArgument("dropout " + std::to_string(*rate) + " is no rate",
                                        "use 0 (off) or more, below 1", "dropout"));
     for (const ModelMaker &maker : modelMakers)
         if (maker.name == name)
-            return maker.make(dropout);
+            return maker.make(options);
     return fail(Error::badArgument("no model is named '" + std::string(name) + "'", "use " + modelNames(), "model"));
 }
 

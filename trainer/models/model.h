@@ -42,6 +42,9 @@ public:
 
 protected:
     using Operation = std::function<torch::Tensor(torch::Tensor)>;
+    /// The next layer: `run`, with the parameters whose names begin with `name` and a dot. They are in modules that are registered
+    /// already.
+    void addLayerAt(std::string name, const Operation &run) { add(std::move(name), run, {}); }
     /// Registers the module, with its parameters, as the next layer; `then`: operations without parameters after it.
     template <class Holder> void addLayer(const char *name, const Holder &module, const Operation &then = {}) {
         register_module(name, module);
@@ -56,7 +59,7 @@ private:
         std::string name;
         Operation run;
     };
-    void add(const char *name, Operation module, Operation then);
+    void add(std::string name, Operation module, Operation then);
 
     std::vector<Layer> m_layers;
     std::optional<torch::Dtype> m_autocast; ///< of the parameters
@@ -68,8 +71,15 @@ private:
 /// "fc1.weight" in words: "the parameter weight of layer fc1".
 [[nodiscard]] std::string layerAndTensor(const std::string &name);
 
-/// By its name in ipc/models.h. Fresh parameters are those PyTorch would draw after torch.manual_seed:
-/// call torch::manual_seed first. `dropout` replaces all rates of a model that has any.
-[[nodiscard]] Result<std::shared_ptr<Model>> makeModel(std::string_view name, std::optional<double> dropout);
+struct ModelOptions {
+    std::optional<double> dropout = {}; ///< replaces all rates of a model that has any
+    int classes = 0;                    ///< of the data; 0: those of the model's row
+    /// bert: a folder of Hugging Face with sizes and weights; empty: random weights, of the sizes in the model's row
+    std::string folder = {};
+};
+
+/// By its name in ipc/models.h. Fresh parameters are those PyTorch would draw after torch.manual_seed: call torch::manual_seed
+/// first.
+[[nodiscard]] Result<std::shared_ptr<Model>> makeModel(std::string_view name, const ModelOptions &options);
 
 } // namespace lockstep::trainer

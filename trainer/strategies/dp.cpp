@@ -193,8 +193,11 @@ void Dp::reduce(std::size_t used) {
 
 void Dp::runOptimizer(Optimizer &optimizer) {
     if (m_persistent) {
-        inParallel(m_replicas.size(), Phase::Optimizer,
-                   [&](Replica &replica) { (replica.optimizer ? *replica.optimizer : optimizer).step(); });
+        inParallel(m_replicas.size(), Phase::Optimizer, [&](Replica &replica) {
+            if (replica.optimizer)
+                replica.optimizer->setLrShare(optimizer.lrShare());
+            (replica.optimizer ? *replica.optimizer : optimizer).step();
+        });
         for (std::size_t i = 1; i < m_replicas.size(); ++i)
             m_replicas[i].optimizer->clearGradients();
     } else {

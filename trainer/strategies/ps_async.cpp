@@ -70,6 +70,11 @@ StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
     return outcome;
 }
 
+void PsAsync::setLrShare(double share) {
+    if (m_server)
+        m_server->optimizer().setLrShare(share);
+}
+
 void PsAsync::runOptimizer(Optimizer &optimizer) {
     optimizer.clearGradients();
 }

@@ -34,6 +34,7 @@ public:
     ~PsAsync() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
+    void setLrShare(double share) override;           ///< for a server: of its own rank's step
     void runOptimizer(Optimizer &optimizer) override; ///< the servers have updated: only drops the gradients
     bool finishEpoch(Optimizer &optimizer, bool stopped) override;
     void takeOptimizerState(const Optimizer &optimizer) override;

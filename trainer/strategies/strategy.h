@@ -36,6 +36,8 @@ public:
     /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters. With a server that
     /// updates the parameters (ps-async): to this rank's own gradients, and to new parameters.
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
+    /// Before a step: the part of the learning rate that the schedule leaves, for a server that updates the parameters in step().
+    virtual void setLrShare(double) {}
     /// Steps the optimizer of the model's parameters and updates copies of them.
     virtual void runOptimizer(Optimizer &optimizer);
     /// After an epoch's last step, or the step that `stopped` it: from here on all ranks hold the same parameters and the same

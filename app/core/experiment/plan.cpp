@@ -72,6 +72,8 @@ std::string takeWorkerCores(const RunConfig &config, const MachineFacts &facts, 
 void applyQuick(const QuickVariant &quick, RunConfig &config) {
     if (config.trainSamples == 0 || config.trainSamples > quick.trainSamples)
         config.trainSamples = quick.trainSamples;
+    if (quick.testSamples > 0 && (config.testSamples == 0 || config.testSamples > quick.testSamples))
+        config.testSamples = quick.testSamples;
     config.epochs = std::min(config.epochs, quick.epochs);
 }
 

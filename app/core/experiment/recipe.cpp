@@ -180,10 +180,13 @@ std::string toJson(const Recipe &recipe) {
     }
     if (!recipe.varies.empty())
         json["varies"] = recipe.varies;
-    if (recipe.quick)
+    if (recipe.quick) {
         json["quick"] = {{"train_samples", recipe.quick->trainSamples},
                          {"epochs", recipe.quick->epochs},
                          {"repeats", recipe.quick->repeats}};
+        if (recipe.quick->testSamples > 0)
+            json["quick"]["test_samples"] = recipe.quick->testSamples;
+    }
     if (recipe.published)
         json["published"] = publishedToJson(*recipe.published);
     json["notes"] = recipe.notes;

@@ -76,6 +76,7 @@ struct Published {
 /// What --quick changes.
 struct QuickVariant {
     std::int64_t trainSamples = 12800;
+    std::int64_t testSamples = 0; ///< 0: as many as without --quick
     int epochs = 3;
     int repeats = 3;
     bool operator==(const QuickVariant &) const = default;

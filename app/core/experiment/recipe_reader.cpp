@@ -223,9 +223,10 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
 void RecipeReader::readQuick(Recipe &recipe, const JsonNode &quick) {
     if (!isObject(quick, "quick"))
         return;
-    refuseUnknown(quick, {"train_samples", "epochs", "repeats"});
+    refuseUnknown(quick, {"train_samples", "test_samples", "epochs", "repeats"});
     QuickVariant variant;
     variant.trainSamples = whole(quick, "train_samples", 1, 1'000'000'000).value_or(variant.trainSamples);
+    variant.testSamples = whole(quick, "test_samples", 1, 1'000'000'000).value_or(variant.testSamples);
     variant.epochs = int(whole(quick, "epochs", 1, 1'000'000).value_or(variant.epochs));
     variant.repeats = int(whole(quick, "repeats", 1, 1000).value_or(variant.repeats));
     recipe.quick = variant;

@@ -76,6 +76,7 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
     config.epochs = epochs;
     const std::int64_t samples = stepsAnEpoch * probe.batch;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
+    config.testSamples = 1; // evaluation is not what is measured
     config.checkpointDir.clear();
     config.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
     config.resume = false;

@@ -29,14 +29,14 @@ struct Rule {
 };
 
 /// Keys that are neither here nor an exception below: notable, "done in another way".
-constexpr std::array<Rule, 25> rules{{
+constexpr std::array<Rule, 34> rules{{
     {"model", Decisive, otherWork},
     {"dataset", Decisive, otherWork},
     {"train_samples", Decisive, otherWork},
     {"epochs", Decisive, otherWork},
     {"batch_size", Decisive, "the same samples take a different number of steps, so the times are of different work"},
-    {"augment", Decisive, "the images are prepared differently, so a gain may come from data loading"},
-    {"loader", Decisive, "images are prepared by different code, so a gain may come from data loading"},
+    {"augment", Decisive, "the samples are prepared differently, so a gain may come from data loading"},
+    {"loader", Decisive, "samples are prepared by different code, so a gain may come from data loading"},
     {"precision", Decisive, "arithmetic in a different number format takes a different time and rounds differently"},
     {"device", Decisive, otherMeans, Settled::ByNeither},
     {"cores_per_device", Decisive, otherMeans},
@@ -46,6 +46,15 @@ constexpr std::array<Rule, 25> rules{{
     {"optimizer", Notable, "a different update takes a different time and trains differently"},
     {"lr", Notable, otherLearning},
     {"lr_rule", Notable, otherLearning},
+    {"lr_schedule", Notable, otherLearning},
+    {"warmup_steps", Notable, otherLearning},
+    {"clip_grad_norm", Notable, "clipping takes time and trains differently"},
+    {"decay_biases", Minor, otherLearning},
+    {"padding", Decisive, "a different padding computes more or fewer tokens for the same texts"},
+    {"max_tokens", Decisive, otherWork},
+    {"bert_dir", Decisive, otherWork},
+    {"text_column", Decisive, otherWork},
+    {"label_column", Decisive, otherWork},
     {"worker_cores", Notable, "only one of them loads on the cores that train"},
     {"trace", Minor, "recording a trace slows the recorded steps a little", Settled::ByRun},
     {"checkpoint_dir", Minor, "one writes checkpoints between epochs", Settled::ByRun},

@@ -22,7 +22,7 @@ const std::vector<SettingGroup> &settingGroups() {
         {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface", "nodes"}},
         {"workers", {"workers", "worker_cores"}},
         {"batch_size", {"batch_size", "batch_per_device"}},
-        {"optimizer", {"optimizer", "lr", "lr_rule", "momentum", "weight_decay"}}};
+        {"optimizer", {"optimizer", "lr", "lr_rule", "momentum", "weight_decay", "decay_biases"}}};
     return all;
 }
 

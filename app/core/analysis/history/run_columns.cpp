@@ -96,11 +96,11 @@ std::vector<RunColumn> outcomeColumns() {
                                          "training", "Training time (s)", ColumnKind::Duration,
                                          [](const IndexedRun &run) { return run.totalTrainingTimeS; },
                                          "Sum of the epochs' durations on the slowest rank, without evaluation.")))),
-        shown(
-            measured(spelt("acc", number(
-                                      "accuracy", "Accuracy (%)", ColumnKind::Share,
-                                      [](const IndexedRun &run) { return run.testAccuracy; },
-                                      "Share of the test images classified correctly at the end; each counts once.")))),
+        shown(measured(
+            spelt("acc", number(
+                             "accuracy", "Accuracy (%)", ColumnKind::Share,
+                             [](const IndexedRun &run) { return run.testAccuracy; },
+                             "Share of the test samples classified correctly at the end; each counts once.")))),
         shown(measured(number(
             "loss", "Final loss", ColumnKind::Number, [](const IndexedRun &run) { return run.finalLoss; },
             "Cross-entropy of the last epoch, weighted by samples over all ranks."))),
@@ -168,7 +168,7 @@ std::vector<RunColumn> placeColumns() {
         shown(configured(number(
             "epochs", "Epochs", ColumnKind::Number,
             [](const IndexedRun &run) { return run.epochs > 0 ? std::optional(double(run.epochs)) : std::nullopt; },
-            "Passes over the training images asked for."))),
+            "Passes over the training samples asked for."))),
         number(
             "repeat", "Repeat", ColumnKind::Number,
             [](const IndexedRun &run) { return std::optional(double(run.repeat)); },

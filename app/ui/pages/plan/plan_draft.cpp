@@ -90,6 +90,8 @@ void PlanDraft::setQuick(bool on) {
     m_quick = on;
     if (on) {
         fillQuick("train_samples", quickVariant().trainSamples);
+        if (quickVariant().testSamples > 0)
+            fillQuick("test_samples", quickVariant().testSamples);
         fillQuick("epochs", quickVariant().epochs);
         return;
     }
@@ -100,7 +102,7 @@ void PlanDraft::setQuick(bool on) {
             m_changes.erase(key);
 }
 
-/// Less than that stays as it is; 0 images are all there are.
+/// Less than that stays as it is; 0 samples are all there are.
 void PlanDraft::fillQuick(const char *key, std::int64_t most) {
     const FieldSpec &field = *findField(key);
     const auto changed = m_changes.find(key);

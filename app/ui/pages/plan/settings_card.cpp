@@ -155,7 +155,7 @@ void SettingsCard::begin(PlanDraft draft) {
     m_draft.untilWidth.reset();
     m_repeats->setCurrentIndex(0);
     const core::QuickVariant variant = m_draft.quickVariant();
-    setWords(m_quick, tr("Quick: %L1 images, %2 epochs, %3 repeats")
+    setWords(m_quick, tr("Quick: %L1 samples, %2 epochs, %3 repeats")
                           .arg(variant.trainSamples)
                           .arg(variant.epochs)
                           .arg(variant.repeats));

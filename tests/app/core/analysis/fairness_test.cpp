@@ -146,7 +146,10 @@ const std::vector<Planted> &allPlanted() {
         {"scheduling", Notable, None, [](RunOutcome &run) { run.conditions.scheduling = "other"; }}, // not granted
         {"optimizer", Notable, Offered, inConfig([](C &c) { c.optimizer = "adamw"; }), {"momentum"}},
         {"dropout", Notable, Offered, inConfig([](C &c) { c.dropout = 0.1; })},
-        {"weight_decay", Minor, Offered, inConfig([](C &c) { c.weightDecay = 0.01; })},
+        {"weight_decay", Minor, Offered, inConfig([](C &c) { c.weightDecay = 0.01; }), {"decay_biases"}},
+        {"lr_schedule", Notable, Offered, inConfig([](C &c) { c.lrSchedule = "linear"; })},
+        {"warmup_steps", Notable, Offered, inConfig([](C &c) { c.warmupSteps = 100; })},
+        {"clip_grad_norm", Notable, Offered, inConfig([](C &c) { c.clipGradNorm = 1; })},
         {"channels_last", Notable, Offered, inConfig([](C &c) { c.channelsLast = true; })},
         {"init", Notable, Offered, inConfig([](C &c) { c.init = "/models/first.safetensors"; })},
         {"trace", Minor, Offered, inConfig([](C &c) { c.trace = 100; })},

@@ -152,6 +152,9 @@ private Q_SLOTS:
             if (const DataSetSpec *set = findDataSet(source.name))
                 QCOMPARE(source.title, std::string(set->title));
         }
+        for (const DataSetSpec &set : dataSetTable)
+            if (!set.download.empty())
+                QCOMPARE(findDataset(known, set.name).value().name, std::string(set.download));
         for (const char *name : {"bert", "sentiment"})
             QCOMPARE(findDataset(known, name).value().name, std::string("bert"));
         const auto unknown = findDataset(known, "imagenet");

@@ -80,6 +80,13 @@ private Q_SLOTS:
         QVERIFY(m_page->choose("free"));
         const std::map<std::string, std::string> values = {{"data_dir", "/data"},
                                                            {"train_samples", "640"},
+                                                           {"test_samples", "320"},
+                                                           {"bert_dir", "/bert"},
+                                                           {"text_column", "review"},
+                                                           {"label_column", "stars"},
+                                                           {"max_tokens", "64"},
+                                                           {"warmup_steps", "10"},
+                                                           {"clip_grad_norm", "1"},
                                                            {"devices", "0,1"},
                                                            {"cores_per_device", "2"},
                                                            {"interface", "eth0"},

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/text_set.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <torch/torch.h>
+
+#include "ipc/file_system.h"
+#include "trainer/data/delimited_text.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/data/word_piece.h"
+
+namespace lockstep::trainer {
+namespace {
+
+std::string fileOf(const DataSetSpec &spec, const std::string &given) {
+    const std::string place = given.empty() ? downloadedDataFolder(spec.download) : given;
+    std::error_code ignored;
+    return std::filesystem::is_directory(place, ignored) ? place + "/" + std::string(textsFile) : place;
+}
+
+Error absent(const DataSetSpec &spec, const std::string &file) {
+    const std::string way =
+        spec.download.empty() ? std::string() : "lockstepctl get-data " + std::string(spec.download) + ", or ";
+    return Error::badArgument(file + " of " + std::string(spec.name) + " is not there",
+                              way + "give a CSV or TSV file with --data-dir", "data_dir");
+}
+
+/// label → class
+Result<std::map<std::string, std::int64_t>> classesOf(const std::vector<std::string> &labels, const DataSetSpec &spec,
+                                                      const std::string &file, const std::string &column) {
+    constexpr std::size_t mostClasses = 1000;
+    const std::set<std::string> different(labels.begin(), labels.end());
+    if (different.size() < 2 || different.size() > mostClasses)
+        return fail(Error::badArgument("its column " + column + " holds " + std::to_string(different.size()) +
+                                           " different labels, expected 2 to " + std::to_string(mostClasses),
+                                       "name the column with the label with --label-column", file));
+    if (spec.sample.classes > 0 && different.size() != static_cast<std::size_t>(spec.sample.classes))
+        return fail(Error::badArgument(
+            "its column " + column + " holds " + std::to_string(different.size()) + " different labels, expected " +
+                std::to_string(spec.sample.classes),
+            "give " + std::string(spec.title) + "'s file, or the data set text for another one", file));
+    std::map<std::string, std::int64_t> classes;
+    for (const std::string &label : different)
+        classes.emplace(label, static_cast<std::int64_t>(classes.size()));
+    return classes;
+}
+
+/// The numbers of the split's records in the file.
+std::vector<std::size_t> recordsOf(std::size_t records, Split split, std::int64_t limit) {
+    const auto order = at::randperm(static_cast<std::int64_t>(records), at::detail::createCPUGenerator(0), at::kLong);
+    const auto *record = order.const_data_ptr<std::int64_t>();
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < records; ++i)
+        if ((i % testTextEvery == testTextEvery - 1) == (split == Split::Test))
+            chosen.push_back(static_cast<std::size_t>(record[i]));
+    if (limit > 0)
+        chosen.resize(static_cast<std::size_t>(limit));
+    return chosen;
+}
+
+class TextSetMaker {
+public:
+    TextSetMaker(const DataSetSpec &spec, const WordPiece &words, std::size_t maxTokens)
+        : m_spec(spec), m_words(words), m_maxTokens(maxTokens) {}
+
+    [[nodiscard]] DataSet make(const std::vector<std::string> &texts, const std::vector<std::string> &labels,
+                               const std::map<std::string, std::int64_t> &classes,
+                               const std::vector<std::size_t> &records) const {
+        const auto count = static_cast<std::int64_t>(records.size());
+        std::vector<std::vector<std::int32_t>> tokens(records.size());
+        at::parallel_for(0, count, 256, [&](std::int64_t first, std::int64_t end) {
+            for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i)
+                tokens[i] = m_words.encode(texts[records[i]], m_maxTokens);
+        });
+        DataSet set;
+        set.spec = m_spec;
+        std::int64_t longest = 0;
+        for (const auto &one : tokens) {
+            set.lengths.push_back(static_cast<std::int64_t>(one.size()));
+            longest = std::max(longest, set.lengths.back());
+        }
+        set.inputs = torch::full({count, longest}, m_words.padding(), torch::kInt64);
+        set.targets = torch::empty({count}, torch::kInt64);
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            std::copy(tokens[i].begin(), tokens[i].end(),
+                      set.inputs.data_ptr<std::int64_t>() + static_cast<std::int64_t>(i) * longest);
+            set.targets.data_ptr<std::int64_t>()[i] = classes.at(labels[records[i]]);
+        }
+        return set;
+    }
+
+private:
+    const DataSetSpec &m_spec;
+    const WordPiece &m_words;
+    std::size_t m_maxTokens;
+};
+
+} // namespace
+
+Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options) {
+    DataSetSpec spec = given;
+    const std::string file = fileOf(spec, options.file);
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored))
+        return fail(absent(spec, file));
+    const auto words = WordPiece::ofVocabulary(options.vocabulary, options.lowerCase, options.vocabularyFile);
+    if (!words)
+        return fail(words.error());
+    const std::string textColumn = options.textColumn.empty() ? std::string(spec.inputs) : options.textColumn,
+                      labelColumn = options.labelColumn.empty() ? std::string(spec.targets) : options.labelColumn;
+    const auto columns = readColumns(file, {textColumn, labelColumn});
+    if (!columns)
+        return fail(columns.error());
+    const auto bytes = realFileSystem().readAll(file, anySize);
+    if (!bytes)
+        return fail(bytes.error());
+    const auto &texts = columns->at(0), &labels = columns->at(1);
+    const auto classes = classesOf(labels, spec, file, labelColumn);
+    if (!classes)
+        return fail(classes.error());
+    spec.sample.classes = static_cast<int>(classes->size());
+    const TextSetMaker maker(spec, *words, options.maxTokens);
+    TextSets sets;
+    for (const auto &[split, limit, into] : {std::tuple(Split::Train, options.trainLimit, &sets.train),
+                                             std::tuple(Split::Test, options.testLimit, &sets.test)}) {
+        const auto held = static_cast<std::int64_t>(recordsOf(texts.size(), split, 0).size());
+        if (limit > held || held == 0)
+            return fail(Error::badArgument(std::to_string(std::max<std::int64_t>(limit, 1)) +
+                                               (split == Split::Train ? " training" : " test") +
+                                               " samples are asked for, but " + file + " holds " + std::to_string(held),
+                                           "ask for at most that many, or for 0: all of them",
+                                           split == Split::Train ? "train_samples" : "test_samples"));
+        *into = maker.make(texts, labels, *classes, recordsOf(texts.size(), split, limit));
+        for (const auto &[label, number] : *classes)
+            into->classNames.push_back(label);
+        into->sha256[std::filesystem::path(file).filename()] = sha256Hex(bytes->data(), bytes->size());
+    }
+    return sets;
+}
+
+} // namespace lockstep::trainer

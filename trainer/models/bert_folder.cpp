@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/models/bert_folder.h"
+
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/models.h"
+
+namespace lockstep::trainer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *wayOut = "run lockstepctl get-data bert, or name a BERT folder of Hugging Face with --bert-dir";
+
+tl::unexpected<Error> refuse(const std::string &path, const std::string &what, const std::string &way = wayOut) {
+    return fail(Error::badArgument(what, way, path));
+}
+
+Result<std::string> pathOf(const std::string &folder, const char *name) {
+    std::string path = folder + "/" + name;
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored))
+        return fail(Error::badArgument(std::string(name) + " of BERT is not in " + folder, wayOut, "bert_dir"));
+    return path;
+}
+
+Result<std::string> read(const std::string &folder, const char *name) {
+    const auto path = pathOf(folder, name);
+    return path ? realFileSystem().readAll(*path, anySize) : path;
+}
+
+Result<Json> readJson(const std::string &folder, const char *name) {
+    const auto text = read(folder, name);
+    if (!text)
+        return fail(text.error());
+    Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object())
+        return refuse(folder + "/" + name, "it is not a JSON object");
+    return json;
+}
+
+/// Takes a number of the config, if it is there.
+template <class T> void take(const Json &json, const char *key, T &into) {
+    if (const auto found = json.find(key); found != json.end() && found->is_number())
+        into = found->get<T>();
+}
+
+/// Why a config is no BERT that is trained here; empty: it is one.
+std::string unsupported(const Json &json, const BertConfig &config) {
+    const auto text = [&](const char *key, const char *usual) {
+        const auto found = json.find(key);
+        return found != json.end() && found->is_string() ? found->get<std::string>() : std::string(usual);
+    };
+    if (const auto type = text("model_type", "bert"); type != "bert")
+        return "its model_type is " + type + ", not bert";
+    if (const auto act = text("hidden_act", "gelu"); act != "gelu")
+        return "its hidden_act is " + act + ", and only gelu is supported";
+    if (const auto kind = text("position_embedding_type", "absolute"); kind != "absolute")
+        return "its position_embedding_type is " + kind + ", and only absolute is supported";
+    for (const auto size : {config.vocabulary, config.hidden, config.layers, config.heads, config.intermediate,
+                            config.positions, config.tokenTypes})
+        if (size < 1 || size > (1 << 26))
+            return "it has a size of " + std::to_string(size);
+    if (config.hidden % config.heads != 0)
+        return "its hidden_size " + std::to_string(config.hidden) + " can't be divided among " +
+               std::to_string(config.heads) + " attention heads";
+    if (config.padding < 0 || config.padding >= config.vocabulary)
+        return "its pad_token_id " + std::to_string(config.padding) + " is no token";
+    return {};
+}
+
+Result<BertConfig> readConfig(const std::string &folder) {
+    const auto json = readJson(folder, "config.json");
+    if (!json)
+        return fail(json.error());
+    BertConfig config;
+    take(*json, "vocab_size", config.vocabulary);
+    take(*json, "hidden_size", config.hidden);
+    take(*json, "num_hidden_layers", config.layers);
+    take(*json, "num_attention_heads", config.heads);
+    take(*json, "intermediate_size", config.intermediate);
+    take(*json, "max_position_embeddings", config.positions);
+    take(*json, "type_vocab_size", config.tokenTypes);
+    take(*json, "pad_token_id", config.padding);
+    take(*json, "layer_norm_eps", config.layerNormEps);
+    take(*json, "hidden_dropout_prob", config.hiddenDropout);
+    take(*json, "attention_probs_dropout_prob", config.attentionDropout);
+    take(*json, "initializer_range", config.initializerRange);
+    if (const auto found = json->find("classifier_dropout"); found != json->end() && found->is_number())
+        config.classifierDropout = found->get<double>();
+    if (const auto why = unsupported(*json, config); !why.empty())
+        return refuse(folder + "/config.json", why, "name another BERT folder with --bert-dir");
+    return config;
+}
+
+/// A name in a file as the model has it: "bert.embeddings.LayerNorm.weight".
+std::string ourName(std::string name) {
+    for (const auto &[old, now] :
+         {std::pair("LayerNorm.gamma", "LayerNorm.weight"), std::pair("LayerNorm.beta", "LayerNorm.bias")})
+        if (name.ends_with(old))
+            name = name.substr(0, name.size() - std::string_view(old).size()) + now;
+    const bool inside = name.starts_with("embeddings.") || name.starts_with("encoder.") || name.starts_with("pooler.");
+    return inside ? "bert." + name : name;
+}
+
+std::string sizesText(at::IntArrayRef sizes) {
+    std::string text;
+    for (const auto size : sizes)
+        text += (text.empty() ? "" : " x ") + std::to_string(size);
+    return text;
+}
+
+} // namespace
+
+std::string bertFolderOf(const std::string &given) {
+    return given.empty() ? downloadedDataFolder(bertDownload) : given;
+}
+
+Result<BertFolder> readBertFolder(const std::string &path) {
+    BertFolder folder;
+    folder.path = path;
+    auto config = readConfig(path);
+    if (!config)
+        return fail(config.error());
+    folder.config = *config;
+    const auto file = pathOf(path, "model.safetensors");
+    if (!file)
+        return fail(file.error());
+    auto weights = readTensors(*file);
+    if (!weights)
+        return fail(weights.error());
+    folder.weights = std::move(*weights);
+    return folder;
+}
+
+Result<void> fillWithWeights(Bert &model, const BertFolder &folder) {
+    if (folder.path.empty())
+        return {};
+    std::map<std::string, const torch::Tensor *> found;
+    for (const auto &[name, tensor] : folder.weights.tensors)
+        found[ourName(name)] = &tensor;
+    const torch::NoGradGuard noGrad;
+    for (const auto &item : model.named_parameters()) {
+        const auto at = found.find(item.key());
+        if (at == found.end()) {
+            if (item.key().starts_with("classifier."))
+                continue;
+            return refuse(folder.path + "/model.safetensors", "it lacks " + item.key(), "give BERT's own weights");
+        }
+        if (at->second->sizes() != item.value().sizes())
+            return refuse(folder.path + "/model.safetensors",
+                          item.key() + " is " + sizesText(at->second->sizes()) + ", expected " +
+                              sizesText(item.value().sizes()),
+                          item.key().starts_with("classifier.")
+                              ? "train on data with as many classes, or give weights without a head"
+                              : "give the config.json that belongs to it");
+        item.value().copy_(*at->second);
+    }
+    return {};
+}
+
+Result<void> writeBertFolder(const std::string &path, const std::string &source,
+                             const std::vector<std::pair<std::string, torch::Tensor>> &state,
+                             const std::vector<std::string> &classes) {
+    FileSystem &disk = realFileSystem();
+    if (auto made = disk.makeFolders(path); !made)
+        return made;
+    auto config = readJson(source, "config.json");
+    if (!config)
+        return fail(config.error());
+    (*config)["architectures"] = {"BertForSequenceClassification"};
+    (*config)["model_type"] = "bert";
+    (*config)["torch_dtype"] = "float32";
+    Json names = Json::object(), numbers = Json::object();
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+        names[std::to_string(i)] = classes[i];
+        numbers[classes[i]] = i;
+    }
+    (*config)["id2label"] = names;
+    (*config)["label2id"] = numbers;
+    TensorFile weights;
+    weights.metadata = {{"format", "pt"}};
+    for (const auto &[name, tensor] : state)
+        weights.tensors.emplace_back(name, tensor.detach().to(torch::kCPU, torch::kFloat32).contiguous());
+    if (auto written = writeTensors(path + "/model.safetensors", weights); !written)
+        return written;
+    for (const char *name : {"vocab.txt", "tokenizer_config.json"}) {
+        const auto text = read(source, name);
+        if (!text && std::string_view(name) == "tokenizer_config.json")
+            continue; // older folders have none
+        if (!text)
+            return fail(text.error());
+        if (auto written = disk.writeAtomically(path + "/" + name, *text); !written)
+            return written;
+    }
+    return disk.writeAtomically(path + "/config.json", config->dump(2) + "\n"); // last: the folder is whole with it
+}
+
+Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t maxTokens) {
+    const auto config = readConfig(folder);
+    if (!config)
+        return fail(config.error());
+    if (maxTokens > config->positions)
+        return fail(Error::badArgument("texts of " + std::to_string(maxTokens) +
+                                           " tokens are allowed, and this BERT has " +
+                                           std::to_string(config->positions) + " positions",
+                                       "use " + std::to_string(config->positions) + " or fewer", "max_tokens"));
+    VocabularyFile file;
+    auto text = read(folder, "vocab.txt");
+    if (!text)
+        return fail(text.error());
+    file.path = folder + "/vocab.txt";
+    file.text = std::move(*text);
+    std::istringstream lines(file.text);
+    std::int64_t count = 0, padding = -1;
+    for (std::string line; std::getline(lines, line); ++count)
+        if (line == "[PAD]" || line == "[PAD]\r")
+            padding = count;
+    if (count > config->vocabulary)
+        return refuse(file.path, "it has " + std::to_string(count) + " tokens, but config.json's vocab_size is " +
+                                     std::to_string(config->vocabulary));
+    if (padding >= 0 && padding != config->padding)
+        return refuse(file.path, "its [PAD] is token " + std::to_string(padding) +
+                                     ", but config.json's pad_token_id is " + std::to_string(config->padding));
+    if (const auto settings = readJson(folder, "tokenizer_config.json"))
+        if (const auto found = settings->find("do_lower_case"); found != settings->end() && found->is_boolean())
+            file.lowerCase = found->get<bool>();
+    return file;
+}
+
+} // namespace lockstep::trainer

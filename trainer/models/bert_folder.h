@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A folder as Hugging Face's transformers keeps a BERT: config.json, vocab.txt, model.safetensors, and tokenizer_config.
+#include <string>
+#include <vector>
+
+#include "ipc/error.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/models/bert.h"
+
+namespace lockstep::trainer {
+
+struct BertFolder {
+    std::string path; ///< empty: none was read
+    BertConfig config;
+    TensorFile weights; ///< as in the file
+};
+
+/// Where the weights, the vocabulary and its settings of a run lie: `given`, or where lockstepctl get-data bert puts them.
+[[nodiscard]] std::string bertFolderOf(const std::string &given);
+
+/// Reads and checks sizes and weights. All errors are BadArgument and say what is missing or not supported.
+[[nodiscard]] Result<BertFolder> readBertFolder(const std::string &path);
+
+/// Copies the weights into the model by their names, with or without "bert." before them, LayerNorm's also by its older names gamma
+/// and beta. A classification head that the file lacks stays random; anything else that is missing is an error.
+[[nodiscard]] Result<void> fillWithWeights(Bert &model, const BertFolder &folder);
+
+/// Writes `state` as a folder that transformers loads. `source` gives vocabulary and settings; `classes` name the classes.
+[[nodiscard]] Result<void> writeBertFolder(const std::string &path, const std::string &source,
+                                           const std::vector<std::pair<std::string, torch::Tensor>> &state,
+                                           const std::vector<std::string> &classes);
+
+/// What a folder says about its vocabulary.
+struct VocabularyFile {
+    std::string path; ///< of vocab.txt
+    std::string text;
+    bool lowerCase = true; ///< do_lower_case of its tokenizer_config
+};
+/// Checks that it fits the folder's config.json, and that the model has positions for `maxTokens`.
+[[nodiscard]] Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t maxTokens);
+
+} // namespace lockstep::trainer
