@@ -213,6 +213,27 @@ TEST_SUITE("model") {
         CHECK(torch::equal(on->forward(input), on->forward(input)));
     }
 
+    TEST_CASE("dropout draws torch's own numbers, and leaves the same ones in its gradient") {
+        struct Dropping : Model {
+            using Model::drop;
+        } model;
+        for (const double rate : {0.1, 0.5}) {
+            auto ours = torch::randn({64, 100}, torch::requires_grad()),
+                 theirs = ours.detach().clone().requires_grad_();
+            torch::manual_seed(7);
+            const auto dropped = model.drop(ours, rate);
+            torch::manual_seed(7);
+            const auto expected = torch::dropout(theirs, rate, true);
+            CHECK(torch::equal(dropped, expected));
+            dropped.sum().backward();
+            expected.sum().backward();
+            CHECK(torch::equal(ours.grad(), theirs.grad()));
+        }
+        model.eval();
+        const auto input = torch::randn({8});
+        CHECK(torch::equal(model.drop(input, 0.5), input));
+    }
+
     TEST_CASE("an unknown model and an impossible dropout are bad arguments that name the choices") {
         const auto unknown = makeModel("resnet", {});
         REQUIRE_FALSE(unknown);

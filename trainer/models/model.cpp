@@ -155,8 +155,10 @@ std::string Model::firstNotFinite(const torch::Tensor &input) {
 }
 
 torch::Tensor Model::drop(const torch::Tensor &input, double rate) const {
-    if (!m_generator || !is_training() || rate == 0)
-        return at::dropout(input, rate, is_training());
+    if (!is_training() || rate == 0)
+        return input;
+    if (!m_generator) // torch's dropout with a mask of a byte a value, where at::dropout keeps four
+        return std::get<0>(at::native_dropout(input, rate, true));
     return input * at::empty_like(input).bernoulli_(1 - rate, m_generator).div_(1 - rate);
 }
 
