@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Every method with every model and data set of the tables goes the whole way: recipe, plan, torchrun's command, Slurm's script, the
+// picture of its traffic, results and every export. Who adds a row sees here what was forgotten.
+#include "analysis/compare/judgement.h"
+#include "core_support.h"
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
+#include "export/export.h"
+#include "ipc/run_title.h"
+#include "launch/torchrun_command.h"
+#include "nodes/topology.h"
+#include "queue/slurm/slurm_script.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+/// The baseline and the method on two devices, of a model on data that fit it.
+struct Way {
+    std::string name;
+    RunConfig baseline, config;
+};
+
+std::vector<Way> everyWay() {
+    std::vector<Way> ways;
+    for (const ModelSpec &model : modelTable)
+        for (const DataSetSpec &set : dataSetTable)
+            for (const MethodSpec &method : methodTable) {
+                if (mismatch(model, set))
+                    continue;
+                Way way;
+                way.name = std::string(method.name) + " of " + std::string(model.name) + " on " + std::string(set.name);
+                way.baseline.model = model.name;
+                way.baseline.dataset = set.name;
+                way.baseline.trainSamples = 640;
+                way.baseline.epochs = 1;
+                if (set.download.empty() && set.package.empty())
+                    way.baseline.dataDir = "/data/of-mine.csv";
+                way.config = way.baseline;
+                way.config.method = method.id;
+                if (method.severalDevices)
+                    way.config.devices = {"0", "1"};
+                ways.push_back(std::move(way));
+            }
+    return ways;
+}
+
+/// What can't be, by the rules of ipc/run_config_check.cpp.
+bool isRefused(const Way &way) {
+    return specOf(way.config.method).splitsModel && findModel(way.config.model)->sample.values == Values::Text;
+}
+
+RunOutcome outcomeOf(const RunConfig &config, std::string name, double trainingS) {
+    RunOutcome run;
+    run.run = "20260131T143000Z-0000000" + std::to_string(deviceCount(config));
+    run.name = std::move(name);
+    run.config = config;
+    run.state = RunState::Done;
+    MergedEpoch epoch;
+    epoch.epoch = 1;
+    epoch.complete = true;
+    epoch.samples = 640;
+    epoch.durationS = trainingS;
+    run.epochs = {epoch};
+    run.totalTrainingTimeS = trainingS;
+    run.runTimeS = trainingS + 1;
+    run.testAccuracy = 0.5;
+    run.phasesS = {{"load", 0.1 * trainingS}, {"forward", 0.4 * trainingS}, {"backward", 0.5 * trainingS}};
+    return run;
+}
+
+} // namespace
+
+class EveryWayTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void everyWay_data() {
+        QTest::addColumn<int>("number");
+        int number = 0;
+        for (const Way &way : ::everyWay())
+            QTest::newRow(way.name.c_str()) << number++;
+    }
+    void everyWay() {
+        QFETCH(int, number);
+        const Way way = ::everyWay().at(std::size_t(number));
+        const MethodSpec &method = specOf(way.config.method);
+        const std::vector<Error> errors = validate(way.config);
+        QCOMPARE(!errors.empty(), isRefused(way));
+        if (isRefused(way)) {
+            QVERIFY2(!errors.front().wayOut.empty(), "a way out is named");
+            return;
+        }
+        const Recipe recipe = recipeFromConfigs("Every way", {way.baseline, way.config}, 1);
+        const auto again = recipeFromJson(toJson(recipe));
+        QVERIFY2(again.has_value(), again ? "" : joinErrors(again.error()).c_str());
+        QVERIFY(*again == recipe);
+        const auto plan = expand(*again, machine(4));
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        const bool isBaseline = method.id == Method::Baseline;
+        QCOMPARE(plan->runnableCount(), isBaseline ? 1 : 2);
+        const PlannedRun &run = plan->runs.back();
+        QVERIFY(run.config.method == way.config.method);
+        QVERIFY2(isTitledAs(run.name, method), run.name.c_str());
+        QVERIFY(!shortTitle(run.name).empty());
+
+        const std::string command = torchrunCommand(run);
+        for (const std::string_view word : {method.name, std::string_view(way.config.model)})
+            if (word != RunConfig().model)
+                QVERIFY2(command.find(word) != std::string::npos, command.c_str());
+        const auto script = slurmScript(slurmTasks(std::vector{run}), {});
+        QVERIFY2(script.has_value(), script ? "" : script.error().message().c_str());
+        QVERIFY(script->find("--method=" + std::string(method.name)) != std::string::npos);
+
+        Topology topology;
+        for (const char *host : {"hostA", "hostB"}) {
+            TopologyNode node;
+            node.name = node.host = host;
+            node.devices = 1;
+            node.usable = true;
+            topology.nodes.push_back(node);
+        }
+        TopologyLink link;
+        link.b = 1;
+        topology.links = {link};
+        putOn(topology, method.name, *gradientBytesOf(way.config.model), 1);
+        QVERIFY(topology.traffic == method.traffic);
+        if (isDistributed(method.id) && !method.splitsModel)
+            QVERIFY(topology.links.front().bytesThere > 0);
+        QVERIFY(!sentenceOf(method.traffic).empty());
+
+        std::vector<RunOutcome> outcomes{outcomeOf(way.baseline, "baseline", 10)};
+        if (!isBaseline)
+            outcomes.push_back(outcomeOf(run.config, run.name, 6));
+        const ResultTable table = resultTable(outcomes);
+        QCOMPARE(table.rows.size(), outcomes.size());
+        QCOMPARE(methodOf(table, run.name), std::string(method.name));
+        QCOMPARE(judge(table, outcomes, {}).sentence.empty(), isBaseline); // alone it is compared with nothing
+        for (const ExportFormatSpec &format : resultFormats()) {
+            const std::string text = exportResults(reportOf(table, outcomes, {}), format.format);
+            QVERIFY2(text.find(run.name) != std::string::npos, std::string(format.suffix).c_str());
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(EveryWayTest)
+#include "every_way_test.moc"
