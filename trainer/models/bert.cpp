@@ -2,6 +2,7 @@
 #include "trainer/models/bert.h"
 
 #include <cmath>
+#include <limits>
 
 namespace lockstep::trainer {
 
