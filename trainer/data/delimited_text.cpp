@@ -191,9 +191,8 @@ private:
 
 } // namespace
 
-Result<std::vector<std::vector<std::string>>> readColumns(const std::string &path,
-                                                          const std::vector<std::string> &names) {
-    const auto text = realFileSystem().readAll(path, anySize);
+Result<std::string> readDelimited(const std::string &path) {
+    auto text = realFileSystem().readAll(path, anySize);
     if (!text) {
         Error error = text.error();
         error.kind = ErrorKind::BadArgument;
@@ -201,11 +200,23 @@ Result<std::vector<std::vector<std::string>>> readColumns(const std::string &pat
             error.wayOut = "give a CSV or TSV file that is there and can be read";
         return fail(error);
     }
-    std::string_view bytes = *text;
+    return text;
+}
+
+Result<std::vector<std::vector<std::string>>> columnsOf(std::string_view bytes, const std::string &path,
+                                                        const std::vector<std::string> &names) {
     constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
     if (bytes.substr(0, byteOrderMark.size()) == byteOrderMark)
         bytes.remove_prefix(byteOrderMark.size());
     return DelimitedFile(path, bytes).columns(names);
+}
+
+Result<std::vector<std::vector<std::string>>> readColumns(const std::string &path,
+                                                          const std::vector<std::string> &names) {
+    const auto text = readDelimited(path);
+    if (!text)
+        return fail(text.error());
+    return columnsOf(*text, path, names);
 }
 
 } // namespace lockstep::trainer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/error.h"
@@ -14,5 +15,10 @@ namespace lockstep::trainer {
 /// the file and, where it helps, the line.
 [[nodiscard]] Result<std::vector<std::vector<std::string>>> readColumns(const std::string &path,
                                                                         const std::vector<std::string> &names);
+/// The same of a file's bytes that are read already; `path` names it.
+[[nodiscard]] Result<std::vector<std::vector<std::string>>> columnsOf(std::string_view bytes, const std::string &path,
+                                                                      const std::vector<std::string> &names);
+/// The bytes; errors are as above.
+[[nodiscard]] Result<std::string> readDelimited(const std::string &path);
 
 } // namespace lockstep::trainer

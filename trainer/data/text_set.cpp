@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
-#include "ipc/file_system.h"
 #include "trainer/data/delimited_text.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/data/word_piece.h"
@@ -51,17 +51,32 @@ Result<std::map<std::string, std::int64_t>> classesOf(const std::vector<std::str
     return classes;
 }
 
-/// The numbers of the split's records in the file.
-std::vector<std::size_t> recordsOf(std::size_t records, Split split, std::int64_t limit) {
-    const auto order = at::randperm(static_cast<std::int64_t>(records), at::detail::createCPUGenerator(0), at::kLong);
+/// The numbers of each split's records in the file.
+struct Records {
+    std::vector<std::size_t> train, test;
+};
+
+Records recordsOf(std::size_t count) {
+    const auto order = at::randperm(static_cast<std::int64_t>(count), at::detail::createCPUGenerator(0), at::kLong);
     const auto *record = order.const_data_ptr<std::int64_t>();
-    std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < records; ++i)
-        if ((i % testTextEvery == testTextEvery - 1) == (split == Split::Test))
-            chosen.push_back(static_cast<std::size_t>(record[i]));
+    Records records;
+    for (std::size_t i = 0; i < count; ++i)
+        (i % testTextEvery == testTextEvery - 1 ? records.test : records.train)
+            .push_back(static_cast<std::size_t>(record[i]));
+    return records;
+}
+
+/// Keeps the first `limit` of a split, 0: all.
+Result<void> keepFirst(std::vector<std::size_t> &records, std::int64_t limit, Split split, const std::string &file) {
+    if (records.empty() || std::cmp_greater(limit, records.size()))
+        return fail(Error::badArgument(
+            std::to_string(std::max<std::int64_t>(limit, 1)) + (split == Split::Train ? " training" : " test") +
+                " samples are asked for, but " + file + " holds " + std::to_string(records.size()),
+            "ask for at most that many, or for 0: all of them",
+            split == Split::Train ? "train_samples" : "test_samples"));
     if (limit > 0)
-        chosen.resize(static_cast<std::size_t>(limit));
-    return chosen;
+        records.resize(static_cast<std::size_t>(limit));
+    return {};
 }
 
 class TextSetMaker {
@@ -114,32 +129,30 @@ Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
         return fail(words.error());
     const std::string textColumn = options.textColumn.empty() ? std::string(spec.inputs) : options.textColumn,
                       labelColumn = options.labelColumn.empty() ? std::string(spec.targets) : options.labelColumn;
-    const auto columns = readColumns(file, {textColumn, labelColumn});
-    if (!columns)
-        return fail(columns.error());
-    const auto bytes = realFileSystem().readAll(file, anySize);
+    const auto bytes = readDelimited(file);
     if (!bytes)
         return fail(bytes.error());
+    const auto columns = columnsOf(*bytes, file, {textColumn, labelColumn});
+    if (!columns)
+        return fail(columns.error());
     const auto &texts = columns->at(0), &labels = columns->at(1);
     const auto classes = classesOf(labels, spec, file, labelColumn);
     if (!classes)
         return fail(classes.error());
     spec.sample.classes = static_cast<int>(classes->size());
     const TextSetMaker maker(spec, *words, options.maxTokens);
-    TextSets sets;
-    for (const auto &[split, limit, into] : {std::tuple(Split::Train, options.trainLimit, &sets.train),
-                                             std::tuple(Split::Test, options.testLimit, &sets.test)}) {
-        const auto held = static_cast<std::int64_t>(recordsOf(texts.size(), split, 0).size());
-        if (limit > held || held == 0)
-            return fail(Error::badArgument(std::to_string(std::max<std::int64_t>(limit, 1)) +
-                                               (split == Split::Train ? " training" : " test") +
-                                               " samples are asked for, but " + file + " holds " + std::to_string(held),
-                                           "ask for at most that many, or for 0: all of them",
-                                           split == Split::Train ? "train_samples" : "test_samples"));
-        *into = maker.make(texts, labels, *classes, recordsOf(texts.size(), split, limit));
+    Records records = recordsOf(texts.size());
+    if (auto kept = keepFirst(records.train, options.trainLimit, Split::Train, file); !kept)
+        return fail(kept.error());
+    if (auto kept = keepFirst(records.test, options.testLimit, Split::Test, file); !kept)
+        return fail(kept.error());
+    TextSets sets{maker.make(texts, labels, *classes, records.train),
+                  maker.make(texts, labels, *classes, records.test)};
+    const std::string sha256 = sha256Hex(bytes->data(), bytes->size());
+    for (DataSet *set : {&sets.train, &sets.test}) {
         for (const auto &[label, number] : *classes)
-            into->classNames.push_back(label);
-        into->sha256[std::filesystem::path(file).filename()] = sha256Hex(bytes->data(), bytes->size());
+            set->classNames.push_back(label);
+        set->sha256[std::filesystem::path(file).filename()] = sha256;
     }
     return sets;
 }

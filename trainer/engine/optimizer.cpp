@@ -14,12 +14,26 @@ constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8; // PyTorch's defaul
 
 Optimizer::Optimizer(NamedTensors parameters, OptimizerOptions options)
     : m_named(std::move(parameters)), m_options(std::move(options)) {
-    for (const auto &[name, parameter] : m_named) {
-        const bool decays = m_options.decayBiases || parameter.dim() > 1;
-        (decays ? m_decaying : m_steady).push_back(m_parameters.size());
+    for (const auto &[name, parameter] : m_named)
         m_parameters.push_back(parameter);
-    }
     makeState();
+    makeGroups();
+}
+
+void Optimizer::makeGroups() {
+    for (const bool decays : {true, false}) {
+        Group group{decays ? m_options.weightDecay : 0, {}, {}};
+        group.state.resize(m_state.size());
+        for (std::size_t i = 0; i < m_parameters.size(); ++i) {
+            if ((m_options.decayBiases || m_parameters[i].dim() > 1) != decays)
+                continue;
+            group.parameters.push_back(m_parameters[i]);
+            for (std::size_t key = 0; key < m_state.size(); ++key)
+                group.state[key].push_back(m_state[key].second[i]);
+        }
+        if (!group.parameters.empty())
+            m_groups.push_back(std::move(group));
+    }
 }
 
 void Optimizer::makeState() {
@@ -42,10 +56,10 @@ void Optimizer::makeState() {
     m_state.emplace_back("step", std::move(steps));
 }
 
-std::vector<torch::Tensor> Optimizer::gradients() const {
+std::vector<torch::Tensor> Optimizer::gradients(const std::vector<torch::Tensor> &parameters) {
     std::vector<torch::Tensor> gradients;
-    gradients.reserve(m_parameters.size());
-    for (const auto &parameter : m_parameters) {
+    gradients.reserve(parameters.size());
+    for (const auto &parameter : parameters) {
         const auto &gradient = parameter.grad();
         gradients.push_back(gradient.defined() ? gradient : torch::zeros_like(parameter));
     }
@@ -54,41 +68,30 @@ std::vector<torch::Tensor> Optimizer::gradients() const {
 
 void Optimizer::step(double share) {
     const c10::AutoGradMode noGrad(false);
-    const double lr = m_options.lr * share * m_lrShare;
-    stepThose(m_decaying, m_options.weightDecay, lr);
-    stepThose(m_steady, 0, lr);
+    for (Group &group : m_groups)
+        stepGroup(group, m_options.lr * share * m_lrShare);
     m_firstStep = false;
 }
 
-void Optimizer::stepThose(const std::vector<std::size_t> &which, double weightDecay, double lr) {
-    if (which.empty())
-        return;
-    const auto chosen = [&](const std::vector<torch::Tensor> &all) {
-        std::vector<torch::Tensor> tensors;
-        tensors.reserve(which.size());
-        for (const std::size_t i : which)
-            tensors.push_back(all[i]);
-        return tensors;
-    };
-    const auto parameters = chosen(m_parameters), gradient = chosen(gradients());
-    const auto state = [&](std::size_t i) { return chosen(m_state[i].second); };
+void Optimizer::stepGroup(Group &group, double lr) const {
+    const auto gradient = gradients(group.parameters);
+    auto &state = group.state;
     if (m_options.kind == "sgd") {
-        const bool momentum = !m_state.empty();
-        const auto buffers = momentum ? state(0) : std::vector<torch::Tensor>();
-        at::_fused_sgd_(parameters, gradient, buffers, weightDecay, m_options.momentum, lr, /*dampening=*/0,
-                        /*nesterov=*/false, /*maximize=*/false, momentum && m_firstStep);
+        const bool momentum = !state.empty();
+        at::_fused_sgd_(group.parameters, gradient, momentum ? at::TensorList(state[0]) : at::TensorList(),
+                        group.weightDecay, m_options.momentum, lr, /*dampening=*/0, /*nesterov=*/false,
+                        /*maximize=*/false, momentum && m_firstStep);
         return;
     }
-    const auto steps = state(2);
-    at::_foreach_add_(steps, 1);
+    at::_foreach_add_(state[2], 1);
     const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;
-    step(parameters, gradient, state(0), state(1), {}, steps, lr, beta1, beta2, weightDecay, epsilon, /*amsgrad=*/false,
-         /*maximize=*/false, {}, {});
+    step(group.parameters, gradient, state[0], state[1], {}, state[2], lr, beta1, beta2, group.weightDecay, epsilon,
+         /*amsgrad=*/false, /*maximize=*/false, {}, {});
 }
 
 torch::Tensor Optimizer::gradientNorm() const {
     const c10::AutoGradMode noGrad(false);
-    return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients())));
+    return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients(m_parameters))));
 }
 
 void Optimizer::clipGradients(const torch::Tensor &norm, double limit) {

@@ -49,16 +49,23 @@ public:
     [[nodiscard]] Result<void> load(const NamedTensors &state);
 
 private:
+    /// Parameters with the same weight decay, and their parts of the state in the order of m_state.
+    struct Group {
+        double weightDecay = 0;
+        std::vector<torch::Tensor> parameters;
+        std::vector<std::vector<torch::Tensor>> state;
+    };
     void makeState();
-    void stepThose(const std::vector<std::size_t> &which, double weightDecay, double lr);
-    [[nodiscard]] std::vector<torch::Tensor> gradients() const;
+    void makeGroups();
+    void stepGroup(Group &group, double lr) const;
+    [[nodiscard]] static std::vector<torch::Tensor> gradients(const std::vector<torch::Tensor> &parameters);
 
     NamedTensors m_named;
     std::vector<torch::Tensor> m_parameters;
     OptimizerOptions m_options;
     /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. One tensor of each per parameter.
     StateTensors m_state;
-    std::vector<std::size_t> m_decaying, m_steady; ///< parameters with and without weight decay
+    std::vector<Group> m_groups;
     std::atomic<double> m_lrShare = 1;
     bool m_firstStep = true;
 };
