@@ -33,6 +33,12 @@ enum class Traffic : std::uint8_t {
     return traffic == Traffic::Ring || traffic == Traffic::Server;
 }
 
+/// The part of a step in which each of S stages of a pipeline has nothing to do, with M micro-batches, where all stages take equally long
+/// and messages no time: (S-1)/(M+S-1), with GPipe as with 1F1B. Source: Huang et al., "GPipe", NeurIPS 2019, section 2.3.
+[[nodiscard]] constexpr double bubbleOf(int stages, int microBatches) {
+    return double(stages - 1) / double(microBatches + stages - 1);
+}
+
 /// A short list whose unused places are empty.
 using Words = std::array<std::string_view, 8>;
 
@@ -68,7 +74,7 @@ inline constexpr std::array methodTable{
                .traffic = Traffic::None,
                .notOnGpus = "",
                .notRecorded = "",
-               .keys = {"cuda_graph"},
+               .keys = {"cuda_graph", "accumulate"},
                .phases = {}},
     MethodSpec{.id = Method::Dp,
                .name = "dp",
@@ -86,21 +92,22 @@ inline constexpr std::array methodTable{
                .keys = {"dp_replicas"},
                .phases = {phase::exposed, phase::scatter, phase::replicate, phase::parallelForward, phase::gather,
                           phase::lossOnDevice0, phase::parallelBackward, phase::reduce}},
-    MethodSpec{.id = Method::Ddp,
-               .name = "ddp",
-               .title = "DDP",
-               .label = "DDP",
-               .longName = "distributed data parallel",
-               .about = "with one process a device",
-               .color = "#0072B2",
-               .severalDevices = true,
-               .processPerDevice = true,
-               .splitsModel = false,
-               .traffic = Traffic::Ring,
-               .notOnGpus = "",
-               .notRecorded = "ddp's all-reduces are not recorded in a CUDA graph yet",
-               .keys = {"backend", "bucket_mb", "interface", "all_reduce"},
-               .phases = {phase::exposed, phase::comm, phase::wait}},
+    MethodSpec{
+        .id = Method::Ddp,
+        .name = "ddp",
+        .title = "DDP",
+        .label = "DDP",
+        .longName = "distributed data parallel",
+        .about = "with one process a device",
+        .color = "#0072B2",
+        .severalDevices = true,
+        .processPerDevice = true,
+        .splitsModel = false,
+        .traffic = Traffic::Ring,
+        .notOnGpus = "",
+        .notRecorded = "ddp's all-reduces are not recorded in a CUDA graph yet",
+        .keys = {"backend", "bucket_mb", "interface", "all_reduce", "compress_gradients", "accumulate", "shards"},
+        .phases = {phase::exposed, phase::comm, phase::wait}},
     MethodSpec{.id = Method::PsSync,
                .name = "ps-sync",
                .title = "server",
@@ -114,7 +121,7 @@ inline constexpr std::array methodTable{
                .traffic = Traffic::Server,
                .notOnGpus = "ps-sync sends gradients between CPU devices, and not between GPUs yet",
                .notRecorded = "ps-sync's gradients go through the host, which a CUDA graph can't hold",
-               .keys = {"backend", "bucket_mb", "interface"},
+               .keys = {"backend", "bucket_mb", "interface", "compress_gradients", "accumulate", "shards"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
     MethodSpec{.id = Method::PsAsync,
                .name = "ps-async",
@@ -129,7 +136,7 @@ inline constexpr std::array methodTable{
                .traffic = Traffic::Push,
                .notOnGpus = "ps-async sends gradients between CPU devices, and not between GPUs yet",
                .notRecorded = "ps-async's gradients go through the host, which a CUDA graph can't hold",
-               .keys = {"backend", "interface", "servers", "max_staleness"},
+               .keys = {"backend", "interface", "servers", "max_staleness", "accumulate"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
     MethodSpec{.id = Method::Pipeline,
                .name = "pipeline",

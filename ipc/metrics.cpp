@@ -85,6 +85,12 @@ std::span<const MetricSpec> metrics() {
                            "to do; the mean "
                            "of all stages, with the least and the most.",
                    .better = Better::Lower},
+        MetricSpec{.name = "shard_samples",
+                   .title = "Shard",
+                   .unit = "samples",
+                   .help = "A rank's share of a batch where shards follow the ranks' speed; the mean of all ranks, "
+                           "with the least and the most.",
+                   .better = Better::Neither},
         MetricSpec{
             .name = "staleness",
             .title = "Staleness",

@@ -67,9 +67,12 @@ struct RunConfig {
     bool cudaGraph = false;            ///< record a step's GPU work once and launch it as a whole (baseline on a GPU)
     double bucketMb = defaultBucketMb; ///< maximum size of a bucket of gradients, MiB
     std::string allReduce = "backend"; ///< backend | ring: the backend's all-reduce, or a ring of sends and receives
-    int servers = 1;                   ///< ranks that each hold a share of the parameters (ps-async)
-    std::int64_t maxStaleness = -1;    ///< ps-async: updates between a rank's reading and its own update; -1: no limit
-    int microBatches = 4;              ///< pipeline: parts of a batch that are in the pipeline at the same time
+    std::string compressGradients = "none"; ///< none | fp16 | bf16: format in which gradients are sent
+    int accumulate = 1; ///< parts of a device's share of a batch that are computed one after another, for one update
+    std::string shards = "even";    ///< even | measured | adaptive: each device's share of a batch
+    int servers = 1;                ///< ranks that each hold a share of the parameters (ps-async)
+    std::int64_t maxStaleness = -1; ///< ps-async: updates between a rank's reading and its own update; -1: no limit
+    int microBatches = 4;           ///< pipeline: parts of a batch that are in the pipeline at the same time
     std::string pipelineSchedule = "1f1b"; ///< 1f1b | gpipe
     std::string stageLayers;               ///< pipeline: layers of each stage, "2,3"; empty: by their measured times
     std::string scheduling = "batch";      ///< batch | other: Linux scheduling policy of the rank's threads
@@ -141,6 +144,8 @@ struct FieldSpec {
 /// The part of the learning rate that step `step` (from 0) of `steps` uses, by lr_schedule and warmup_steps. As transformers'
 /// get_linear_schedule_with_warmup and get_constant_schedule_with_warmup have it: the first step of a warm-up uses 0.
 [[nodiscard]] double lrShare(const RunConfig &config, std::int64_t step, std::int64_t steps);
+/// Bytes of a number that ranks send each other: of the precision, or of the format that gradients are sent in.
+[[nodiscard]] int sentNumberBytes(const RunConfig &config);
 /// The learning rate after applying lr_rule for this number of devices.
 [[nodiscard]] double effectiveLr(const RunConfig &config, int devices);
 [[nodiscard]] const FieldSpec *findField(std::string_view key);

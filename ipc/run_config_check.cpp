@@ -128,6 +128,19 @@ void checkStages(const RunConfig &config, Report &report) {
                        ", or nothing");
 }
 
+/// How a device's share of a batch is cut, and how large it is.
+void checkShares(const RunConfig &config, Report &report) {
+    const std::int64_t share = globalBatch(config) / std::max(1, deviceCount(config));
+    if (knowsKey(config.method, "accumulate") && config.accumulate > share)
+        report.add("accumulate",
+                   "a device's share of a batch, " + count(share, "sample") + ", can't be cut into " +
+                       std::to_string(config.accumulate) + " parts",
+                   "use " + std::to_string(std::max<std::int64_t>(1, share)) + " or fewer, or a larger batch");
+    if (config.shards != "even" && knowsKey(config.method, "shards") && anyGpu(config))
+        report.add("shards", "ranks on GPUs don't know each other's times yet, so shards can't follow them",
+                   "use even shards, or the device kind cpu");
+}
+
 void checkData(const RunConfig &config, Report &report) {
     const ModelSpec *model = findModel(config.model);
     const DataSetSpec *dataSet = findDataSet(config.dataset);
@@ -166,6 +179,9 @@ void checkOptimizer(const RunConfig &config, Report &report) {
         report.add("decay_biases",
                    "the servers of " + std::string(method.name) + " don't tell biases from other parameters",
                    "decay biases, too, or use the method ddp");
+    if (config.cudaGraph && config.accumulate > 1)
+        report.add("cuda_graph", "a CUDA graph holds a whole batch, and not parts of one",
+                   "use 1 for accumulate, or no CUDA graph");
     if (config.cudaGraph && (config.lrSchedule != "constant" || config.warmupSteps > 0 || config.clipGradNorm > 0))
         report.add("cuda_graph", "a CUDA graph holds one learning rate, and no clipping of gradients",
                    "use a constant learning rate without warm-up or clipping, or no CUDA graph");
@@ -344,6 +360,8 @@ std::vector<Error> validate(const RunConfig &config) {
         checkBatch(config, report);
     checkMethod(config, report);
     checkStages(config, report);
+    if (!report.has("batch_size") && !report.has("batch_per_device"))
+        checkShares(config, report);
     checkData(config, report);
     checkTexts(config, report);
     checkOptimizer(config, report);

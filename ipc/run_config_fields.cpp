@@ -26,6 +26,8 @@ constexpr auto datasets = namesOf(dataSetTable);
 constexpr std::array<std::string_view, 2> deviceKinds{"cpu", "cuda"};
 constexpr std::array<std::string_view, 3> backends{"auto", "gloo", "nccl"};
 constexpr std::array<std::string_view, 2> allReduces{"backend", "ring"};
+constexpr std::array<std::string_view, 3> gradientFormats{"none", "fp16", "bf16"};
+constexpr std::array<std::string_view, 3> shardings{"even", "measured", "adaptive"};
 constexpr std::array<std::string_view, 2> pipelineSchedules{"1f1b", "gpipe"};
 constexpr std::array<std::string_view, 3> nonfinitePolicies{"stop", "continue", "rollback"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
@@ -106,6 +108,10 @@ bool hasImages(const RunConfig &config) {
 bool hasTexts(const RunConfig &config) {
     const DataSetSpec *dataSet = findDataSet(config.dataset);
     return !dataSet || dataSet->sample.values == Values::Text;
+}
+
+bool hasSeveralDevices(const RunConfig &config) {
+    return deviceCount(config) > 1;
 }
 
 bool decays(const RunConfig &config) {
@@ -305,7 +311,14 @@ std::vector<FieldSpec> trainingRows() {
 
 std::vector<FieldSpec> dataRows() {
     using enum FieldGroup;
-    static const std::string bucketHelp = "Gradients " + methodsWith("bucket_mb") + " send at a time, in MiB.";
+    static const std::string bucketHelp = "Gradients " + methodsWith("bucket_mb") + " send at a time, in MiB.",
+                             compressHelp = "Format in which " + methodsWith("compress_gradients") +
+                                            " send gradients and add them up: fp16 and bf16 halve the bytes of fp32 "
+                                            "and round; none sends them as they are.",
+                             shardsHelp = "How " + methodsWith("shards") +
+                                          " share a batch out among the devices: even gives each as many samples; "
+                                          "measured times the first steps and gives a slower device fewer, so that all "
+                                          "are ready at the same time; adaptive also does so after each epoch.";
     return {
         row<Integer<"workers", &C::workers, 0, 256>>(
             "workers", "Loading threads per process",
@@ -350,6 +363,17 @@ std::vector<FieldSpec> dataRows() {
             "shows one "
             "by one (CPU devices).",
             Advanced, allReduces),
+        choiceRow<Choice<"compress_gradients", &C::compressGradients, gradientFormats>>(
+            "compress_gradients", "Compress gradients", compressHelp, Advanced, gradientFormats,
+            {.fixedOnResume = true}),
+        row<Integer<"accumulate", &C::accumulate, 1, million>>(
+            "accumulate", "Accumulate",
+            "Parts into which each device cuts its share of a batch. It computes them one after another and adds their "
+            "gradients up, so that activations of one part alone need memory; ranks exchange gradients once a batch.",
+            FieldType::Integer, Training),
+        choiceRow<Choice<"shards", &C::shards, shardings>>(
+            "shards", "Shards", shardsHelp, Training, shardings,
+            {.effect = FieldEffect::Means, .applies = hasSeveralDevices}),
         row<Integer<"servers", &C::servers, 1, 4096>>("servers", "Servers",
                                                       "How many ranks, from rank 0 on, each hold and update a share of "
                                                       "the parameters of ps-async, besides training.",
@@ -445,6 +469,12 @@ std::string effectiveValue(const FieldSpec &field, const RunConfig &config) {
 
 double effectiveLr(const RunConfig &config, int devices) {
     return config.lrRule == "linear" && !specOf(config.method).splitsModel ? config.lr * devices : config.lr;
+}
+
+int sentNumberBytes(const RunConfig &config) {
+    if (config.compressGradients != "none" && knowsKey(config.method, "compress_gradients"))
+        return 2;
+    return config.precision == "fp64" ? 8 : 4;
 }
 
 double lrShare(const RunConfig &config, std::int64_t step, std::int64_t steps) {

@@ -37,8 +37,18 @@ struct RunOptions {
     int sideBySide = 1;                     ///< runs at the same time, each on its own devices
     std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
     std::vector<std::string> set;           ///< key=value
+    std::string tried = {};                 ///< setting of which is said at the end whether it matters; empty: none
 };
 int runCommand(const RunOptions &options);
+
+/// Short runs with several values of one setting (core/experiment/setting_trial.h).
+struct TryOptions {
+    std::string what;                       ///< recipe or run
+    std::string vary = "bucket_mb=1,5,100"; ///< one setting and values besides what is set
+    std::int64_t steps = 100;               ///< of an epoch
+    RunOptions run;
+};
+int tryCommand(TryOptions options);
 
 /// A study of somebody's own script (core/experiment/study.h).
 struct StudyOptions {

@@ -23,6 +23,7 @@
 #include "output.h"
 #include "stop_signals.h"
 #include "store/run_index.h"
+#include "subject.h"
 
 namespace lockstep::cli {
 namespace {
@@ -37,62 +38,8 @@ std::int64_t samplesOf(const RunConfig &config) {
     return config.trainSamples > 0 ? config.trainSamples : dataSet ? dataSet->trainSamples : 0;
 }
 
-/// The subject of the forecast.
-struct Subject {
-    std::string recipe, title; ///< recipe: its name, or the run's id
-    RunConfig config;
-    std::vector<int> devices;
-};
-
 std::string interval(const core::Interval &value, QString (*format)(std::optional<double>)) {
     return text(format(value.value)) + " (" + text(format(value.low)) + " to " + text(format(value.high)) + ")";
-}
-
-tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
-    const auto record = realFileSystem().readAll(runFolder(id).config());
-    const auto run = record ? runRecordFromJson(*record) : Result<RunRecord>(fail(record.error()));
-    if (!run || !run->config || isScript(*run))
-        return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
-                                                        "choose another one, or a recipe")});
-    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}};
-}
-
-/// The first DDP run of the recipe, else its first run; numbers of devices from all of its DDP runs.
-tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
-    const auto recipe = core::loadRecipe(options.what);
-    if (!recipe)
-        return tl::unexpected(recipe.error());
-    core::PlanOptions plan;
-    for (const std::string &pair : options.set) {
-        const auto equals = pair.find('=');
-        if (equals == std::string::npos || equals == 0)
-            return tl::unexpected(
-                Errors{Error::badArgument("\"" + pair.substr(0, 80) + "\" sets nothing", "write KEY=VALUE", "--set")});
-        plan.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-    }
-    if (!options.nodes.empty())
-        plan.set.emplace_back("nodes", options.nodes);
-    const auto expanded = core::expand(*recipe, core::localMachineFacts(), plan);
-    if (!expanded)
-        return tl::unexpected(expanded.error());
-    Subject subject;
-    subject.recipe = expanded->recipe;
-    subject.title = expanded->title;
-    const core::PlannedRun *first = nullptr;
-    for (const core::PlannedRun &run : expanded->runs) {
-        if (!run.command.empty())
-            continue;
-        const bool foretold = inStep(specOf(run.config.method).traffic);
-        if (!first || (foretold && !inStep(specOf(first->config.method).traffic)))
-            first = &run;
-        if (foretold)
-            subject.devices.push_back(deviceCount(run.config));
-    }
-    if (!first)
-        return tl::unexpected(Errors{
-            Error::badArgument("recipe " + options.what + " has no run of lockstep-trainer", "choose another one")});
-    subject.config = first->config;
-    return subject;
 }
 
 Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject &subject, int here) {
@@ -296,7 +243,10 @@ int probe(core::ForecastRecord &record) {
 int forecastCommand(const ForecastOptions &options) {
     if (options.show)
         return showNewest(options);
-    const auto subject = isRunId(options.what) ? subjectOfRun(options.what) : subjectOfRecipe(options);
+    std::vector<std::string> set = options.set;
+    if (!options.nodes.empty())
+        set.push_back("nodes=" + options.nodes);
+    const auto subject = subjectOf(options.what, set);
     if (!subject)
         return complain(subject.error());
     const auto lab = labFor(options, subject->config);
@@ -320,6 +270,7 @@ int forecastCommand(const ForecastOptions &options) {
     record.input.samples = samplesOf(record.config);
     record.input.bucketMb = record.config.bucketMb;
     record.input.ring = record.config.allReduce == "ring";
+    record.input.sentShare = core::sentShareOf(record.config);
     record.input.onCpu = record.config.device == "cpu";
     record.lab = lab->id;
     const core::MachineName machine = core::thisMachine();
@@ -340,6 +291,9 @@ int forecastCommand(const ForecastOptions &options) {
                                                ", not between the places of the forecast.");
     else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
+    if (record.config.shards != RunConfig().shards)
+        record.forecast.reservations.emplace_back(
+            "Every device is forecast with an even share of the batch; shards that follow the devices' speed are not.");
     for (const std::string &sentence :
          {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
           core::otherLoadSentence(lab->otherCores, "its lab measured")})

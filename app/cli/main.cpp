@@ -191,6 +191,8 @@ int main(int argc, char **argv) {
     cli::AddOptions add;
     cli::GetDataOptions getData;
     cli::addRun(app, run, exitCode);
+    cli::TryOptions tried;
+    cli::addTry(app, tried, exitCode);
     cli::StudyOptions study;
     cli::addStudy(app, study, exitCode);
     cli::CheckOptions check;

@@ -12,6 +12,7 @@
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "analysis/compare/setting_matters.h"
 #include "analysis/compare/width_reached.h"
 #include "base/format.h"
 #include "commands.h"
@@ -182,6 +183,9 @@ int printResults(const core::ExperimentRunner &runner, const RunOptions &options
         print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {
         print("\n" + resultText(report.table, report.judgement));
+        if (const std::string said = core::whetherItMatters(options.tried, report.judgement.pairs);
+            !options.tried.empty() && !said.empty())
+            print("\n" + said + "\n");
     }
     if (options.out.empty())
         return Done;

@@ -64,6 +64,19 @@ void addRun(CLI::App &app, RunOptions &options, int &exitCode) {
     own->callback([&] { exitCode = ownCommand(options.experiment); });
 }
 
+void addTry(CLI::App &app, TryOptions &options, int &exitCode) {
+    auto *command = app.add_subcommand(
+        "try", "Try a few values of one setting for some seconds each, in turns, and say whether it matters");
+    command->add_option("WHAT", options.what, "A recipe, whose first DDP run is tried, or a run's id")->required();
+    command->add_option("--vary", options.vary, "The setting and the values to try besides its own, e.g. workers=1,2,4")
+        ->capture_default_str();
+    command->add_option("--steps", options.steps, "Steps of an epoch; each run has three epochs")
+        ->capture_default_str()
+        ->check(CLI::Range(std::int64_t(10), std::int64_t(1'000'000)));
+    addRunOptions(*command, options.run);
+    command->callback([&options, &exitCode] { exitCode = tryCommand(options); });
+}
+
 void addStudy(CLI::App &app, StudyOptions &options, int &exitCode) {
     auto *study = app.add_subcommand(
         "study",

@@ -12,6 +12,8 @@ namespace lockstep::cli {
 void addRunOptions(CLI::App &command, RunOptions &options);
 /// run, and the internal command own.
 void addRun(CLI::App &app, RunOptions &options, int &exitCode);
+/// try: does a setting matter?
+void addTry(CLI::App &app, TryOptions &options, int &exitCode);
 /// study, with its trials.
 void addStudy(CLI::App &app, StudyOptions &options, int &exitCode);
 void addCheck(CLI::App &app, CheckOptions &options, int &exitCode);

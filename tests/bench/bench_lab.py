@@ -3,12 +3,12 @@
 """Measures how well the lab's fit meets sizes that it never saw, and how well a forecast meets the runs it foretells.
 
     bench_lab.py lab         held-out sizes from 64 KiB to 16 MiB: median and worst error, by operation
-    bench_lab.py forecast    DDP on as many CPU devices as there are: forecast before, then run; needs a lab in --home
+    bench_lab.py forecast    DDP and ps-sync on as many CPU devices as there are: forecast before, then run; needs a lab in --home
     bench_lab.py all --write
     bench_lab.py level       whether nine of ten forecasts hold: forecasts of unlike work, each met by its runs; needs a lab in --home
 
 --write, of all but level, writes docs/benchmarks/lab.md; what stands there from a second head on stays. Ends with 1 when a goal is missed: a held-out
-error over 15 %, a forecast off by over 20 %, a level whose share that held is below 80 % or above 97 %. Best on a machine that does nothing else.
+error over 15 %, a ring of ours slower than 0.9 of the backend's all-reduce from 1 MiB on, a forecast off by over 20 %, a level whose share that held is below 80 % or above 97 %. Best on a machine that does nothing else.
 """
 import argparse
 import datetime
@@ -22,13 +22,14 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAB_GOAL, FORECAST_GOAL = 0.15, 0.20
+LAB_GOAL, FORECAST_GOAL, RING_GOAL = 0.15, 0.20, 0.9
 WORK = [("lenet", 64, "affine", 200), ("lenet", 256, "affine", 100), ("convnet", 64, "none", 50)]  # model, batch, augment, steps
 # Mixed, so that a slow minute does not fall on one model.
 LEVEL = [(model, batch, augment, steps)
          for lenet, convnet in zip((16, 24, 32, 48, 64, 96, 128, 192, 256, 384), (8, 12, 16, 24, 32, 40, 48, 56, 64, 80), strict=True)
          for model, batch, augment, steps in (("lenet", lenet, "affine" if lenet % 48 else "none", min(400, 60_000 // lenet)),
                                               ("convnet", convnet, "none", max(25, 1_600 // convnet)))]
+METHODS = ["ddp", "ps-sync"]  # those that can be forecast
 LEVEL_GOAL = (0.80, 0.97)
 UNCALIBRATED = 9  # forecasts that must be graded before intervals are widened by what earlier ones missed
 
@@ -57,6 +58,13 @@ class Bench:
         rows.append(("all", "", "", statistics.median(every), max(every)))
         return record, rows
 
+    @staticmethod
+    def ring(record):
+        """(ranks, bytes, the backend's median ÷ the ring's) from 1 MiB on: both are measured in turns, sweep by sweep."""
+        took = {(row["collective"], row["ranks"], row["bytes"]): row["median_s"] for row in record["rows"]}
+        return [(ranks, size, took["all_reduce", ranks, size] / ring_s) for (name, ranks, size), ring_s in sorted(took.items())
+                if name == "ring_all_reduce" and size >= 1 << 20 and ("all_reduce", ranks, size) in took]
+
     def foretold(self, model, batch, augment, steps, methods, epochs, repeats):
         """A forecast, then its runs. Gives the forecast's rows, each with its outcome."""
         recipe = {"name": f"bench-{model}-{batch}", "title": f"{model}, batch {batch}", "summary": "for tests/bench",
@@ -76,16 +84,16 @@ class Bench:
     def forecast(self):
         rows = []
         for work in WORK:
-            title, made = self.foretold(*work, ["ddp"], 3, self.options.repeats)
-            rows += [(title, row["devices"], row["step_s"], row["outcome"]) for row in made["rows"]
-                     if row["method"] == "ddp" and row["outcome"]["measured_step_s"]]
+            title, made = self.foretold(*work, METHODS, 3, self.options.repeats)
+            rows += [(title, row["method"], row["devices"], row["step_s"], row["outcome"]) for row in made["rows"]
+                     if row["outcome"]["measured_step_s"]]
         return rows
 
     def level(self):
         """By forecast that its runs grade: whether its interval was calibrated, whether it held, its error."""
         grades, disturbed = [], 0
         for work in LEVEL:
-            title, made = self.foretold(*work, ["ddp", "ps-sync"], 2, 1)
+            title, made = self.foretold(*work, METHODS, 2, 1)
             for row in made["rows"]:
                 disturbed += row["outcome"]["runs_disturbed"]
                 if row["outcome"]["measured_step_s"]:
@@ -103,10 +111,19 @@ def lab_misses(rows):
 
 
 def forecast_misses(rows):
-    ungraded = len(WORK) - len(rows)
-    lacking = [f"{ungraded} of {len(WORK)} forecasts were not graded: their runs gave no step"] if ungraded > 0 else []
-    return lacking + [f"{title}, DDP on {devices}: forecast off by {percent(outcome['error'])}, goal {percent(FORECAST_GOAL)}"
-                      for title, devices, _, outcome in rows if abs(outcome["error"]) > FORECAST_GOAL]
+    made = len(WORK) * len(METHODS)
+    lacking = [f"{made - len(rows)} of {made} forecasts were not graded: their runs gave no step"] if len(rows) < made else []
+    off = [f"{title}, {method} on {devices}: forecast off by {percent(outcome['error'])}, goal {percent(FORECAST_GOAL)}"
+           for title, method, devices, _, outcome in rows if abs(outcome["error"]) > FORECAST_GOAL]
+    return lacking + off + [f"{title}: ps-sync ÷ ddp off by {percent(measured / forecast - 1)}, goal {percent(FORECAST_GOAL)}"
+                            for title, forecast, measured in server_ratios(rows) if abs(measured / forecast - 1) > FORECAST_GOAL]
+
+
+def server_ratios(rows):
+    """(work, ps-sync's step ÷ DDP's as it was forecast, as it was measured)"""
+    steps = {(title, method): (step["value"], outcome["measured_step_s"]) for title, method, _, step, outcome in rows}
+    return [(title, *(server / ddp for server, ddp in zip(steps[title, "ps-sync"], steps[title, "ddp"], strict=True)))
+            for title in dict.fromkeys(title for title, _ in steps) if {(title, m) for m in METHODS} <= steps.keys()]
 
 
 def level_misses(grades):
@@ -144,13 +161,20 @@ def lab_text(record, rows):
 
 
 def forecast_text(rows):
-    lines = ["| work | DDP on | forecast step | interval | measured | error |", "|---|---|---|---|---|---|"]
-    for title, devices, step, outcome in rows:
-        lines.append(f"| {title} | {devices} | {step['value'] * 1e3:.3f} ms | {step['low'] * 1e3:.3f} to {step['high'] * 1e3:.3f} | "
+    lines = ["| work | method | devices | forecast step | interval | measured | error |", "|---|---|---|---|---|---|---|"]
+    for title, method, devices, step, outcome in rows:
+        lines.append(f"| {title} | {method} | {devices} | {step['value'] * 1e3:.3f} ms | {step['low'] * 1e3:.3f} to {step['high'] * 1e3:.3f} | "
                      f"{outcome['measured_step_s'] * 1e3:.3f} ms ({outcome['runs']} runs) | {percent(outcome['error'])} |")
-    errors = [abs(row[3]["error"]) for row in rows]
+    errors = [abs(row[-1]["error"]) for row in rows]
+    ratios = "; ".join(f"{title}: {measured:.2f}, forecast {forecast:.2f}" for title, forecast, measured in server_ratios(rows))
     return (f"As many CPU ranks as there are cores; forecast made before the runs. Goal: {percent(FORECAST_GOAL)}. "
-            f"Median {percent(statistics.median(errors))}, worst {percent(max(errors))}.\n\n" + "\n".join(lines) + "\n")
+            f"Median {percent(statistics.median(errors))}, worst {percent(max(errors))}.\n\n" + "\n".join(lines) + f"\n\nThe server's step ÷ DDP's, measured: {ratios}.\n")
+
+
+def ring_text(ratios):
+    lines = ["| ranks | size | ring, times as fast as the backend's |", "|---|---|---|"]
+    lines += [f"| {ranks} | {size / (1 << 20):.3g} MiB | {ratio:.2f} |" for ranks, size, ratio in ratios]
+    return f"All-reduce by a ring of ours against the backend's own. Goal: {RING_GOAL}.\n\n" + "\n".join(lines) + "\n"
 
 
 def main():
@@ -167,6 +191,10 @@ def main():
         record, rows = bench.lab()
         texts.append(lab_text(record, rows))
         misses += lab_misses(rows)
+        ratios = bench.ring(record)
+        texts.append(ring_text(ratios))
+        misses += [f"the ring at {size} B on {ranks} ranks: {ratio:.2f} of the backend's speed, goal {RING_GOAL}"
+                   for ranks, size, ratio in ratios if ratio < RING_GOAL]
     if options.what in ("forecast", "all"):
         rows = bench.forecast()
         if rows:

@@ -31,6 +31,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.algorithms.ddp_comm_hooks.default_hooks
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
@@ -187,6 +188,16 @@ def told_loss(loss, logits, labels, real):
     return F.cross_entropy(logits[:real].detach(), labels[:real]).item()
 
 
+def passes(net, images, labels, parts):
+    """Forward and backward of a batch, in parts whose gradients add up; the logits and the mean loss of all."""
+    logits, losses = [], []
+    for x, y in zip(images.tensor_split(parts), labels.tensor_split(parts)):
+        logits.append(net(x))
+        losses.append(F.cross_entropy(logits[-1], y) * (len(y) / len(labels)) if parts > 1 else F.cross_entropy(logits[-1], y))
+        losses[-1].backward()
+    return torch.cat(logits), sum(losses)
+
+
 def train(rank, args):
     torch.set_num_threads(args.threads)
     world = args.world_size
@@ -196,6 +207,9 @@ def train(rank, args):
     if args.init:
         model.load_state_dict({name: value.to(dtype) for name, value in read_safetensors(args.init).items()})
     net = nn.parallel.DistributedDataParallel(model) if args.method == "ddp" else model
+    if args.compress_gradients != "none":
+        hooks = torch.distributed.algorithms.ddp_comm_hooks.default_hooks
+        net.register_comm_hook(None, getattr(hooks, f"{args.compress_gradients}_compress_hook"))
     optimizer = make_optimizer(args, net.parameters())
     norm = NORM[args.dataset]
     data = (*load(args, "train", args.train_samples), norm, dtype)
@@ -206,9 +220,7 @@ def train(rank, args):
         started, seen = time.perf_counter(), 0
         for images, labels in batches_of(args, data, sampler, args.batch_size // world):
             optimizer.zero_grad()
-            logits = net(images)
-            loss = F.cross_entropy(logits, labels)
-            loss.backward()
+            logits, loss = passes(net, images, labels, args.accumulate)
             if args.gradients and not losses and rank == 0:
                 write_safetensors(args.gradients, {name: p.grad for name, p in model.named_parameters()})
             optimizer.step()
@@ -263,11 +275,12 @@ def arguments(words):
     parser.add_argument("--data-dir", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--optimizer", choices=["sgd", "adam", "adamw"], default="sgd")
     parser.add_argument("--precision", choices=["fp32", "fp64"], default="fp32")
+    parser.add_argument("--compress-gradients", choices=["none", "fp16", "bf16"], default="none")
     parser.add_argument("--loader", choices=["item", "batch"], default="batch")
     for flag, kind, default in [("--epochs", int, 1), ("--batch-size", int, 64), ("--train-samples", int, 0),
                                 ("--lr", float, 0.01), ("--momentum", float, 0.9), ("--weight-decay", float, 0.0),
                                 ("--dropout", float, None), ("--seed", int, 1), ("--world-size", int, 1),
-                                ("--threads", int, 1), ("--workers", int, 0)]:
+                                ("--threads", int, 1), ("--workers", int, 0), ("--accumulate", int, 1)]:
         parser.add_argument(flag, type=kind, default=default)
     parser.add_argument("--init", help="safetensors file with the first parameters")
     parser.add_argument("--save-final", help="safetensors file for the last parameters")

@@ -57,6 +57,9 @@ RunConfig changed() {
     config.cudaGraph = true;
     config.bucketMb = 0.25;
     config.allReduce = "ring";
+    config.compressGradients = "bf16";
+    config.accumulate = 4;
+    config.shards = "measured";
     config.servers = 2;
     config.maxStaleness = 3;
     config.microBatches = 8;
@@ -117,12 +120,12 @@ private Q_SLOTS:
                      labelColumn, maxTokens, padding, device, devices, coresPerDevice, backend, interface, nodes,
                      threads, epochs, batchSize, batchPerDevice, lr, lrRule, lrSchedule, warmupSteps, clipGradNorm,
                      momentum, weightDecay, decayBiases, optimizer, dropout, seed, workers, workerCores, loader,
-                     augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce, servers,
-                     maxStaleness, microBatches, pipelineSchedule, stageLayers, scheduling, init, saveFinal,
-                     checkpointDir, onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] =
-            RunConfig{};
+                     augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce,
+                     compressGradients, accumulate, shards, servers, maxStaleness, microBatches, pipelineSchedule,
+                     stageLayers, scheduling, init, saveFinal, checkpointDir, onNonfinite, hangAfter, resume,
+                     initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{61});
+        QCOMPARE(runConfigFields().size(), std::size_t{64});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -189,6 +192,9 @@ private Q_SLOTS:
             {"seed", {"-1", "18446744073709551616"}},
             {"bucket_mb", {"0", "-1"}},
             {"all_reduce", {"nccl"}},
+            {"accumulate", {"0"}},
+            {"compress_gradients", {"fp8"}},
+            {"shards", {"odd", "2,1"}},
             {"servers", {"0"}},
             {"max_staleness", {"-2"}},
             {"loader", {"stream"}},
@@ -234,6 +240,11 @@ private Q_SLOTS:
             "3 servers can't be shared out among 2 devices");
         row(R"({"method":"ddp","device":"cuda","devices":[0,1],"all_reduce":"ring"})", "all_reduce",
             "between CPU devices");
+        row(R"({"method":"ddp","devices":[0,1],"accumulate":33})", "accumulate",
+            "a device's share of a batch, 32 samples, can't be cut into 33 parts; use 32 or fewer");
+        row(R"({"method":"ddp","device":"cuda","devices":[0,1],"shards":"measured"})", "shards",
+            "ranks on GPUs don't know each other's times yet");
+        row(R"({"cuda_graph":true,"device":"cuda","accumulate":2})", "cuda_graph", "a whole batch");
         row(R"({"method":"pipeline","device":"cuda","devices":[0,1]})", "method", "between CPU devices");
         row(R"({"method":"pipeline","devices":[0,1,2,3,4],"model":"convnet"})", "devices",
             "convnet has 4 layers for 5 devices; use 4 devices or fewer");

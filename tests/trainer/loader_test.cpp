@@ -4,6 +4,7 @@
 #include <map>
 #include <pthread.h>
 #include <sched.h>
+#include <set>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -94,6 +95,49 @@ TEST_SUITE("loader") {
             set.inputs.index_select(0, order).to(torch::kFloat32).div(255).sub(set.spec.mean).div(set.spec.std);
         CHECK(torch::equal(torch::cat(seen.inputs), expected));
         CHECK(torch::equal(normalize(set.inputs, set.spec, torch::kFloat32).index_select(0, order), expected));
+    }
+
+    TEST_CASE("shares that change within an epoch apply from the step at which it is started again, with workers too") {
+        const auto set = makeSet(200);
+        for (const int workers : {0, 2}) {
+            std::vector<std::multiset<std::int64_t>> even(7), uneven(7); // targets by step
+            std::vector<double> weights;
+            for (const int rank : {0, 1}) {
+                LoaderOptions options;
+                options.batchSize = 16;
+                options.worldSize = 2;
+                options.rank = rank;
+                options.workers = workers;
+                Loader plain(set, options), changed(set, options);
+                plain.startEpoch(0, 1);
+                changed.startEpoch(0, 1);
+                for (std::size_t step = 0; step < 7; ++step) {
+                    if (step == 2) {
+                        changed.share({24, 8});
+                        changed.startEpoch(0, 1, 2);
+                    }
+                    const auto one = plain.next(), other = changed.next();
+                    REQUIRE((one && other));
+                    const auto add = [](std::multiset<std::int64_t> &to, const torch::Tensor &targets) {
+                        for (std::int64_t i = 0; i < targets.size(0); ++i)
+                            to.insert(targets[i].item<std::int64_t>());
+                    };
+                    add(even[step], one->targets);
+                    add(uneven[step], other->targets);
+                    CHECK(one->weight == 1);
+                    if (step < 2)
+                        CHECK(other->weight == 1);
+                    else if (step < 6)
+                        CHECK(other->weight == (rank == 0 ? 1.5 : 0.5));
+                    else // the last 8 samples
+                        CHECK(other->targets.size(0) == (rank == 0 ? 6 : 2));
+                }
+                CHECK(!changed.next());
+                changed.startEpoch(1, 1);
+                CHECK(changed.next()->targets.size(0) == (rank == 0 ? 24 : 8));
+            }
+            CHECK((even == uneven));
+        }
     }
 
     TEST_CASE("fp64 pixels are computed in fp64") {

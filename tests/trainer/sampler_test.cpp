@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -34,6 +35,57 @@ TEST_SUITE("sampler") {
             CHECK(sampleOrder(size, world, rank, seed, epoch).indices == expected);
         }
         CHECK(cases == 18);
+    }
+
+    TEST_CASE("a total is cut in proportion to weights, to the last one, and nobody is left without") {
+        const auto cut = [](std::int64_t total, std::vector<double> weights) { return inProportion(total, weights); };
+        CHECK(cut(64, {2, 1}) == std::vector<std::int64_t>{43, 21});
+        CHECK(cut(64, {1, 1, 1, 1}) == std::vector<std::int64_t>{16, 16, 16, 16});
+        CHECK(cut(10, {1, 1, 1}) == std::vector<std::int64_t>{4, 3, 3});
+        CHECK(cut(3, {1000, 1, 1}) == std::vector<std::int64_t>{1, 1, 1});
+        CHECK(cut(9, {1000, 1, 1}) == std::vector<std::int64_t>{7, 1, 1});
+        CHECK(cut(5, {1e-9, 1}) == std::vector<std::int64_t>{1, 4});
+    }
+
+    TEST_CASE("with uneven shares every global batch holds the samples that it holds with even ones, each sample "
+              "counting alike") {
+        const std::vector<std::int64_t> shares{11, 3, 2};
+        constexpr int world = 3;
+        constexpr std::int64_t batch = 16 * world, size = 1000; // 334 a rank, padded by 2
+        const std::vector<std::int64_t> ofBatch{3 * shares[0], 3 * shares[1], 3 * shares[2]};
+        std::array<RankShare, world> uneven;
+        std::array<SampleOrder, world> even;
+        for (int rank = 0; rank < world; ++rank) {
+            uneven.at(static_cast<std::size_t>(rank)) = unevenShare(size, ofBatch, rank, 7, 2, {});
+            even.at(static_cast<std::size_t>(rank)) = sampleOrder(size, world, rank, 7, 2);
+        }
+        for (std::int64_t step = 0; step * 16 < 334; ++step) {
+            std::multiset<std::int64_t> one, other;
+            double weights = 0;
+            const bool last = (step + 1) * 16 >= 334;
+            for (std::size_t rank = 0; rank < world; ++rank) {
+                const auto part = [step](const std::vector<std::int64_t> &all, std::int64_t share) {
+                    const auto first = std::min<std::int64_t>(step * share, std::ssize(all));
+                    const auto end = std::min<std::int64_t>(first + share, std::ssize(all));
+                    return std::vector<std::int64_t>(all.begin() + first, all.begin() + end);
+                };
+                CHECK(uneven[rank].share == ofBatch[rank]);
+                const auto own = part(uneven[rank].order.indices, ofBatch[rank]);
+                CHECK(!own.empty());
+                one.insert(own.begin(), own.end());
+                const auto plain = part(even[rank].indices, 16);
+                other.insert(plain.begin(), plain.end());
+                weights += last ? uneven[rank].lastWeight : uneven[rank].weight;
+                if (!last)
+                    CHECK(uneven[rank].weight == doctest::Approx(3.0 * double(ofBatch[rank]) / batch));
+            }
+            CHECK((one == other));
+            CHECK(weights == doctest::Approx(world));
+        }
+        std::int64_t real = 0;
+        for (const RankShare &of : uneven)
+            real += of.order.real;
+        CHECK(real == size);
     }
 
     TEST_CASE("buckets by length keep every sample once, batches of one length together, and the smaller batch last") {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "ipc/methods.h"
 #include "trainer/strategies/stage_plan.h"
 
 using namespace lockstep::trainer;
@@ -124,7 +125,8 @@ TEST_SUITE("stage_plan") {
                     CAPTURE(microBatches);
                     const Played played = play(schedule, stages, microBatches);
                     for (const double busy : played.busy)
-                        CHECK(1 - busy / played.end == doctest::Approx(idealBubble(stages, microBatches)));
+                        CHECK(1 - busy / played.end == doctest::Approx(lockstep::bubbleOf(
+                                                           static_cast<int>(stages), static_cast<int>(microBatches))));
                 }
     }
 

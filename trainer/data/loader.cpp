@@ -74,30 +74,35 @@ struct Loader::Impl {
     }
 
     /// Needs the mutex when there are workers. At an epoch's end some workers are in the next one, so two orders are kept.
-    std::shared_ptr<const SampleOrder> orderOf(std::int64_t epoch) {
+    std::shared_ptr<const RankShare> orderOf(std::int64_t epoch) {
         auto &[of, order] = orders.at(static_cast<std::size_t>(epoch % 2));
         if (!order || of != epoch) {
             const LengthBuckets buckets{options.lengthBuckets ? std::span(set.lengths)
                                                               : std::span<const std::int64_t>(),
                                         options.batchSize * options.worldSize};
-            order = std::make_shared<const SampleOrder>(
-                sampleOrder(set.size(), options.worldSize, options.rank, options.seed, epoch, buckets));
+            order = std::make_shared<const RankShare>(
+                shares.empty() ? RankShare{.order = sampleOrder(set.size(), options.worldSize, options.rank,
+                                                                options.seed, epoch, buckets),
+                                           .share = options.batchSize}
+                               : unevenShare(set.size(), shares, options.rank, options.seed, epoch, buckets));
             of = epoch;
         }
         return order;
     }
 
-    Batch make(const SampleOrder &samples, Position at) const {
-        const auto begin = at.batch * options.batchSize;
-        const auto n = std::min(options.batchSize, static_cast<std::int64_t>(samples.indices.size()) - begin);
+    Batch make(const RankShare &epoch, Position at) const {
+        const SampleOrder &samples = epoch.order;
+        const auto begin = at.batch * epoch.share;
+        const auto n = std::min(epoch.share, static_cast<std::int64_t>(samples.indices.size()) - begin);
         const auto real = std::clamp<std::int64_t>(samples.real - begin, 0, n);
         const std::span all(samples.indices);
         const auto chosen = all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
-        if (!resident)
-            return maker.make(chosen, at.epoch, real);
         // On a GPU the strategy may record the operations that make the batch.
-        return resident->device().is_cuda() ? resident->prepare(chosen, at.epoch, real)
-                                            : resident->make(chosen, at.epoch, real);
+        Batch batch = !resident                      ? maker.make(chosen, at.epoch, real)
+                      : resident->device().is_cuda() ? resident->prepare(chosen, at.epoch, real)
+                                                     : resident->make(chosen, at.epoch, real);
+        batch.weight = at.batch + 1 < steps ? epoch.weight : epoch.lastWeight;
+        return batch;
     }
 
     /// Moves on by one batch, over the epoch's end too.
@@ -190,7 +195,8 @@ struct Loader::Impl {
     std::uint64_t generation = 0;
     std::int64_t lastEpoch = -1;
     bool stopping = false;
-    std::array<std::pair<std::int64_t, std::shared_ptr<const SampleOrder>>, 2> orders; ///< of even and odd epochs
+    std::array<std::pair<std::int64_t, std::shared_ptr<const RankShare>>, 2> orders; ///< of even and odd epochs
+    std::vector<std::int64_t> shares;                                                ///< by rank; empty: even ones
     std::vector<std::thread> workers;
 };
 
@@ -199,6 +205,14 @@ Loader::Loader(const DataSet &set, LoaderOptions options) : m_impl(std::make_uni
 }
 
 Loader::~Loader() = default;
+
+void Loader::share(std::vector<std::int64_t> shares) {
+    const std::lock_guard lock(m_impl->mutex);
+    m_impl->shares = std::move(shares);
+    m_impl->orders = {};
+    m_impl->reader = -1; // startEpoch() discards what was read ahead
+    ++m_impl->generation;
+}
 
 std::int64_t Loader::steps() const {
     return m_impl->steps;

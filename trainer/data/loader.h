@@ -21,6 +21,8 @@ struct Batch {
     torch::Tensor inputs;  ///< undefined where only targets are asked for
     torch::Tensor targets; ///< int64 [n], or [n, …] where a sample has several
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
+    double weight =
+        1; ///< of its gradients in the mean over all ranks; not 1 where ranks take different numbers of samples
     /// --loader device on a GPU: Strategy::makeOnDevice() makes inputs and targets, undefined until then, from these.
     torch::Tensor terms = {}; ///< uint8, page-locked on the host
     const DeviceBatches *maker = nullptr;
@@ -54,6 +56,8 @@ public:
     Loader(const DataSet &set, LoaderOptions options); ///< `set` must outlive it
     ~Loader();
 
+    /// From the next startEpoch() on, rank r takes `shares[r]` samples of each global batch, which stays as large as before.
+    void share(std::vector<std::int64_t> shares);
     /// Batches an epoch.
     [[nodiscard]] std::int64_t steps() const;
     /// Goes to the start of `epoch` (from 0), at batch `firstBatch` (resume). `lastEpoch`: where prefetch ends.

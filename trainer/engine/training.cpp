@@ -87,7 +87,7 @@ Training::Training(Session &session)
     : m_session(session), m_checkpoints(session.config.checkpointDir), m_divergence(session),
       m_recorder(*session.clock, outputsOf(session, m_divergence), windowOfSteps(), session.placement.names),
       m_evaluator(session.test, *session.communicator, session.device(), session.dtype), m_stragglers(session),
-      m_comm(session) {}
+      m_shards(session), m_comm(session) {}
 
 void Training::sendInit() {
     const Session &s = m_session;
@@ -242,7 +242,9 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     m_readyBatches = s.loader->ready();
     if (countsTraffic(s))
         m_traffic.start();
-    s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
+    m_shards.startEpoch();
+    const auto loadFrom = [&](std::int64_t step) { s.loader->startEpoch(epoch - 1, s.config.epochs - 1, step); };
+    loadFrom(firstStep);
     bool stop = false;
     while (!stop) {
         s.position.beginStep(m_step);
@@ -256,6 +258,8 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         stop = trainStep(std::move(*batch));
         m_recorder.flush(false);
         m_comm.sendIfDue(epoch);
+        if (m_shards.addStep())
+            loadFrom(m_stepInEpoch);
         s.clock->lap(Phase::Other);
         if (s.trace->endStep(m_step - 1, monotonicNs())) {
             writeTrace();
@@ -310,6 +314,9 @@ std::vector<StepMetric> Training::measure() {
     }
     if (countsTraffic(s))
         addTraffic([&](const char *name, double value) { metrics.push_back({name, value}); });
+    if (m_shards.on())
+        metrics.push_back(
+            {"shard_samples", static_cast<double>(m_shards.shares()[static_cast<std::size_t>(s.env.rank)])});
     for (StepMetric &metric : s.strategy->measured())
         metrics.push_back(std::move(metric));
     return metrics;
@@ -449,7 +456,7 @@ Summary Training::summary() {
     compareRanks(summary.parametersSha256);
     if (!std::isnan(rss))
         summary.peakRssBytes = rss;
-    summary.replicaBatch = m_replicaBatch;
+    summary.replicaBatch = m_shards.on() ? m_shards.shares() : m_replicaBatch;
     summary.metrics = m_metrics.ofRun();
     summary.runTimeS = secondsSinceLaunch();
     return summary;

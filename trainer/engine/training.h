@@ -11,6 +11,7 @@
 #include "trainer/engine/rank_session.h"
 #include "trainer/engine/straggler_watch.h"
 #include "trainer/engine/trace_writer.h"
+#include "trainer/engine/uneven_shards.h"
 #include "trainer/report/step_recorder.h"
 #include "trainer/report/tcp_traffic.h"
 
@@ -55,6 +56,7 @@ private:
     StepRecorder m_recorder;
     Evaluator m_evaluator;
     StragglerWatch m_stragglers;
+    UnevenShards m_shards;
     CommReports m_comm;
     std::vector<EpochSummary> m_epochs;
     std::optional<EvalFrame> m_lastEval;

@@ -4,13 +4,10 @@
 namespace lockstep::trainer {
 
 StepOutcome Baseline::step(const Batch &batch, bool wantStop) {
-    const torch::Tensor logits = m_model->forward(batch.inputs);
-    const torch::Tensor loss = crossEntropy(logits, batch.targets);
-    StepOutcome outcome{reportedLoss(loss, logits, batch), wantStop};
-    m_clock.lap(Phase::Forward);
-    loss.backward();
+    const LocalPasses::Loss loss = m_passes.untilLastBackward(batch);
+    loss.toRun.backward();
     m_clock.lap(Phase::Backward);
-    return outcome;
+    return {loss.reported, wantStop};
 }
 
 } // namespace lockstep::trainer

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include "trainer/report/phase_clock.h"
+#include <memory>
+#include <utility>
+
+#include "trainer/strategies/local_passes.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
@@ -8,12 +11,14 @@ namespace lockstep::trainer {
 /// One device, no communication.
 class Baseline final : public Strategy {
 public:
-    Baseline(std::shared_ptr<Model> model, PhaseClock &clock) : m_model(std::move(model)), m_clock(clock) {}
+    /// `parts`: of each batch, computed one after another.
+    Baseline(std::shared_ptr<Model> model, PhaseClock &clock, int parts = 1)
+        : m_clock(clock), m_passes(std::move(model), clock, parts) {}
     StepOutcome step(const Batch &batch, bool wantStop) override;
 
 private:
-    std::shared_ptr<Model> m_model;
     PhaseClock &m_clock;
+    LocalPasses m_passes;
 };
 
 } // namespace lockstep::trainer

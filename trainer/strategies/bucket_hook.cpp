@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <c10/core/Event.h>
+#include <c10/core/GradMode.h>
 
 namespace lockstep::trainer {
 
@@ -55,11 +56,23 @@ std::vector<BucketPoints> BucketRecord::takePoints(std::shared_ptr<c10::Event> &
     return whole ? std::move(points) : std::vector<BucketPoints>();
 }
 
+namespace {
+
+/// The sum in the bucket's own format, as the Reducer expects it.
+c10::IValue intoBuffer(c10::ivalue::Future &done, const at::Tensor &buffer, const at::Tensor &sum) {
+    const c10::AutoGradMode noGrad(false); // the mode belongs to the thread
+    (void)done.value();                    // throws what the backend threw
+    buffer.copy_(sum);
+    return {std::vector<at::Tensor>{buffer}};
+}
+
+} // namespace
+
 BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, SumThread *sums,
-                       std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
-                       BeforeLast beforeLast)
-    : m_group(std::move(group)), m_sums(sums), m_record(std::move(record)), m_clock(clock), m_position(position),
-      m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
+                       std::optional<at::ScalarType> sentAs, std::shared_ptr<BucketRecord> record, PhaseClock &clock,
+                       TrainingPosition *position, BeforeLast beforeLast)
+    : m_group(std::move(group)), m_sums(sums), m_sentAs(sentAs), m_record(std::move(record)), m_clock(clock),
+      m_position(position), m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
       m_beforeLast(std::move(beforeLast)) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bucket) {
@@ -68,18 +81,23 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     const std::int64_t readyNs = monotonicNs();
     at::Tensor &buffer = bucket.getBufferRef();
     const auto index = bucket.getIndex();
-    const auto bytes = static_cast<std::int64_t>(buffer.nbytes());
+    const auto bytes =
+        buffer.numel() * static_cast<std::int64_t>(m_sentAs ? at::elementSize(*m_sentAs) : buffer.element_size());
     if (buffer.is_cuda())
-        m_record->readyAt(index, bytes, m_clock.point()); // the host's clock says nothing about a GPU
+        m_record->readyAt(index, bytes, m_clock.point());       // the host's clock says nothing about a GPU
+    at::Tensor sent = m_sentAs ? buffer.to(*m_sentAs) : buffer; // then divided, as PyTorch's compression hooks do
     if (m_group->getSize() > 1)
-        buffer.div_(m_group->getSize()); // with a hook, the Reducer leaves the average to us
+        sent.div_(m_group->getSize()); // with a hook, the Reducer leaves the average to us
     if (!buffer.is_cuda())
         m_record->ready(index, bytes, readyNs, monotonicNs());
-    std::vector<at::Tensor> tensors{buffer};
+    std::vector<at::Tensor> tensors{sent};
     TrainingPosition *const noted = buffer.is_cuda() ? nullptr : m_position; // a GPU's collective is only queued here
     if (noted)
         noted->enterCollective();
-    auto future = m_sums ? m_sums->sum(buffer) : m_group->allreduce(tensors)->getFuture();
+    auto future = m_sums ? m_sums->sum(sent) : m_group->allreduce(tensors)->getFuture();
+    if (m_sentAs)
+        future = future->then([buffer, sent](c10::ivalue::Future &done) { return intoBuffer(done, buffer, sent); },
+                              future->elementType());
     if (buffer.is_cuda()) {
         if (!m_inStream)
             return future; // Gloo copies through the host, in streams of its own that can't be observed

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -52,9 +53,11 @@ class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
     using BeforeLast = std::function<void(c10d::GradBucket &)>;
-    /// `sums`: null: the backend's all-reduce. It and `position` (may be null) must live as long as the hook.
-    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, SumThread *sums, std::shared_ptr<BucketRecord> record,
-               PhaseClock &clock, TrainingPosition *position, BeforeLast beforeLast);
+    /// `sums`: null: the backend's all-reduce. It and `position` (may be null) must live as long as the hook. `sentAs`: the format in
+    /// which gradients are sent and added up; none: their own.
+    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, SumThread *sums, std::optional<at::ScalarType> sentAs,
+               std::shared_ptr<BucketRecord> record, PhaseClock &clock, TrainingPosition *position,
+               BeforeLast beforeLast);
 
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
     at::Tensor parseHookResult(const c10::IValue &result) override;
@@ -62,6 +65,7 @@ public:
 private:
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
     SumThread *m_sums;
+    std::optional<at::ScalarType> m_sentAs;
     std::shared_ptr<BucketRecord> m_record;
     PhaseClock &m_clock;
     TrainingPosition *m_position;

@@ -29,8 +29,9 @@ std::int64_t controlSlots(const Communicator &communicator) {
 
 Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &given,
          Trace *trace)
-    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_trace(trace),
-      m_parameters(m_model->parameters()), m_record(std::make_shared<BucketRecord>()),
+    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock),
+      m_passes(m_model, clock, given.accumulate), m_trace(trace), m_parameters(m_model->parameters()),
+      m_record(std::make_shared<BucketRecord>()),
       m_sums(given.sums ? std::make_unique<SumThread>(communicator.group(), *given.sums, trace) : nullptr) {
     const c10::AutoGradMode noGrad(false);
     const auto options = m_parameters.front().options().requires_grad(false);
@@ -40,7 +41,7 @@ Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &c
     communicator.broadcast(m_parameters);
     m_parameters.push_back(m_control);
     communicator.broadcast(m_model->buffers());
-    makeReducer(firstBuckets(given.bucketOrder), static_cast<std::int64_t>(given.bucketMb * 1024 * 1024));
+    makeReducer(firstBuckets(given.bucketOrder), given);
 }
 
 Ddp::~Ddp() {
@@ -69,7 +70,8 @@ Ddp::Buckets Ddp::firstBuckets(const std::string &saved) const {
     return {wanted};
 }
 
-void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
+void Ddp::makeReducer(const Buckets &buckets, const Options &options) {
+    const auto capBytes = static_cast<std::int64_t>(options.bucketMb * 1024 * 1024);
     std::unordered_map<std::size_t, std::string> names;
     for (const auto &item : m_model->named_parameters())
         names.emplace(names.size(), item.key());
@@ -82,9 +84,9 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     const std::vector<int> ids = device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
     m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
                                             /*has_sync_bn=*/false, /*static_graph=*/false);
-    m_reducer->register_comm_hook(
-        std::make_unique<BucketHook>(m_communicator.group(), m_sums.get(), m_record, m_clock, m_communicator.position(),
-                                     [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
+    m_reducer->register_comm_hook(std::make_unique<BucketHook>(
+        m_communicator.group(), m_sums.get(), options.sentAs, m_record, m_clock, m_communicator.position(),
+        [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
 StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
@@ -95,13 +97,11 @@ StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
         m_controlInput.narrow(0, 0, 1).fill_(1);
     // Made before the model's graph, so autograd reaches it last and it lands in the last bucket.
     const torch::Tensor control = at::dot(m_control, m_controlInput);
-    const torch::Tensor logits = m_model->forward(batch.inputs);
-    const torch::Tensor loss = crossEntropy(logits, batch.targets);
-    StepOutcome outcome{reportedLoss(loss, logits, batch), false};
-    m_clock.lap(Phase::Forward);
-    m_reducer->prepare_for_backward({});
+    const LocalPasses::Loss loss = m_passes.untilLastBackward(batch);
+    StepOutcome outcome{loss.reported, false};
+    m_reducer->prepare_for_backward({}); // until here the Reducer lets gradients be, as torch's no_sync() does
     m_record->beginBackward(m_clock.point());
-    (loss + control).backward();
+    (loss.toRun + control).backward();
     m_clock.lap(Phase::Exposed);
     outcome.stop = readControl();
     accountCommunication();

@@ -13,6 +13,7 @@
 #include "trainer/report/trace.h"
 #include "trainer/strategies/bucket_hook.h"
 #include "trainer/strategies/comm_statistics.h"
+#include "trainer/strategies/local_passes.h"
 #include "trainer/strategies/strategy.h"
 #include "trainer/strategies/sum_thread.h"
 
@@ -27,8 +28,10 @@ class Ddp final : public Strategy {
 public:
     struct Options {
         double bucketMb = defaultBucketMb;
-        std::string bucketOrder;      ///< that of the run which is resumed; else empty
-        const SumWay *sums = nullptr; ///< how buckets are summed up; null: by the backend's all-reduce
+        std::string bucketOrder;                   ///< that of the run which is resumed; else empty
+        const SumWay *sums = nullptr;              ///< how buckets are summed up; null: by the backend's all-reduce
+        std::optional<at::ScalarType> sentAs = {}; ///< format in which gradients are sent; none: their own
+        int accumulate = 1;                        ///< parts of a batch, computed one after another
     };
     /// Checks that all ranks have the same shapes and gives them rank 0's parameters and buffers.
     Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options,
@@ -44,7 +47,7 @@ public:
 private:
     using Buckets = std::vector<std::vector<std::size_t>>;
     [[nodiscard]] Buckets firstBuckets(const std::string &saved) const;
-    void makeReducer(const Buckets &buckets, std::int64_t capBytes);
+    void makeReducer(const Buckets &buckets, const Options &options);
     void beforeLastBucket(c10d::GradBucket &bucket);
     void shareOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
@@ -56,6 +59,7 @@ private:
     std::shared_ptr<Model> m_model;
     Communicator &m_communicator;
     PhaseClock &m_clock;
+    LocalPasses m_passes;
     Trace *m_trace;
     std::vector<at::Tensor> m_parameters; ///< the model's, then the control slots
     at::Tensor m_control, m_controlInput;

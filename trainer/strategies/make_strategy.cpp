@@ -18,7 +18,7 @@ using Made = std::unique_ptr<Strategy>;
 Made makeBaseline(const StrategyParts &parts) {
     if (parts.config.cudaGraph)
         return std::make_unique<Graphed>(parts.model, parts.clock, makeStepGraphs(), parts.batch);
-    return std::make_unique<Baseline>(parts.model, parts.clock);
+    return std::make_unique<Baseline>(parts.model, parts.clock, parts.config.accumulate);
 }
 
 Made makeDp(const StrategyParts &parts) {
@@ -33,10 +33,21 @@ Made makeDp(const StrategyParts &parts) {
     return made;
 }
 
+std::optional<at::ScalarType> gradientFormat(const RunConfig &config) {
+    return config.compressGradients == "fp16"   ? std::optional(at::kHalf)
+           : config.compressGradients == "bf16" ? std::optional(at::kBFloat16)
+                                                : std::nullopt;
+}
+
 /// DDP and the synchronous server differ only in what adds the buckets up.
 Made makeDdpWith(const StrategyParts &parts, const SumWay *sums) {
     return std::make_unique<Ddp>(parts.model, parts.communicator, parts.clock,
-                                 Ddp::Options{parts.config.bucketMb, parts.bucketOrder, sums}, parts.trace);
+                                 Ddp::Options{.bucketMb = parts.config.bucketMb,
+                                              .bucketOrder = parts.bucketOrder,
+                                              .sums = sums,
+                                              .sentAs = gradientFormat(parts.config),
+                                              .accumulate = parts.config.accumulate},
+                                 parts.trace);
 }
 
 Made makeDdp(const StrategyParts &parts) {
@@ -48,9 +59,9 @@ Made makePsSync(const StrategyParts &parts) {
 }
 
 Made makePsAsync(const StrategyParts &parts) {
-    return std::make_unique<PsAsync>(
-        parts.model, parts.communicator, parts.clock,
-        PsAsync::Options{parts.config.servers, parts.config.maxStaleness, parts.optimizer, parts.trace});
+    return std::make_unique<PsAsync>(parts.model, parts.communicator, parts.clock,
+                                     PsAsync::Options{parts.config.servers, parts.config.maxStaleness, parts.optimizer,
+                                                      parts.trace, parts.config.accumulate});
 }
 
 Made makePipeline(const StrategyParts &parts) {

@@ -13,11 +13,12 @@
 
 namespace lockstep::trainer {
 
-PsAsync::PsAsync(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options)
-    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_trace(options.trace),
+PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator, PhaseClock &clock,
+                 const Options &options)
+    : m_communicator(communicator), m_clock(clock), m_passes(model, clock, options.accumulate), m_trace(options.trace),
       m_messenger(communicator.group()), m_updates(mostStaleness + 1) {
     const c10::AutoGradMode noGrad(false);
-    for (const auto &item : m_model->named_parameters()) {
+    for (const auto &item : model->named_parameters()) {
         m_names.push_back(item.key());
         m_parameters.push_back(item.value());
     }
@@ -58,12 +59,10 @@ void PsAsync::startEpoch() {
 StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
     if (!m_inEpoch)
         startEpoch();
-    const torch::Tensor logits = m_model->forward(batch.inputs);
-    const torch::Tensor loss = crossEntropy(logits, batch.targets);
-    StepOutcome outcome{reportedLoss(loss, logits, batch), false};
-    m_clock.lap(Phase::Forward);
+    const LocalPasses::Loss loss = m_passes.untilLastBackward(batch);
+    StepOutcome outcome{loss.reported, false};
     const std::int64_t backwardNs = monotonicNs();
-    loss.backward();
+    loss.toRun.backward();
     m_clock.lap(Phase::Backward);
     outcome.stop = exchange(wantStop, backwardNs);
     m_clock.lap(Phase::Exposed);

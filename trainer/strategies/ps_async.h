@@ -10,6 +10,7 @@
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
 #include "trainer/strategies/comm_statistics.h"
+#include "trainer/strategies/local_passes.h"
 #include "trainer/strategies/server_links.h"
 #include "trainer/strategies/strategy.h"
 
@@ -28,9 +29,10 @@ public:
         std::int64_t maxStaleness = ParameterServer::unlimited;
         OptimizerOptions optimizer;
         Trace *trace = nullptr;
+        int accumulate = 1; ///< parts of a batch, computed one after another
     };
     /// Gives all ranks rank 0's parameters.
-    PsAsync(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options);
+    PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator, PhaseClock &clock, const Options &options);
     ~PsAsync() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
@@ -62,9 +64,9 @@ private:
     [[nodiscard]] bool leaveServers();
     void shareState(Optimizer &optimizer);
 
-    std::shared_ptr<Model> m_model;
     Communicator &m_communicator;
     PhaseClock &m_clock;
+    LocalPasses m_passes;
     Trace *m_trace;
     std::vector<std::string> m_names; ///< of the parameters
     std::vector<torch::Tensor> m_parameters;

@@ -48,9 +48,4 @@ std::vector<StageAction> stageActions(std::string_view schedule, std::size_t sta
     return actions;
 }
 
-double idealBubble(std::size_t stages, std::size_t microBatches) {
-    const auto others = static_cast<double>(stages) - 1;
-    return others / (static_cast<double>(microBatches) + others);
-}
-
 } // namespace lockstep::trainer

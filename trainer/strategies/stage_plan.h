@@ -25,8 +25,4 @@ struct StageAction {
 [[nodiscard]] std::vector<StageAction> stageActions(std::string_view schedule, std::size_t stage, std::size_t stages,
                                                     std::size_t microBatches);
 
-/// The share of a step in which a stage has nothing to do, where all stages take equally long and messages no time:
-/// (S-1)/(M+S-1), of both schedules.
-[[nodiscard]] double idealBubble(std::size_t stages, std::size_t microBatches);
-
 } // namespace lockstep::trainer

@@ -66,6 +66,12 @@ std::string settingText(const RunConfig &config, std::string_view key) {
         return counted(config.epochs, "epoch");
     if (key == "all_reduce")
         return config.allReduce == "ring" ? "ring" : "the backend's all-reduce";
+    if (key == "compress_gradients")
+        return config.compressGradients == "none" ? "gradients as they are" : config.compressGradients + " gradients";
+    if (key == "accumulate")
+        return counted(config.accumulate, "part") + " a batch";
+    if (key == "shards")
+        return config.shards + " shards";
     if (key == "servers")
         return counted(config.servers, "server");
     if (key == "max_staleness")

@@ -108,10 +108,11 @@ const Exchanged byAllReduce{{inTraining, "all_reduce"}, workInTraining}; // a la
 const Exchanged byServer{{"server_all_reduce"}}, byRing{{"ring_all_reduce"}};
 
 std::optional<Communication> bucketed(const CommunicationModel &model, const Exchanged &exchanged, int ranks,
-                                      const std::vector<ReadyBucket> &buckets, double backwardS) {
+                                      const std::vector<ReadyBucket> &buckets, double sentShare, double backwardS) {
     Communication out;
     Interval end;
-    for (const auto &[bytes, ready] : buckets) {
+    for (const auto &[gradientBytes, ready] : buckets) {
+        const double bytes = gradientBytes * sentShare;
         std::optional<Prediction> time;
         for (const char *name : exchanged.times)
             if (!time)
@@ -168,7 +169,7 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
                                server       ? byServer
                                : input.ring ? byRing
                                             : byAllReduce,
-                               devices, readyBuckets(so.bucketsBytes, *compute), compute->backwardS);
+                               devices, readyBuckets(so.bucketsBytes, *compute), input.sentShare, compute->backwardS);
     if (!talk) {
         row.whyUnknown = std::string("can't tell: the lab did not measure ") + (server       ? "the server's way"
                                                                                 : input.ring ? "the ring"
@@ -250,6 +251,13 @@ std::vector<double> bucketsOf(const std::vector<double> &parameterBytes, double 
     if (open > 0)
         buckets.push_back(open);
     return buckets;
+}
+
+double sentShareOf(const RunConfig &config) {
+    RunConfig ddp = config, plain = config; // what is forecast may be any method's
+    ddp.method = plain.method = Method::Ddp;
+    plain.compressGradients = RunConfig().compressGradients;
+    return double(sentNumberBytes(ddp)) / double(sentNumberBytes(plain));
 }
 
 double expectedMost(int draws) {

@@ -52,6 +52,7 @@ struct ForecastInput {
     std::int64_t samples = 0;           ///< of an epoch
     std::vector<double> parameterBytes; ///< in the model's order
     double bucketMb = defaultBucketMb;  ///< DDP's cap, MiB; the first bucket holds at most 1 MiB
+    double sentShare = 1;               ///< bytes that are sent ÷ bytes of the gradients (compress_gradients)
     bool ring = false;                  ///< DDP sums around a ring of our own, and not by the backend's all-reduce
     bool onCpu = true;                  ///< communication takes the ranks' own cores
     int devicesHere = 1;                ///< devices of that size with cores of their own
@@ -84,6 +85,9 @@ struct Forecast {
         bestServer; ///< devices with the shortest epoch; 1: more are not worth it. Absent: can't tell
     std::vector<std::string> reservations; ///< a sentence each
 };
+
+/// Bytes that a run of this configuration sends ÷ bytes of its gradients, for ForecastInput.
+[[nodiscard]] double sentShareOf(const RunConfig &config);
 
 /// An error where there is no probe of one device at the batch, or no size of the gradient.
 [[nodiscard]] std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication);

@@ -171,6 +171,7 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.input.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
         record.input.bucketMb = json.at("bucket_mb").get<double>();
         record.input.ring = record.config.allReduce == "ring";
+        record.input.sentShare = sentShareOf(record.config);
         record.input.onCpu = json.at("on_cpu").get<bool>();
         record.input.devicesHere = json.at("devices_here").get<int>();
         record.input.overNodes = json.value("over_nodes", false);

@@ -73,6 +73,8 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
     config.backend = "auto";
     config.batchSize = probe.batch;
     config.batchPerDevice = 0;
+    config.compressGradients = RunConfig().compressGradients; // the forecast knows what is sent
+    config.shards = RunConfig().shards;
     config.epochs = epochs;
     const std::int64_t samples = stepsAnEpoch * probe.batch;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;

@@ -82,7 +82,8 @@ Topology topologyOf(const RunStore &run) {
             topology.links.push_back(link);
         }
     const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
-    addTraffic(topology, toString(config.method), isKnown ? gradientBytesOf(config.model).value_or(0) : 0);
+    const double numbers = isKnown ? gradientBytesOf(config.model).value_or(0) / sizeof(float) : 0;
+    addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config));
     return topology;
 }
 

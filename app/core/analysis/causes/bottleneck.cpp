@@ -96,11 +96,16 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
                       " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + ")";
     const auto slow = slowRankOf(group);
+    const auto even = slow ? evenSharesOf(group) : std::nullopt;
+    const std::string waste = even ? " Even shares of the batch waste " + share(even->wastes) +
+                                         " of the slowest rank's own time, which is " +
+                                         significant(even->slower).toStdString() + " times the fastest's."
+                                   : std::string();
     if (slow && slow->ranks.size() > 1)
         return out + ": ranks " + ranksText(slow->ranks) + " spend up to " + secondsText(slow->moreS) +
-               " more than the others, most of it in " + slow->phase + ".";
+               " more than the others, most of it in " + slow->phase + "." + waste;
     return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
-                      " more than the others, most of it in " + slow->phase + "."
+                      " more than the others, most of it in " + slow->phase + "." + waste
                 : out + ": no one rank is slower, they wait for each other in turn.";
 }
 
@@ -110,7 +115,7 @@ std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
     return "Stages of the pipeline wait for each other for " + share(*parts.waitS / parts.trainingS) +
            " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " +
            std::to_string(stages) + " equally long stages with " + settingText(config, "micro_batches") +
-           " it would be " + share(double(stages - 1) / double(config.microBatches + stages - 1)) +
+           " it would be " + share(bubbleOf(stages, config.microBatches)) +
            "; more comes from stages that take unequally long.";
 }
 

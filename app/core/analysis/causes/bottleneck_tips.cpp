@@ -180,6 +180,12 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
         if (knowsKey(config.method, "bucket_mb") && !isOneBucket(group, buckets))
             tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
                      why + ", and smaller buckets leave while backward still runs");
+        if (knowsKey(config.method, "compress_gradients") && config.compressGradients == "none") {
+            RunConfig half = config;
+            half.compressGradients = "bf16";
+            tips.add({"compress_gradients"}, half, tips.without(seconds * (1 - 2.0 / sentNumberBytes(config))),
+                     why + ", and gradients in bf16 are fewer bytes to send (it trains otherwise)");
+        }
         addScheduling(config, seconds, why, tips);
         if (config.backend == "gloo" && config.device == "cuda") {
             RunConfig direct = config;
@@ -190,20 +196,33 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
     addBatch(config, seconds, why, tips);
 }
 
-/// A stage waits for the others while the pipeline fills and empties: (S-1)/(M+S-1) of a step with M micro-batches.
+/// A stage waits for the others while the pipeline fills and empties.
 void addMicroBatches(const RunConfig &config, double waitS, Tips &tips) {
     RunConfig more = config;
     more.microBatches = int(std::min<std::int64_t>(2 * std::int64_t(config.microBatches), globalBatch(config)));
     if (more.microBatches == config.microBatches)
         return;
-    const double others = deviceCount(config) - 1;
-    const double left = (config.microBatches + others) / (more.microBatches + others);
+    const int stages = deviceCount(config);
+    const double left = bubbleOf(stages, more.microBatches) / bubbleOf(stages, config.microBatches);
     tips.add({"micro_batches"}, more, tips.without(waitS * (1 - left)),
              "waiting for other stages is " + tips.share(waitS) +
                  ", and with more micro-batches the pipeline is full for longer");
 }
 
+void addShards(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+    const auto even = evenSharesOf(group);
+    if (!even)
+        return;
+    RunConfig uneven = config;
+    uneven.shards = "measured";
+    tips.add(
+        {"shards"}, uneven, tips.without(std::min(even->savesS, *parts.waitS)),
+        "the slowest rank takes " + significant(even->slower).toStdString() +
+            " times as long for as many samples, and a smaller share of the batch would let all be ready together");
+}
+
 void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+    addShards(group, config, parts, tips);
     const auto slow = slowRankOf(group);
     if (slow && slow->phase == phase::load)
         addLoading(group, config, *parts.waitS, tips);
@@ -275,6 +294,14 @@ void addCompute(const RunConfig &config, const TimeParts &parts, const std::vect
     }
 }
 
+const RunOutcome &repeatInTheMiddle(const RepeatGroup &group) {
+    std::vector<const RunOutcome *> runs;
+    for (const RunOutcome &run : group.runs)
+        runs.push_back(&run);
+    std::ranges::sort(runs, {}, [](const RunOutcome *run) { return run->runTimeS.value_or(0); });
+    return *runs[(runs.size() - 1) / 2];
+}
+
 /// The ranks whose own time lies nearer to the slowest's than a quarter of the way to the fastest's.
 std::vector<int> asSlowAs(const RunOutcome &run, double slowest) {
     double fastest = slowest;
@@ -308,14 +335,31 @@ std::optional<double> launchShare(const RepeatGroup &group) {
     return median(std::move(values));
 }
 
+std::optional<EvenShares> evenSharesOf(const RepeatGroup &group) {
+    if (group.runs.empty() || !group.runs.front().config)
+        return std::nullopt;
+    const RunConfig &config = *group.runs.front().config;
+    if (!knowsKey(config.method, "shards") || config.shards != "even" || anyGpu(config) || isScript(group))
+        return std::nullopt;
+    const RunOutcome &run = repeatInTheMiddle(group);
+    std::vector<double> times;
+    double speeds = 0;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        if (const auto own = ownTime(run, rank); own && *own > 0) {
+            times.push_back(*own);
+            speeds += 1 / *own;
+        }
+    if (times.size() < 2 || times.size() != run.rankPhasesS.size())
+        return std::nullopt;
+    const auto [fastest, slowest] = std::ranges::minmax(times);
+    const double saves = slowest - double(times.size()) / speeds;
+    return EvenShares{slowest / fastest, saves / slowest, saves};
+}
+
 std::optional<SlowRank> slowRankOf(const RepeatGroup &group) {
     if (group.runs.empty())
         return std::nullopt;
-    std::vector<const RunOutcome *> runs;
-    for (const RunOutcome &run : group.runs)
-        runs.push_back(&run);
-    std::ranges::sort(runs, {}, [](const RunOutcome *run) { return run->runTimeS.value_or(0); });
-    const RunOutcome &run = *runs[(runs.size() - 1) / 2];
+    const RunOutcome &run = repeatInTheMiddle(group);
     std::optional<SlowRank> out;
     double most = 0;
     for (const auto &[rank, phases] : run.rankPhasesS)

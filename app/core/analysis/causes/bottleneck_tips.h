@@ -23,6 +23,16 @@ struct SlowRank {
 /// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
 [[nodiscard]] std::optional<SlowRank> slowRankOf(const RepeatGroup &group);
 
+/// What even shares of a batch cost on devices that are not equally fast.
+struct EvenShares {
+    double slower = 1; ///< the slowest rank's own time ÷ the fastest's
+    double wastes = 0; ///< share of the slowest rank's own time that shares in proportion to speed would save
+    double savesS = 0; ///< the same in seconds of training
+};
+/// In the repeat in the middle: with shares in proportion to speed all of N ranks take N ÷ Σ(1/t), t being the own times with even
+/// shares. Absent where the method can't share unevenly, or did.
+[[nodiscard]] std::optional<EvenShares> evenSharesOf(const RepeatGroup &group);
+
 /// The share of a run's time before a rank trains: median over repeats; absent where it was not reported.
 [[nodiscard]] std::optional<double> launchShare(const RepeatGroup &group);
 inline constexpr double launchFrom = 0.50; ///< the share from which it bounds a run

@@ -256,11 +256,13 @@ double settling(const RepeatGroup &group) {
 
 const std::set<std::string_view> &lessonKeys() {
     static const std::set<std::string_view> keys = {
-        "model",          "dataset",      "train_samples",    "epochs",        "batch_size",   "augment",
-        "optimizer",      "lr",           "lr_rule",          "momentum",      "dropout",      "weight_decay",
-        "seed",           "precision",    "batch_per_device", "max_staleness", "lr_schedule",  "warmup_steps",
-        "clip_grad_norm", "decay_biases", "bert_dir",         "text_column",   "label_column", "max_tokens",
-        "padding"};
+        "model",       "dataset",           "train_samples",    "epochs",
+        "batch_size",  "augment",           "optimizer",        "lr",
+        "lr_rule",     "momentum",          "dropout",          "weight_decay",
+        "seed",        "precision",         "batch_per_device", "max_staleness",
+        "lr_schedule", "warmup_steps",      "clip_grad_norm",   "decay_biases",
+        "bert_dir",    "text_column",       "label_column",     "max_tokens",
+        "padding",     "compress_gradients"};
     return keys;
 }
 

@@ -29,7 +29,7 @@ struct Rule {
 };
 
 /// Keys that are neither here nor an exception below: notable, "done in another way".
-constexpr std::array<Rule, 34> rules{{
+constexpr std::array<Rule, 35> rules{{
     {"model", Decisive, otherWork},
     {"dataset", Decisive, otherWork},
     {"train_samples", Decisive, otherWork},
@@ -49,6 +49,7 @@ constexpr std::array<Rule, 34> rules{{
     {"lr_schedule", Notable, otherLearning},
     {"warmup_steps", Notable, otherLearning},
     {"clip_grad_norm", Notable, "clipping takes time and trains differently"},
+    {"compress_gradients", Notable, "rounded gradients are sent in fewer bytes and train otherwise"},
     {"decay_biases", Minor, otherLearning},
     {"padding", Decisive, "a different padding computes more or fewer tokens for the same texts"},
     {"max_tokens", Decisive, otherWork},

@@ -179,6 +179,29 @@ private Q_SLOTS:
         verifyTips(found, {group});
     }
 
+    void whatEvenSharesWasteOnUnlikeDevicesIsSaidAndUnevenOnesAreATip() {
+        // Own times of 3.5 and 7.35 s: with shares in proportion to speed both take 2 ÷ (1/3.5 + 1/7.35) = 4.742 s.
+        const RepeatGroup group =
+            groupOf("DDP on 2 devices", ddp(2), {phases(0.5, 3, 4, 3.85), phases(0.5, 6.85, 0.15, 0)});
+        const Bottleneck found = bottleneckOf(group, {group});
+        QVERIFY2(found.bound == Bound::Straggler, qPrintable(said(found)));
+        QVERIFY2(found.evidence.ends_with(
+                     " Even shares of the batch waste 35 % of the slowest rank's own time, which is 2.10 times the "
+                     "fastest's."),
+                 found.evidence.c_str());
+        const auto uneven =
+            std::ranges::find_if(found.tips, [](const auto &tip) { return tip.config.shards == "measured"; });
+        QVERIFY2(uneven != found.tips.end(), qPrintable(said(found)));
+        QCOMPARE(uneven->name, std::string("DDP on 2 devices, measured shards"));
+        verifyTips(found, {group});
+        RunConfig tried = ddp(2);
+        tried.shards = "measured";
+        const RepeatGroup other =
+            groupOf("DDP, measured shards", tried, {phases(0.5, 3, 4, 3.85), phases(0.5, 6.85, 0.15, 0)});
+        const Bottleneck again = bottleneckOf(other, {other});
+        QVERIFY2(again.evidence.find("Even shares") == std::string::npos, again.evidence.c_str());
+    }
+
     void severalRanksThatAreAboutAsSlowAreNamedAsSeveral() {
         const Phases waiting = phases(0.5, 6, 3.4, 3.2);
         Phases slow = phases(0.5, 6, 0.2, 0), slowToo = slow;

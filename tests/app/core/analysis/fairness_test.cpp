@@ -150,6 +150,7 @@ const std::vector<Planted> &allPlanted() {
         {"lr_schedule", Notable, Offered, inConfig([](C &c) { c.lrSchedule = "linear"; })},
         {"warmup_steps", Notable, Offered, inConfig([](C &c) { c.warmupSteps = 100; })},
         {"clip_grad_norm", Notable, Offered, inConfig([](C &c) { c.clipGradNorm = 1; })},
+        {"accumulate", Notable, Offered, inConfig([](C &c) { c.accumulate = 4; })},
         {"channels_last", Notable, Offered, inConfig([](C &c) { c.channelsLast = true; })},
         {"init", Notable, Offered, inConfig([](C &c) { c.init = "/models/first.safetensors"; })},
         {"trace", Minor, Offered, inConfig([](C &c) { c.trace = 100; })},

@@ -217,7 +217,8 @@ private Q_SLOTS:
         options.set = {{"nodes", "hostA%bond0:0,1 kind=cpu;hostB%eno1:0,1,2 kind=cpu"}};
         const auto plan = expand(builtIn("mnist-nodes"), machine(2), options);
         QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP on 2 devices", "DDP on 5 devices"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP on 2 devices", "DDP on 5 devices",
+                                                         "DDP on 5 devices, measured shards"}));
         QCOMPARE(plan->runs[0].config.nodes.size(), std::size_t(1));
         QCOMPARE(plan->runs[0].config.nodes[0].devices, (std::vector<std::string>{"0"}));
         QCOMPARE(plan->runs[1].config.nodes.size(), std::size_t(1));
@@ -230,7 +231,8 @@ private Q_SLOTS:
     void withoutNodesTheRunOfTheFirstOneIsThatOfAll() {
         const auto plan = expand(builtIn("mnist-nodes"), machine(2));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP on 2 devices"}));
+        QCOMPARE(names(*plan),
+                 (std::vector<std::string>{"baseline", "DDP on 2 devices", "DDP on 2 devices, measured shards"}));
     }
 
     void gpusAreTakenWhereTheyAre() {

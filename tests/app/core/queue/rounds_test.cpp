@@ -138,6 +138,28 @@ private Q_SLOTS:
         m_home.reset();
     }
 
+    void tryingASettingEndsInASentenceThatSaysWhetherItMatters() {
+        const QStringList words{QStringLiteral("try"),     QStringLiteral("lenet-dp-vs-ddp"),
+                                QStringLiteral("--vary"),  QStringLiteral("bucket_mb=1,100"),
+                                QStringLiteral("--steps"), QStringLiteral("20"),
+                                QStringLiteral("--set"),   QStringLiteral("oversubscribe=true")};
+        const Answer answer = ctl(words);
+        QVERIFY2(answer.code == 0, answer.err.constData());
+        QVERIFY2(answer.out.trimmed().split('\n').back().startsWith("bucket_mb"), answer.out.constData());
+        const auto experiments = listExperiments();
+        QCOMPARE(experiments.size(), std::size_t(1));
+        const Experiment done = read(experiments.front());
+        QCOMPARE(done.entries.size(), std::size_t(9));
+        for (const ExperimentEntry &entry : done.entries)
+            QCOMPARE(entry.planned.config.trainSamples, 20 * globalBatch(entry.planned.config));
+
+        const Answer wrong = ctl({QStringLiteral("try"), QStringLiteral("lenet-dp-vs-ddp"), QStringLiteral("--vary"),
+                                  QStringLiteral("servers=1,2")});
+        QCOMPARE(wrong.code, 2);
+        QVERIFY2(wrong.err.contains("servers changes nothing in a run by ddp"), wrong.err.constData());
+        QCOMPARE(listExperiments().size(), std::size_t(1));
+    }
+
     void roundsThatAreAddedHoldEveryRunOnceInABalancedOrder() {
         Experiment experiment = doneRounds(5, 3, {});
         finish(experiment);

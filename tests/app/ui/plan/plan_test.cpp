@@ -103,6 +103,7 @@ private Q_SLOTS:
                                                            {"workers", "2"},
                                                            {"worker_cores", "1"},
                                                            {"bucket_mb", "4"},
+                                                           {"accumulate", "4"},
                                                            {"servers", "2"},
                                                            {"max_staleness", "3"},
                                                            {"micro_batches", "8"},

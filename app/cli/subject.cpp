@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "subject.h"
+
+#include "base/machine_facts.h"
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
+#include "settings.h"
+
+namespace lockstep::cli {
+namespace {
+
+tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
+    const auto record = realFileSystem().readAll(runFolder(id).config());
+    const auto run = record ? runRecordFromJson(*record) : Result<RunRecord>(fail(record.error()));
+    if (!run || !run->config || isScript(*run))
+        return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
+                                                        "choose another one, or a recipe")});
+    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}};
+}
+
+tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std::vector<std::string> &set) {
+    const auto recipe = core::loadRecipe(name);
+    if (!recipe)
+        return tl::unexpected(recipe.error());
+    core::PlanOptions plan;
+    auto settings = settingsFrom(set, "--set");
+    if (!settings)
+        return tl::unexpected(settings.error());
+    plan.set = std::move(*settings);
+    const auto expanded = core::expand(*recipe, core::localMachineFacts(), plan);
+    if (!expanded)
+        return tl::unexpected(expanded.error());
+    Subject subject;
+    subject.recipe = expanded->recipe;
+    subject.title = expanded->title;
+    const core::PlannedRun *first = nullptr;
+    for (const core::PlannedRun &run : expanded->runs) {
+        if (!run.command.empty())
+            continue;
+        const bool foretold = inStep(specOf(run.config.method).traffic);
+        if (!first || (foretold && !inStep(specOf(first->config.method).traffic)))
+            first = &run;
+        if (foretold)
+            subject.devices.push_back(deviceCount(run.config));
+    }
+    if (!first)
+        return tl::unexpected(
+            Errors{Error::badArgument("recipe " + name + " has no run of lockstep-trainer", "choose another one")});
+    subject.config = first->config;
+    return subject;
+}
+
+} // namespace
+
+tl::expected<Subject, Errors> subjectOf(const std::string &what, const std::vector<std::string> &set) {
+    return isRunId(what) ? subjectOfRun(what) : subjectOfRecipe(what, set);
+}
+
+} // namespace lockstep::cli

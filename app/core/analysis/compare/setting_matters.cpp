@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/setting_matters.h"
+
+#include <algorithm>
+
+#include "analysis/compare/row_figures.h"
+
+namespace lockstep::core {
+namespace {
+
+std::string asFast(const SpeedUp &speedUp) {
+    return withRange(speedUp.factor, speedUp) + " times as fast as";
+}
+
+} // namespace
+
+std::string whetherItMatters(const std::string &setting, const std::vector<PairJudgement> &pairs) {
+    const PairJudgement *fastest = nullptr, *slowest = nullptr;
+    bool allEqual = true, any = false;
+    for (const PairJudgement &pair : pairs) {
+        if (!pair.training || !pair.training->hasInterval())
+            continue;
+        any = true;
+        allEqual = allEqual && pair.training->isEqual();
+        if (!pair.training->isDifferent())
+            continue;
+        const auto factor = [](const PairJudgement *of) { return of->training->factor; };
+        if (pair.training->factor > 1 && (!fastest || pair.training->factor > factor(fastest)))
+            fastest = &pair;
+        if (pair.training->factor < 1 && (!slowest || pair.training->factor < factor(slowest)))
+            slowest = &pair;
+    }
+    if (!any)
+        return {};
+    if (fastest)
+        return setting + " matters: \"" + fastest->run + "\" is " + asFast(*fastest->training) + " \"" +
+               fastest->reference + "\", and worth setting.";
+    if (slowest)
+        return setting + " matters, and nothing that was tried beats what is set: \"" + slowest->run + "\" is " +
+               asFast(*slowest->training) + " \"" + slowest->reference + "\".";
+    if (allEqual)
+        return setting + " doesn't matter here: every value is equal to what is set " + equalWithinText() + ".";
+    return setting + ": these repeats can't tell whether it matters; no value is told apart from what is set.";
+}
+
+} // namespace lockstep::core

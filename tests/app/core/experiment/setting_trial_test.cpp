@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// A few values of one setting as a recipe, and what is said of it afterwards.
+#include "analysis/compare/setting_matters.h"
+#include "experiment/plan.h"
+#include "experiment/setting_trial.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+RunConfig ddp() {
+    RunConfig config;
+    config.method = Method::Ddp;
+    config.devices = {"0", "1"};
+    config.checkpointDir = "/checkpoints";
+    config.onNonfinite = "rollback";
+    return config;
+}
+
+PairJudgement pairOf(const char *run, double low, double high, bool different) {
+    PairJudgement pair;
+    pair.reference = "DDP on 2 devices";
+    pair.run = run;
+    pair.training.emplace();
+    pair.training->factor = std::sqrt(low * high);
+    pair.training->low = low;
+    pair.training->high = high;
+    pair.training->different = different;
+    return pair;
+}
+
+} // namespace
+
+class CoreSettingTrialTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theRunAsItIsComesFirstThenEachOtherValueAllForAsManySteps() {
+        const auto trial = settingTrialFrom("bucket-mb=1,25,100");
+        QVERIFY(trial.has_value());
+        const auto recipe = recipeOf(*trial, ddp(), "DP against DDP");
+        QVERIFY2(recipe.has_value(), recipe ? "" : recipe.error().message().c_str());
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const auto plan = expand(*recipe, facts);
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        std::vector<std::string> names;
+        for (const PlannedRun &run : plan->runs)
+            if (run.repeat == 1)
+                names.push_back(run.name);
+        std::ranges::sort(names);
+        QCOMPARE(names, (std::vector<std::string>{"DDP on 2 devices", "DDP on 2 devices, bucket mb 1",
+                                                  "DDP on 2 devices, bucket mb 100"}));
+        QCOMPARE(plan->reference, std::string("DDP on 2 devices"));
+        for (const PlannedRun &run : plan->runs) {
+            QCOMPARE(run.config.trainSamples, 100 * 64);
+            QCOMPARE(run.config.testSamples, 1);
+            QVERIFY(run.config.checkpointDir.empty() && run.repeats == 3);
+        }
+    }
+
+    void aSettingThatChangesNothingIsRefusedWithTheWayOut() {
+        const auto refused = [](const char *text, const RunConfig &like) {
+            const auto trial = settingTrialFrom(text);
+            const auto recipe = trial ? recipeOf(*trial, like, "x") : Result<Recipe>(fail(trial.error()));
+            return recipe ? std::string() : recipe.error().message();
+        };
+        const auto says = [](const std::string &message, const char *what) {
+            return QString::fromStdString(message).contains(QLatin1String(what));
+        };
+        QVERIFY(says(refused("bucket_mb=1,4", RunConfig()), "bucket_mb changes nothing in a run by baseline"));
+        QVERIFY(says(refused("buket_mb=1,4", ddp()), "did you mean bucket_mb?"));
+        QVERIFY(says(refused("bucket_mb=25", ddp()), "no other value of bucket_mb than 25 is given"));
+        QVERIFY(says(refused("bucket_mb=0", ddp()), "bucket_mb"));
+        QVERIFY(says(refused("bucket_mb", ddp()), "a value is missing"));
+        QVERIFY(says(refused("frames=a,b", ddp()), "there is no setting frames"));
+    }
+
+    void whetherItMattersIsSaidByWhatIsToldApart() {
+        const auto said = [](const std::vector<PairJudgement> &pairs) { return whetherItMatters("bucket_mb", pairs); };
+        QCOMPARE(said({pairOf("a", 0.99, 1.01, false), pairOf("b", 0.98, 1.02, false)}),
+                 std::string("bucket_mb doesn't matter here: every value is equal to what is set within ±3 %."));
+        QCOMPARE(said({pairOf("a", 1.05, 1.11, true), pairOf("b", 1.2, 1.3, true), pairOf("c", 0.8, 0.9, true)}),
+                 std::string("bucket_mb matters: \"b\" is 1.25 (1.20-1.30) times as fast as \"DDP on 2 devices\", and "
+                             "worth setting."));
+        QVERIFY(said({pairOf("a", 0.8, 0.9, true), pairOf("b", 0.99, 1.01, false)})
+                    .starts_with("bucket_mb matters, and nothing that was tried beats what is set: \"a\" is 0.849"));
+        QVERIFY(said({pairOf("a", 0.9, 1.2, false)}).starts_with("bucket_mb: these repeats can't tell"));
+        PairJudgement single;
+        single.training.emplace();
+        QCOMPARE(said({single}), std::string());
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreSettingTrialTest)
+#include "setting_trial_test.moc"
