@@ -194,7 +194,10 @@ Result<std::optional<ModelFacts>> modelFacts(std::string_view model) {
 Result<ModelFacts> modelFactsFromJson(std::string_view text, std::string title, const std::string &shown) {
     const auto json = documents::parseObject(text, shown);
     if (!json)
-        return fail(Error::badArgument(json.error().what, json.error().wayOut, "model"));
+        return fail(Error::badArgument(json.error().what,
+                                       json.error().wayOut.empty() ? "write an object as docs/own-model.md shows it"
+                                                                   : json.error().wayOut,
+                                       "model"));
     DescriptionReader reader(text, shown);
     ModelFacts facts = reader.read(*json, std::move(title));
     if (reader.error())
