@@ -80,9 +80,22 @@ class Narrow(nn.Module):
     def forward(self, x):
         return self.head(torch.flatten(x, 1))
 
+class Five(Narrow):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(784, 5)
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(40, 8, padding_idx=0)
+        self.head = nn.Linear(8, 3)
+    def forward(self, tokens):
+        return self.head(self.words(tokens).sum(1))
+
 torch.manual_seed(3)
 for name, kind in [("plain", Plain), ("normed", Normed), ("dropping", Dropping), ("tied", Tied), ("unused", Unused),
-                   ("pair", Pair), ("fixed", Fixed), ("narrow", Narrow)]:
+                   ("pair", Pair), ("fixed", Fixed), ("narrow", Narrow), ("words", Words), ("five", Five)]:
     module = kind()
     torch.jit.script(module).save(name + ".pt")
     with open(name + ".state", "w") as file:
@@ -256,6 +269,39 @@ TEST_SUITE("own_model") {
         CHECK(bf16 < 0.5);
     }
 
+    TEST_CASE("a module of texts learns them from tokens by the vocabulary in --bert-dir, and is saved as one file") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const TempFolder folder;
+        writeFile(folder / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nbad\nso\ngood\nvery\n");
+        writeFile(folder / "config.json", R"({"model_type": "bert", "vocab_size": 40, "max_position_embeddings": 16})");
+        std::string texts = "label,text\n";
+        for (int i = 0; i < 300; ++i)
+            texts += std::string(i % 3 == 0   ? "no,bad"
+                                 : i % 3 == 1 ? "well,so"
+                                              : "yes,good") +
+                     (i % 2 == 0 ? " very\n" : "\n");
+        writeFile(folder / "texts.csv", texts);
+        const std::string description = R"({"input": {"values": "text"}, "classes": )";
+        const Flags common{"--dataset=text",
+                           "--bert-dir=" + folder.path(),
+                           "--data-dir=" + (folder / "texts.csv"),
+                           "--max-tokens=8",
+                           "--batch-size=8",
+                           "--train-samples=0",
+                           "--epochs=20",
+                           "--lr=0.05",
+                           "--summary=" + (folder / "s")};
+        const std::string three = "--model=" + modules->describe("words", description + "3}");
+        CHECK(lastTensors(0, both(common, Flags{three})).tensors.size() == 3);
+        CHECK(readSummary(folder / "s").testAccuracy == 1);
+        CHECK(lastTensors(2, both(common, Flags{three, "--method=ddp"})).tensors.size() == 3);
+        const std::string four =
+            refusalOf(both(common, Flags{"--model=" + modules->describe("words", description + "4}")}), 0);
+        CHECK(four.find("says 4 classes, and the data have 3; use other data") != std::string::npos);
+    }
+
     TEST_CASE("dropout under DP on CPU devices is warned of, and trained") {
         const Modules *modules = Modules::get();
         if (!modules)
@@ -311,6 +357,7 @@ TEST_SUITE("own_model") {
              "pixels in 10 classes"},
             {with(R"({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 5})"),
              "in 5 classes, and fashion-mnist holds"},
+            {modules->images("five"), "puts out Float of shape [2, 5] for 2 samples of 10 classes; let it put out"},
             {modules->images("tied"), "one tensor for two parameters, a.weight and b.weight"},
             {modules->images("unused"), "the parameter tail.weight of "},
             {modules->images("pair"), "it puts out a Tuple and not a tensor"},

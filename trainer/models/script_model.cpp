@@ -196,6 +196,10 @@ Result<ScriptTrial> tryScriptModel(const std::string &file, int classes, c10::De
     if (!described || !*described) // it was there a moment ago
         return fail(scriptError("can't read " + descriptionOf(file), "start again"));
     const ModelFacts &facts = **described;
+    if (facts.sample.classes != classes) // of texts, known only now
+        return fail(scriptError("the description of " + facts.title + " says " + std::to_string(facts.sample.classes) +
+                                    " classes, and the data have " + std::to_string(classes),
+                                "use other data, or another model"));
     ScriptModel &model = **loaded;
     if (auto fault = countFault(model, facts))
         return fail(std::move(*fault));
