@@ -21,6 +21,8 @@ namespace {
 using documents::Json;
 
 constexpr std::string_view pixels = "pixels", texts = "text";
+constexpr std::string_view exampleDescription =
+    R"({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 10})";
 constexpr int mostOfASize = 1'000'000;
 
 /// Reads a description and keeps the first mistake.
@@ -194,10 +196,9 @@ Result<std::optional<ModelFacts>> modelFacts(std::string_view model) {
 Result<ModelFacts> modelFactsFromJson(std::string_view text, std::string title, const std::string &shown) {
     const auto json = documents::parseObject(text, shown);
     if (!json)
-        return fail(Error::badArgument(json.error().what,
-                                       json.error().wayOut.empty() ? "write an object as docs/own-model.md shows it"
-                                                                   : json.error().wayOut,
-                                       "model"));
+        return fail(Error::badArgument(
+            json.error().what,
+            json.error().wayOut.empty() ? "write " + std::string(exampleDescription) : json.error().wayOut, "model"));
     DescriptionReader reader(text, shown);
     ModelFacts facts = reader.read(*json, std::move(title));
     if (reader.error())
@@ -216,9 +217,8 @@ Result<void> checkModelFile(std::string_view model) {
     const std::string file(model);
     if (auto error = whyUnreadable(file, "give the path of a TorchScript module as this machine has it"))
         return fail(std::move(*error));
-    if (auto error =
-            whyUnreadable(descriptionOf(file), "describe there what the model takes, like {\"input\": {\"values\": "
-                                               "\"pixels\", \"shape\": [1, 28, 28]}, \"classes\": 10}"))
+    if (auto error = whyUnreadable(descriptionOf(file),
+                                   "describe there what the model takes, like " + std::string(exampleDescription)))
         return fail(std::move(*error));
     return {};
 }

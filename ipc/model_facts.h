@@ -19,7 +19,7 @@ inline constexpr std::string_view modelFileEnding = ".pt";
 [[nodiscard]] bool isModelFile(std::string_view model);
 /// What people read: a row's name, or a file's name without its folders.
 [[nodiscard]] std::string modelTitle(std::string_view model);
-/// The path of the description beside a file: "nets/a.json" of "nets/a.pt".
+/// The path of the description beside a file: "net.json" of "net.pt", in the same folder.
 [[nodiscard]] std::string descriptionOf(std::string_view file);
 
 /// A file's path from the root on, if it was relative to the folder; a row's name stays.
