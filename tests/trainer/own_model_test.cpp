@@ -269,6 +269,29 @@ TEST_SUITE("own_model") {
         CHECK(bf16 < 0.5);
     }
 
+    TEST_CASE("after an epoch all ranks evaluate with the same running means: those that a checkpoint has") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const std::string file = modules->images("normed", twoStages);
+        for (const char *method : {"ddp", "ps-async", "pipeline"}) {
+            CAPTURE(method);
+            const TempFolder folder;
+            const Flags common{"--model=" + file, std::string("--method=") + method,
+                               "--checkpoint-dir=" + (folder / "c")};
+            std::vector<double> losses;
+            for (const bool resumes : {false, true}) { // after its last epoch a resumed run evaluates, and no more
+                const std::string frames = folder / (resumes ? "again" : "first");
+                (void)lastTensors(2, both(common, Flags{"--frames=" + frames, resumes ? "--resume" : "--epochs=1"}));
+                for (const EvalFrame &frame : bodiesOf<EvalFrame>(readFrames(frames), 0))
+                    losses.push_back(frame.loss.value_or(0));
+            }
+            REQUIRE(losses.size() == 2);
+            CHECK(losses[0] > 0);
+            CHECK(losses[0] == losses[1]);
+        }
+    }
+
     TEST_CASE("a module of texts learns them from tokens by the vocabulary in --bert-dir, and is saved as one file") {
         const Modules *modules = Modules::get();
         if (!modules)
@@ -409,7 +432,7 @@ TEST_SUITE("own_model") {
             return;
         const auto loaded = trainer::makeModel(modules->images("plain"), {});
         REQUIRE(loaded);
-        const auto model = *loaded;
+        const auto &model = *loaded;
         CHECK(model->layerCount() == 1);
         CHECK(model->layerOf("head.weight") == 0);
         CHECK(model->firstNotFinite(torch::zeros({1, 1, 28, 28})).empty());
