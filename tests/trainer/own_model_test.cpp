@@ -215,17 +215,17 @@ TEST_SUITE("own_model") {
             expected[name] = type;
         REQUIRE(expected.contains("first.1.num_batches_tracked"));
         const std::string file = modules->images("normed", twoStages);
-        for (const auto &[method, ranks] :
-             {std::pair("baseline", 0), std::pair("dp", 0), std::pair("ddp", 2), std::pair("ps-sync", 2),
-              std::pair("ps-async", 2), std::pair("pipeline", 2)}) {
+        const std::pair<std::string, int> ways[] = {{"baseline", 0}, {"dp", 0},       {"ddp", 2},
+                                                    {"ps-sync", 2},  {"ps-async", 2}, {"pipeline", 2}};
+        for (const auto &[method, ranks] : ways) {
             CAPTURE(method);
             found.clear();
-            const TensorFile end = lastTensors(ranks, {"--model=" + file, std::string("--method=") + method,
-                                                       std::string(method) == "dp" ? "--devices=0,1" : "--devices=0"});
+            const TensorFile end = lastTensors(
+                ranks, {"--model=" + file, "--method=" + method, method == "dp" ? "--devices=0,1" : "--devices=0"});
             for (const auto &[name, tensor] : end.tensors) {
                 found[name] = tensor.scalar_type() == torch::kInt64 ? "torch.int64" : "torch.float32";
                 if (name.ends_with("num_batches_tracked")) // 10 steps; a pipeline passes 4 micro-batches in each
-                    CHECK(tensor.item<std::int64_t>() == (std::string(method) == "pipeline" ? 40 : 10));
+                    CHECK(tensor.item<std::int64_t>() == (method == "pipeline" ? 40 : 10));
             }
             CHECK(found == expected);
         }
@@ -274,7 +274,7 @@ TEST_SUITE("own_model") {
         if (!modules)
             return;
         const std::string file = modules->images("normed", twoStages);
-        for (const char *method : {"ddp", "ps-async", "pipeline"}) {
+        for (const std::string method : {"ddp", "ps-async", "pipeline"}) {
             CAPTURE(method);
             const TempFolder folder;
             const Flags common{"--model=" + file, std::string("--method=") + method,
