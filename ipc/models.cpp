@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ipc/model_facts.h"
 #include "ipc/run_folder.h"
 #include "ipc/thousands.h"
 
@@ -17,13 +18,8 @@ template <class Rows, class Text> std::string anyOf(const Rows &rows, Text textO
     return text;
 }
 
-std::string samplesInWords(const SampleSpec &sample) {
-    return inWords(sample) + (sample.classes > 0 ? " in " + std::to_string(sample.classes) + " classes" : "");
-}
-
-bool takes(const ModelSpec &model, const SampleSpec &sample) {
-    return model.sample == sample || (model.sample.values == Values::Text && sample.values == Values::Text);
-}
+/// What the keys of RunConfig mean for any model in a file: texts become tokens by the vocabulary in bert_dir.
+constexpr ModelSpec anyFile{.name = "", .about = "", .sample = {}, .parameters = 0, .layers = 0, .keys = {"bert_dir"}};
 
 } // namespace
 
@@ -38,21 +34,8 @@ const ModelSpec *findModel(std::string_view name) {
 }
 
 bool knowsKey(std::string_view model, std::string_view key) {
-    const ModelSpec *found = findModel(model);
+    const ModelSpec *found = isModelFile(model) ? &anyFile : findModel(model);
     return !found || knowsKey(modelTable, *found, key);
-}
-
-std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet) {
-    if (takes(model, dataSet.sample))
-        return {};
-    std::string fitting;
-    for (const ModelSpec &other : modelTable)
-        if (takes(other, dataSet.sample))
-            fitting += (fitting.empty() ? "" : " or ") + std::string(other.name);
-    return Error::badArgument(std::string(model.name) + " takes " + samplesInWords(model.sample) + ", and " +
-                                  std::string(dataSet.name) + " holds " + samplesInWords(dataSet.sample),
-                              fitting.empty() ? "use another data set" : "use " + fitting + ", or another data set",
-                              "model");
 }
 
 std::string inWords(const SampleSpec &sample) {
@@ -61,8 +44,10 @@ std::string inWords(const SampleSpec &sample) {
     const int last = sample.dimensions() - 1;
     if (sample.values == Values::Tokens)
         return "sequences of " + std::to_string(sample.count()) + " tokens";
+    const int channels = last == 2 ? sample.sizes.front() : 1;
     return "images of " + std::to_string(sample.sizes.at(std::size_t(last - 1))) + " × " +
-           std::to_string(sample.sizes.at(std::size_t(last))) + " pixels";
+           std::to_string(sample.sizes.at(std::size_t(last))) + " pixels" +
+           (channels > 1 ? " in " + std::to_string(channels) + " channels" : "");
 }
 
 std::string modelNames() {

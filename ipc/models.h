@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // What is trained, and on what: a row a data set, and a row a model.
-// A new model is a row here, a class in trainer/models, and its line in trainer/models/model.cpp. A new data set is a row
-// here; one that can be downloaded also has its files in resources/datasets.json.
+// A new model is a row here, a class in trainer/models, and its line in trainer/models/model.cpp (docs/own-model.md shows one). A model
+// may also be a file, without a row: ipc/model_facts.h. A new data set is a row here; one that can be downloaded also has its files in
+// resources/datasets.json.
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "ipc/error.h"
 #include "ipc/methods.h"
 
 namespace lockstep {
@@ -127,6 +126,12 @@ inline constexpr std::array modelTable{
               .parameters = 1'199'882,
               .layers = 4,
               .keys = {"dropout"}},
+    ModelSpec{.name = "mlp",
+              .about = "one hidden layer of 128",
+              .sample = grayImages,
+              .parameters = 101'770,
+              .layers = 2,
+              .keys = {}},
     ModelSpec{.name = "bert",
               .about = "6 layers of 384 unless bert_dir names others",
               .sample = anyTexts,
@@ -139,13 +144,10 @@ inline constexpr std::array modelTable{
 [[nodiscard]] const DataSetSpec *findDataSet(std::string_view name);
 [[nodiscard]] const ModelSpec *findModel(std::string_view name);
 
-/// Whether a key of RunConfig means anything for the model of that name.
+/// Whether a key of RunConfig means anything for a model: a row's name, or the path of a file.
 [[nodiscard]] bool knowsKey(std::string_view model, std::string_view key);
 
-/// Why the model can't train on the data set.
-[[nodiscard]] std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet);
-
-/// "images of 28 × 28 pixels", "sequences of 16 tokens" or "texts"
+/// "images of 28 × 28 pixels", "images of 28 × 28 pixels in 3 channels", "sequences of 16 tokens" or "texts"
 [[nodiscard]] std::string inWords(const SampleSpec &sample);
 /// "lenet or convnet"
 [[nodiscard]] std::string modelNames();

@@ -4,25 +4,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "ipc/nearest_word.h"
+
 namespace lockstep {
-
-namespace {
-
-std::size_t editDistance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j)
-        row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-        }
-    }
-    return row[b.size()];
-}
-
-} // namespace
 
 int deviceCount(const RunConfig &config) {
     if (config.nodes.empty())

@@ -22,8 +22,8 @@ inline constexpr double defaultBucketMb = 25, firstBucketMb = 1;
 /// runConfigFields() is the only list of its fields. The defaults here are the defaults everywhere.
 struct RunConfig {
     Method method = Method::Baseline;
-    std::string dpReplicas = "each-step"; ///< each-step | persistent
-    std::string model{modelTable.front().name};
+    std::string dpReplicas = "each-step";       ///< each-step | persistent
+    std::string model{modelTable.front().name}; ///< a row of ipc/models.h, or the path of a file (ipc/model_facts.h)
     std::string dataset{dataSetTable.front().name};
     std::string dataDir;            ///< empty: where the package of the distribution puts it
     std::int64_t trainSamples = 0;  ///< 0: all; N: the first N samples of the training set
@@ -123,6 +123,7 @@ struct FieldSpec {
     FieldType type;
     FieldGroup group;
     std::vector<std::string_view> choices; ///< for Choice
+    std::string_view fileEnding = {}; ///< for Choice: the path of a file that ends so may be given, too; empty: none
     bool perProcess =
         false; ///< set by the launcher for each process (frames, summary, init_method); not in the form, not in recipes
     bool fixedOnResume = false; ///< changes what is trained: a resumed run must have the checkpoint's value
@@ -158,7 +159,8 @@ struct FieldSpec {
 [[nodiscard]] Result<std::vector<int>> parseStageLayers(std::string_view text);
 
 /// All mistakes at once; `where` of each is the JSON key. Examples: an indivisible batch, DP over NCCL, an unknown
-/// device. Checks the configuration alone; checkMachine() checks it against a machine.
+/// device. Checks the configuration alone, and the description of a model in a file where this machine has it;
+/// checkMachine() checks the devices against a machine, checkModelFile() that the model's files are there.
 [[nodiscard]] std::vector<Error> validate(const RunConfig &config);
 
 /// What a machine offers, for checkMachine().

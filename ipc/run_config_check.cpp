@@ -8,6 +8,7 @@
 
 #include "ipc/backend_rule.h"
 #include "ipc/cores.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_config.h"
 
 namespace lockstep {
@@ -99,18 +100,10 @@ void checkMethod(const RunConfig &config, Report &report) {
         report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
 }
 
-void checkStages(const RunConfig &config, Report &report) {
-    const ModelSpec *model = findModel(config.model);
-    if (!specOf(config.method).splitsModel || !model)
+void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model, Report &report) {
+    if (!specOf(config.method).splitsModel)
         return;
     const int devices = deviceCount(config);
-    if (model->sample.values == Values::Text)
-        report.add("method", "pipeline can't pass on batches of different lengths yet, as texts make them",
-                   "use the method ddp");
-    if (devices > model->layers)
-        report.add("devices",
-                   config.model + " has " + count(model->layers, "layer") + " for " + count(devices, "device"),
-                   "use " + std::to_string(model->layers) + " devices or fewer");
     if (config.microBatches > globalBatch(config))
         report.add("micro_batches",
                    "a batch of " + std::to_string(globalBatch(config)) + " can't be cut into " +
@@ -118,12 +111,28 @@ void checkStages(const RunConfig &config, Report &report) {
                    "use a larger batch or fewer micro-batches");
     const auto layers = parseStageLayers(config.stageLayers);
     if (!layers)
-        return report.add(layers.error());
+        report.add(layers.error());
+    if (!model)
+        return;
+    if (model->sample.values == Values::Text)
+        report.add("method", "pipeline can't pass on batches of different lengths yet, as texts make them",
+                   "use the method ddp");
+    if (devices > model->layers && isModelFile(config.model) && model->layerNames.empty())
+        report.add("model",
+                   model->title + " is one layer, which pipeline can't share out among " + count(devices, "device"),
+                   "name the submodules that are its layers as \"layers\" in " + descriptionOf(config.model) +
+                       ", or use the method ddp");
+    else if (devices > model->layers)
+        report.add("devices",
+                   model->title + " has " + count(model->layers, "layer") + " for " + count(devices, "device"),
+                   "use " + std::to_string(model->layers) + " devices or fewer");
+    if (!layers || layers->empty())
+        return;
     const int sum = std::accumulate(layers->begin(), layers->end(), 0);
-    if (!layers->empty() && (std::cmp_not_equal(layers->size(), devices) || sum != model->layers))
+    if (std::cmp_not_equal(layers->size(), devices) || sum != model->layers)
         report.add("stage_layers",
                    "\"" + config.stageLayers + "\" doesn't share out the " + count(model->layers, "layer") + " of " +
-                       config.model + " among " + count(devices, "device"),
+                       model->title + " among " + count(devices, "device"),
                    "give " + count(devices, "number") + " that add up to " + std::to_string(model->layers) +
                        ", or nothing");
 }
@@ -141,12 +150,11 @@ void checkShares(const RunConfig &config, Report &report) {
                    "use even shards, or the device kind cpu");
 }
 
-void checkData(const RunConfig &config, Report &report) {
-    const ModelSpec *model = findModel(config.model);
+void checkData(const RunConfig &config, const std::optional<ModelFacts> &model, Report &report) {
     const DataSetSpec *dataSet = findDataSet(config.dataset);
-    if (!model || !dataSet)
+    if (!dataSet)
         return; // checkFields() says so
-    if (auto error = mismatch(*model, *dataSet))
+    if (auto error = model ? mismatch(*model, *dataSet) : std::nullopt)
         report.add(std::move(*error));
     if (config.augment == "affine" && dataSet->sample != affineSamples)
         report.add("augment",
@@ -217,6 +225,10 @@ void checkLoader(const RunConfig &config, Report &report) {
 void checkGraph(const RunConfig &config, Report &report) {
     if (!config.cudaGraph)
         return;
+    if (isModelFile(config.model))
+        report.add("cuda_graph",
+                   "a CUDA graph can't hold the steps of " + modelTitle(config.model) + ", a model in a file, yet",
+                   "use no CUDA graph");
     const MethodSpec &method = specOf(config.method);
     if (config.device == "cpu")
         report.add("cuda_graph", "a CUDA graph holds a GPU's work, and the device kind is cpu",
@@ -251,7 +263,7 @@ void checkFiles(const RunConfig &config, Report &report) {
             report.add(key, "\"" + path + "\" is a folder, a file is expected", "add the file's name");
     };
     notFolder("init", config.init);
-    if (const ModelSpec *model = findModel(config.model); !model || model->sample.values != Values::Text)
+    if (!savesFolder(config.model))
         notFolder("save_final", config.saveFinal);
     notFolder("summary", config.summary);
     if (config.frames.starts_with("tcp://")) {
@@ -359,10 +371,13 @@ std::vector<Error> validate(const RunConfig &config) {
     if (!report.has("batch_size") && !report.has("batch_per_device"))
         checkBatch(config, report);
     checkMethod(config, report);
-    checkStages(config, report);
+    const auto model = modelFacts(config.model);
+    if (!model)
+        report.add(model.error());
+    checkStages(config, model.value_or(std::nullopt), report);
     if (!report.has("batch_size") && !report.has("batch_per_device"))
         checkShares(config, report);
-    checkData(config, report);
+    checkData(config, model.value_or(std::nullopt), report);
     checkTexts(config, report);
     checkOptimizer(config, report);
     if (!report.has("devices"))

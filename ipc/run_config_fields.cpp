@@ -5,6 +5,7 @@
 
 #include "ipc/backend_rule.h"
 #include "ipc/field_values_detail.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_config.h"
 
 namespace lockstep {
@@ -50,6 +51,18 @@ struct MethodField {
     }
 };
 
+/// The name of a row, or the path of a file.
+struct ModelField {
+    static std::string get(const RunConfig &config) { return config.model; }
+    static Result<void> set(RunConfig &config, std::string_view text) {
+        const bool clean = std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+        if (!findModel(text) && !(clean && isModelFile(text)))
+            return refuse("model", text, joined(modelNames) + ", or a TorchScript file like net.pt");
+        config.model = text;
+        return {};
+    }
+};
+
 /// What a row may say besides its text.
 struct Traits {
     FieldEffect effect = FieldEffect::Step;
@@ -57,6 +70,7 @@ struct Traits {
     std::string (*inEffect)(const RunConfig &) = nullptr;
     bool perProcess = false;
     bool fixedOnResume = false;
+    std::string_view fileEnding = {};
 };
 
 template <class F>
@@ -68,6 +82,7 @@ FieldSpec row(std::string_view key, std::string_view label, std::string_view hel
                      .type = type,
                      .group = group,
                      .choices = std::move(choices),
+                     .fileEnding = traits.fileEnding,
                      .perProcess = traits.perProcess,
                      .fixedOnResume = traits.fixedOnResume,
                      .effect = traits.effect,
@@ -180,7 +195,9 @@ std::string methodsWith(std::string_view key) {
 std::vector<FieldSpec> mainRows() {
     using enum FieldGroup;
     static const std::string methodHelp = "How to train: " + methodsExplained() + ".",
-                             modelHelp = "Network to train: " + modelsInWords() + ".",
+                             modelHelp = "Network to train: " + modelsInWords() +
+                                         "; or the path of a TorchScript module, NAME.pt, which NAME.json beside it "
+                                         "describes and whose own parameters are the first ones.",
                              dataSetHelp = "Samples to train on: " + dataSetsInWords() + ".";
     return {
         choiceRow<MethodField>("method", "Method", methodHelp, Main, methods,
@@ -189,8 +206,8 @@ std::vector<FieldSpec> mainRows() {
             "dp_replicas", "DP replicas",
             "When dp copies the parameters to its devices: before every step, as torch's DataParallel does, or once.",
             Advanced, replicaModes, {.effect = FieldEffect::Means, .fixedOnResume = true}),
-        choiceRow<Choice<"model", &C::model, modelNames>>("model", "Model", modelHelp, Main, modelNames,
-                                                          {.fixedOnResume = true}),
+        choiceRow<ModelField>("model", "Model", modelHelp, Main, modelNames,
+                              {.fixedOnResume = true, .fileEnding = modelFileEnding}),
         choiceRow<Choice<"dataset", &C::dataset, datasets>>("dataset", "Data set", dataSetHelp, Main, datasets,
                                                             {.fixedOnResume = true}),
         row<Text<"data_dir", &C::dataDir>>(
@@ -208,7 +225,7 @@ std::vector<FieldSpec> mainRows() {
         row<Text<"bert_dir", &C::bertDir>>(
             "bert_dir", "BERT folder",
             "Folder of Hugging Face with config.json, vocab.txt and model.safetensors; empty: what get-data bert got.",
-            FieldType::Text, Data, {.fixedOnResume = true}),
+            FieldType::Text, Data, {.applies = hasTexts, .fixedOnResume = true}),
         row<Text<"text_column", &C::textColumn>>("text_column", "Column of the text",
                                                  "Column of the file that holds the text; empty: the data set's own.",
                                                  FieldType::Text, Data, {.applies = hasTexts, .fixedOnResume = true}),
@@ -411,7 +428,8 @@ std::vector<FieldSpec> fileRows() {
     using enum FieldGroup;
     return {
         row<Text<"init", &C::init>>("init", "First parameters",
-                                    "safetensors file with the parameters to start from; empty: random by the seed.",
+                                    "safetensors file with the parameters to start from; empty: random by the seed, or "
+                                    "those in the model's file.",
                                     FieldType::Text, Files, {.effect = FieldEffect::Chance}),
         row<Text<"save_final", &C::saveFinal>>("save_final", "Save parameters to",
                                                "safetensors file for the trained parameters, with bert a folder that "

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The training of lockstep-trainer in plain PyTorch, to compare with (torch alone: no numpy, no torchvision).
 
-    reference.py --method baseline|ddp --model lenet|convnet --epochs 1 --batch-size 64 --train-samples 640 --lr 0.01
+    reference.py --method baseline|ddp --model lenet|convnet|mlp|NET --epochs 1 --batch-size 64 --train-samples 640 --lr 0.01
                  --momentum 0.9 --optimizer sgd --seed 1 --precision fp64 --init I.safetensors
                  --save-final F.safetensors --out OUT.json [--world-size 2] [--gradients G.safetensors]
     reference.py --cases FILE    one such command line a line of FILE: torch is imported once for all
 
-Batches, their order, normalisation and loss are those of lockstep-trainer: DistributedSampler(shuffle=True, seed) with
+NET is a Python file with a class Net. Batches, their order, normalisation and loss are those of lockstep-trainer: DistributedSampler(shuffle=True, seed) with
 set_epoch(epoch), global batch size, cross-entropy averaged over the batch. --loader item loads one image at a time
 through torch's DataLoader, as published studies do; batch makes whole batches.
 
@@ -20,6 +20,7 @@ duplicates train, but count in no reported loss.
 import argparse
 import ctypes
 import gzip
+import importlib.util
 import json
 import os
 import shlex
@@ -101,9 +102,24 @@ class ConvNet(nn.Module):
         return self.fc2(self.dropout2(F.relu(self.fc1(x))))
 
 
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(784, 128)
+        self.fc2 = nn.Linear(128, 10)
+
+    def forward(self, x):
+        return self.fc2(F.relu(self.fc1(torch.flatten(x, 1))))
+
+
 def make_model(name, dropout=None):
-    if name == "lenet":
-        return LeNet()
+    if name.endswith(".py"):
+        spec = importlib.util.spec_from_file_location("net", name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.Net()
+    if name in ("lenet", "mlp"):
+        return LeNet() if name == "lenet" else Mlp()
     return ConvNet((0.25, 0.5) if dropout is None else (dropout, dropout))
 
 
@@ -270,7 +286,7 @@ def ddp_rank(rank, world, cases, store):
 def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=["baseline", "ddp"], default="baseline")
-    parser.add_argument("--model", choices=["lenet", "convnet"], default="lenet")
+    parser.add_argument("--model", default="lenet", help="lenet, convnet, mlp, or a Python file with a class Net")
     parser.add_argument("--dataset", choices=sorted(NORM), default="fashion-mnist")
     parser.add_argument("--data-dir", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--optimizer", choices=["sgd", "adam", "adamw"], default="sgd")

@@ -367,7 +367,8 @@ private Q_SLOTS:
         for (const char *says : {"line 2, batch-sise: there is no such key; did you mean batch_size?",
                                  "line 3, epochs: \"ten\" should be a whole number; the default is 10",
                                  "line 4, lr: \"0\" is not allowed; give a number above 0",
-                                 "line 5, model: \"lenett\" is not allowed; give lenet, convnet or bert",
+                                 "line 5, model: \"lenett\" is not allowed; give lenet, convnet, mlp or bert, or a "
+                                 "TorchScript file like net.pt",
                                  "line 6, seed: the key is given twice",
                                  "line 7, devices: 0 should be a list of device numbers or GPU UUIDs",
                                  "line 8, pin_memory: 1 should be true or false"})

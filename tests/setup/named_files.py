@@ -58,6 +58,9 @@ FOREIGN = {
     "docs/recipes/NAME.md": "a placeholder",
     "packaging/man/PROGRAM.1.in": "a placeholder",
     "my-recipe.json": "the reader's own recipe",
+    "net.py": "the example of docs/own-model.md",
+    "net.json": "the example of docs/own-model.md",
+    "net-study.json": "the example of docs/own-model.md",
     # other people's
     "torch/*": "PyTorch",
     "TorchConfig.cmake": "PyTorch",

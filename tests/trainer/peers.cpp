@@ -21,6 +21,16 @@ void writeIdx(const std::string &path, const torch::Tensor &data) {
 
 } // namespace
 
+void makeOwnModel(const std::string &python, const TempFolder &folder) {
+    constexpr std::string_view begin = "```python\n", end = "```\n";
+    const std::string page = readFile(LOCKSTEP_SOURCE_DIR "/docs/own-model.md");
+    const std::size_t at = page.find(begin) + begin.size();
+    writeFile(folder / "net.py", page.substr(at, page.find(end, at) - at));
+    const Ended ended = Process("/bin/sh", {"-c", "cd \"$1\" && exec \"$0\" net.py", python, folder.path()}).wait();
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+}
+
 SmallData::SmallData(std::int64_t trainImages, std::int64_t testImages) {
     for (const auto &[split, prefix, count] :
          {std::tuple(Split::Train, "train", trainImages), std::tuple(Split::Test, "t10k", testImages)}) {

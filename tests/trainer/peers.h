@@ -19,6 +19,9 @@ inline std::string pythonWith(const std::string &module) {
     return {};
 }
 
+/// The example of docs/own-model.md as it stands there: writes net.py into the folder and lets this Python make net.pt and net.json.
+void makeOwnModel(const std::string &python, const TempFolder &folder);
+
 /// Bytes of any kind as a peer can read them.
 inline std::string hexOf(std::string_view bytes) {
     std::string hex;

@@ -226,19 +226,12 @@ std::vector<Case> trajectoryCases(const SmallData &data, bool whole) {
     return cases;
 }
 
-/// One way with one optimizer against its peer in Python: each step's loss and number of samples on each rank, and the last
-/// weights.
-void checkTrajectory(const Reference &reference, const SmallData &data, const Way &way, const std::string &optimizer,
-                     int workers, bool whole) {
-    const std::string peer = std::string(way.peer) + "-" + optimizer;
+/// One way against its peer in Python: each step's loss and number of samples on each rank, and the last weights.
+void checkAgainst(const Reference &reference, const std::string &peer, const Way &way, const Options &options) {
     CAPTURE(way.name);
-    CAPTURE(optimizer);
-    CAPTURE(workers);
+    CAPTURE(peer);
     const auto reported = reference.reported(peer);
-    const int shares = way.peer == std::string("baseline") ? 1 : way.ranks;
-    const auto trained =
-        train(way.ranks, optionsOf(optimizer) + way.options + samplesFor(shares, goesFar(optimizer, whole)) +
-                             Options{data.option(), "--workers=" + std::to_string(workers)});
+    const auto trained = train(way.ranks, way.options + options);
     double loss = 0;
     const std::vector<std::vector<double>> losses = reported.at("rank_losses"), counts = reported.at("rank_samples");
     REQUIRE(losses.size() == trained.losses.size());
@@ -247,11 +240,32 @@ void checkTrajectory(const Reference &reference, const SmallData &data, const Wa
         loss = std::max(loss, largest(trained.losses[rank], losses[rank]));
     }
     const double weights = largest(trained.weights, *readTensors(reference.weights(peer)));
-    MESSAGE(way.name << ", " << optimizer << ", " << workers << " workers, " << losses[0].size() << " steps: loss "
-                     << loss << ", weights " << weights);
+    MESSAGE(way.name << ", " << peer << ", " << losses[0].size() << " steps: loss " << loss << ", weights " << weights);
     CHECK(loss < 1e-9);
     CHECK(weights < 1e-9);
     CHECK(relative(*trained.epochLoss, reported.at("epochs")[0].at("loss")) < 1e-9);
+}
+
+void checkTrajectory(const Reference &reference, const SmallData &data, const Way &way, const std::string &optimizer,
+                     int workers, bool whole) {
+    const int shares = way.peer == std::string("baseline") ? 1 : way.ranks;
+    CAPTURE(workers);
+    checkAgainst(reference, std::string(way.peer) + "-" + optimizer, way,
+                 optionsOf(optimizer) + samplesFor(shares, goesFar(optimizer, whole)) +
+                     Options{data.option(), "--workers=" + std::to_string(workers)});
+}
+
+/// The models of docs/own-model.md: what Python calls them, and what lockstep-trainer does.
+struct OwnModel {
+    std::string name, peer, ours;
+};
+
+std::vector<OwnModel> ownModels(const TempFolder &folder) {
+    return {{"file", folder / "net.py", folder / "net.pt"}, {"mlp", "mlp", "mlp"}};
+}
+
+Options ownModelOptions(const SmallData &data) {
+    return optionsOf("sgd") + samplesFor(2, false) + Options{data.option()};
 }
 
 /// A model as the seed makes it, in a file.
@@ -284,6 +298,13 @@ struct Peers {
         cases.push_back({"lenet", oneStep + Options{"--init=" + (folder / "lenet")}});
         cases.push_back({"convnet", oneStep + Options{"--init=" + (folder / "convnet"), "--model=convnet"}});
         cases.push_back({"after-training", oneStep + Options{"--init=" + (folder / "baseline-sgd.weights")}});
+        if (const std::string found = pythonWith("torch"); !found.empty())
+            makeOwnModel(found, folder);
+        for (const OwnModel &model : ownModels(folder)) {
+            const Options common = ownModelOptions(data) + Options{"--model=" + model.peer};
+            cases.push_back({"baseline-" + model.name, common});
+            cases.push_back({"ddp2-" + model.name, common + Options{"--method=ddp", "--world-size=2"}});
+        }
         python.emplace(folder, cases);
     }
     /// Null: there is no Python with torch.
@@ -307,6 +328,19 @@ TEST_SUITE("strategy_parity") {
                 if (!isLikeAnother(ways[w]) || o == w % 3)
                     checkTrajectory(*peers->python, peers->data, ways[w], optimizers[o], (w + o) % 2 == 0 ? 0 : 2,
                                     false);
+    }
+
+    TEST_CASE(
+        "the TorchScript file and the C++ class of docs/own-model.md walk the trajectory of PyTorch's own training, "
+        "under baseline, DP, DDP, the ring, the servers and a pipeline") {
+        const Peers *peers = Peers::get();
+        if (!peers)
+            return;
+        for (const OwnModel &model : ownModels(peers->folder))
+            for (const Way &way : ways)
+                if (way.ranks <= 2 && way.name != "dp x3" && way.name != "ddp x1")
+                    checkAgainst(*peers->python, std::string(way.peer) + "-" + model.name, way,
+                                 ownModelOptions(peers->data) + Options{"--model=" + model.ours});
     }
 
     TEST_CASE("in fp64, every way with every optimizer, with and without workers" * doctest::skip()) {

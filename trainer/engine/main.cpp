@@ -9,6 +9,7 @@
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/model_facts.h"
 #include "trainer/engine/arguments.h"
 #include "trainer/engine/outputs.h"
 #include "trainer/engine/parameter_bytes.h"
@@ -57,6 +58,8 @@ Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
         return fitted;
     if (auto problems = validate(*fitted); !problems.empty())
         return fail(problems.front());
+    if (auto there = checkModelFile(fitted->model); !there)
+        return fail(there.error());
     if (auto writable = checkOutputs(*fitted); !writable)
         return fail(writable.error());
     return fitted;

@@ -12,11 +12,12 @@
 #include "trainer/engine/rank_session.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/engine/training.h"
+#include "trainer/report/torch_sentence.h"
 
 namespace lockstep::trainer {
 namespace {
 
-/// The first line of an error of torch or c10d, whose texts contain backtraces.
+/// What an error of torch or c10d says, whose texts contain backtraces.
 Error fromException(const RankEnvironment &env) {
     std::string text;
     try {
@@ -26,7 +27,7 @@ Error fromException(const RankEnvironment &env) {
     } catch (const std::exception &error) {
         text = error.what();
     }
-    text = text.substr(0, text.find('\n'));
+    text = torchSentence(std::move(text));
     if (env.worldSize > 1)
         return Error::failed("rank " + std::to_string(env.rank) + " lost the others or failed: " + text,
                              "see what the other ranks say");

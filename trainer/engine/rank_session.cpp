@@ -14,12 +14,14 @@
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/model_facts.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/data/text_set.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/models/bert_folder.h"
+#include "trainer/models/script_model.h"
 #include "trainer/report/device_clock.h"
 #include "trainer/report/host_clock.h"
 #include "trainer/strategies/make_strategy.h"
@@ -135,6 +137,44 @@ Result<void> meetOthers(Session &session) {
     session.communicator->connect(session.backend, session.device(),
                                   glooPlaceOf(session.env, session.config.interface));
     return {};
+}
+
+/// Before the ranks meet: a rank that can't train the file's model must not keep others waiting.
+Result<void> tryModelFile(Session &session) {
+    const RunConfig &config = session.config;
+    if (!isModelFile(config.model))
+        return {};
+    const auto trial = tryScriptModel(config.model, session.train.spec.sample.classes, session.device(), session.dtype);
+    if (!trial)
+        return fail(trial.error());
+    if (trial->drawsNumbers && hasReplicas(specOf(config.method)) && session.device().is_cpu() &&
+        session.placement.devices.size() > 1)
+        logWarning(modelTitle(config.model) +
+                   " draws random numbers, as dropout does, and its replicas on CPU devices take "
+                   "them from one generator: two runs of one seed differ");
+    return {};
+}
+
+/// Refuses ranks that read different files under one path: DDP would give all of them rank 0's parameters.
+Result<void> compareModelFiles(Session &session) {
+    const std::string &file = session.config.model;
+    if (!isModelFile(file) || session.communicator->worldSize() == 1)
+        return {};
+    std::string own;
+    for (const std::string &path : {file, descriptionOf(file)}) {
+        const auto bytes = realFileSystem().readAll(path, anySize);
+        if (!bytes)
+            return fail(bytes.error());
+        own += sha256Hex(bytes->data(), bytes->size());
+    }
+    const auto all = session.communicator->exchange("model_file", own);
+    const auto other = std::ranges::find_if(all, [&](const std::string &one) { return one != all.front(); });
+    if (other == all.end())
+        return {};
+    session.communicator->part();
+    return fail(Error::badArgument(file + " or its description is another file on rank " +
+                                       std::to_string(other - all.begin()) + " than on rank 0",
+                                   "copy both files to every node", "model"));
 }
 
 Result<std::shared_ptr<Model>> freshModel(const Session &session) {
@@ -259,11 +299,11 @@ void makeClockAndStrategy(Session &session) {
         session.clock = std::make_unique<HostClock>(session.trace.get(), &session.position);
     if (session.delay && session.delay->rank == session.env.rank)
         session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
-    session.strategy =
-        makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
-                      session.placement.devices, [&session] { return *freshModel(session); }, optimizerOptions(session),
-                      processBatch(config, session.env), session.env.localWorldSize == session.env.worldSize,
-                      session.resumed ? session.resumed->bucketOrder : std::string()});
+    session.strategy = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
+                                     session.placement.devices, [&session] { return *freshModel(session); },
+                                     optimizerOptions(session), processBatch(config, session.env),
+                                     session.train.spec.sample, session.env.localWorldSize == session.env.worldSize,
+                                     session.resumed ? session.resumed->bucketOrder : std::string()});
 }
 
 Result<void> makeOptimizer(Session &session) {
@@ -368,8 +408,9 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
         makeClockAndStrategy(made);
         return {};
     };
-    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(loadCheckpoint), Step(fillModel),
-                            Step(strategy), Step(makeOptimizer), Step(makeLoader)})
+    for (const Step step :
+         {Step(readDelay), Step(readData), Step(tryModelFile), Step(meetOthers), Step(compareModelFiles),
+          Step(loadCheckpoint), Step(fillModel), Step(strategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());
     restoreRandomState(*session);

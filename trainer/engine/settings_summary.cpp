@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "ipc/model_facts.h"
+
 namespace lockstep::trainer {
 
 Summary summaryOfSettings(const Session &session) {
@@ -11,7 +13,7 @@ Summary summaryOfSettings(const Session &session) {
     summary.method = toString(config.method);
     summary.backend = session.backend;
     summary.loader = config.loader;
-    summary.model = config.model;
+    summary.model = modelTitle(config.model);
     summary.dataset = config.dataset;
     summary.optimizer = config.optimizer;
     summary.precision = config.precision;

@@ -17,6 +17,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "ipc/logging.h"
+#include "ipc/model_facts.h"
 #include "ipc/phase_sums.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
@@ -202,7 +203,7 @@ Result<Outcome> Training::trainEpochs() {
 
 Result<void> Training::saveFinal() {
     const RunConfig &config = m_session.config;
-    if (m_session.train.spec.sample.values == Values::Text)
+    if (savesFolder(config.model))
         return writeBertFolder(config.saveFinal, bertFolderOf(config.bertDir), m_session.modelState(),
                                m_session.train.classNames);
     TensorFile file;
@@ -266,7 +267,8 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         }
     }
     stop = s.strategy->finishEpoch(*s.optimizer, stop);
-    if (countsTraffic(s)) // after the last step: what a server still sends to slower ranks
+    s.communicator->broadcast(s.model->buffers()); // each rank's are those of its own samples
+    if (countsTraffic(s))                          // after the last step: what a server still sends to slower ranks
         addTraffic([this](const char *name, double value) { m_recorder.addToSum(name, value); });
     m_unfinished = m_recorder.finishEpoch();
     m_comm.send(epoch);

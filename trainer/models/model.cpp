@@ -7,11 +7,13 @@
 #include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 
-#include "ipc/models.h"
+#include "ipc/model_facts.h"
 #include "trainer/models/bert.h"
 #include "trainer/models/bert_folder.h"
 #include "trainer/models/convnet.h"
 #include "trainer/models/lenet.h"
+#include "trainer/models/mlp.h"
+#include "trainer/models/script_model.h"
 
 namespace lockstep::trainer {
 
@@ -42,6 +44,11 @@ private:
     at::ScalarType m_dtype;
 };
 
+/// Whether the parameter belongs to the layer; all do to one that has no name, the model itself.
+bool isOf(const std::string &layer, const std::string &parameter) {
+    return layer.empty() || parameter.starts_with(layer + ".");
+}
+
 using MadeModel = Result<std::shared_ptr<Model>>;
 
 MadeModel makeBert(const ModelOptions &options) {
@@ -69,6 +76,7 @@ constexpr std::array modelMakers{
     ModelMaker{"lenet", [](const ModelOptions &) -> MadeModel { return std::make_shared<LeNet>(); }},
     ModelMaker{"convnet",
                [](const ModelOptions &options) -> MadeModel { return std::make_shared<ConvNet>(options.dropout); }},
+    ModelMaker{"mlp", [](const ModelOptions &) -> MadeModel { return std::make_shared<Mlp>(); }},
     ModelMaker{"bert", makeBert}};
 static_assert(std::ranges::equal(modelMakers, modelTable, {}, &ModelMaker::name, &ModelSpec::name),
               "a maker for each row of ipc/models.h, in its order");
@@ -105,9 +113,16 @@ void Model::add(std::string name, Operation module, Operation then) {
 }
 
 std::size_t Model::layerOf(const std::string &parameter) const {
-    const auto found =
-        std::ranges::find_if(m_layers, [&](const Layer &layer) { return parameter.starts_with(layer.name + "."); });
+    const auto found = std::ranges::find_if(m_layers, [&](const Layer &layer) { return isOf(layer.name, parameter); });
     return static_cast<std::size_t>(found - m_layers.begin());
+}
+
+void Model::to(torch::Device device, torch::Dtype dtype, bool nonBlocking) {
+    const torch::NoGradGuard noGrad;
+    for (torch::Tensor &parameter : parameters())
+        parameter.set_data(parameter.to(device, dtype, nonBlocking));
+    for (torch::Tensor &buffer : buffers())
+        buffer.set_data(buffer.to(device, buffer.is_floating_point() ? dtype : buffer.scalar_type(), nonBlocking));
 }
 
 void Model::setAutocast(bool on) {
@@ -139,9 +154,9 @@ std::string Model::firstNotFinite(const torch::Tensor &input) {
     m_look = [&](const std::string &layer, const torch::Tensor &output) {
         if (!found.empty() || !bad(output))
             return;
-        found = "the output of layer " + layer;
+        found = layer.empty() ? "the output of the model" : "the output of layer " + layer;
         for (const auto &item : named_parameters())
-            if (item.key().starts_with(layer + ".") && bad(item.value())) {
+            if (isOf(layer, item.key()) && bad(item.value())) {
                 found = layerAndTensor(item.key());
                 return;
             }
@@ -166,10 +181,13 @@ Result<std::shared_ptr<Model>> makeModel(std::string_view name, const ModelOptio
     if (const auto &rate = options.dropout; rate && !(*rate >= 0 && *rate < 1))
         return fail(Error::badArgument("dropout " + std::to_string(*rate) + " is no rate",
                                        "use 0 (off) or more, below 1", "dropout"));
+    if (isModelFile(name))
+        return loadScriptModel(std::string(name));
     for (const ModelMaker &maker : modelMakers)
         if (maker.name == name)
             return maker.make(options);
-    return fail(Error::badArgument("no model is named '" + std::string(name) + "'", "use " + modelNames(), "model"));
+    return fail(Error::badArgument("no model is named '" + std::string(name) + "'",
+                                   "use " + modelNames() + ", or a TorchScript file like net.pt", "model"));
 }
 
 } // namespace lockstep::trainer

@@ -20,7 +20,7 @@ namespace lockstep::trainer {
 /// after another, so that a pipeline can share them out.
 class Model : public torch::nn::Module {
 public:
-    /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision, even if computed in a lower one.
+    /// Samples as ipc/model_facts.h describes them → logits [n, classes], in the parameters' precision, even if computed in a lower one.
     torch::Tensor forward(torch::Tensor input);
     /// The part of forward() from layer `first` to the one before `end`: from what layer `first` takes to what the last of them puts
     /// out, which is in a lower precision where computed in one, unless it is the logits.
@@ -28,6 +28,10 @@ public:
     [[nodiscard]] std::size_t layerCount() const { return m_layers.size(); }
     /// The layer to which a parameter of that name belongs.
     [[nodiscard]] std::size_t layerOf(const std::string &parameter) const;
+
+    using torch::nn::Module::to;
+    /// As in Python: whole numbers, which a buffer may hold, keep their type.
+    void to(torch::Device device, torch::Dtype dtype, bool nonBlocking = false) override;
 
     /// Computes in bf16 where torch's autocast considers it safe; parameters and gradients keep their precision. Call it after that
     /// precision was set.
@@ -42,8 +46,8 @@ public:
 
 protected:
     using Operation = std::function<torch::Tensor(torch::Tensor)>;
-    /// The next layer: `run`, with the parameters whose names begin with `name` and a dot. They are in modules that are registered
-    /// already.
+    /// The next layer: `run`, with the parameters whose names begin with `name` and a dot, or all of them if `name` is empty. They
+    /// are in modules that are registered already.
     void addLayerAt(std::string name, const Operation &run) { add(std::move(name), run, {}); }
     /// Registers the module, with its parameters, as the next layer; `then`: operations without parameters after it.
     template <class Holder> void addLayer(const char *name, const Holder &module, const Operation &then = {}) {
@@ -78,8 +82,8 @@ struct ModelOptions {
     std::string folder = {};
 };
 
-/// By its name in ipc/models.h. Fresh parameters are those PyTorch would draw after torch.manual_seed: call torch::manual_seed
-/// first.
+/// By its name in ipc/models.h, or the path of a file (ipc/model_facts.h). Fresh parameters are those PyTorch would draw after
+/// torch.manual_seed: call torch::manual_seed first. A file has its own.
 [[nodiscard]] Result<std::shared_ptr<Model>> makeModel(std::string_view name, const ModelOptions &options);
 
 } // namespace lockstep::trainer

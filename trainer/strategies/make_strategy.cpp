@@ -70,7 +70,7 @@ Made makePipeline(const StrategyParts &parts) {
                                       Pipeline::Options{.microBatches = config.microBatches,
                                                         .schedule = config.pipelineSchedule,
                                                         .layersPerStage = *parseStageLayers(config.stageLayers),
-                                                        .sample = findModel(config.model)->sample,
+                                                        .sample = parts.sample,
                                                         .batch = parts.batch,
                                                         .oneNode = parts.oneNode});
 }

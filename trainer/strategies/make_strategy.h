@@ -27,6 +27,7 @@ struct StrategyParts {
     std::function<std::shared_ptr<Model>()> makeReplica; ///< same shape and precision, any parameters
     OptimizerOptions optimizer;
     std::int64_t batch = 0;  ///< samples a step of this process
+    SampleSpec sample;       ///< of the data
     bool oneNode = true;     ///< all ranks run on one machine
     std::string bucketOrder; ///< Strategy::bucketOrder() of the run that is resumed; else empty
 };

@@ -237,6 +237,8 @@ bool Pipeline::finishEpoch(Optimizer &, bool stopped) {
         m_communicator.broadcastFrom(stage, flat);
         copyFlat(flat, parameters);
     }
+    for (const auto &item : m_model->named_buffers()) // such as BatchNorm's running means
+        m_communicator.broadcastFrom(stageOf(item.key()), item.value());
     m_clock.lap(Phase::Exposed);
     return stopped;
 }

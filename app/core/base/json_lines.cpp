@@ -114,22 +114,6 @@ private:
     int m_keyLine = 1;
 };
 
-int editDistance(std::string_view a, std::string_view b) {
-    std::vector<int> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j)
-        row[j] = int(j);
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        int diagonal = row[0];
-        row[0] = int(i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const int substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-        }
-    }
-    return row[b.size()];
-}
-
 } // namespace
 
 const JsonNode *JsonNode::member(std::string_view key) const {
@@ -166,17 +150,6 @@ Result<JsonNode> parseJsonLines(std::string_view text) {
         return fail(Error::badArgument("not valid JSON: " + builder.error, "correct that line",
                                        std::to_string(builder.errorLine)));
     return std::move(builder.root);
-}
-
-std::string nearestWord(std::string_view word, const std::vector<std::string> &known) {
-    std::string best;
-    int bestDistance = std::max<int>(2, int(word.size()) / 2) + 1;
-    for (const std::string &candidate : known)
-        if (const int distance = editDistance(word, candidate); distance < bestDistance) {
-            bestDistance = distance;
-            best = candidate;
-        }
-    return best;
 }
 
 } // namespace lockstep::core

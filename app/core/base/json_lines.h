@@ -31,7 +31,4 @@ struct JsonMember {
 /// The error's `where` is the line: "12".
 [[nodiscard]] Result<JsonNode> parseJsonLines(std::string_view text);
 
-/// The one of `known` most similar to a misspelt word; empty if none is similar.
-[[nodiscard]] std::string nearestWord(std::string_view word, const std::vector<std::string> &known);
-
 } // namespace lockstep::core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/key_reader.h"
+#include "ipc/nearest_word.h"
 
 #include <algorithm>
 #include <charconv>

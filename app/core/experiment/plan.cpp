@@ -2,6 +2,7 @@
 #include "experiment/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/machine_facts.h"
@@ -10,6 +11,7 @@
 #include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
 #include "ipc/cores.h"
+#include "ipc/model_facts.h"
 
 namespace lockstep::core {
 namespace {
@@ -151,6 +153,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     if (options.quick)
         applyQuick(recipe.quick.value_or(QuickVariant{}), config);
     out.errors = applySet(options.set, config);
+    config.model = modelFrom(std::filesystem::current_path(), config.model); // the queue's owner may start elsewhere
     if (!config.nodes.empty() && !placeOnNodes(spec, out))
         return out;
     if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())

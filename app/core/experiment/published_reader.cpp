@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ipc/nearest_word.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {

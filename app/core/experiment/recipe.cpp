@@ -12,6 +12,8 @@
 #include "experiment/recipe_reader.h"
 #include "experiment/recipe_shelf.h"
 #include "experiment/script_flags.h"
+#include "ipc/model_facts.h"
+#include "ipc/nearest_word.h"
 
 // A static library's resources must be initialised explicitly, by a macro outside any namespace.
 static void takeRecipeResources() {
@@ -115,14 +117,17 @@ Json publishedToJson(const Published &published) {
 constexpr auto resourceFolder = ":/recipes/";
 constexpr qint64 largestRecipe = 4 << 20;
 
+/// What a recipe in a file names, it names as seen from that file's folder.
 void fillFolder(Recipe &recipe, const std::string &folder) {
     constexpr std::string_view placeholder = "{recipe_folder}";
     const std::string value = literalWord(folder); // a brace in a folder's name must not become a placeholder
-    for (RunSpec &run : recipe.runs)
+    for (RunSpec &run : recipe.runs) {
+        run.config.model = modelFrom(folder, run.config.model);
         for (std::string &word : run.command)
             for (auto at = word.find(placeholder); at != std::string::npos;
                  at = word.find(placeholder, at + value.size()))
                 word.replace(at, placeholder.size(), value);
+    }
 }
 
 tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::string_view shown) {

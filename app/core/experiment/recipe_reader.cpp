@@ -7,6 +7,7 @@
 #include "experiment/published_reader.h"
 #include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
+#include "ipc/nearest_word.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "experiment/script_flags.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {
@@ -62,6 +63,8 @@ std::string settingText(const RunConfig &config, std::string_view key) {
         return config.precision;
     if (key == "cuda_graph")
         return config.cudaGraph ? "CUDA graph" : "no CUDA graph";
+    if (key == "model")
+        return "model " + modelTitle(config.model);
     if (key == "epochs")
         return counted(config.epochs, "epoch");
     if (key == "all_reduce")

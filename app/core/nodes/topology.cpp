@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ipc/models.h"
+#include "ipc/model_facts.h"
 
 namespace lockstep::core {
 namespace {
@@ -145,8 +145,9 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
 }
 
 std::optional<double> gradientBytesOf(std::string_view model) {
-    const ModelSpec *found = findModel(model);
-    return found ? std::optional(double(found->parameters) * sizeof(float)) : std::nullopt;
+    const auto facts = modelFacts(model);
+    const bool known = facts && *facts && (*facts)->parameters;
+    return known ? std::optional(double(*(*facts)->parameters) * sizeof(float)) : std::nullopt;
 }
 
 } // namespace lockstep::core

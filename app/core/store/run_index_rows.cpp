@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "ipc/file_system.h"
+#include "ipc/model_facts.h"
 #include "ipc/phase_sums.h"
 #include "ipc/run_title.h"
 #include "ipc/scalars.h"
@@ -81,7 +82,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.device = config.device;
     row.backend = isDistributed(config.method) ? config.backend : "";
     if (record.claims.knows("model"))
-        row.model = config.model;
+        row.model = modelTitle(config.model);
     if (record.claims.knows("dataset"))
         row.dataset = config.dataset;
     if (record.claims.knows("epochs"))

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "ipc/command_template.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_title.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/ranks/device_plan.h"
@@ -109,6 +110,8 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const bool ours = attended && !record.command.empty() && record.command.front() == trainerName;
     const bool script = ours || isScript(record);
     plan.attended = attended;
+    if (auto there = checkModelFile(config.model); !script && !there)
+        errors.push_back(there.error());
     if (ours) // e.g. `lockstep-trainer lab`, another mode of the same program
         if (auto trainer = findTrainer())
             record.command.front() = *trainer;
@@ -203,6 +206,8 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
                                                 "give the same number"));
         errors.insert(errors.end(), mistakes.begin(), mistakes.end());
         errors.insert(errors.end(), lacking.begin(), lacking.end());
+        if (auto there = checkModelFile(config->model); !there)
+            errors.push_back(there.error());
     }
     if (!errors.empty())
         return tl::unexpected(errors);

@@ -12,6 +12,7 @@
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "ipc/median.h"
+#include "ipc/model_facts.h"
 
 namespace lockstep::core {
 namespace {
@@ -154,7 +155,7 @@ void takeConfig(const RunConfig &config, ResultRow &row) {
     row.devices = deviceCount(config);
     row.loader = config.loader;
     row.augment = config.augment;
-    row.model = config.model;
+    row.model = modelTitle(config.model);
     row.dataset = config.dataset;
     row.device = config.device;
     row.workers = config.workers;

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/format.h"
-#include "base/json_lines.h"
 #include "ipc/metrics.h"
+#include "ipc/nearest_word.h"
 
 namespace lockstep::core {
 namespace {
@@ -53,6 +53,10 @@ RunColumn spelt(std::string also, RunColumn column) {
 }
 RunColumn among(std::vector<std::string> choices, RunColumn column) {
     column.choices = std::move(choices);
+    return column;
+}
+RunColumn orOthers(RunColumn column) {
+    column.open = true;
     return column;
 }
 RunColumn configured(RunColumn column) {
@@ -163,7 +167,8 @@ std::vector<RunColumn> placeColumns() {
         configured(among(choicesOf("device"), text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
         shown(text("backend", "Backend", &IndexedRun::backend,
                    "The communication library that DDP used: gloo or nccl; auto until it is known.")),
-        configured(among(choicesOf("model"), text("model", "Model", &IndexedRun::model, "The network trained."))),
+        configured(orOthers(among(choicesOf("model"),
+                                  text("model", "Model", &IndexedRun::model, "The network trained, or its file.")))),
         configured(among(choicesOf("dataset"), text("dataset", "Data", &IndexedRun::dataset, "The data trained on."))),
         shown(configured(number(
             "epochs", "Epochs", ColumnKind::Number,

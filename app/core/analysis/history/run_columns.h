@@ -36,7 +36,8 @@ struct RunColumn {
     std::string help; ///< one sentence
     ColumnKind kind = ColumnKind::Text;
     std::function<ColumnValue(const IndexedRun &)> value;
-    std::vector<std::string> choices; ///< all that a text may be; empty: anything
+    std::vector<std::string> choices; ///< all that a text may be, unless `open`; empty: anything
+    bool open = false;                ///< other texts may be there than the choices
     std::string also;                 ///< another spelling of the key
     bool measured = false;            ///< an outcome: groups show mean ± standard deviation
     bool shown = false;               ///< until a person chooses

@@ -94,7 +94,7 @@ ValueTest textIs(const RunColumn &column, const QString &wanted, const FilterTok
     if (wanted == u"-")
         return isUnknown;
     const bool pattern = wanted.contains(u'*');
-    if (!column.choices.empty() && !pattern &&
+    if (!column.choices.empty() && !column.open && !pattern &&
         std::none_of(column.choices.begin(), column.choices.end(), [&](const std::string &choice) {
             return wanted.compare(QString::fromStdString(choice), Qt::CaseInsensitive) == 0;
         }))

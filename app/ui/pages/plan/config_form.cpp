@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -15,6 +16,7 @@
 #include "app/ui/pages/plan/plan_draft.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "ipc/model_facts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -86,6 +88,8 @@ QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
     label->setBuddy(editor);
     editor->setMaximumWidth(64 * grid);
     line->addWidget(editor, 4);
+    if (!spec.fileEnding.empty())
+        line->addWidget(makeFileButton(spec, row));
     line->addStretch(0);
     lines->addLayout(line);
     QLabel *mistake = makeLabel({}, "wrong", row);
@@ -96,6 +100,33 @@ QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
     m_fields.insert(text(spec.key), {&spec, editor, label, mistake, row});
     m_order.append(text(spec.key));
     return row;
+}
+
+/// Beside the list of a field whose value may be a file, too.
+QToolButton *ConfigForm::makeFileButton(const FieldSpec &spec, QWidget *parent) {
+    auto *button = new QToolButton(parent);
+    button->setText(tr("File…"));
+    button->setObjectName(QStringLiteral("file_") + text(spec.key));
+    button->setAccessibleName(tr("%1 from a file").arg(text(spec.label)));
+    button->setToolTip(tr("Choose a file (*%1)").arg(text(spec.fileEnding)));
+    connect(button, &QToolButton::clicked, this, [this, &spec] {
+        const QString file =
+            QFileDialog::getOpenFileName(this, text(spec.label), {}, tr("Models (*%1)").arg(text(spec.fileEnding)));
+        if (!file.isEmpty())
+            Q_EMIT edited(text(spec.key), file);
+    });
+    return button;
+}
+
+/// The value's place in a list; a file is added by its name.
+int ConfigForm::placeOf(const QString &value, QComboBox &box) {
+    int place = box.findData(value);
+    if (place < 0) {
+        box.addItem(QString::fromStdString(modelTitle(value.toStdString())), value);
+        place = box.count() - 1;
+        box.setItemData(place, value, Qt::ToolTipRole);
+    }
+    return place;
 }
 
 QWidget *ConfigForm::makeMethods(QWidget *parent) {
@@ -133,11 +164,11 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
     if (spec.type == FieldType::Choice) {
         auto *box = new QComboBox(parent);
         for (const std::string_view choice : spec.choices)
-            box->addItem(text(choice));
+            box->addItem(text(choice), text(choice));
         box->setPlaceholderText(tr("set by the recipe"));
         connect(box, &QComboBox::currentIndexChanged, this, [this, key, box](int index) {
             if (!m_showing && index >= 0)
-                Q_EMIT edited(key, box->currentText());
+                Q_EMIT edited(key, box->currentData().toString());
         });
         return box;
     }
@@ -169,7 +200,7 @@ void ConfigForm::show(const PlanDraft &draft) {
             if (line->text() != shown && !line->hasFocus())
                 line->setText(shown);
         } else if (auto *box = qobject_cast<QComboBox *>(field.editor)) {
-            box->setCurrentIndex(value ? box->findText(shown) : -1);
+            box->setCurrentIndex(value ? placeOf(shown, *box) : -1);
         } else if (auto *tick = qobject_cast<QCheckBox *>(field.editor)) {
             tick->setChecked(shown == QLatin1String("true"));
         }

@@ -9,6 +9,7 @@
 #include "ipc/run_config.h"
 
 class QCheckBox;
+class QComboBox;
 class QLabel;
 class QToolButton;
 class QVBoxLayout;
@@ -55,6 +56,8 @@ private:
     QWidget *makeRow(const FieldSpec &spec);
     QWidget *makeEditor(const FieldSpec &spec, QWidget *parent);
     QWidget *makeMethods(QWidget *parent);
+    QToolButton *makeFileButton(const FieldSpec &spec, QWidget *parent);
+    static int placeOf(const QString &value, QComboBox &box);
     void unfold(FieldGroup group, bool open);
     void restyle();
 

@@ -8,6 +8,7 @@
 #include "app/ui/pages/plan/data_notice.h"
 #include "app/ui/pages/plan/plan_places.h"
 #include "app/ui/pages/shared/plan_doctor.h"
+#include "ipc/model_facts.h"
 
 namespace lockstep::ui {
 
@@ -64,6 +65,8 @@ std::string PlanObstacles::ofRun(const RunConfig &config, const std::vector<std:
     }
     // A folder of the person's own is checked by the trainer, which knows what it needs.
     const bool here = config.nodes.empty() || std::ranges::any_of(config.nodes, &std::string::empty, &NodePlace::host);
+    if (const auto there = checkModelFile(config.model); here && !there)
+        return there.error().what;
     return here && config.dataDir.empty() ? m_data.whyMissing(config.dataset) : std::string();
 }
 

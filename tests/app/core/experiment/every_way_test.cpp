@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Every method with every model and data set of the tables goes the whole way: recipe, plan, torchrun's command, Slurm's script, the
 // picture of its traffic, results and every export. Who adds a row sees here what was forgotten.
+#include <QDir>
+#include <QTemporaryDir>
+
 #include "analysis/compare/judgement.h"
 #include "core_support.h"
 #include "experiment/plan.h"
 #include "experiment/recipe.h"
+#include "experiment/run_names.h"
 #include "export/export.h"
+#include "ipc/file_system.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_title.h"
 #include "launch/torchrun_command.h"
 #include "nodes/topology.h"
@@ -23,16 +29,28 @@ struct Way {
     RunConfig baseline, config;
 };
 
+/// The rows' models, and one in a file.
+std::vector<std::string> everyModel() {
+    static const QTemporaryDir folder;
+    static const std::string file = folder.filePath(QStringLiteral("net.pt")).toStdString();
+    (void)realFileSystem().writeAtomically(descriptionOf(file), R"({"input": {"values": "pixels", "shape": [1, 28, 28]},
+        "classes": 10, "layers": ["features", "classifier"], "parameters": 29738})");
+    std::vector<std::string> models{file};
+    for (const ModelSpec &model : modelTable)
+        models.emplace_back(model.name);
+    return models;
+}
+
 std::vector<Way> everyWay() {
     std::vector<Way> ways;
-    for (const ModelSpec &model : modelTable)
+    for (const std::string &model : everyModel())
         for (const DataSetSpec &set : dataSetTable)
             for (const MethodSpec &method : methodTable) {
-                if (mismatch(model, set))
+                if (mismatch(modelFacts(model).value().value(), set))
                     continue;
                 Way way;
-                way.name = std::string(method.name) + " of " + std::string(model.name) + " on " + std::string(set.name);
-                way.baseline.model = model.name;
+                way.name = std::string(method.name) + " of " + modelTitle(model) + " on " + std::string(set.name);
+                way.baseline.model = model;
                 way.baseline.dataset = set.name;
                 way.baseline.trainSamples = 640;
                 way.baseline.epochs = 1;
@@ -49,7 +67,7 @@ std::vector<Way> everyWay() {
 
 /// What can't be, by the rules of ipc/run_config_check.cpp.
 bool isRefused(const Way &way) {
-    return specOf(way.config.method).splitsModel && findModel(way.config.model)->sample.values == Values::Text;
+    return specOf(way.config.method).splitsModel && modelFacts(way.config.model).value()->sample.values == Values::Text;
 }
 
 RunOutcome outcomeOf(const RunConfig &config, std::string name, double trainingS) {
@@ -77,6 +95,34 @@ class EveryWayTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void aModelsFileIsNamedAsSeenFromItsRecipe() {
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("mine.json")).toStdString();
+        QVERIFY(realFileSystem().writeAtomically(
+            path, R"({"name": "mine", "title": "Mine", "runs": [{"model": "nets/a.pt"}, {"model": "/b.pt"}]})"));
+        const auto recipe = loadRecipe(path);
+        QVERIFY2(recipe.has_value(), recipe ? "" : joinErrors(recipe.error()).c_str());
+        QCOMPARE(recipe->runs.front().config.model, folder.path().toStdString() + "/nets/a.pt");
+        QCOMPARE(recipe->runs.back().config.model, std::string("/b.pt"));
+        PlanOptions options;
+        options.set = {{"model", "c.pt"}}; // from a command line
+        const auto plan = expand(*recipe, machine(2), options);
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(plan->runs.front().config.model, QDir::currentPath().toStdString() + "/c.pt");
+    }
+
+    void aFilesUnknownParametersStayUnknown() {
+        QVERIFY(!gradientBytesOf("/nowhere/net.pt"));
+        RunConfig config;
+        config.model = "/nowhere/net.pt"; // as where only a viewer is
+        QCOMPARE(joinErrors(validate(config)), std::string());
+        config.method = Method::Pipeline;
+        config.devices = {"0", "1"};
+        QCOMPARE(joinErrors(validate(config)), std::string());
+        QVERIFY(!checkModelFile(config.model));
+        QCOMPARE(settingText(config, "model"), std::string("model net.pt"));
+    }
+
     void everyWay_data() {
         QTest::addColumn<int>("number");
         int number = 0;
@@ -137,6 +183,7 @@ private Q_SLOTS:
         const ResultTable table = resultTable(outcomes);
         QCOMPARE(table.rows.size(), outcomes.size());
         QCOMPARE(methodOf(table, run.name), std::string(method.name));
+        QCOMPARE(table.rows.back().model, modelTitle(way.config.model));
         QCOMPARE(judge(table, outcomes, {}).sentence.empty(), isBaseline); // alone it is compared with nothing
         for (const ExportFormatSpec &format : resultFormats()) {
             const std::string text = exportResults(reportOf(table, outcomes, {}), format.format);

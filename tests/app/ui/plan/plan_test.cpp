@@ -3,12 +3,14 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTextBrowser>
+#include <QTimer>
 #include <QToolButton>
 
 #include "app/ui/pages/plan/config_form.h"
@@ -18,6 +20,8 @@
 #include "app/ui/pages/shared/device_picker.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "ipc/file_system.h"
+#include "ipc/model_facts.h"
 #include "models/plan_model.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
@@ -222,6 +226,38 @@ private Q_SLOTS:
         QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
         QTest::keyClick(m_page.get(), Qt::Key_Return, Qt::ControlModifier);
         QTRY_COMPARE(asked.count(), 1); // a shortcut presses its button visibly, for a moment
+    }
+
+    void aModelInAFileIsChosenShownByItsNameAndHandedOver() {
+        const std::string file = m_home.path().toStdString() + "/net.pt";
+        QVERIFY(realFileSystem().writeAtomically(file, "a module"));
+        auto *box = qobject_cast<QComboBox *>(m_page->form()->field("model")->editor);
+        auto *button = m_page->form()->findChild<QToolButton *>("file_model");
+        const int names = box->count();
+        for (const bool accepts : {false, true}) {
+            QTimer::singleShot(0, m_page.get(), [&] {
+                auto *dialog = qobject_cast<QFileDialog *>(QApplication::activeModalWidget());
+                QVERIFY(dialog);
+                dialog->selectFile(QString::fromStdString(file));
+                accepts ? static_cast<QDialog *>(dialog)->accept() : dialog->reject();
+            });
+            QTest::mouseClick(button, Qt::LeftButton);
+            QCOMPARE(box->count(), accepts ? names + 1 : names);
+        }
+        QCOMPARE(box->currentText(), QStringLiteral("net.pt"));
+        QTRY_COMPARE(m_page->plan().runAt(0).config.model, file);
+        const auto why = [this] { return m_page->plan().runAt(0).notRunReason; };
+        QTRY_VERIFY2(why().find("net.json: No such file") != std::string::npos, why().c_str());
+        QVERIFY(realFileSystem().writeAtomically(descriptionOf(file), "{\"clases\": 10}"));
+        m_page->form()->edited("epochs", "3"); // the page reads the description with each change
+        QLabel *mistake = m_page->form()->field("model")->mistake;
+        QTRY_VERIFY2(mistake->text().contains("did you mean \"classes\"?"), qPrintable(mistake->text()));
+        QVERIFY(realFileSystem().writeAtomically(
+            descriptionOf(file), R"({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 10})"));
+        m_page->form()->edited("epochs", "4");
+        QTRY_VERIFY(mistake->text().isEmpty() && m_page->plan().runAt(0).config.epochs == 4);
+        box->setCurrentIndex(box->findText("convnet"));
+        QTRY_COMPARE(m_page->plan().runAt(0).config.model, std::string("convnet"));
     }
 
     void quickIsOnePress() {
