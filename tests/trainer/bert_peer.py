@@ -8,8 +8,11 @@
     bert_peer.py train DIR TEXTS.csv OUT fp32|fp64
                                           20 steps of fine-tuning; prints each loss, saves the parameters
     bert_peer.py test DIR TEXTS.csv       prints how many test texts a fine-tuned folder gets right, and how many there are
+    bert_peer.py serve ASKED ANSWERS      does so for each line of words that comes out of the named pipe ASKED; what is printed goes
+                                          into ANSWERS, then the line "done"
 """
 
+import contextlib
 import csv
 import sys
 from pathlib import Path
@@ -115,4 +118,13 @@ def test(path, file):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    {"folder": folder, "passes": passes, "train": train, "test": test}[sys.argv[1]](*sys.argv[2:])
+    WHAT = {"folder": folder, "passes": passes, "train": train, "test": test}
+    if sys.argv[1] == "serve":
+        with open(sys.argv[2], encoding="utf-8") as asked, open(sys.argv[3], "w", encoding="utf-8") as answers:
+            for line in asked:
+                what, *words = line.split()
+                with contextlib.redirect_stdout(answers):
+                    WHAT[what](*words)
+                    print("done", flush=True)
+    else:
+        WHAT[sys.argv[1]](*sys.argv[2:])

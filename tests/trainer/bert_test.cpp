@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // BERT against Hugging Face's transformers: a folder's weights, its gradients, 20 steps of fine-tuning, and the folder that comes out.
+#include <sys/stat.h>
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -51,13 +53,42 @@ std::string transformers() {
     return pythonWith("transformers");
 }
 
-std::string peer(const std::vector<std::string> &arguments) {
-    std::vector<std::string> all{LOCKSTEP_SOURCE_DIR "/tests/trainer/bert_peer.py"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    const Ended ended = Process(transformers(), all).wait();
-    CAPTURE(ended.err);
-    REQUIRE(ended.code == 0);
-    return ended.out;
+/// bert_peer.py for all test cases: importing transformers costs more than what is asked of it.
+class BertPeer {
+public:
+    BertPeer() {
+        for (const std::string &pipe : {m_asked, m_answers})
+            REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+        m_process.emplace(transformers(), std::vector<std::string>{LOCKSTEP_SOURCE_DIR "/tests/trainer/bert_peer.py",
+                                                                   "serve", m_asked, m_answers});
+        m_in.open(m_asked);
+        m_out.open(m_answers);
+    }
+    /// What it prints, line by line. Paths must have no blanks.
+    std::string ask(const std::vector<std::string> &words) {
+        for (const std::string &word : words)
+            m_in << word << ' ';
+        m_in << std::endl;
+        std::string text;
+        for (std::string line; std::getline(m_out, line) && line != "done";)
+            text += line + "\n";
+        if (!m_out)
+            FAIL_CHECK(m_process->wait().err);
+        REQUIRE(m_out.good());
+        return text;
+    }
+
+private:
+    TempFolder m_folder;
+    std::string m_asked = m_folder / "asked", m_answers = m_folder / "answers";
+    std::optional<Process> m_process;
+    std::ofstream m_in;
+    std::ifstream m_out;
+};
+
+std::string peer(const std::vector<std::string> &words) {
+    static BertPeer one;
+    return one.ask(words);
 }
 
 /// A small BERT in a folder of Hugging Face, made by transformers.
