@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "base/machine_facts.h"
 #include "experiment/round_order.h"
@@ -153,7 +154,9 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     if (options.quick)
         applyQuick(recipe.quick.value_or(QuickVariant{}), config);
     out.errors = applySet(options.set, config);
-    config.model = modelFrom(std::filesystem::current_path(), config.model); // the queue's owner may start elsewhere
+    std::error_code gone; // a folder that was removed has no path
+    config.model =
+        modelFrom(std::filesystem::current_path(gone), config.model); // the queue's owner may start elsewhere
     if (!config.nodes.empty() && !placeOnNodes(spec, out))
         return out;
     if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())

@@ -7,6 +7,7 @@
 #include "experiment/published_reader.h"
 #include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
+#include "ipc/model_facts.h"
 #include "ipc/nearest_word.h"
 #include "ipc/run_title.h"
 
@@ -180,6 +181,7 @@ void RecipeReader::checkRun(const RunSpec &spec, const JsonNode &run, const Json
     RunConfig config = spec.config;
     if (spec.autoDevice)
         config.device = whyNotOnGpus(config).empty() ? "cuda" : "cpu";
+    config.model = modelFrom("/dev/null", config.model); // where a relative path leads, expand() knows
     for (const Error &error : validate(config)) {
         const JsonNode *node = run.member(error.where);
         if (!node && base)

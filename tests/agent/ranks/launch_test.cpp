@@ -81,6 +81,8 @@ TEST_CASE("a launch that can't be is one sentence, exit 2, and leaves nothing") 
                "63"},
           Case{"too many devices", R"({"record":{"config":{"method":"baseline","devices":["4000"]}}})", "4000"},
           Case{"no such interface", R"({"record":{"config":{"method":"baseline","interface":"nope0"}}})", "nope0"},
+          Case{"no such model", R"({"record":{"config":{"method":"baseline","model":"/nowhere/net.pt"}}})",
+               "can't read /nowhere/net.pt: No such file or directory; give the path"},
           Case{"no config", R"({"record":{}})", "no config"}}) {
         CAPTURE(c.what);
         const TestHome home;
@@ -241,12 +243,16 @@ TEST_CASE("run refuses what can't be, with a sentence") {
 
 TEST_CASE("run refuses our trainer's mistakes before anything starts") {
     const TestHome home;
-    const Outcome outcome = runOutcome(
-        {"--nproc-per-node", "2", "--", "lockstep-trainer", "--method", "ddp", "--devices=0,1", "--batch-size=63"});
-    CHECK(outcome.code == 2);
-    CHECK(outcome.errors.find("63") != std::string::npos);
-    CHECK(lineCount(outcome.errors) == 1);
-    CHECK(home.runs().empty());
+    for (const auto &[mistake, sentence] :
+         {std::pair("--batch-size=63", "63"), std::pair("--model=gone.pt", "can't read gone.pt")}) {
+        CAPTURE(sentence);
+        const Outcome outcome = runOutcome(
+            {"--nproc-per-node", "2", "--", "lockstep-trainer", "--method", "ddp", "--devices=0,1", mistake});
+        CHECK(outcome.code == 2);
+        CHECK(outcome.errors.find(sentence) != std::string::npos);
+        CHECK(lineCount(outcome.errors) == 1);
+        CHECK(home.runs().empty());
+    }
 }
 
 TEST_CASE("a failing group is started again as often as asked") {

@@ -104,6 +104,23 @@ private Q_SLOTS:
         QVERIFY2(recipe.has_value(), recipe ? "" : joinErrors(recipe.error()).c_str());
         QCOMPARE(recipe->runs.front().config.model, folder.path().toStdString() + "/nets/a.pt");
         QCOMPARE(recipe->runs.back().config.model, std::string("/b.pt"));
+        // A description that lies where the test runs is none of this recipe's; the one beside the recipe is.
+        const std::string wrong = R"({"classes": 10})";
+        const QString before = QDir::currentPath();
+        const QTemporaryDir elsewhere;
+        QVERIFY(QDir::setCurrent(elsewhere.path()));
+        QVERIFY(realFileSystem().makeFolders(elsewhere.filePath(QStringLiteral("nets")).toStdString()));
+        QVERIFY(
+            realFileSystem().writeAtomically(elsewhere.filePath(QStringLiteral("nets/a.json")).toStdString(), wrong));
+        const bool reads = loadRecipe(path).has_value() && expand(*loadRecipe(path), machine(2)).has_value();
+        QVERIFY(QDir::setCurrent(before));
+        QVERIFY(reads);
+        QVERIFY(realFileSystem().makeFolders(folder.filePath(QStringLiteral("nets")).toStdString()));
+        QVERIFY(realFileSystem().writeAtomically(folder.filePath(QStringLiteral("nets/a.json")).toStdString(), wrong));
+        const auto mistakes = expand(*loadRecipe(path), machine(2));
+        QVERIFY(!mistakes);
+        QVERIFY2(joinErrors(mistakes.error()).find("nets/a.json: input is missing") != std::string::npos,
+                 joinErrors(mistakes.error()).c_str());
         PlanOptions options;
         options.set = {{"model", "c.pt"}}; // from a command line
         const auto plan = expand(*recipe, machine(2), options);
