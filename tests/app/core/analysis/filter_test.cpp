@@ -194,10 +194,10 @@ private Q_SLOTS:
         const std::vector<IndexedRun> none;
         QCOMPARE(texts(completeFilter(QStringLiteral("dev"), 3, none)),
                  (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>="}));
-        const FilterCompletion second = completeFilter(QStringLiteral("method=ddp acc"), 14, none);
+        const FilterCompletion second = completeFilter(QStringLiteral("method=ddp accur"), 16, none);
         QCOMPARE(texts(second), QStringList{"accuracy>"});
         QCOMPARE(int(second.from), 11);
-        QCOMPARE(int(second.length), 3);
+        QCOMPARE(int(second.length), 5);
         QVERIFY(!second.choices.front().hint.isEmpty());
         QVERIFY(completeFilter(QStringLiteral("method=ddp "), 11, none).choices.empty());
         QVERIFY(texts(completeFilter(QStringLiteral("memo"), 4, none)).contains("pin_memory=")); // inside a key
