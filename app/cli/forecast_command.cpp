@@ -30,7 +30,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
-using Errors = std::vector<Error>;
 
 /// Training samples an epoch; 0: of a data set that is not known.
 std::int64_t samplesOf(const RunConfig &config) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ipc/run_config.h"
-#include "output.h"
+#include "prepared.h"
 
 namespace lockstep::cli {
 

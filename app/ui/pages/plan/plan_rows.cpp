@@ -14,7 +14,8 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int planRow = 6 * grid, planBox = 20, boxGap = 4;
+constexpr int planLine = 20, planBox = 20, boxGap = 4;
+constexpr int planLeft = 40; ///< of a row's text, after its number and its mark
 
 void paintRowBack(QPainter *painter, const QStyleOptionViewItem &option, const Palette &p) {
     painter->setRenderHint(QPainter::Antialiasing);
@@ -24,6 +25,31 @@ void paintRowBack(QPainter *painter, const QStyleOptionViewItem &option, const P
     painter->setPen(Qt::NoPen);
     painter->setBrush(selected ? p.selection : p.raised);
     painter->drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), 6, 6);
+}
+/// The text in lines of that width, at most so many.
+QStringList wrapped(const QString &text, const QFont &font, int width, int most) {
+    QStringList out;
+    if (text.isEmpty()) // which a layout would make an empty line of
+        return out;
+    if (QFontMetrics(font).horizontalAdvance(text) <= width)
+        return {text};
+    QTextLayout layout(text, font);
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        if (out.size() + 1 == most) { // the last one takes what is left, cut with dots
+            out.append(QFontMetrics(font).elidedText(text.mid(line.textStart()), Qt::ElideRight, width));
+            break;
+        }
+        out.append(text.mid(line.textStart(), line.textLength()).trimmed());
+    }
+    layout.endLayout();
+    return out;
+}
+
+int viewWidth(const QStyleOptionViewItem &option, int otherwise) {
+    const auto *view = qobject_cast<const QListView *>(option.widget);
+    return view ? view->viewport()->width() : otherwise;
 }
 } // namespace
 
@@ -71,64 +97,63 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
     painter->drawText(QRect(row.left(), row.top(), 20, 20), Qt::AlignVCenter | Qt::AlignRight,
                       run.runnable() ? QString::number(index.row() + 1) : QStringLiteral("-"));
     painter->fillRect(QRectF(row.left() + 28, row.top() + 2, 3, row.height() - 4), run.runnable() ? color : p.border);
-    const int left = row.left() + 40;
-    const QString estimate = model->index(index.row(), core::PlanModel::Estimate).data().toString();
-    const QFontMetrics small(Theme::figures(Type::Small));
-    const int right = run.runnable() ? small.horizontalAdvance(estimate) + grid : 0;
-    QString name = QString::fromStdString(run.name);
-    if (run.repeats > 1)
-        name += QStringLiteral("  ·  %1/%2").arg(run.repeat).arg(run.repeats);
-    painter->setFont(Theme::font(Type::Body, QFont::DemiBold));
-    painter->setPen(run.runnable() ? p.text : p.textMuted);
-    painter->drawText(QRect(left, row.top(), row.right() - left - right, 20), Qt::AlignVCenter | Qt::AlignLeft,
-                      QFontMetrics(painter->font()).elidedText(name, Qt::ElideRight, row.right() - left - right));
+    const int left = row.left() + planLeft;
+    const Texts texts = textsOf(*model, index.row(), row.width());
+    int y = row.top();
+    const auto draw = [&](const QStringList &lines, const QFont &font, const QColor &pen) {
+        painter->setFont(font);
+        painter->setPen(pen);
+        for (const QString &line : lines) {
+            painter->drawText(QRect(left, y, row.right() - left, planLine), Qt::AlignVCenter | Qt::AlignLeft, line);
+            y += planLine;
+        }
+    };
+    draw(texts.name, Theme::font(Type::Body, QFont::DemiBold), run.runnable() ? p.text : p.textMuted);
+    draw(texts.reason, Theme::font(Type::Small), p.textMuted);
     if (run.runnable()) {
+        const QFontMetrics small(Theme::figures(Type::Small));
         painter->setFont(Theme::figures(Type::Small));
         painter->setPen(p.textSecondary);
-        painter->drawText(QRect(row.right() - right, row.top(), right, 20), Qt::AlignVCenter | Qt::AlignRight,
-                          estimate);
+        painter->drawText(QRect(row.left(), row.top(), row.width(), planLine), Qt::AlignVCenter | Qt::AlignRight,
+                          texts.estimate);
         const QString backend = QString::fromStdString(core::backendOf(run).name);
         const int side = backend.isEmpty() ? 0 : small.horizontalAdvance(backend) + grid;
-        painter->drawText(QRect(row.right() - side, row.top() + 20, side, planBox), Qt::AlignVCenter | Qt::AlignRight,
-                          backend);
-        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, planBox),
-                     model->devicesAt(index.row()), color);
-    } else {
-        painter->setFont(Theme::font(Type::Small));
-        QString reason = QString::fromStdString(run.notRunReason);
-        if (const QString more = reason + QStringLiteral(" · ") + QString::fromStdString(run.note);
-            !run.note.empty() && QFontMetrics(painter->font()).horizontalAdvance(more) <= row.right() - left)
-            reason = more;
-        painter->setPen(p.textMuted);
-        painter->drawText(QRect(left, row.top() + 20, row.right() - left, 20), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetrics(painter->font()).elidedText(reason, Qt::ElideRight, row.right() - left));
+        painter->drawText(QRect(row.right() - side, y, side, planBox), Qt::AlignVCenter | Qt::AlignRight, backend);
+        paintDevices(painter, QRect(left, y, row.right() - left - side, planBox), model->devicesAt(index.row()), color);
     }
     painter->restore();
 }
 
-QSize PlanRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
-    return {200, planRow + 4};
+PlanRowDelegate::Texts PlanRowDelegate::textsOf(const core::PlanModel &model, int row, int width) {
+    const core::PlannedRun &run = model.runAt(row);
+    Texts texts;
+    QString name = QString::fromStdString(run.name);
+    if (run.repeats > 1)
+        name += QStringLiteral("  ·  %1/%2").arg(run.repeat).arg(run.repeats);
+    int beside = 0;
+    if (run.runnable()) {
+        texts.estimate = model.index(row, core::PlanModel::Estimate).data().toString();
+        beside = QFontMetrics(Theme::figures(Type::Small)).horizontalAdvance(texts.estimate) + grid;
+    } else {
+        QString reason = QString::fromStdString(run.notRunReason);
+        if (!run.note.empty())
+            reason += QStringLiteral(" · ") + QString::fromStdString(run.note);
+        texts.reason = wrapped(reason, Theme::font(Type::Small), width - planLeft, 3);
+    }
+    texts.name = wrapped(name, Theme::font(Type::Body, QFont::DemiBold), width - planLeft - beside, 2);
+    return texts;
+}
+
+QSize PlanRowDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const auto *model = qobject_cast<const core::PlanModel *>(index.model());
+    if (!model)
+        return {200, planLine + planBox + 12};
+    const Texts texts = textsOf(*model, index.row(), viewWidth(option, 240) - 2 * grid);
+    const int boxes = texts.reason.isEmpty() ? planBox : 0;
+    return {200, int(texts.name.size() + texts.reason.size()) * planLine + boxes + 12};
 }
 
 RecipeDelegate::RecipeDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
-
-QStringList RecipeDelegate::wrapped(const QString &text, const QFont &font, int width, int most) {
-    QStringList out;
-    if (text.isEmpty()) // which a layout would make an empty line of
-        return out;
-    QTextLayout layout(text, font);
-    layout.beginLayout();
-    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
-        line.setLineWidth(width);
-        if (out.size() + 1 == most) { // the last one takes what is left, cut with dots
-            out.append(QFontMetrics(font).elidedText(text.mid(line.textStart()), Qt::ElideRight, width));
-            break;
-        }
-        out.append(text.mid(line.textStart(), line.textLength()).trimmed());
-    }
-    layout.endLayout();
-    return out;
-}
 
 RecipeDelegate::Lines RecipeDelegate::linesOf(const QModelIndex &index, int width) {
     const QFont small = Theme::font(Type::Small);
@@ -160,8 +185,7 @@ void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option
 }
 
 QSize RecipeDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
-    const auto *view = qobject_cast<const QListView *>(option.widget);
-    const int width = (view ? view->viewport()->width() : 240) - 2 * grid;
+    const int width = viewWidth(option, 240) - 2 * grid;
     const Lines lines = linesOf(index, width);
     const auto height = [](const QStringList &texts, int line) {
         return texts.isEmpty() ? 0 : int(texts.size()) * line + 4;

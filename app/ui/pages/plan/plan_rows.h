@@ -2,10 +2,15 @@
 #pragma once
 #include <QStyledItemDelegate>
 
+namespace lockstep::core {
+class PlanModel;
+}
+
 namespace lockstep::ui {
 class Theme;
 
-/// A row of "what will run": place in the queue, method mark and name, repeat, the devices as boxes, the estimate.
+/// A row of "what will run": place in the queue, method mark and name, in two lines if it is long, repeat, the devices as boxes, the
+/// estimate; or why it won't run.
 /// Reads core's PlanModel.
 class PlanRowDelegate : public QStyledItemDelegate {
     Q_OBJECT
@@ -15,6 +20,11 @@ public:
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
 private:
+    struct Texts {
+        QStringList name, reason; ///< in lines; reason: why it won't run, else empty
+        QString estimate;
+    };
+    [[nodiscard]] static Texts textsOf(const core::PlanModel &model, int row, int width);
     void paintDevices(QPainter *painter, const QRect &box, const QStringList &devices, const QColor &color) const;
     const Theme &m_theme;
 };
@@ -32,7 +42,6 @@ private:
     struct Lines {
         QStringList title, summary, published;
     };
-    [[nodiscard]] static QStringList wrapped(const QString &text, const QFont &font, int width, int most);
     [[nodiscard]] static Lines linesOf(const QModelIndex &index, int width);
     const Theme &m_theme;
 };

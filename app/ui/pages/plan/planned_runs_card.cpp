@@ -62,6 +62,7 @@ PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
     : Card(tr("What will run"), parent), m_theme(theme) {
     setMinimumWidth(40 * grid);
     m_rows = new QListView(this);
+    m_rows->setResizeMode(QListView::Adjust); // a row is as high as its text has lines
     m_rows->setModel(&m_model);
     m_rows->setItemDelegate(new PlanRowDelegate(m_theme, m_rows));
     m_rows->setFrameShape(QFrame::NoFrame);
