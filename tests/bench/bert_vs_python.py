@@ -27,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from trainer_vs_python import ROOT, commit, machine, mark, shown  # noqa: E402
 
 BATCH, SAMPLES, EPOCHS = 32, 320, 2
-TUNING = {"train": 1600, "test": 2000, "epochs": 2, "warmup": 20, "lr": 5e-5}
+TUNING = {"train": 4800, "test": 3815, "epochs": 2, "warmup": 20, "lr": 5e-5}
 
 
 def peer(options):

@@ -179,17 +179,6 @@ TensorFile lastTensors(int ranks, const Flags &options) {
     return *readTensors(folder / "w");
 }
 
-double tensorsApart(const TensorFile &a, const TensorFile &b) {
-    REQUIRE(a.tensors.size() == b.tensors.size());
-    double largest = 0;
-    for (std::size_t i = 0; i < a.tensors.size(); ++i) {
-        REQUIRE(a.tensors[i].first == b.tensors[i].first);
-        const auto x = a.tensors[i].second.to(torch::kFloat64), y = b.tensors[i].second.to(torch::kFloat64);
-        largest = std::max(largest, ((x - y).norm() / y.norm()).item<double>());
-    }
-    return largest;
-}
-
 /// What exit 2 said, in one line.
 std::string refusalOf(const Flags &options, int ranks) {
     const Ended ended = trainAlone(options, ranks);
@@ -239,14 +228,15 @@ TEST_SUITE("own_model") {
         const std::string plain = modules->images("plain");
         const Flags still{"--lr=1e-30", "--epochs=1"};
         const TensorFile one = lastTensors(0, both(still, Flags{"--model=" + plain, "--seed=1"}));
-        CHECK(tensorsApart(one, lastTensors(0, both(still, Flags{"--model=" + plain, "--seed=2"}))) < 1e-12);
+        CHECK(relativeDifference(one, lastTensors(0, both(still, Flags{"--model=" + plain, "--seed=2"}))) < 1e-12);
         const TempFolder folder;
         TensorFile zeros = one;
         for (auto &[name, tensor] : zeros.tensors)
             tensor = torch::full_like(tensor, 0.25);
         REQUIRE(trainer::writeTensors(folder / "quarter", zeros));
-        CHECK(tensorsApart(lastTensors(0, both(still, Flags{"--model=" + plain, "--init=" + (folder / "quarter")})),
-                           zeros) < 1e-12);
+        CHECK(
+            relativeDifference(lastTensors(0, both(still, Flags{"--model=" + plain, "--init=" + (folder / "quarter")})),
+                               zeros) < 1e-12);
         CHECK(lastTensors(0, {"--model=" + modules->images("traced")}).tensors.size() == one.tensors.size());
     }
 
@@ -259,12 +249,13 @@ TEST_SUITE("own_model") {
         const Flags common{"--model=" + modules->images("normed", twoStages)};
         const TensorFile whole = lastTensors(0, both(common, Flags{"--epochs=2"}));
         (void)lastTensors(0, both(common, Flags{"--epochs=1", "--checkpoint-dir=" + (folder / "c")}));
-        CHECK(tensorsApart(
+        CHECK(relativeDifference(
                   lastTensors(0, both(common, Flags{"--epochs=2", "--checkpoint-dir=" + (folder / "c"), "--resume"})),
                   whole) == 0);
         const TensorFile fp32 = lastTensors(0, both(common, Flags{"--epochs=1"}));
-        CHECK(tensorsApart(lastTensors(0, both(common, Flags{"--epochs=1", "--channels-last"})), fp32) < 1e-2);
-        const double bf16 = tensorsApart(lastTensors(0, both(common, Flags{"--epochs=1", "--precision=bf16"})), fp32);
+        CHECK(relativeDifference(lastTensors(0, both(common, Flags{"--epochs=1", "--channels-last"})), fp32) < 1e-2);
+        const double bf16 =
+            relativeDifference(lastTensors(0, both(common, Flags{"--epochs=1", "--precision=bf16"})), fp32);
         CHECK(bf16 > 1e-6); // else nothing was computed in bf16
         CHECK(bf16 < 0.5);
     }

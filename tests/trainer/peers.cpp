@@ -21,6 +21,17 @@ void writeIdx(const std::string &path, const torch::Tensor &data) {
 
 } // namespace
 
+double relativeDifference(const TensorFile &file, const TensorFile &expected) {
+    REQUIRE(file.tensors.size() == expected.tensors.size());
+    double difference = 0;
+    for (std::size_t i = 0; i < file.tensors.size(); ++i) {
+        CHECK(file.tensors[i].first == expected.tensors[i].first);
+        const auto x = file.tensors[i].second.to(torch::kFloat64), y = expected.tensors[i].second.to(torch::kFloat64);
+        difference = std::max(difference, ((x - y).norm() / y.norm()).item<double>());
+    }
+    return difference;
+}
+
 void makeOwnModel(const std::string &python, const TempFolder &folder) {
     constexpr std::string_view begin = "```python\n", end = "```\n";
     const std::string page = readFile(LOCKSTEP_SOURCE_DIR "/docs/own-model.md");

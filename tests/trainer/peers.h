@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/trainer/trainer_process.h"
+#include "trainer/data/safetensors.h"
 
 namespace lockstep::trainer::test {
 
@@ -21,6 +22,9 @@ inline std::string pythonWith(const std::string &module) {
 
 /// The example of docs/own-model.md as it stands there: writes net.py into the folder and lets this Python make net.pt and net.json.
 void makeOwnModel(const std::string &python, const TempFolder &folder);
+
+/// The largest difference of a tensor from its namesake, by norms: |a - b| ÷ |b|.
+[[nodiscard]] double relativeDifference(const TensorFile &file, const TensorFile &expected);
 
 /// Bytes of any kind as a peer can read them.
 inline std::string hexOf(std::string_view bytes) {

@@ -127,18 +127,6 @@ double largest(const std::vector<double> &values, const std::vector<double> &exp
     return difference;
 }
 
-/// The largest difference of a tensor from its namesake, by norms.
-double largest(const TensorFile &file, const TensorFile &expected) {
-    REQUIRE(file.tensors.size() == expected.tensors.size());
-    double difference = 0;
-    for (std::size_t i = 0; i < file.tensors.size(); ++i) {
-        CHECK(file.tensors[i].first == expected.tensors[i].first);
-        const auto x = file.tensors[i].second.to(torch::kFloat64), y = expected.tensors[i].second.to(torch::kFloat64);
-        difference = std::max(difference, ((x - y).norm() / y.norm()).item<double>());
-    }
-    return difference;
-}
-
 /// The mean of each step over all ranks' samples.
 std::vector<double> meanOverRanks(const Trained &trained) {
     std::vector<double> means;
@@ -239,7 +227,7 @@ void checkAgainst(const Reference &reference, const std::string &peer, const Way
         CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
         loss = std::max(loss, largest(trained.losses[rank], losses[rank]));
     }
-    const double weights = largest(trained.weights, *readTensors(reference.weights(peer)));
+    const double weights = relativeDifference(trained.weights, *readTensors(reference.weights(peer)));
     MESSAGE(way.name << ", " << peer << ", " << losses[0].size() << " steps: loss " << loss << ", weights " << weights);
     CHECK(loss < 1e-9);
     CHECK(weights < 1e-9);
@@ -418,7 +406,7 @@ TEST_SUITE("strategy_parity") {
                     auto &weight = after.tensors[i].second;
                     weight = (start32.to(torch::kFloat64) - weight.to(torch::kFloat64)) / 1048576;
                 }
-                const double difference = largest(after, expected);
+                const double difference = relativeDifference(after, expected);
                 MESSAGE(way.name << ", fp32, " << start.name << ": gradients " << difference);
                 CHECK(difference < 1e-5);
             }
