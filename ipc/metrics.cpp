@@ -86,11 +86,12 @@ std::span<const MetricSpec> metrics() {
                            "of all stages, with the least and the most.",
                    .better = Better::Lower},
         MetricSpec{.name = "shard_samples",
-                   .title = "Shard",
+                   .title = "Largest shard",
                    .unit = "samples",
-                   .help = "A rank's share of a batch where shards follow the ranks' speed; the mean of all ranks, "
-                           "with the least and the most.",
-                   .better = Better::Neither},
+                   .help =
+                       "A rank's share of a batch where shards follow the ranks' speed; of the rank that takes most.",
+                   .overRanks = OverRanks::Max,
+                   .overSteps = OverSteps::Last},
         MetricSpec{
             .name = "staleness",
             .title = "Staleness",

@@ -329,6 +329,11 @@ std::vector<FieldSpec> trainingRows() {
 std::vector<FieldSpec> dataRows() {
     using enum FieldGroup;
     static const std::string bucketHelp = "Gradients " + methodsWith("bucket_mb") + " send at a time, in MiB.",
+                             accumulateHelp =
+                                 "Parts into which a device of " + methodsWith("accumulate") +
+                                 " cuts its share of a batch. It computes them one after another and adds their "
+                                 "gradients up, so that activations of one part alone need memory; ranks exchange "
+                                 "gradients once a batch.",
                              compressHelp = "Format in which " + methodsWith("compress_gradients") +
                                             " send gradients and add them up: fp16 and bf16 halve the bytes of fp32 "
                                             "and round; none sends them as they are.",
@@ -383,11 +388,8 @@ std::vector<FieldSpec> dataRows() {
         choiceRow<Choice<"compress_gradients", &C::compressGradients, gradientFormats>>(
             "compress_gradients", "Compress gradients", compressHelp, Advanced, gradientFormats,
             {.fixedOnResume = true}),
-        row<Integer<"accumulate", &C::accumulate, 1, million>>(
-            "accumulate", "Accumulate",
-            "Parts into which each device cuts its share of a batch. It computes them one after another and adds their "
-            "gradients up, so that activations of one part alone need memory; ranks exchange gradients once a batch.",
-            FieldType::Integer, Training),
+        row<Integer<"accumulate", &C::accumulate, 1, million>>("accumulate", "Accumulate", accumulateHelp,
+                                                               FieldType::Integer, Training),
         choiceRow<Choice<"shards", &C::shards, shardings>>(
             "shards", "Shards", shardsHelp, Training, shardings,
             {.effect = FieldEffect::Means, .applies = hasSeveralDevices}),

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/machine_facts.h"
+#include "ipc/model_facts.h"
 #include "launch/script_check.h"
 #include "queue/named_places.h"
 #include "queue/queue_places.h"
@@ -85,6 +86,15 @@ tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefi
         for (const core::PlannedRun &run : expanded->runs)
             errors.push_back(Error::badArgument(run.name + ": " + run.notRunReason));
         return tl::unexpected(errors);
+    }
+    if (prefix.local()) {
+        Errors errors;
+        for (const core::PlannedRun &run : expanded->runs)
+            if (run.runnable() && run.repeat == 1 && run.command.empty() && run.config.nodes.empty())
+                if (const auto there = checkModelFile(run.config.model); !there)
+                    errors.push_back(there.error());
+        if (!errors.empty())
+            return tl::unexpected(errors);
     }
     core::Experiment experiment = core::makeExperiment(*expanded, recipe, options.quick, prefix);
     experiment.check = options.check;

@@ -179,6 +179,8 @@ int printResults(const core::ExperimentRunner &runner, const RunOptions &options
     const core::Report report = loaded->report(); // judged once for all outputs
     if (options.json) {
         nlohmann::ordered_json json = {{"experiment", runner.experiment().id}, {"exit_code", runner.exitCode()}};
+        if (!options.tried.empty())
+            json["matters"] = core::whetherItMatters(options.tried, report.judgement.pairs);
         json["results"] = nlohmann::ordered_json::parse(core::exportResults(report, core::ExportFormat::Json));
         print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {

@@ -63,7 +63,12 @@ TEST_SUITE("shard_balance") {
         ShardBalance balance(192, 3, false);
         CHECK(ranks.until(balance, 100) == 25);
         CHECK(ranks.until(balance, 100) == 25);
+        CHECK(balance.takeSentence()->find("from now on shards of") != std::string::npos);
         CHECK(ranks.until(balance, 2000) == 0); // measured twice, then kept
+        const auto said = balance.takeSentence();
+        REQUIRE(said);
+        CHECK(said->find("was predicted)") != std::string::npos);
+        CHECK(said->find("from now on") == std::string::npos);
         double least = 1e18;
         for (std::size_t rank = 0; rank < 3; ++rank)
             least = std::min(least, ranks.readyNs(rank, balance.shares()[rank]));

@@ -125,7 +125,7 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
     }
     if (!env.launched && deviceCount(config) > 1)
         return fail(
-            Error::badArgument("--method ddp --devices " + joined(config.devices) + " needs " +
+            Error::badArgument("--method " + method + " --devices " + joined(config.devices) + " needs " +
                                    std::to_string(deviceCount(config)) + " processes, and this one was started alone",
                                "start it with lockstep-agent run --nproc-per-node " +
                                    std::to_string(deviceCount(config)) + " -- lockstep-trainer …, or with torchrun"));

@@ -147,11 +147,16 @@ std::optional<Error> layerFault(const ScriptModel &model, const ModelFacts &fact
             return scriptError("the layers in the description of " + facts.title + " leave out the parameter " +
                                    item.key(),
                                "name all submodules that are called, in their order, or leave \"layers\" out");
-    if (whole.sizes() == byLayers.sizes() && torch::allclose(whole, byLayers, 1e-5, 1e-6))
+    if (whole.sizes() == byLayers.sizes() && torch::allclose(whole, byLayers, 1e-5, 1e-6, /*equal_nan=*/true))
         return {};
     return scriptError("the layers in the description of " + facts.title +
                            ", called one after another, don't compute what it computes",
                        "name all submodules that are called, in their order, or leave \"layers\" out");
+}
+
+std::string layerSentence(const std::exception &error) {
+    const auto *torchs = dynamic_cast<const c10::Error *>(&error);
+    return torchSentence(torchs ? torchs->what_without_backtrace() : error.what());
 }
 
 Result<ScriptTrial> tryScript(ScriptModel &model, const ModelFacts &facts, int classes, const torch::Tensor &input) {
@@ -168,7 +173,16 @@ Result<ScriptTrial> tryScript(ScriptModel &model, const ModelFacts &facts, int c
         return fail(scriptError(what.str(), "let it put out one number for each sample and class"));
     }
     torch::manual_seed(seed);
-    const torch::Tensor logits = model.forward(input);
+    torch::Tensor logits;
+    try {
+        logits = model.forward(input);
+    } catch (const std::exception &error) {
+        if (facts.layerNames.empty())
+            throw;
+        return fail(scriptError("the layers in the description of " + facts.title +
+                                    ", called one after another, can't be called: " + layerSentence(error),
+                                "name all submodules that are called, in their order, or leave \"layers\" out"));
+    }
     if (auto fault = layerFault(model, facts, whole, logits))
         return fail(std::move(*fault));
     torch::cross_entropy_loss(logits, torch::zeros({input.size(0)}, logits.options().dtype(torch::kInt64))).backward();

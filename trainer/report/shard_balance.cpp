@@ -39,14 +39,17 @@ void ShardBalance::addStep(std::span<const OwnTimes> ranks) {
 }
 
 bool ShardBalance::changesAfterStep() {
-    if (m_roundsLeft == 0 || m_ready.front().size() < window)
+    if (m_ready.front().size() < window)
         return false;
-    --m_roundsLeft;
-    return judge();
+    if (m_roundsLeft > 0) {
+        --m_roundsLeft;
+        return judge(/*mayChange=*/true);
+    }
+    return std::exchange(m_changed, false) && judge(/*mayChange=*/false);
 }
 
 bool ShardBalance::changesAtEpoch() {
-    return m_adaptive && m_roundsLeft == 0 && m_ready.front().size() >= window && judge();
+    return m_adaptive && m_roundsLeft == 0 && m_ready.front().size() >= window && judge(/*mayChange=*/true);
 }
 
 std::vector<double> ShardBalance::medianReadyNs() {
@@ -57,7 +60,7 @@ std::vector<double> ShardBalance::medianReadyNs() {
     return medians;
 }
 
-bool ShardBalance::judge() {
+bool ShardBalance::judge(bool mayChange) {
     const std::vector<double> readyNs = medianReadyNs();
     const double slowestNs = std::ranges::max(readyNs);
     std::vector<double> samplesPerNs;
@@ -76,6 +79,11 @@ bool ShardBalance::judge() {
     else
         m_evenNs = slowestNs;
     auto shares = inProportion(m_batch, samplesPerNs);
+    m_changed = false;
+    if (!mayChange) {
+        m_sentence = sentence;
+        return false;
+    }
     if (gain < worthwhile || shares == m_shares) {
         if (sentence.empty())
             sentence = "even shards stay: the slowest rank is ready after " + milliseconds +
@@ -93,6 +101,7 @@ bool ShardBalance::judge() {
                       : "they waste " + threeDigits(100 * gain) + " %") +
                 "; from now on shards of " + listed(shares) + " samples";
     m_shares = std::move(shares);
+    m_changed = true;
     m_predictedNs = balancedNs;
     m_sentence = std::move(sentence);
     return true;

@@ -14,8 +14,8 @@ namespace lockstep::trainer {
 ///
 /// A rank that took t for n samples gets a share in proportion to n / t. The part of t that doesn't depend on n makes that change too
 /// small, so it is done twice: after `window` steps with even shares, and again after as many with the first uneven ones. The first
-/// `warmUp` steps of each are left out. Then `measured` keeps the shares; `adaptive` repeats it at the end of each epoch. Shares
-/// change only where that shortens the slowest rank's time by `worthwhile`.
+/// `warmUp` steps of each are left out. Then `measured` keeps the shares; `adaptive` repeats it at the end of each epoch. After as many
+/// steps again it says what came of a change. Shares change only where that shortens the slowest rank's time by `worthwhile`.
 ///
 /// The same arguments give the same shares: ranks that get the same times agree without a message.
 class ShardBalance {
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::optional<std::string> takeSentence();
 
 private:
-    [[nodiscard]] bool judge();
+    [[nodiscard]] bool judge(bool mayChange);
     [[nodiscard]] std::vector<double> medianReadyNs();
 
     std::int64_t m_batch;
@@ -47,6 +47,7 @@ private:
     std::vector<std::vector<double>> m_ready; ///< by rank, of the steps since the shares changed
     std::size_t m_steps = 0;                  ///< since then
     int m_roundsLeft = 2;
+    bool m_changed = false;   ///< by the last judgement: what came of it is not said yet
     double m_evenNs = 0;      ///< of the slowest rank with even shares
     double m_predictedNs = 0; ///< of all ranks with the shares of now
     std::optional<std::string> m_sentence;

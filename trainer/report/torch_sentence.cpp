@@ -8,8 +8,10 @@ namespace lockstep::trainer {
 std::string torchSentence(std::string text) {
     constexpr std::string_view interpreter = "The following operation failed in the TorchScript interpreter.";
     constexpr std::string_view plain = "RuntimeError: ";
-    if (!text.starts_with(interpreter))
-        return text.substr(0, text.find('\n'));
+    if (!text.starts_with(interpreter)) {
+        text.erase(std::min(text.size(), text.find('\n')));
+        return text.substr(0, text.find(". ")); // the first sentence: those after it guess
+    }
     text.erase(text.find_last_not_of('\n') + 1);
     text.erase(0, text.rfind('\n') + 1); // nothing if there is one line alone
     return text.starts_with(plain) ? text.substr(plain.size()) : text;

@@ -9,13 +9,15 @@ namespace lockstep::core {
 namespace {
 
 constexpr int epochsOfTrial = 3;
+constexpr std::int64_t testSamplesOfTrial = 200; ///< evaluating is not what is tried
 
 /// The same work for a few steps, with nothing written and hardly anything evaluated.
 RunConfig shortened(RunConfig config, std::int64_t steps) {
     const std::int64_t samples = steps * globalBatch(config);
     config.epochs = epochsOfTrial;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
-    config.testSamples = 1;
+    if (config.testSamples == 0 || config.testSamples > testSamplesOfTrial)
+        config.testSamples = testSamplesOfTrial;
     config.trace = 0;
     config.resume = false;
     config.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
@@ -24,6 +26,15 @@ RunConfig shortened(RunConfig config, std::int64_t steps) {
     config.frames.clear();
     config.summary.clear();
     return config;
+}
+
+/// Then a time of one value and that of another are of different work.
+bool changesTheWork(const FieldSpec &field) {
+    const bool another = field.effect == FieldEffect::None || field.effect == FieldEffect::Length ||
+                         field.effect == FieldEffect::Chance || field.effect == FieldEffect::Start ||
+                         field.effect == FieldEffect::Beside;
+    return field.perProcess || another || field.key == "model" || field.key == "dataset" || field.key == "method" ||
+           field.key == "devices" || field.key == "nodes";
 }
 
 } // namespace
@@ -41,18 +52,26 @@ Result<SettingTrial> settingTrialFrom(std::string_view text) {
 
 Result<Recipe> recipeOf(const SettingTrial &trial, const RunConfig &like, const std::string &title) {
     const FieldSpec *field = findField(trial.key);
-    if (!field || field->perProcess)
+    if (!field)
         return fail(Error::badArgument("there is no setting " + trial.key.substr(0, 60),
                                        "did you mean " + std::string(nearestKey(trial.key)) + "?", "--vary"));
+    if (changesTheWork(*field))
+        return fail(
+            Error::badArgument(trial.key + " changes what a run does, so its time says nothing about the setting",
+                               "try one that does the same work in another way, like bucket_mb or workers", "--vary"));
     const RunConfig base = shortened(like, trial.steps);
     if (!appliesTo(*field, base))
-        return fail(Error::badArgument(trial.key + " changes nothing in a run by " + std::string(toString(like.method)),
-                                       "choose another setting, or another method with --set method=…", "--vary"));
+        return fail(Error::badArgument(
+            trial.key + " changes nothing in a run by " + std::string(toString(like.method)) + " on " +
+                std::to_string(deviceCount(like)) + (deviceCount(like) == 1 ? " device" : " devices"),
+            "choose another setting, or another recipe", "--vary"));
     std::vector<RunConfig> configs{base};
     for (const std::string &value : trial.values) {
         RunConfig config = base;
         if (auto set = field->set(config, value); !set)
             return fail(set.error());
+        if (const auto mistakes = validate(config); !mistakes.empty())
+            return fail(mistakes.front());
         if (config != base)
             configs.push_back(std::move(config));
     }

@@ -119,7 +119,7 @@ Result<VariedFlag> variedFlagFrom(std::string_view text) {
         out.values = split(text.substr(equals + 1));
     const auto wrong = [&](const std::string &what) {
         return fail(Error::badArgument(what + " in \"" + std::string(text.substr(0, 80)) + "\"",
-                                       "write FLAG=VALUE,VALUE, e.g. num-workers=0,2 or amp=off,on", "--vary"));
+                                       "write NAME=VALUE,VALUE, e.g. workers=0,2 or amp=off,on", "--vary"));
     };
     if (out.name.empty())
         return wrong("no flag is named");

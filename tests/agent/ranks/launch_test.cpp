@@ -244,7 +244,7 @@ TEST_CASE("run refuses what can't be, with a sentence") {
 TEST_CASE("run refuses our trainer's mistakes before anything starts") {
     const TestHome home;
     for (const auto &[mistake, sentence] :
-         {std::pair("--batch-size=63", "63"), std::pair("--model=gone.pt", "can't read gone.pt")}) {
+         {std::pair("--batch-size=63", "63"), std::pair("--model=gone.pt", "/gone.pt: No such file")}) {
         CAPTURE(sentence);
         const Outcome outcome = runOutcome(
             {"--nproc-per-node", "2", "--", "lockstep-trainer", "--method", "ddp", "--devices=0,1", mistake});

@@ -197,6 +197,9 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     std::optional<RunConfig> config;
     if (ours)
         config = configFromArguments({options.command.begin() + 1, options.command.end()});
+    std::error_code gone;
+    if (config) // a model's file is known by its whole path
+        config->model = modelFrom(std::filesystem::current_path(gone), config->model);
     if (config) { // refuse what the trainer would refuse before anything starts
         const Errors mistakes = validate(*config);
         const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};

@@ -83,9 +83,11 @@ RunConfig onDevices(const RunConfig &config, std::vector<std::string> devices) {
     RunConfig out = config;
     if (devices.size() == 1)
         out.method = Method::Baseline;
-    if (out.method == Method::Baseline)
-        out.backend = "auto";
     out.devices = std::move(devices);
+    if (out.method == Method::Baseline)
+        for (const FieldSpec &field : runConfigFields()) // what means nothing there is no difference
+            if (!field.perProcess && !appliesTo(field, out))
+                (void)field.set(out, field.get(RunConfig()));
     return out;
 }
 

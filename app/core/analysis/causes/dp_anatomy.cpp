@@ -2,6 +2,7 @@
 #include "analysis/causes/dp_anatomy.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "analysis/causes/median_repeat.h"
@@ -45,6 +46,29 @@ std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const
             for (const auto &[name, time] : replica.phases)
                 out.emplace(name, time.sumS / double(store.phases().replicaSteps()));
     return out;
+}
+
+/// A rank's part of a batch: as much as each other rank's; where shares follow the ranks' speed, its part of the samples of the newest
+/// epoch that all have reported.
+std::optional<double> shareOf(const RunStore &store, int rank) {
+    const std::size_t ranks = store.devices().names().size();
+    const auto &record = store.record();
+    const bool uneven = record && record->config && knowsKey(record->config->method, "shards") &&
+                        record->config->shards != RunConfig().shards;
+    if (!uneven)
+        return ranks == 0 ? std::nullopt : std::optional(1.0 / double(ranks));
+    std::map<int, std::map<int, std::int64_t>> samples; // by epoch, then rank
+    for (const RankEpoch &one : store.epochs().ofRanks())
+        samples[one.frame.epoch][one.rank] = one.frame.samples;
+    for (auto epoch = samples.rbegin(); epoch != samples.rend(); ++epoch) {
+        std::int64_t all = 0;
+        for (const auto &[of, count] : epoch->second)
+            all += count;
+        if (const auto own = epoch->second.find(rank);
+            epoch->second.size() == ranks && own != epoch->second.end() && all > 0)
+            return double(own->second) / double(all);
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -104,8 +128,7 @@ std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
     const std::vector<std::string> names = store.devices().names();
     DpDevice device;
     device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
-    if (!names.empty()) // the sampler gives each rank as much
-        device.share = 1.0 / double(names.size());
+    device.share = shareOf(store, rank);
     device.utilization = meanUse(store, device.device);
     out.devices = {device};
     return out;

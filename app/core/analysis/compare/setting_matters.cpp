@@ -16,12 +16,13 @@ std::string asFast(const SpeedUp &speedUp) {
 
 std::string whetherItMatters(const std::string &setting, const std::vector<PairJudgement> &pairs) {
     const PairJudgement *fastest = nullptr, *slowest = nullptr;
-    bool allEqual = true, any = false;
+    bool allEqual = true, anyOpen = false, any = false;
     for (const PairJudgement &pair : pairs) {
         if (!pair.training || !pair.training->hasInterval())
             continue;
         any = true;
         allEqual = allEqual && pair.training->isEqual();
+        anyOpen = anyOpen || (!pair.training->isDifferent() && !pair.training->isEqual());
         if (!pair.training->isDifferent())
             continue;
         const auto factor = [](const PairJudgement *of) { return of->training->factor; };
@@ -34,10 +35,12 @@ std::string whetherItMatters(const std::string &setting, const std::vector<PairJ
         return {};
     if (fastest)
         return setting + " matters: \"" + fastest->run + "\" is " + asFast(*fastest->training) + " \"" +
-               fastest->reference + "\", and worth setting.";
+               fastest->reference + "\".";
     if (slowest)
-        return setting + " matters, and nothing that was tried beats what is set: \"" + slowest->run + "\" is " +
-               asFast(*slowest->training) + " \"" + slowest->reference + "\".";
+        return setting + " matters, and " +
+               (anyOpen ? "whether any value beats what is set, these repeats can't tell: \""
+                        : "nothing that was tried beats what is set: \"") +
+               slowest->run + "\" is " + asFast(*slowest->training) + " \"" + slowest->reference + "\".";
     if (allEqual)
         return setting + " doesn't matter here: every value is equal to what is set " + equalWithinText() + ".";
     return setting + ": these repeats can't tell whether it matters; no value is told apart from what is set.";

@@ -55,7 +55,7 @@ private Q_SLOTS:
         QCOMPARE(plan->reference, std::string("DDP on 2 devices"));
         for (const PlannedRun &run : plan->runs) {
             QCOMPARE(run.config.trainSamples, 100 * 64);
-            QCOMPARE(run.config.testSamples, 1);
+            QCOMPARE(run.config.testSamples, 200);
             QVERIFY(run.config.checkpointDir.empty() && run.repeats == 3);
         }
     }
@@ -74,7 +74,10 @@ private Q_SLOTS:
         QVERIFY(says(refused("bucket_mb=25", ddp()), "no other value of bucket_mb than 25 is given"));
         QVERIFY(says(refused("bucket_mb=0", ddp()), "bucket_mb"));
         QVERIFY(says(refused("bucket_mb", ddp()), "a value is missing"));
-        QVERIFY(says(refused("frames=a,b", ddp()), "there is no setting frames"));
+        QVERIFY(says(refused("nothing=a,b", ddp()), "there is no setting nothing"));
+        for (const char *other : {"frames=a,b", "epochs=1,2", "model=mlp", "seed=2,3", "train_samples=100"})
+            QVERIFY2(says(refused(other, ddp()), "changes what a run does"), other);
+        QVERIFY(says(refused("accumulate=33", ddp()), "can't be cut into 33 parts"));
     }
 
     void whetherItMattersIsSaidByWhatIsToldApart() {
@@ -82,8 +85,10 @@ private Q_SLOTS:
         QCOMPARE(said({pairOf("a", 0.99, 1.01, false), pairOf("b", 0.98, 1.02, false)}),
                  std::string("bucket_mb doesn't matter here: every value is equal to what is set within ±3 %."));
         QCOMPARE(said({pairOf("a", 1.05, 1.11, true), pairOf("b", 1.2, 1.3, true), pairOf("c", 0.8, 0.9, true)}),
-                 std::string("bucket_mb matters: \"b\" is 1.25 (1.20-1.30) times as fast as \"DDP on 2 devices\", and "
-                             "worth setting."));
+                 std::string("bucket_mb matters: \"b\" is 1.25 (1.20-1.30) times as fast as \"DDP on 2 devices\"."));
+        QVERIFY(
+            said({pairOf("a", 0.8, 0.9, true), pairOf("b", 0.9, 1.2, false)})
+                .starts_with("bucket_mb matters, and whether any value beats what is set, these repeats can't tell"));
         QVERIFY(said({pairOf("a", 0.8, 0.9, true), pairOf("b", 0.99, 1.01, false)})
                     .starts_with("bucket_mb matters, and nothing that was tried beats what is set: \"a\" is 0.849"));
         QVERIFY(said({pairOf("a", 0.9, 1.2, false)}).starts_with("bucket_mb: these repeats can't tell"));

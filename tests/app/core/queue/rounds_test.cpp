@@ -160,6 +160,15 @@ private Q_SLOTS:
         QCOMPARE(listExperiments().size(), std::size_t(1));
     }
 
+    void aModelsFileThatIsMissingIsRefusedBeforeAnyRunStarts() {
+        const QByteArray recipe = R"({"name": "second", "title": "Second", "base": {"train_samples": 640},
+            "runs": [{"method": "baseline"}, {"method": "baseline", "model": "/nowhere/net.pt"}]})";
+        const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-")}, 60'000, recipe);
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains("/nowhere/net.pt"), answer.err.constData());
+        QVERIFY(listExperiments().empty());
+    }
+
     void roundsThatAreAddedHoldEveryRunOnceInABalancedOrder() {
         Experiment experiment = doneRounds(5, 3, {});
         finish(experiment);
