@@ -41,8 +41,8 @@ json.dump({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 10, "
 def bubble(binaries, folder, micro_batches):
     """Of one run, after its first epoch."""
     summary = pathlib.Path(folder) / "summary.json"
-    trainer = [binaries / "lockstep-trainer", "--method=pipeline", "--devices=0,1", f"--model={folder}/equal.pt", "--batch-size=512",
-               "--train-samples=10240", "--test-samples=1", "--epochs=3", f"--micro-batches={micro_batches}",
+    trainer = [binaries / "lockstep-trainer", "--method=pipeline", "--devices=0,1", f"--model={folder}/equal.pt", "--batch-size=2048",
+               "--train-samples=20480", "--test-samples=1", "--epochs=3", f"--micro-batches={micro_batches}",
                "--stage-layers=6,6", f"--summary={summary}"]
     ran = subprocess.run([binaries / "lockstep-agent", "run", "--nproc-per-node", str(STAGES), "--", *trainer],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
