@@ -185,9 +185,10 @@ int printResults(const core::ExperimentRunner &runner, const RunOptions &options
         print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {
         print("\n" + resultText(report.table, report.judgement));
-        if (const std::string said = core::whetherItMatters(options.tried, report.judgement.pairs);
-            !options.tried.empty() && !said.empty())
-            print("\n" + said + "\n");
+        const std::string matters =
+            options.tried.empty() ? "" : core::whetherItMatters(options.tried, report.judgement.pairs);
+        if (!matters.empty())
+            print("\n" + matters + "\n");
     }
     if (options.out.empty())
         return Done;

@@ -2,10 +2,8 @@
 #include "trainer/data/sampler.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>

@@ -131,7 +131,7 @@ int ConfigForm::placeOf(const QString &value, QComboBox &box) {
 
 QWidget *ConfigForm::makeMethods(QWidget *parent) {
     auto *box = new QWidget(parent);
-    constexpr int columns = 2; // they fit in the narrowest window, too
+    constexpr int columns = 2; // beside the scroll bar, too, they fit in a window of 1200 pixels
     auto *rows = new QGridLayout(box);
     rows->setContentsMargins(0, 0, 0, 0);
     rows->setSpacing(grid / 2);
