@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The idle part of a pipeline's step beside (S-1)/(M+S-1), on two CPU devices with equally long stages: a TorchScript network of
-twelve equal layers, six a stage. Prints a row for each number of micro-batches, medians of several runs in turns; exit code 1 where a
-median is off by more than 15 % of the formula.
+twelve equal layers, six a stage. Prints a row for each schedule and number of micro-batches, medians of several runs in turns; exit code 1
+where a median is off by more than 15 % of the formula.
     tests/bench/pipeline_bubble.py BIN PYTHON [REPEATS]     PYTHON: one that imports torch; 3 repeats unless given, 5 s a run"""
 
 import json
@@ -14,6 +14,7 @@ import tempfile
 
 GOAL = 0.15
 MICRO_BATCHES, STAGES = (1, 2, 4, 8), 2
+SCHEDULES = ("gpipe", "1f1b")
 MODEL = """
 import json, sys, torch
 from torch import nn
@@ -38,11 +39,11 @@ json.dump({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 10, "
 """
 
 
-def bubble(binaries, folder, micro_batches):
+def bubble(binaries, folder, schedule, micro_batches):
     """Of one run, after its first epoch."""
     summary = pathlib.Path(folder) / "summary.json"
     trainer = [binaries / "lockstep-trainer", "--method=pipeline", "--devices=0,1", f"--model={folder}/equal.pt", "--batch-size=2048",
-               "--train-samples=20480", "--test-samples=1", "--epochs=3", f"--micro-batches={micro_batches}",
+               "--train-samples=20480", "--test-samples=1", "--epochs=3", f"--micro-batches={micro_batches}", f"--pipeline-schedule={schedule}",
                "--stage-layers=6,6", f"--summary={summary}"]
     ran = subprocess.run([binaries / "lockstep-agent", "run", "--nproc-per-node", str(STAGES), "--", *trainer],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -58,16 +59,16 @@ def main():
     repeats = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     with tempfile.TemporaryDirectory(prefix="lockstep-bench-") as folder:
         subprocess.run([python, "-c", MODEL, folder], check=True)
-        measured = {m: [] for m in MICRO_BATCHES}
+        measured = {(schedule, m): [] for m in MICRO_BATCHES for schedule in SCHEDULES}
         for _ in range(repeats):
-            for m in MICRO_BATCHES:
-                measured[m].append(bubble(binaries, folder, m))
-    print("| micro-batches | (S-1)/(M+S-1) | measured (median; least-most) | off by |\n|---|---|---|---|")
+            for schedule, m in measured:
+                measured[schedule, m].append(bubble(binaries, folder, schedule, m))
+    print("| schedule | micro-batches | (S-1)/(M+S-1) | measured (median; least-most) | off by |\n|---|---|---|---|---|")
     missed = False
-    for m, values in measured.items():
+    for (schedule, m), values in measured.items():
         formula, median = (STAGES - 1) / (m + STAGES - 1), statistics.median(values)
         missed = missed or abs(median / formula - 1) > GOAL
-        print(f"| {m} | {formula:.3f} | {median:.3f} ({min(values):.3f}-{max(values):.3f}) | {(median / formula - 1) * 100:+.0f} % |")
+        print(f"| {schedule} | {m} | {formula:.3f} | {median:.3f} ({min(values):.3f}-{max(values):.3f}) | {(median / formula - 1) * 100:+.0f} % |")
     return 1 if missed else 0
 
 

@@ -5,11 +5,15 @@
     peer.py sampler CASES       a line of CASES: size world rank seed epoch; prints DistributedSampler's order of each
     peer.py affine F.safetensors    images (u8), draws, and what our loader made of them (f32); prints the differing pixels
     peer.py csv PATHS           prints the fields of the CSV files named in PATHS, in hex, a record a line
-    peer.py characters WORDS    a line a code point: the words that it is between a and b; prints the lines that differ
-    peer.py words FOLDER        vocab.txt, `texts` in hex and `tokens`, a line each; prints the lines that BertTokenizerFast differs in
+    peer.py characters WORDS    a line 1,024 code points: in hex, the words that they are, each between a and b; prints the first that
+                                differs in each line
+    peer.py words FOLDER        vocab.txt, `texts` in hex, a line each, and `tokens`, their number and then themselves as 32-bit numbers;
+                                prints the texts that BertTokenizerFast differs in
 """
 
 import sys
+from array import array
+from itertools import zip_longest
 from pathlib import Path
 
 import torch
@@ -61,16 +65,20 @@ def characters(path):
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     pre, compared = BertPreTokenizer(), 0
+    points = (*range(0xD800), *range(0xE000, 0x110000))
     with open(path) as lines:
         for lower in (True, False):
             normalizer = BertNormalizer(lowercase=lower)
-            for point in (*range(0xD800), *range(0xE000, 0x110000)):
-                text = normalizer.normalize_str(f"a{chr(point)}b")
-                expected = " ".join(word.encode().hex() for word, _ in pre.pre_tokenize_str(text))
-                ours = next(lines).rstrip("\n")
-                compared += 1
-                if ours != expected:
-                    print(f"U+{point:04X}, lowercase={lower}: {expected}, not {ours}")
+            for first in range(0, len(points), 1024):
+                some = points[first:first + 1024]
+                text = normalizer.normalize_str(" ".join(f"a{chr(point)}b" for point in some))
+                expected = [word for word, _ in pre.pre_tokenize_str(text)]
+                ours = bytes.fromhex(next(lines)).decode().split(" ")
+                compared += len(some)
+                for at, pair in enumerate(zip_longest(expected, ours)):
+                    if pair[0] != pair[1]:
+                        print(f"from U+{some[0]:04X} on, lowercase={lower}: word {at} is {pair[0]!a}, not {pair[1]!a}")
+                        break
     print(compared)
 
 
@@ -80,18 +88,22 @@ def words(folder):
 
     folder = Path(folder)
     lines = (folder / "texts").read_text().splitlines()
+    texts = [bytes.fromhex(line).decode("utf-8", "replace") for line in lines]
     compared = 0
-    with open(folder / "tokens") as tokens:
+    with open(folder / "tokens", "rb") as tokens:
         for lower in (True, False):
             peer = BertTokenizerFast(vocab=load_vocab(folder / "vocab.txt"), do_lower_case=lower)
-            for most in (512, 12):
-                for first in range(0, len(lines), 10000):
-                    texts = [bytes.fromhex(line).decode("utf-8", "replace") for line in lines[first:first + 10000]]
-                    for text, ids in zip(texts, peer(texts, truncation=True, max_length=most)["input_ids"]):
-                        ours = list(map(int, next(tokens).split()))
+            for most, count in ((12, 10000), (512, len(texts))):
+                for first in range(0, count, 10000):
+                    encoded = peer(texts[first:first + 10000], truncation=True, max_length=most, return_attention_mask=False,
+                                   return_token_type_ids=False)["input_ids"]
+                    for text, ids in zip(texts[first:first + 10000], encoded):
+                        ours = array("i")
+                        ours.fromfile(tokens, 1)
+                        ours.fromfile(tokens, ours.pop())
                         compared += 1
-                        if ours != ids:
-                            print(f"do_lower_case={lower}, max_length={most}: {text!a} is {ids}, not {ours}")
+                        if ours != array("i", ids):
+                            print(f"do_lower_case={lower}, max_length={most}: {text!a} is {ids}, not {ours.tolist()}")
     print(compared)
 
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <fstream>
+#include <map>
 #include <random>
+#include <span>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -158,7 +161,7 @@ private:
     std::mt19937 m_random{30522};
 };
 
-/// The words that "a", the character and "b" are, in hex.
+/// The words that "a", the character and "b" are, a space between two.
 std::string wordsAround(const BertCharacters &characters, char32_t point) {
     std::string word = "a";
     const auto [kind, becomes] = characters.of(point);
@@ -171,17 +174,17 @@ std::string wordsAround(const BertCharacters &characters, char32_t point) {
     case BertCharacters::Kind::Ending:
         break;
     case BertCharacters::Kind::Space:
-        return "61 62";
+        return "a b";
     case BertCharacters::Kind::Alone:
-        word.clear();
+        word += ' ';
         appendUtf8(word, becomes);
-        return "61 " + hexOf(word) + " 62";
+        return word + " b";
     case BertCharacters::Kind::Several:
         for (const char32_t part : BertCharacters::parts(point))
             if (part != 0)
                 appendUtf8(word, part);
     }
-    return hexOf(word + "b");
+    return word + "b";
 }
 
 } // namespace
@@ -291,9 +294,13 @@ TEST_SUITE("word_piece") {
         std::ofstream out(folder / "words");
         for (const bool lowerCase : {true, false}) {
             const BertCharacters characters(lowerCase);
-            for (char32_t point = 0; point < 0x110000; ++point)
+            std::string line;
+            for (char32_t point = 0; point < 0x110000; ++point) {
                 if (point < 0xd800 || point > 0xdfff)
-                    out << wordsAround(characters, point) << '\n';
+                    line += (line.empty() ? "" : " ") + wordsAround(characters, point);
+                if (point % 1024 == 1023 && !line.empty()) // the surrogates, which are left out, fill whole lines
+                    out << hexOf(std::exchange(line, {})) << '\n';
+            }
         }
         out.close();
         const Ended ended =
@@ -304,7 +311,8 @@ TEST_SUITE("word_piece") {
         CHECK(ended.out == "2224128\n");
     }
 
-    TEST_CASE("100000 texts of many scripts become the tokens of BertTokenizerFast") {
+    TEST_CASE("100000 texts of many scripts become the tokens of BertTokenizerFast; 10000 of them are cut off where it "
+              "does") {
         const std::string python = pythonWith("transformers");
         if (python.empty()) {
             MESSAGE("skipped: no Python that imports transformers");
@@ -315,7 +323,7 @@ TEST_SUITE("word_piece") {
         writeFile(folder / "vocab.txt", vocabulary);
         Texts texts;
         std::vector<std::string> lines(100'000);
-        std::ofstream hex(folder / "texts"), tokens(folder / "tokens");
+        std::ofstream hex(folder / "texts"), tokens(folder / "tokens", std::ios::binary);
         for (auto &line : lines) {
             line = texts.next();
             hex << hexOf(line) << '\n';
@@ -323,11 +331,12 @@ TEST_SUITE("word_piece") {
         for (const bool lowerCase : {true, false}) {
             const auto words = WordPiece::ofVocabulary(vocabulary, lowerCase, "vocab.txt");
             REQUIRE(words);
-            for (const std::size_t most : {512, 12})
-                for (const auto &line : lines) {
-                    for (const std::int32_t token : words->encode(line, most))
-                        tokens << token << ' ';
-                    tokens << '\n';
+            for (const auto &[most, count] : std::map<std::size_t, std::size_t>{{12, 10'000}, {512, lines.size()}})
+                for (const auto &line : std::span(lines).first(count)) {
+                    const std::vector<std::int32_t> own = words->encode(line, most);
+                    const auto size = static_cast<std::int32_t>(own.size());
+                    tokens.write(reinterpret_cast<const char *>(&size), sizeof size);
+                    tokens.write(reinterpret_cast<const char *>(own.data()), size * std::streamsize{sizeof size});
                 }
         }
         hex.close();
@@ -336,6 +345,6 @@ TEST_SUITE("word_piece") {
                                 .wait(std::chrono::minutes(5));
         CAPTURE(ended.err);
         REQUIRE(ended.code == 0);
-        CHECK(ended.out == "400000\n");
+        CHECK(ended.out == "220000\n");
     }
 }

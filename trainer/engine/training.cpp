@@ -13,17 +13,12 @@
 #include <string_view>
 #include <utility>
 
-#include <ATen/Context.h>
-#include <ATen/CPUGeneratorImpl.h>
-
 #include "ipc/logging.h"
-#include "ipc/model_facts.h"
 #include "ipc/phase_sums.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
 #include "trainer/engine/stop_flag.h"
-#include "trainer/models/bert_folder.h"
 #include "trainer/strategies/dp.h"
 
 namespace lockstep::trainer {
@@ -85,7 +80,7 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
 } // namespace
 
 Training::Training(Session &session)
-    : m_session(session), m_checkpoints(session.config.checkpointDir), m_divergence(session),
+    : m_session(session), m_saver(session), m_divergence(session),
       m_recorder(*session.clock, outputsOf(session, m_divergence), windowOfSteps(), session.placement.names),
       m_evaluator(session.test, *session.communicator, session.device(), session.dtype), m_stragglers(session),
       m_shards(session), m_comm(session) {}
@@ -135,23 +130,8 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
     m_session.frames->send(frame);
 }
 
-void Training::applyCheckpoint() {
-    const auto &checkpoint = m_session.resumed;
-    if (!checkpoint)
-        return;
-    m_checkpoints.resumeFrom(m_session.resumedFrom);
-    m_epochs = checkpoint->epochs;
-    m_stepInEpoch = checkpoint->stepInEpoch;
-    m_step = checkpoint->epochsDone * m_session.loader->steps() + m_stepInEpoch;
-    const auto row = checkpoint->progress[m_session.env.rank].contiguous();
-    const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
-    m_unfinished = EpochTotals::fromNumbers(numbers);
-    if (numbers.size() > EpochTotals::numbers)
-        m_total = EpochTotals::fromNumbers(numbers.subspan(EpochTotals::numbers));
-}
-
 Result<Outcome> Training::run() {
-    applyCheckpoint();
+    m_progress = m_saver.resume();
     sendInit();
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
@@ -171,54 +151,42 @@ Result<Outcome> Training::run() {
 Result<Outcome> Training::trainEpochs() {
     stop_flag::training(); // from here on a signal waits for the step that all ranks agree on
     m_session.communicator->barrier();
-    const int firstEpoch = static_cast<int>(m_epochs.size()) + 1;
+    const int firstEpoch = static_cast<int>(m_progress.epochs.size()) + 1;
     for (int epoch = firstEpoch; epoch <= m_session.config.epochs; ++epoch) {
         const auto trained = trainOrGoBack(epoch);
         if (!trained)
             return fail(trained.error());
         const bool stopped = *trained;
-        const bool whole = m_stepInEpoch >= m_session.loader->steps();
+        const bool whole = m_progress.stepInEpoch >= m_session.loader->steps();
         if (whole) {
-            reportEpoch(epoch, std::exchange(m_unfinished, {}));
-            m_stepInEpoch = 0;
+            reportEpoch(epoch, std::exchange(m_progress.unfinished, {}));
+            m_progress.stepInEpoch = 0;
         }
         if (stopped) {
-            if (auto saved = saveCheckpoint(whole ? epoch : epoch - 1, m_stepInEpoch); !saved)
+            if (auto saved = saveCheckpoint(whole ? epoch : epoch - 1); !saved)
                 return fail(saved.error());
-            sendState(RunState::Stopped, epoch, "stopped after step " + std::to_string(m_step - 1));
+            sendState(RunState::Stopped, epoch, "stopped after step " + std::to_string(m_progress.step - 1));
             return Outcome::Stopped;
         }
         evaluate(epoch);
-        if (auto saved = saveCheckpoint(epoch, 0); !saved)
+        if (auto saved = saveCheckpoint(epoch); !saved)
             return fail(saved.error());
     }
     if (firstEpoch > m_session.config.epochs) // resumed after the last epoch: only the accuracy is missing
         evaluate(m_session.config.epochs);
     if (m_session.isRank0() && !m_session.config.saveFinal.empty()) {
-        if (auto written = saveFinal(); !written)
+        if (auto written = m_saver.saveFinal(); !written)
             return fail(written.error());
     }
     return Outcome::Done;
 }
 
-Result<void> Training::saveFinal() {
-    const RunConfig &config = m_session.config;
-    if (savesFolder(config.model))
-        return writeBertFolder(config.saveFinal, bertFolderOf(config.bertDir), m_session.modelState(),
-                               m_session.train.classNames);
-    TensorFile file;
-    file.metadata = {{"format", "pt"}};
-    for (const auto &[name, tensor] : m_session.modelState())
-        file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
-    return writeTensors(config.saveFinal, file);
-}
-
-/// Trains an epoch from m_stepInEpoch on. Where a loss was not finite, it ends with an error, or goes back to the last good
+/// Trains an epoch from m_progress.stepInEpoch on. Where a loss was not finite, it ends with an error, or goes back to the last good
 /// checkpoint and on with the next batch. True: a person stopped it before its end.
 Result<bool> Training::trainOrGoBack(int epoch) {
     for (;;) {
-        const bool stopped = trainEpoch(epoch, std::exchange(m_stepInEpoch, 0));
-        const auto diverged = m_divergence.agree(m_checkpoints.newestOwn());
+        const bool stopped = trainEpoch(epoch, std::exchange(m_progress.stepInEpoch, 0));
+        const auto diverged = m_divergence.agree(m_saver.newest());
         if (!diverged)
             return stopped;
         if (m_session.config.onNonfinite == "stop")
@@ -228,7 +196,7 @@ Result<bool> Training::trainOrGoBack(int epoch) {
         // What stopped this epoch was the loss; a person may want to stop, too.
         const auto wishes = m_session.communicator->gather({stop_flag::requested() ? 1.0 : 0.0});
         const bool wanted = std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; });
-        if (wanted || m_stepInEpoch >= m_session.loader->steps())
+        if (wanted || m_progress.stepInEpoch >= m_session.loader->steps())
             return wanted;
     }
 }
@@ -236,10 +204,10 @@ Result<bool> Training::trainOrGoBack(int epoch) {
 bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     Session &s = m_session;
     sendState(RunState::Training, epoch);
-    m_stepInEpoch = firstStep;
-    m_comm.startEpoch(m_step);
+    m_progress.stepInEpoch = firstStep;
+    m_comm.startEpoch(m_progress.step);
     m_epochStartNs = monotonicNs();
-    m_recorder.startEpoch(epoch, std::exchange(m_unfinished, {}));
+    m_recorder.startEpoch(epoch, std::exchange(m_progress.unfinished, {}));
     m_readyBatches = s.loader->ready();
     if (countsTraffic(s))
         m_traffic.start();
@@ -248,7 +216,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     loadFrom(firstStep);
     bool stop = false;
     while (!stop) {
-        s.position.beginStep(m_step);
+        s.position.beginStep(m_progress.step);
         s.trace->beginStep(monotonicNs(), spansAStep(s));
         auto batch = s.loader->next();
         if (!batch)
@@ -260,9 +228,9 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         m_recorder.flush(false);
         m_comm.sendIfDue(epoch);
         if (m_shards.addStep())
-            loadFrom(m_stepInEpoch);
+            loadFrom(m_progress.stepInEpoch);
         s.clock->lap(Phase::Other);
-        if (s.trace->endStep(m_step - 1, monotonicNs())) {
+        if (s.trace->endStep(m_progress.step - 1, monotonicNs())) {
             writeTrace();
         }
     }
@@ -270,7 +238,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     s.communicator->broadcast(s.model->buffers()); // each rank's are those of its own samples
     if (countsTraffic(s))                          // after the last step: what a server still sends to slower ranks
         addTraffic([this](const char *name, double value) { m_recorder.addToSum(name, value); });
-    m_unfinished = m_recorder.finishEpoch();
+    m_progress.unfinished = m_recorder.finishEpoch();
     m_comm.send(epoch);
     return stop;
 }
@@ -281,24 +249,24 @@ bool Training::trainStep(Batch batch) {
         s.strategy->bring(batch, s.device(), s.config.nonBlocking);
         s.clock->lap(Phase::H2d);
     }
-    m_divergence.poison(m_step, batch);
-    const double share = lrShare(s.config, m_step, s.loader->steps() * s.config.epochs);
+    m_divergence.poison(m_progress.step, batch);
+    const double share = lrShare(s.config, m_progress.step, s.loader->steps() * s.config.epochs);
     s.optimizer->setLrShare(share);
     s.strategy->setLrShare(share);
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested() || m_divergence.wantsStop());
     if (!s.strategy->countsSamples())
         batch.real = 0;
-    m_divergence.check(m_step, batch, outcome.loss);
+    m_divergence.check(m_progress.step, batch, outcome.loss);
     if (m_replicaBatch.empty())
         m_replicaBatch = s.strategy->replicaBatch(); // how the first, full batch was split
     std::vector<StepMetric> metrics = measure();
     s.strategy->runOptimizer(*s.optimizer);
     s.clock->lap(Phase::Optimizer);
-    m_recorder.addStep(m_step, batch.real, outcome.loss, s.strategy->deviceTimes(), std::move(metrics));
+    m_recorder.addStep(m_progress.step, batch.real, outcome.loss, s.strategy->deviceTimes(), std::move(metrics));
     if (!m_shards.on()) // which deal with a slower rank, and make the phases of ranks differ
-        m_stragglers.addStep(m_step);
-    ++m_step;
-    ++m_stepInEpoch;
+        m_stragglers.addStep(m_progress.step);
+    ++m_progress.step;
+    ++m_progress.stepInEpoch;
     return outcome.stop;
 }
 
@@ -357,8 +325,8 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     }
     frame.loss = lossSum / samples;
     m_session.frames->send(frame);
-    m_epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
-    m_total.add(totals);
+    m_progress.epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
+    m_progress.total.add(totals);
 }
 
 void Training::evaluate(int epoch) {
@@ -368,71 +336,17 @@ void Training::evaluate(int epoch) {
         m_session.frames->send(*m_lastEval);
 }
 
-/// The state of every rank's GPU generator, one row per rank; zeros for ranks with CPU devices; undefined without any GPU.
-torch::Tensor Training::deviceRandomStates() {
-    Session &s = m_session;
-    const bool onGpu = s.device().is_cuda();
-    if (!onGpu && !s.communicator->someOnGpu())
-        return {};
-    torch::Tensor own = torch::empty({0}, torch::kUInt8);
-    if (onGpu)
-        own = at::globalContext().defaultGenerator(s.device()).get_state();
-    double bytes = 0;
-    for (const auto &row : s.communicator->gather({static_cast<double>(own.numel())}))
-        bytes = std::max(bytes, row.front());
-    if (!onGpu)
-        own = torch::zeros({static_cast<std::int64_t>(bytes)}, torch::kUInt8);
-    return torch::stack(s.communicator->gatherBytes(own));
-}
-
-Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) {
-    Session &s = m_session;
-    if (s.config.checkpointDir.empty())
+Result<void> Training::saveCheckpoint(int epochsDone) {
+    if (m_session.config.checkpointDir.empty())
         return {};
     sendState(RunState::Checkpointing, epochsDone);
-    auto numbers = m_unfinished.toNumbers();
-    const auto total = m_total.toNumbers();
-    numbers.insert(numbers.end(), total.begin(), total.end());
-    Checkpoint checkpoint;
-    std::vector<torch::Tensor> rows;
-    for (const auto &row : s.communicator->gather(numbers))
-        rows.push_back(torch::tensor(row, torch::kFloat64));
-    checkpoint.progress = torch::stack(rows);
-    checkpoint.rng = torch::stack(s.communicator->gatherBytes(at::detail::getDefaultCPUGenerator().get_state()));
-    checkpoint.deviceRng = deviceRandomStates();
-    std::vector<torch::Tensor> replicas;
-    for (const auto &generator : s.strategy->generators())
-        replicas.push_back(generator.get_state());
-    if (!replicas.empty())
-        checkpoint.replicaRng = torch::stack(replicas);
-    checkpoint.bucketOrder = s.strategy->bucketOrder();
-    checkpoint.optimizer = s.strategy->optimizerState(*s.optimizer);
-    if (!s.isRank0())
-        return {};
-    checkpoint.config = s.config;
-    checkpoint.worldSize = s.env.worldSize;
-    checkpoint.epochsDone = epochsDone;
-    checkpoint.stepInEpoch = stepInEpoch;
-    checkpoint.epochs = m_epochs;
-    checkpoint.parameters = s.modelState();
-    if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {
-        AlertFrame alert;
-        alert.severity = "warning";
-        alert.kind = "checkpoint_skipped";
-        alert.step = m_step - 1;
-        alert.message = "no checkpoint after step " + std::to_string(m_step - 1) + ": " + bad +
-                        " is not finite; the last good checkpoint is kept";
-        s.frames->send(alert);
-        logWarning(alert.message);
-        return {};
-    }
-    return m_checkpoints.save(checkpoint, m_step);
+    return m_saver.save(m_progress, epochsDone);
 }
 
 Summary Training::summary() {
     Session &s = m_session;
-    std::vector<double> own{peakRssBytes().value_or(std::nan("")), m_total.durationS};
-    const auto phases = m_total.phases.toNumbers();
+    std::vector<double> own{peakRssBytes().value_or(std::nan("")), m_progress.total.durationS};
+    const auto phases = m_progress.total.phases.toNumbers();
     own.insert(own.end(), phases.begin(), phases.end());
     const auto rows = s.communicator->gather(own);
     const auto slowest = std::max_element(rows.begin(), rows.end(), [](auto &a, auto &b) { return a[1] < b[1]; });
@@ -441,10 +355,10 @@ Summary Training::summary() {
         rss += row[0];
 
     Summary summary = summaryOfSettings(s);
-    summary.steps = m_step;
-    summary.epochs = m_epochs;
+    summary.steps = m_progress.step;
+    summary.epochs = m_progress.epochs;
     double training = 0;
-    for (const auto &epoch : m_epochs)
+    for (const auto &epoch : m_progress.epochs)
         training += epoch.durationS;
     summary.totalTrainingTimeS = training;
     if (m_lastEval) {

@@ -9,6 +9,7 @@
 #include "trainer/engine/divergence.h"
 #include "trainer/engine/evaluation.h"
 #include "trainer/engine/rank_session.h"
+#include "trainer/engine/run_saver.h"
 #include "trainer/engine/straggler_watch.h"
 #include "trainer/engine/trace_writer.h"
 #include "trainer/engine/uneven_shards.h"
@@ -32,7 +33,6 @@ public:
 private:
     void sendInit();
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
-    void applyCheckpoint();
     [[nodiscard]] Result<Outcome> trainEpochs();
     [[nodiscard]] Result<bool> trainOrGoBack(int epoch);
     /// Trains one epoch from `firstStep` on. True: stopped before its end.
@@ -46,26 +46,22 @@ private:
     void evaluate(int epoch);
     void writeTrace();
     void compareRanks(const std::string &sha256);
-    [[nodiscard]] torch::Tensor deviceRandomStates();
-    [[nodiscard]] Result<void> saveFinal();
-    [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
+    [[nodiscard]] Result<void> saveCheckpoint(int epochsDone);
 
     Session &m_session;
-    CheckpointFolder m_checkpoints;
+    RunSaver m_saver;
     DivergenceWatch m_divergence;
     StepRecorder m_recorder;
     Evaluator m_evaluator;
     StragglerWatch m_stragglers;
     UnevenShards m_shards;
     CommReports m_comm;
-    std::vector<EpochSummary> m_epochs;
+    RunProgress m_progress;
     std::optional<EvalFrame> m_lastEval;
     std::vector<std::int64_t> m_replicaBatch;
-    EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint interrupted
-    EpochTotals m_total;                        ///< of the run's whole epochs
     MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was resumed
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
-    std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
+    std::int64_t m_epochStartNs = 0;
     TraceWriter m_traceWriter;
     TcpTraffic m_traffic;
 };

@@ -4,23 +4,22 @@
 #include <QFontMetricsF>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/ui/charts/bar_rows.h"
+#include "app/ui/charts/lane_strip.h"
 #include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
 namespace {
-constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
+constexpr double axisHeight = BarRows::axisHeight, laneGap = 4;
 constexpr double leastHeight = 14; ///< of a lane
 constexpr double headHeight = 16;  ///< of the line with the figures' heads
 constexpr double mostNames = 0.3;  ///< of the width, for the runs' names: those of a matrix fit on two lines at 1280 px
-constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
 /// The sample nearest to a time; none if the nearest is further away than a gap.
 std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
@@ -30,35 +29,11 @@ std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
     auto best = next;
     if (next == samples.end() || (next != samples.begin() && near(next - 1) < near(next)))
         best = next == samples.begin() ? next : next - 1;
-    if (best == samples.end() || near(best) > 2 * reachS)
+    if (best == samples.end() || near(best) > 2 * LaneStrip::reachS)
         return std::nullopt;
     return best->y();
 }
 } // namespace
-
-QList<double> columnMeans(const QList<QPointF> &samples, double from, double to, int columns, double reach) {
-    QList<double> sums(columns, 0.0), out(columns, std::nan(""));
-    QList<int> counts(columns, 0);
-    const double width = (to - from) / columns;
-    for (const QPointF &p : samples) {
-        const double at = std::floor((p.x() - from) / width);
-        if (at < 0 || at >= columns || !std::isfinite(p.y()))
-            continue;
-        sums[int(at)] += p.y();
-        ++counts[int(at)];
-    }
-    int last = -1;
-    for (int i = 0; i < columns; ++i) {
-        if (counts[i] == 0)
-            continue;
-        out[i] = sums[i] / counts[i];
-        if (last >= 0 && (i - last - 1) * width <= reach)
-            for (int j = last + 1; j < i; ++j)
-                out[j] = out[last];
-        last = i;
-    }
-    return out;
-}
 
 LaneView::LaneView(const Theme &theme, QString name, QWidget *parent) : PaintedChart(theme, std::move(name), parent) {
     setMouseTracking(true);
@@ -93,7 +68,7 @@ double LaneView::timeAt(double x) const {
 }
 
 double LaneView::placeOf(double timeS, const QRectF &strip) const {
-    return strip.left() + (timeS - m_from) / (m_to - m_from) * strip.width();
+    return LaneTimes{m_from, m_to}.placeOf(timeS, strip);
 }
 
 void LaneView::setMarks(const QList<ChartMark> &marks) {
@@ -249,54 +224,6 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
     return out;
 }
 
-void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const {
-    const Palette &p = theme().palette();
-    painter->setRenderHint(QPainter::Antialiasing, false);
-    painter->fillRect(strip, mix(p.surface, p.border, 0.35));
-    if (lane.samples.isEmpty()) {
-        painter->setFont(Theme::font(Type::Small));
-        painter->setPen(p.textMuted);
-        painter->drawText(
-            strip.adjusted(BarRows::gap, 0, -BarRows::gap, 0), Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * BarRows::gap));
-        return;
-    }
-    const QColor color = shadeOf(lane.noRecentData.isEmpty() ? lane.color : p.textMuted, lane.run);
-    const int columns = std::max(1, int(strip.width() / 2));
-    const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
-    const double width = strip.width() / columns;
-    QPainterPath line;
-    bool drawing = false;
-    for (int i = 0; i < columns; ++i) {
-        if (std::isnan(means[i])) {
-            drawing = false;
-            continue;
-        }
-        const double share = std::clamp(means[i] / m_full, 0.0, 1.0), x = strip.left() + i * width;
-        // The fill's height and depth both say how busy, so that short lanes and grey printouts read too.
-        const double top = strip.bottom() - share * (strip.height() - 1);
-        painter->fillRect(QRectF(x, strip.top(), width + 0.5, strip.height()),
-                          mix(p.surface, color, 0.06 + 0.34 * share));
-        painter->fillRect(QRectF(x, top, width + 0.5, strip.bottom() - top), mix(p.surface, color, 0.2 + 0.55 * share));
-        const QPointF at(x + width / 2, top);
-        drawing ? line.lineTo(at) : line.moveTo(at);
-        drawing = true;
-    }
-    painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(QPen(color, 1.25));
-    painter->setBrush(Qt::NoBrush);
-    painter->drawPath(line);
-    if (lane.noRecentData.isEmpty())
-        return;
-    const QRectF silent =
-        strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + BarRows::gap, 0, -BarRows::gap, 0);
-    painter->setFont(Theme::font(Type::Small));
-    painter->setPen(p.textMuted);
-    if (silent.width() > leastWords)
-        painter->drawText(silent, Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(lane.noRecentData, Qt::ElideRight, silent.width()));
-}
-
 /// At the crosshair while there is one.
 QString LaneView::valueOf(const Lane &lane) const {
     const auto at = m_crosshair.constFind(lane.runId);
@@ -390,10 +317,12 @@ void LaneView::paintFigures(QPainter *painter, const Columns &columns) const {
 void LaneView::paintChart(QPainter *painter, const QRectF &area) {
     const Columns columns = layOut(area);
     paintNames(painter, area, columns);
+    const LaneStrip painted(theme().palette(), {m_from, m_to}, m_full);
     for (qsizetype i = 0; i < m_lanes.size(); ++i) {
         const double y = columns.strip.top() + double(i) * columns.laneHeight;
         const QRectF strip(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap);
-        paintLane(painter, m_lanes[i], strip);
+        const QColor &color = m_lanes[i].noRecentData.isEmpty() ? m_lanes[i].color : theme().palette().textMuted;
+        painted.paint(painter, m_lanes[i], shadeOf(color, m_lanes[i].run), strip);
         paintCrosshair(painter, m_lanes[i], strip);
     }
     paintFigures(painter, columns);

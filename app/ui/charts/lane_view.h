@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <QColor>
 #include <QHash>
 #include <QList>
 #include <QPointF>
@@ -8,26 +7,11 @@
 #include <optional>
 
 #include "app/ui/charts/chart_marks.h"
+#include "app/ui/charts/lane_strip.h"
 #include "app/ui/charts/painted_chart.h"
 #include "models/device_metric.h"
 
 namespace lockstep::ui {
-
-/// One device of one run over time.
-struct Lane {
-    QString run; ///< "DDP on 2 devices"; written once for neighbouring lanes of the same run
-    QString runId;
-    QString device; ///< "cpu:0"
-    QColor color;
-    QList<QPointF> samples;    ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
-    QString value = {};        ///< at the lane's end, its mean: "96 %", "-" when unknown
-    QString idle = {};         ///< beside it, the share of the time in which the device did nothing
-    QString others = {};       ///< beside that, the other programs' load during its run; empty: negligible
-    QString unknown = {};      ///< in the lane while it has no sample: why
-    QString hint = {};         ///< tooltip
-    QString noRecentData = {}; ///< why there is no recent data: its past is greyed, and this text replaces the present
-    bool operator==(const Lane &) const = default;
-};
 
 /// Many devices as lanes under each other on one time axis and one scale: a heat strip (the busier, the deeper the method's
 /// colour) with a line on it (mean of each pixel column); at its end, under heads, its mean, its idle share of the time,
@@ -91,7 +75,6 @@ private:
     void paintFigures(QPainter *painter, const Columns &columns) const;
     void paintNames(QPainter *painter, const QRectF &area, const Columns &columns) const;
     [[nodiscard]] Columns layOut(const QRectF &area) const;
-    void paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintMarks(QPainter *painter, const Columns &columns) const;
     [[nodiscard]] std::pair<qsizetype, qsizetype> rowsOf(const QString &runId) const; ///< first, count
@@ -109,10 +92,5 @@ private:
     double m_from = 0, m_to = 1;
     QString m_axisTitle;
 };
-
-/// Mean of y in each of `columns` equal parts of [from, to]; NaN where no sample is near (gaps stay gaps: a column
-/// without a sample takes its neighbour's only within `reach` seconds).
-[[nodiscard]] QList<double> columnMeans(const QList<QPointF> &samples, double from, double to, int columns,
-                                        double reach);
 
 } // namespace lockstep::ui

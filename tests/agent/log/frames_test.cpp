@@ -58,17 +58,21 @@ TEST_CASE("devices are sampled about five times a second, ranks and the agent wi
     const auto samples = bodiesOf<DeviceFrame>(framesOf(run.folder));
     CHECK(static_cast<double>(samples.size()) > 1.0 * result.runTimeS);
     CHECK(static_cast<double>(samples.size()) < 7.0 * result.runTimeS);
+    // On a busy machine a core may be another program's at any one moment, and one rank may be over before the other begins.
+    const auto most = [&](auto figure) { return figure(*std::ranges::max_element(samples, {}, figure)); };
+    CHECK(most([](const DeviceFrame &sample) {
+              return sample.devices.empty() ? 0 : sample.devices[0].utilization.value_or(0);
+          }) > busyShare);
+    CHECK(most([](const DeviceFrame &sample) {
+              return sample.processes.empty() ? 0 : sample.processes[0].cpuCores.value_or(0);
+          }) > busyShare);
     const DeviceFrame &middle = samples[samples.size() / 2];
     REQUIRE(middle.devices.size() == 2);
     CHECK(middle.devices[0].kind == "cpu");
     CHECK(middle.devices[0].cores == "0");
-    CHECK(middle.devices[0].utilization.value_or(0) > busyShare);
-    REQUIRE(middle.processes.size() == 2);
-    CHECK(middle.processes[0].rank == 0);
-    const auto used = [](const DeviceFrame &sample) {
-        return sample.processes.empty() ? 0 : sample.processes[0].cpuCores.value_or(0);
-    };
-    CHECK(used(*std::ranges::max_element(samples, {}, used)) > busyShare); // a core may be another's at any one moment
+    const auto both = std::ranges::find(samples, 2u, [](const DeviceFrame &sample) { return sample.processes.size(); });
+    REQUIRE(both != samples.end());
+    CHECK(both->processes[0].rank == 0);
     REQUIRE(middle.agent);
     CHECK(middle.agent->pid == run.agent);
     CHECK(middle.agent->cpuCores.value_or(1) < 0.2);

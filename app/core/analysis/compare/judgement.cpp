@@ -80,7 +80,8 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, in
                               varies, groups);
     if (out.training)
         out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
-    out.adjusted = adjustedFactorOf(reference, run, groups);
+    if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
+        out.adjusted = adjustedFactorOf(reference, run, groups);
     out.attribution = attribute(reference, run, groups);
     return out;
 }

@@ -126,6 +126,7 @@ private Q_SLOTS:
                       "DDP on 2 devices: other programs were busy in rounds 1-3 (58 % of a core more than in the "
                       "quietest): speed-ups and causes are of the other rounds, times in tables are of all."),
                  found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
+        QVERIFY2(!found.pairs[0].adjusted, "it would be fitted to rounds that do not count");
         QVERIFY(found.lines.at(0).outcome == Outcome::WorthIt);
         QVERIFY2(found.orderEffects.empty() || found.orderEffects[0].sentence.empty(), "it is told already");
     }

@@ -18,7 +18,7 @@ constexpr std::int64_t madeUs = 1'700'000'000'000'000;
 /// A forecast of DDP on 2 devices whose model says 10 ms a step and leaves 5 % open; its batch distinguishes its work from others'.
 ForecastRecord forecastOf(int number) {
     ForecastRecord record;
-    char id[32];
+    char id[40];
     std::snprintf(id, sizeof id, "20260102T03%02d%02dZ-%08x", number / 60, number % 60, unsigned(number));
     record.id = id;
     record.title = record.recipe = "mine";

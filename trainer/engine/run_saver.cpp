@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/engine/run_saver.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <ATen/Context.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "ipc/logging.h"
+#include "ipc/model_facts.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/models/bert_folder.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+/// The state of every rank's GPU generator, one row per rank; zeros for ranks with CPU devices; undefined without any GPU.
+torch::Tensor deviceRandomStates(const Session &s) {
+    const bool onGpu = s.device().is_cuda();
+    if (!onGpu && !s.communicator->someOnGpu())
+        return {};
+    torch::Tensor own = torch::empty({0}, torch::kUInt8);
+    if (onGpu)
+        own = at::globalContext().defaultGenerator(s.device()).get_state();
+    double bytes = 0;
+    for (const auto &row : s.communicator->gather({static_cast<double>(own.numel())}))
+        bytes = std::max(bytes, row.front());
+    if (!onGpu)
+        own = torch::zeros({static_cast<std::int64_t>(bytes)}, torch::kUInt8);
+    return torch::stack(s.communicator->gatherBytes(own));
+}
+
+} // namespace
+
+RunProgress RunSaver::resume() {
+    const auto &checkpoint = m_session.resumed;
+    RunProgress progress;
+    if (!checkpoint)
+        return progress;
+    m_checkpoints.resumeFrom(m_session.resumedFrom);
+    progress.epochs = checkpoint->epochs;
+    progress.stepInEpoch = checkpoint->stepInEpoch;
+    progress.step = checkpoint->epochsDone * m_session.loader->steps() + progress.stepInEpoch;
+    const auto row = checkpoint->progress[m_session.env.rank].contiguous();
+    const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
+    progress.unfinished = EpochTotals::fromNumbers(numbers);
+    if (numbers.size() > EpochTotals::numbers)
+        progress.total = EpochTotals::fromNumbers(numbers.subspan(EpochTotals::numbers));
+    return progress;
+}
+
+Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
+    Session &s = m_session;
+    auto numbers = progress.unfinished.toNumbers();
+    const auto total = progress.total.toNumbers();
+    numbers.insert(numbers.end(), total.begin(), total.end());
+    Checkpoint checkpoint;
+    std::vector<torch::Tensor> rows;
+    for (const auto &row : s.communicator->gather(numbers))
+        rows.push_back(torch::tensor(row, torch::kFloat64));
+    checkpoint.progress = torch::stack(rows);
+    checkpoint.rng = torch::stack(s.communicator->gatherBytes(at::detail::getDefaultCPUGenerator().get_state()));
+    checkpoint.deviceRng = deviceRandomStates(s);
+    std::vector<torch::Tensor> replicas;
+    for (const auto &generator : s.strategy->generators())
+        replicas.push_back(generator.get_state());
+    if (!replicas.empty())
+        checkpoint.replicaRng = torch::stack(replicas);
+    checkpoint.bucketOrder = s.strategy->bucketOrder();
+    checkpoint.optimizer = s.strategy->optimizerState(*s.optimizer);
+    if (!s.isRank0())
+        return {};
+    checkpoint.config = s.config;
+    checkpoint.worldSize = s.env.worldSize;
+    checkpoint.epochsDone = epochsDone;
+    checkpoint.stepInEpoch = progress.stepInEpoch;
+    checkpoint.epochs = progress.epochs;
+    checkpoint.parameters = s.modelState();
+    if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {
+        AlertFrame alert;
+        alert.severity = "warning";
+        alert.kind = "checkpoint_skipped";
+        alert.step = progress.step - 1;
+        alert.message = "no checkpoint after step " + std::to_string(progress.step - 1) + ": " + bad +
+                        " is not finite; the last good checkpoint is kept";
+        s.frames->send(alert);
+        logWarning(alert.message);
+        return {};
+    }
+    return m_checkpoints.save(checkpoint, progress.step);
+}
+
+Result<void> RunSaver::saveFinal() {
+    const RunConfig &config = m_session.config;
+    if (savesFolder(config.model))
+        return writeBertFolder(config.saveFinal, bertFolderOf(config.bertDir), m_session.modelState(),
+                               m_session.train.classNames);
+    TensorFile file;
+    file.metadata = {{"format", "pt"}};
+    for (const auto &[name, tensor] : m_session.modelState())
+        file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
+    return writeTensors(config.saveFinal, file);
+}
+
+} // namespace lockstep::trainer
