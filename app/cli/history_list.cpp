@@ -99,15 +99,36 @@ std::vector<RunColumn> usualColumns(bool group) {
     return out;
 }
 
-Result<Listing> makeListing(const ListOptions &options) {
-    Listing out;
-    out.chosen = options.group || !options.filter.empty() || !options.sort.empty() || !options.columns.empty();
+Result<std::vector<core::IndexedRun>> indexedRuns() {
     auto index = core::RunIndex::open();
     if (!index)
         return fail(index.error());
     if (const auto refreshed = index->refresh(); !refreshed)
         return fail(refreshed.error());
-    out.runs = index->runs();
+    return index->runs();
+}
+
+/// What --columns, --sort and --filter know.
+int showColumns() {
+    const auto runs = indexedRuns();
+    if (!runs)
+        return complain(runs.error());
+    std::vector<std::vector<std::string>> rows = {{"column", "head", "what it is"}};
+    const std::vector<RunColumn> invented = core::inventedColumns(*runs);
+    for (const auto columns : {core::runColumns(), std::span<const RunColumn>(invented)})
+        for (const RunColumn &column : columns)
+            rows.push_back({column.key, column.head, column.help});
+    print(aligned(rows));
+    return Done;
+}
+
+Result<Listing> makeListing(const ListOptions &options) {
+    Listing out;
+    out.chosen = options.group || !options.filter.empty() || !options.sort.empty() || !options.columns.empty();
+    auto runs = indexedRuns();
+    if (!runs)
+        return fail(runs.error());
+    out.runs = std::move(*runs);
     const std::vector<RunColumn> invented = core::inventedColumns(out.runs);
     const auto filter = core::RunFilter::parse(QString::fromStdString(options.filter), invented);
     if (!filter)
@@ -189,6 +210,8 @@ void printJson(const ListOptions &options, const Listing &listing, const std::ve
 } // namespace
 
 int listCommand(const ListOptions &options) {
+    if (options.columns == "help")
+        return showColumns();
     const Result<Listing> listing = makeListing(options);
     if (!listing)
         return complain(listing.error());

@@ -12,7 +12,8 @@ void addList(CLI::App &app, HistoryOptions &options, int &exitCode) {
     auto *list = app.add_subcommand("list", "List experiments and runs, newest first");
     list->add_option("--filter", options.list.filter, filterHelp);
     list->add_option("--sort", options.list.sort, "Column to sort by; with - in front, largest first");
-    list->add_option("--columns", options.list.columns, "Columns, like name,accuracy,training; help lists all");
+    list->add_option("--columns", options.list.columns,
+                     "Columns, like name,accuracy,training; help shows all there are");
     list->add_flag("--group", options.list.group, "Group repeats: mean ± standard deviation, and their number");
     list->add_flag("--json", options.list.json, "Print JSON");
     list->callback([&] { exitCode = listCommand(options.list); });

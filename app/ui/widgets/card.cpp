@@ -65,14 +65,15 @@ QString Card::finding() const {
 }
 
 QLabel *makeLabel(const QString &text, const char *role, QWidget *parent) {
-    auto *label = new QLabel(text, parent);
+    auto *label = new QLabel(parent);
+    label->setTextFormat(Qt::PlainText); // names, hosts and errors of other people are among the texts
+    label->setText(text);
     label->setProperty("role", role);
     return label;
 }
 
 QLabel *makePlainLabel(const QString &text, const char *role, QWidget *parent) {
     QLabel *label = makeLabel(text, role, parent);
-    label->setTextFormat(Qt::PlainText);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     return label;

@@ -32,7 +32,7 @@ private:
     QLabel *m_title, *m_note, *m_finding;
 };
 
-/// A label in one of the style sheet's roles: secondary, muted, small, title, cardTitle, display, wrong.
+/// A label of plain text in one of the style sheet's roles: secondary, muted, small, title, cardTitle, display, wrong.
 [[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
 /// The same for text that another machine wrote: shown as it is, never as markup; wrapped, and selectable.
 [[nodiscard]] QLabel *makePlainLabel(const QString &text, const char *role, QWidget *parent = nullptr);

@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
+#include <QRegularExpression>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -87,6 +88,9 @@ private Q_SLOTS:
         QCOMPARE(table.out.section('\n', 0, 0).simplified(), QStringLiteral("Run id Learning rate Training time (s)"));
         QCOMPARE(table.out.section('\n', 1, 1).simplified(), id(other) + " 0.5 20.0");
         QVERIFY(control({"list", "--filter", "lr>1"}).out.startsWith("No run matches"));
+        const QStringList columns = control({"list", "--columns", "help"}).out.split('\n');
+        QVERIFY2(!columns.filter(QRegularExpression("^training +Training time \\(s\\) +\\S")).isEmpty(),
+                 qPrintable(columns.join('\n')));
         QVERIFY(control({"list"}).out.contains(id(slow)));
     }
 

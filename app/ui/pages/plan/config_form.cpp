@@ -5,9 +5,9 @@
 #include <QComboBox>
 #include <QFileDialog>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -16,6 +16,7 @@
 #include "app/ui/pages/plan/plan_draft.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/field_row.h"
 #include "ipc/model_facts.h"
 
 namespace lockstep::ui {
@@ -70,46 +71,35 @@ void ConfigForm::addGroup(FieldGroup group, const QString &title, QVBoxLayout *l
 }
 
 QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
-    auto *row = new QWidget(this);
-    auto *lines = new QVBoxLayout(row);
-    lines->setContentsMargins(0, 0, 0, 0);
-    lines->setSpacing(2);
-    auto *line = new QHBoxLayout;
-    line->setSpacing(grid);
-    auto *label = new QLabel(text(spec.label), row);
+    auto *label = new QLabel(text(spec.label));
+    auto *row = new FieldRow(label, this);
     const QString hint = QStringLiteral("%1\n%2").arg(text(spec.help), QString::fromStdString(flagOf(spec)));
     label->setToolTip(hint);
-    label->setFixedWidth(22 * grid);
-    line->addWidget(label);
     QWidget *editor = makeEditor(spec, row);
     editor->setToolTip(hint);
     editor->setAccessibleName(text(spec.label));
     editor->setObjectName(QStringLiteral("field_") + text(spec.key));
     label->setBuddy(editor);
-    editor->setMaximumWidth(64 * grid);
-    line->addWidget(editor, 4);
+    row->addEditor(editor);
     if (!spec.fileEnding.empty())
-        line->addWidget(makeFileButton(spec, row));
-    line->addStretch(0);
-    lines->addLayout(line);
+        row->addButton(makeFileButton(spec, row));
     QLabel *mistake = makeLabel({}, "wrong", row);
     mistake->setWordWrap(true);
-    mistake->setIndent(23 * grid);
     mistake->hide();
-    lines->addWidget(mistake);
+    row->setNote(mistake);
     m_fields.insert(text(spec.key), {&spec, editor, label, mistake, row});
     m_order.append(text(spec.key));
     return row;
 }
 
 /// Beside the list of a field whose value may be a file, too.
-QToolButton *ConfigForm::makeFileButton(const FieldSpec &spec, QWidget *parent) {
-    auto *button = new QToolButton(parent);
-    button->setText(tr("File…"));
+QPushButton *ConfigForm::makeFileButton(const FieldSpec &spec, QWidget *parent) {
+    auto *button = new QPushButton(tr("File…"), parent);
     button->setObjectName(QStringLiteral("file_") + text(spec.key));
     button->setAccessibleName(tr("%1 from a file").arg(text(spec.label)));
-    button->setToolTip(tr("Choose a file (*%1)").arg(text(spec.fileEnding)));
-    connect(button, &QToolButton::clicked, this, [this, &spec] {
+    button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_F));
+    button->setToolTip(tr("Choose a file (*%1) (Alt+F)").arg(text(spec.fileEnding)));
+    connect(button, &QPushButton::clicked, this, [this, &spec] {
         const QString file =
             QFileDialog::getOpenFileName(this, text(spec.label), {}, tr("Models (*%1)").arg(text(spec.fileEnding)));
         if (!file.isEmpty())

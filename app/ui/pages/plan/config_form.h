@@ -11,6 +11,7 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QPushButton;
 class QToolButton;
 class QVBoxLayout;
 
@@ -56,7 +57,7 @@ private:
     QWidget *makeRow(const FieldSpec &spec);
     QWidget *makeEditor(const FieldSpec &spec, QWidget *parent);
     QWidget *makeMethods(QWidget *parent);
-    QToolButton *makeFileButton(const FieldSpec &spec, QWidget *parent);
+    QPushButton *makeFileButton(const FieldSpec &spec, QWidget *parent);
     static int placeOf(const QString &value, QComboBox &box);
     void unfold(FieldGroup group, bool open);
     void restyle();

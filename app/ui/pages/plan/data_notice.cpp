@@ -30,6 +30,7 @@ DataNotice::DataNotice(const Theme &theme, QWidget *parent)
     auto *line = new QHBoxLayout;
     line->setSpacing(grid);
     m_sentence = new QLabel(this);
+    m_sentence->setTextFormat(Qt::PlainText);
     m_sentence->setWordWrap(true);
     line->addWidget(m_sentence, 1);
     m_button = new QPushButton(tr("Download"), this);

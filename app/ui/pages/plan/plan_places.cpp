@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/plan/plan_places.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "app/ui/pages/shared/plan_doctor.h"
 #include "app/ui/pages/shared/ssh_asker.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/field_row.h"
 #include "nodes/node_choice.h"
 
 namespace lockstep::ui {
@@ -38,17 +38,12 @@ PlanPlaces::PlanPlaces(const Theme &theme, PlanDraft &draft, QWidget *card, QWid
 }
 
 void PlanPlaces::makeSwitch(QWidget *parent) {
-    m_row = new QWidget(parent);
-    auto *line = new QHBoxLayout(m_row);
-    line->setContentsMargins(0, 0, grid, 0);
-    line->setSpacing(grid);
-    auto *label = new QLabel(tr("Runs on"), m_row);
-    label->setFixedWidth(22 * grid);
+    auto *label = new QLabel(tr("Runs on"));
     label->setToolTip(tr("This machine's devices, or those of the added nodes"));
-    line->addWidget(label);
-    m_where = new PlaceSwitch(m_row);
-    line->addWidget(m_where, 4);
-    line->addStretch(0);
+    auto *row = new FieldRow(label, parent);
+    m_where = new PlaceSwitch(row);
+    row->addEditor(m_where);
+    m_row = row;
     connect(m_where, &PlaceSwitch::chosen, this, &PlanPlaces::runOverNodes);
 }
 

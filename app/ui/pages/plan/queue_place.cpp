@@ -11,6 +11,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/field_row.h"
 
 namespace lockstep::ui {
 
@@ -18,13 +19,10 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
     auto *rows = new QVBoxLayout(this);
     rows->setContentsMargins(0, 0, grid, 0);
     rows->setSpacing(grid / 2);
-    auto *line = new QHBoxLayout;
-    line->setSpacing(grid);
-    rows->addLayout(line);
-    auto *label = new QLabel(tr("Queue runs on"), this);
-    label->setFixedWidth(22 * grid);
+    auto *label = new QLabel(tr("Queue runs on"));
     label->setToolTip(tr("The machine that starts one run after the other"));
-    line->addWidget(label);
+    auto *line = new FieldRow(label, this);
+    rows->addWidget(line);
     auto *group = new QButtonGroup(this);
     const auto add = [&](const char *place, const QKeySequence &keys) {
         auto *button = new QPushButton(this);
@@ -44,15 +42,10 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
     m_there = add("right", QKeySequence(Qt::ALT | Qt::Key_L));
     both->addWidget(m_here, 1);
     both->addWidget(m_there, 1);
-    box->setMaximumWidth(64 * grid);
-    line->addWidget(box, 4);
-    line->addStretch(0);
-    auto *below = new QHBoxLayout;
-    below->addSpacing(23 * grid);
-    m_note = makeLabel({}, "muted", this);
+    line->addEditor(box);
+    m_note = makeLabel({}, "muted", line);
     m_note->setWordWrap(true);
-    below->addWidget(m_note, 1);
-    rows->addLayout(below);
+    line->setNote(m_note);
     setWords(m_here, tr("This machine"));
     m_here->setToolTip(tr("It must stay on and connected until the last run is over (Alt+H)"));
     m_here->setChecked(true);

@@ -29,7 +29,7 @@ void warnIfFailed(QWidget *page, const QString &title, const Result<void> &done)
 
 RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFacts &facts, QWidget *parent)
     : Card(tr("Recipes"), parent), m_theme(theme), m_draft(draft), m_list(new RecipeList(theme, this)), m_facts(facts) {
-    setMinimumWidth(32 * grid);
+    setMinimumWidth(30 * grid);
     setMaximumWidth(52 * grid);
     body()->addWidget(m_list);
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),

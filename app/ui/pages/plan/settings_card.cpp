@@ -21,6 +21,8 @@
 #include "app/ui/pages/shared/node_picker.h"
 #include "app/ui/pages/shared/plan_doctor.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/elided_label.h"
+#include "app/ui/widgets/field_row.h"
 
 namespace lockstep::ui {
 namespace {
@@ -36,13 +38,21 @@ SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent
     body()->addWidget(m_head);
     m_quick = new QCheckBox(tr("Quick"), this);
     m_quick->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Q));
+    m_quick->setToolTip(tr("Smaller runs, for a first answer within minutes (Alt+Q)"));
     connect(m_quick, &QCheckBox::toggled, this, [this](bool on) {
         m_draft.setQuick(on);
         m_repeats->setCurrentIndex(on ? std::max(0, m_repeats->findData(m_draft.quickVariant().repeats)) : 0);
         Q_EMIT edited();
     });
-    body()->addWidget(m_quick);
-    body()->addLayout(buildOptions());
+    m_quickRow = new QWidget(this);
+    auto *across = new QHBoxLayout(m_quickRow);
+    across->setContentsMargins(0, 0, 0, 0);
+    across->setSpacing(grid);
+    across->addWidget(m_quick);
+    m_quickWords = new ElidedLabel("secondary", 8 * grid, m_quickRow);
+    across->addWidget(m_quickWords, 1);
+    body()->addWidget(m_quickRow);
+    body()->addWidget(buildOptions());
     m_reset = new QPushButton(tr("Reset"), this);
     m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
     m_reset->setToolTip(tr("Resets to the recipe's settings (Alt+R)"));
@@ -71,10 +81,10 @@ SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent
     body()->addWidget(buildScrolled(scrolled), 1);
 }
 
-QLayout *SettingsCard::buildOptions() {
+QWidget *SettingsCard::buildOptions() {
     m_repeats = new QComboBox(this);
     m_repeats->setAccessibleName(tr("Repeats"));
-    m_repeats->addItem(tr("set by the recipe"), 0);
+    m_repeats->addItem(tr("by recipe"), 0);
     for (const int count : {1, 3, 5, 10})
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     const core::WidthGoal goal;
@@ -91,16 +101,10 @@ QLayout *SettingsCard::buildOptions() {
             m_draft.endQuick();
         Q_EMIT edited();
     });
-    auto *options = new QHBoxLayout;
-    options->setSpacing(grid);
-    options->setContentsMargins(0, 0, grid, 0);
-    auto *repeats = new QLabel(tr("Repeats"), this);
-    repeats->setFixedWidth(22 * grid);
+    auto *repeats = new QLabel(tr("Repeats"));
     repeats->setToolTip(m_repeats->toolTip());
-    options->addWidget(repeats);
-    constexpr int half = (64 * grid - grid) / 2; // both are as wide as a field of the form
-    m_repeats->setMaximumWidth(half);
-    options->addWidget(m_repeats, 4);
+    auto *options = new FieldRow(repeats, this);
+    options->addEditor(m_repeats);
     m_sideBySide = new QComboBox(this);
     m_sideBySide->setAccessibleName(tr("Runs at once"));
     for (const int count : {1, 2, 4, 8})
@@ -111,9 +115,7 @@ QLayout *SettingsCard::buildOptions() {
         m_draft.sideBySide = m_sideBySide->currentData().toInt();
         Q_EMIT edited();
     });
-    m_sideBySide->setMaximumWidth(half);
-    options->addWidget(m_sideBySide, 4);
-    options->addStretch(0);
+    options->addEditor(m_sideBySide);
     return options;
 }
 
@@ -155,12 +157,9 @@ void SettingsCard::begin(PlanDraft draft) {
     m_draft.untilWidth.reset();
     m_repeats->setCurrentIndex(0);
     const core::QuickVariant variant = m_draft.quickVariant();
-    setWords(m_quick, tr("Quick: %L1 samples, %2 epochs, %3 repeats")
-                          .arg(variant.trainSamples)
-                          .arg(variant.epochs)
-                          .arg(variant.repeats));
-    m_quick->setVisible(m_draft.knows(*findField("epochs")));
-    m_quick->setToolTip(tr("Smaller runs, for a first answer within minutes (Alt+Q)"));
+    m_quickWords->setText(
+        tr("%L1 samples, %2 epochs, %3 repeats").arg(variant.trainSamples).arg(variant.epochs).arg(variant.repeats));
+    m_quickRow->setVisible(m_draft.knows(*findField("epochs")));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
     if (quick) {

@@ -14,6 +14,7 @@ class QPushButton;
 namespace lockstep::ui {
 class ConfigForm;
 class DataNotice;
+class ElidedLabel;
 class PlanPlaces;
 class Theme;
 
@@ -38,13 +39,15 @@ Q_SIGNALS:
     void edited(); ///< the draft, or news about its data and nodes
 
 private:
-    QLayout *buildOptions();
+    QWidget *buildOptions();
     QWidget *buildScrolled(QWidget *scrolled);
     void reset();
 
     PlanDraft &m_draft;
     QLabel *m_head;
+    QWidget *m_quickRow;
     QCheckBox *m_quick;
+    ElidedLabel *m_quickWords;
     QComboBox *m_repeats, *m_sideBySide;
     QPushButton *m_reset;
     DataNotice *m_data;

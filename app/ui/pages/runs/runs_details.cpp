@@ -234,7 +234,9 @@ void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
     form->setVerticalSpacing(grid / 2);
     form->setLabelAlignment(Qt::AlignLeft);
     for (const auto &[name, value] : facts) {
-        auto *label = new QLabel(value, m_facts);
+        auto *label = new QLabel(m_facts);
+        label->setTextFormat(Qt::PlainText);
+        label->setText(value);
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
         if (isRunId(value.toStdString())) { // one word, read whole

@@ -111,7 +111,9 @@ NodePicker::Row NodePicker::makeRow(const core::NodeEntry &node) {
     lines->setSpacing(grid / 2);
     auto *head = new QHBoxLayout;
     head->setSpacing(grid);
-    row.name = new QLabel(qs(node.name), row.box);
+    row.name = new QLabel(row.box);
+    row.name->setTextFormat(Qt::PlainText);
+    row.name->setText(qs(node.name));
     QFont bold = Theme::font(Type::Body, QFont::DemiBold);
     row.name->setFont(bold);
     row.part = makeLabel({}, "secondary", row.box);

@@ -107,8 +107,9 @@ void WorthLines::addName(const core::VerdictLine &line, int row) {
     auto *across = new QHBoxLayout(place);
     across->setContentsMargins(0, 0, 0, 0);
     across->setSpacing(grid / 2);
-    QLabel *dot = makeLabel(
-        QStringLiteral("<span style='color:%1'>●</span>").arg(methodColor(said(line.method)).name()), "title", place);
+    QLabel *dot = makeLabel({}, "title", place);
+    dot->setTextFormat(Qt::RichText);
+    dot->setText(QStringLiteral("<span style='color:%1'>●</span>").arg(methodColor(said(line.method)).name()));
     auto *name = new ElidedLabel("title", leastName, place);
     name->setText(said(core::nameOf(line)));
     name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));

@@ -487,6 +487,35 @@ private Q_SLOTS:
         QVERIFY(!dpAnatomy(store));
     }
 
+    void aRanksShareOfTheBatchIsWhatItTookWhereShardsAreUneven() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        store.setRecord(record);
+        for (const int rank : {0, 1}) {
+            Frame steps = stepsFrame(0, 9, rank, 100);
+            std::get<StepsFrame>(steps.body).phases["forward"] = {0.5, {}};
+            store.take(steps);
+        }
+        const auto share = [&store](int rank) { return ddpAnatomy(store, rank)->devices.at(0).share; };
+        QCOMPARE(share(0), std::optional(0.5)); // by default, shards are even
+        record.config->shards = "measured";
+        store.setRecord(record);
+        QVERIFY2(!share(0), "no epoch has been reported");
+        const auto report = [&store](int rank, int number, std::int64_t samples) {
+            EpochFrame epoch;
+            epoch.epoch = number;
+            epoch.samples = samples;
+            store.take(frame(epoch, rank, 1000 * number));
+        };
+        report(0, 1, 500);
+        report(1, 1, 500);
+        report(0, 2, 750);
+        QCOMPARE(share(0), std::optional(0.5)); // rank 1 has not reported the second one
+        report(1, 2, 250);
+        QCOMPARE(share(0), std::optional(0.75));
+        QCOMPARE(share(1), std::optional(0.25));
+    }
+
     void whatADeviceDoesNotReportIsADashWithItsReason() {
         DeviceSample sample;
         sample.kind = "cpu";

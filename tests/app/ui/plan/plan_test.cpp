@@ -232,7 +232,7 @@ private Q_SLOTS:
         const std::string file = m_home.path().toStdString() + "/net.pt";
         QVERIFY(realFileSystem().writeAtomically(file, "a module"));
         auto *box = qobject_cast<QComboBox *>(m_page->form()->field("model")->editor);
-        auto *button = m_page->form()->findChild<QToolButton *>("file_model");
+        auto *button = m_page->form()->findChild<QPushButton *>("file_model");
         const int names = box->count();
         for (const bool accepts : {false, true}) {
             QTimer::singleShot(0, m_page.get(), [&] {

@@ -120,6 +120,7 @@ private Q_SLOTS:
                 QTest::addRow("%s, %d", state, size.width()) << QString::fromLatin1(state) << size;
         // What 200 % leaves of 2560 x 1440, and 150 % of 1920 x 1080.
         QTest::addRow("finished, low") << QStringLiteral("finished") << QSize(1280, 720);
+        QTest::addRow("finished, least") << QStringLiteral("finished") << QSize(1024, 640); // of a window
     }
     void noWordsAreCutOff() {
         QFETCH(const QString, state);

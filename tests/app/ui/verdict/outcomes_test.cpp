@@ -102,6 +102,26 @@ private Q_SLOTS:
         QVERIFY(!m_window->verdictPage()->settleButtons().isEmpty());
     }
 
+    void aNameThatLooksLikeMarkupIsShownAsItIs() {
+        auto recipe = core::loadRecipe("lenet-dp-vs-ddp");
+        recipe->runs.at(2).name = "<b>net.pt</b> & <i>more</i>"; // DDP
+        const std::string id = uitest::writeOnDisk(*recipe, {.repeats = 3, .firstRun = 301, .spread = 0.02}, false);
+        openWindow({1280, 800});
+        openOnLive(id);
+        for (const Page page : {Page::Verdict, Page::Runs}) {
+            m_window->showPage(page);
+            QTRY_VERIFY(!m_window->verdictPage()->sentence().isEmpty());
+            QTest::qWait(120);
+        }
+        int shown = 0;
+        for (const QLabel *label : m_window->findChildren<QLabel *>())
+            if (label->text().contains(QStringLiteral("<b>net.pt"))) {
+                QVERIFY2(label->textFormat() == Qt::PlainText, qPrintable(label->text()));
+                ++shown;
+            }
+        QVERIFY(shown > 2);
+    }
+
     void runsFailed() {
         show("outcome-failed", withDeaths({.repeats = 4, .firstRun = 161, .spread = 0.02}));
         QVERIFY2(seen().contains("failed"), qPrintable(seen().join('|')));
