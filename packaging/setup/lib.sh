@@ -290,7 +290,7 @@ ensure_peers() { # sets `peers` to a Python that has torch, torchvision, TensorB
         rm -rf "$folder"
         if ! { python3 -m venv "$folder" >"$cache/venv.log" 2>&1 &&
             dirname "$torch" >"$(echo "$folder"/lib/python3*/site-packages)/torch.pth" &&
-            long_step peers "installing torchvision, TensorBoard and transformers for the tests" "$peers" -m pip install --no-deps \
+            long_step peers "installing torchvision, TensorBoard, transformers and Lightning for the tests" "$peers" -m pip install --no-deps \
                 --require-hashes --disable-pip-version-check --progress-bar off -r "$setup/requirements-peers.txt"; }; then
             say peers "not installed: tests against Python's programs will be skipped" "$begun"
             peers=""
@@ -298,7 +298,7 @@ ensure_peers() { # sets `peers` to a Python that has torch, torchvision, TensorB
         fi
         echo "$want" >"$folder/stamp"
     fi
-    say peers "torchvision, TensorBoard, transformers" "$begun"
+    say peers "torchvision, TensorBoard, transformers, Lightning, Accelerate" "$begun"
 }
 
 # ---- configuring and building ----------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ Start the script with `lockstep-agent run -- python3 train.py`, or with the two 
 prints. Without LOCKSTEP_FRAMES in the environment, nothing is measured and nothing is sent. If the receiver disappears,
 training goes on.
 
-`lockstep.ddp.watch` also times the gradient buckets of PyTorch's DistributedDataParallel.
+`lockstep.ddp.watch` also times the gradient buckets of PyTorch's DistributedDataParallel. `lockstep.lightning`, `lockstep.huggingface` and
+`lockstep.accelerate` have callbacks for these libraries.
 
 The package needs Python 3.8 or newer and nothing else.
 """

@@ -20,9 +20,6 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import itertools
 import os
 import socket
@@ -31,10 +28,11 @@ import threading
 import weakref
 from time import monotonic_ns
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from lockstep.follower import Follower, Reporter
 from lockstep.frames import descriptive_values
+from lockstep.imports import when_imported
 from lockstep.metrics import MetricLog
 from lockstep.position import Position
 from lockstep.sender import Sender
@@ -58,6 +56,17 @@ def install() -> None:
         when_imported(writers, _watch.attach_writer)
 
 
+def join(**about: Any) -> Optional["Watch"]:
+    """For the callback of a library that trains: follows this process from now on, if nobody does yet, and takes what the library knows
+    of the run (method, model, epochs, …). None: no frames are wanted, or a script's own lockstep.Run reports this process."""
+    install()
+    if _watch is None or not _watch.on:
+        return None
+    _watch.about.update(about)
+    _watch.hears_writers = False  # what the library logs, it also writes for TensorBoard
+    return _watch
+
+
 def leave() -> None:
     """Ends following without a word: somebody else reports this process."""
     if _watch:
@@ -69,42 +78,6 @@ def python_path() -> List[str]:
     package = os.path.dirname(os.path.abspath(__file__))
     ours = [os.path.join(package, "site"), os.path.dirname(package)]
     return ours + [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder not in ours]
-
-
-def when_imported(name: str, imported: Callable[[ModuleType], None]) -> None:
-    """Calls back with a module once it has been imported; at once if it has been."""
-    if name in sys.modules:
-        imported(sys.modules[name])
-    else:
-        sys.meta_path.insert(0, ImportWatch(name, imported))
-
-
-class ImportWatch(importlib.abc.MetaPathFinder):
-    """Calls back once a module has been imported. Importing torch just to watch it would delay every process."""
-
-    def __init__(self, name: str, imported: Callable[[ModuleType], None]) -> None:
-        self._name = name
-        self._imported = imported
-
-    def find_spec(self, name: str, path: Optional[Sequence[str]],
-                  target: Optional[ModuleType] = None) -> Optional[importlib.machinery.ModuleSpec]:
-        """Finds the module as the other finders do, and adds to its loader what is called afterwards."""
-        if name != self._name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        loader: Any = spec.loader if spec else None
-        if loader is None or not hasattr(loader, "exec_module"):
-            return spec
-        original = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            """As before; then the callback."""
-            original(module)
-            self._imported(module)
-
-        loader.exec_module = exec_module
-        return spec
 
 
 class Frames(Reporter):
@@ -158,6 +131,8 @@ class Watch:
 
     def __init__(self) -> None:
         self.on = True
+        self.about: Dict[str, Any] = {}  # what a library's callback knows of the run
+        self.hears_writers = True  # False: that callback reports the metrics
         self._pid = os.getpid()  # a DataLoader's workers are forks, which don't train
         self._thread = 0  # the one that trains; 0: none yet
         self._torch: Any = None
@@ -198,13 +173,23 @@ class Watch:
             @functools.wraps(original)
             def add_scalar(writer: Any, tag: Any, scalar_value: Any, *arguments: Any, **named: Any) -> Any:
                 """The scalar, written and shown."""
-                if self._listens() and self._frames is not None:
-                    self._frames.metrics.add(str(tag), scalar_value)
+                if self.hears_writers:
+                    self.metric(str(tag), scalar_value)
                 return original(writer, tag, scalar_value, *arguments, **named)
 
             module.SummaryWriter.add_scalar = add_scalar
         except Exception as error:
             self._step_aside(error)
+
+    def metric(self, tag: str, value: Any) -> None:
+        """A value of a metric, once there has been a step."""
+        if self._listens() and self._frames is not None:
+            self._frames.metrics.add(tag, value)
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a person has asked the run to stop."""
+        return self._sender is not None and self._sender.stop_requested
 
     def _optimizes(self, call: str, optimizer: Any) -> None:
         if not self._listens():
@@ -318,6 +303,7 @@ class Watch:
             about["workers"] = self._newest["workers"]
             if self._newest["batch_size"]:
                 about["batch_size"] = self._newest["batch_size"] * world
+        about.update(self.about)
         sender = Sender(os.environ.get(FRAMES, ""), rank, os.environ.get(TOKEN, ""))
         sender.connect()
         sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,

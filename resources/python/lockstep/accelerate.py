@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Training with Hugging Face's Accelerate in Lockstep:
+
+    accelerator = accelerate.Accelerator(log_with=lockstep.accelerate.Tracker())
+    accelerator.init_trackers("my project", config={"epochs": 3})
+    accelerator.log({"accuracy": 0.9})
+
+Steps, phases, losses and epochs are followed as `lockstep.auto` follows any script; what the script logs are metrics, and of its configuration
+Lockstep takes the settings that it knows. Without LOCKSTEP_FRAMES it does nothing.
+"""
+from __future__ import annotations
+
+import importlib
+from typing import Any, Dict, Optional
+
+from lockstep import auto
+
+_Base: Any = importlib.import_module("accelerate.tracking").GeneralTracker
+
+
+class Tracker(_Base):  # type: ignore[misc]  # accelerate has its classes at run time only
+    """Reports this process to Lockstep: in every process, since each is a rank."""
+
+    name = "lockstep"
+    requires_logging_directory = False
+    main_process_only = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watch: Optional[auto.Watch] = auto.join()
+
+    @property
+    def tracker(self) -> Optional[auto.Watch]:
+        """What follows this process."""
+        return self._watch
+
+    def store_init_configuration(self, values: Dict[str, Any]) -> None:
+        """The script's configuration."""
+        if self._watch is not None:
+            self._watch.about.update(values)
+
+    def log(self, values: Dict[str, Any], step: Optional[int] = None, **_: Any) -> None:
+        """Metrics of the script's own; text is no metric."""
+        if self._watch is not None:
+            for name, value in values.items():
+                if not isinstance(value, str):
+                    self._watch.metric(name, value)

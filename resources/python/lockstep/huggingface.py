@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Training by Hugging Face's Trainer in Lockstep:
+
+    trainer = transformers.Trainer(…, callbacks=[lockstep.huggingface.Callback()])
+
+Steps, phases, losses and epochs are followed as `lockstep.auto` follows any script. The callback adds what only the Trainer knows: the model's
+name, the number of epochs, what it logs, and how to end when the run is stopped. Without LOCKSTEP_FRAMES it does nothing.
+"""
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any, Dict, Optional
+
+from lockstep import auto
+
+_Base: Any = importlib.import_module("transformers").TrainerCallback
+OF_THE_END = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
+OWN = ("epoch", *OF_THE_END)  # what Lockstep measures itself
+
+
+class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at run time only
+    """Reports a Trainer's train() to Lockstep. One for each Trainer."""
+
+    def __init__(self) -> None:
+        self._watch: Optional[auto.Watch] = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        """Before the first step."""
+        self._watch = auto.join(model=type(getattr(model, "module", model)).__name__ if model is not None else None,
+                                epochs=math.ceil(args.num_train_epochs) if args.max_steps <= 0 else None,
+                                batch_size=args.train_batch_size * args.gradient_accumulation_steps * args.world_size)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Ends the training when the run is stopped."""
+        if self._watch is not None and self._watch.stop_requested:
+            control.should_training_stop = True
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Dict[str, Any]] = None, **_: Any) -> None:
+        """Loss, learning rate and norm of the gradients of the last steps; what an evaluation found."""
+        if self._watch is not None:
+            for name, value in (logs or {}).items():
+                if name not in OWN:
+                    self._watch.metric(name, value)
