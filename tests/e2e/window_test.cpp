@@ -29,6 +29,7 @@
 #include "app/ui/theme/theme.h"
 #include "base/machine_facts.h"
 #include "store/load_run.h"
+#include "tests/figure.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -138,6 +139,7 @@ private Q_SLOTS:
 
         // The queue has an owner that is not the window.
         QVERIFY(core::isOwned(id.toStdString()));
+        const auto start = std::chrono::steady_clock::now();
         Theme theme(ThemeMode::Light);
         Workspace workspace;
         MainWindow window(theme, workspace, core::localMachineFacts());
@@ -145,6 +147,8 @@ private Q_SLOTS:
         QVERIFY2(workspace.attachToRunning(), "a new window found nothing to attach to");
         QCOMPARE(workspace.openId(), id);
         window.showPage(Page::Live);
+        QTRY_VERIFY_WITH_TIMEOUT(drawnMethods(workspace, window).contains(QStringLiteral("dp")), 120'000);
+        test::printFigure("the curves that a killed window had drawn are there again", start, 2);
         QVERIFY(window.strip()->stopButton()->isVisibleTo(&window));
         QTRY_VERIFY_WITH_TIMEOUT(drawnMethods(workspace, window).contains(QStringLiteral("ddp")), 120'000);
         QTRY_VERIFY_WITH_TIMEOUT(workspace.complete() && workspace.settled(), 120'000);

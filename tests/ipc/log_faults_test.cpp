@@ -148,7 +148,7 @@ private Q_SLOTS:
             state = state * 6364136223846793005ull + 1442695040888963407ull;
             return static_cast<std::size_t>(state >> 33) % below;
         };
-        for (int round = 0; round < 1000; ++round) {
+        for (int round = 0; round < 10000; ++round) {
             QFile::remove(QString::fromStdString(m_path));
             FaultyFileSystem disk;
             std::uint64_t syncedTo = 1;

@@ -79,13 +79,13 @@ TEST_CASE("the rank that has not come is named with its phase, once, and it is s
     run.rankCount = 3;
     for (const int rank : {0, 1, 2})
         run.state(rank, RunState::Training);
-    run.waits(0, 812, 29.5);
-    run.waits(2, 812, 28);
+    run.waits(0, 812, 9.5);
+    run.waits(2, 812, 8);
     run.isIn(1, 811, "load", 31);
-    CHECK(run.check().empty()); // less than 30 s
+    CHECK(run.check().empty()); // less than 10 s
     run.now += second;
     CHECK(run.check() ==
-          "hang: ranks 0 and 2 have waited for 31 s in collective 812 (step 40, phase exposed); rank 1 has not "
+          "hang: ranks 0 and 2 have waited for 11 s in collective 812 (step 40, phase exposed); rank 1 has not "
           "come: it is in step 40, phase load, for 32 s");
     CHECK(run.check().empty());
     for (const int rank : {0, 1, 2})
@@ -121,7 +121,7 @@ TEST_CASE("a rank that evaluates, writes a checkpoint or starts may take its tim
     }
 }
 
-TEST_CASE("without a limit of its own, ten median steps are waited for, and 30 s where those are shorter") {
+TEST_CASE("without a limit of its own, five median steps are waited for, and 10 s where those are shorter") {
     Watched run;
     for (const int rank : {0, 1})
         run.state(rank, RunState::Training);
@@ -130,11 +130,11 @@ TEST_CASE("without a limit of its own, ten median steps are waited for, and 30 s
             run.steps(rank, i, 1);
         run.now += 8 * second;
     }
-    run.waits(0, 21, 79);
-    run.isIn(1, 20, "backward", 79);
+    run.waits(0, 21, 39);
+    run.isIn(1, 20, "backward", 39);
     CHECK(run.check().empty());
     run.now += 2 * second;
-    CHECK(run.check().starts_with("hang: rank 0 has waited for 81 s"));
+    CHECK(run.check().starts_with("hang: rank 0 has waited for 41 s"));
 }
 
 TEST_CASE("when all ranks wait in the same collective, the network or the backend is named") {

@@ -12,7 +12,7 @@ namespace lockstep::agent {
 
 namespace {
 
-constexpr double leastS = 30, medianSteps = 10;
+constexpr double leastS = 10, medianSteps = 5;
 constexpr std::size_t windowsKept = 64;
 constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
 

@@ -18,7 +18,7 @@ namespace lockstep::agent {
 /// may not.
 class HangWatch {
 public:
-    /// `after`: how long they must have waited; 0: ten median steps, at least 30 s.
+    /// `after`: how long they must have waited; 0: five median steps, at least 10 s.
     explicit HangWatch(std::chrono::duration<double> after) : m_afterS(after.count()) {}
 
     void take(int rank, const Frame &frame, std::int64_t nowNs);
