@@ -30,6 +30,7 @@ LEVEL = [(model, batch, augment, steps)
          for model, batch, augment, steps in (("lenet", lenet, "affine" if lenet % 48 else "none", min(400, 60_000 // lenet)),
                                               ("convnet", convnet, "none", max(25, 1_600 // convnet)))]
 METHODS = ["ddp", "ps-sync"]  # those that can be forecast
+FORECAST_METHODS = ("ddp", "server")  # what a forecast calls them
 LEVEL_GOAL = (0.80, 0.97)
 UNCALIBRATED = 9  # forecasts that must be graded before intervals are widened by what earlier ones missed
 
@@ -122,8 +123,9 @@ def forecast_misses(rows):
 def server_ratios(rows):
     """(work, ps-sync's step ÷ DDP's as it was forecast, as it was measured)"""
     steps = {(title, method): (step["value"], outcome["measured_step_s"]) for title, method, _, step, outcome in rows}
-    return [(title, *(server / ddp for server, ddp in zip(steps[title, "ps-sync"], steps[title, "ddp"], strict=True)))
-            for title in dict.fromkeys(title for title, _ in steps) if {(title, m) for m in METHODS} <= steps.keys()]
+    ddp, server = FORECAST_METHODS
+    return [(title, *(one / other for one, other in zip(steps[title, server], steps[title, ddp], strict=True)))
+            for title in dict.fromkeys(title for title, _ in steps) if {(title, method) for method in FORECAST_METHODS} <= steps.keys()]
 
 
 def level_misses(grades):
