@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The wait that all tests of living programs share."""
+"""The wait that all tests of living programs share, and the figures that they print."""
+import re
 import time
 
 
@@ -16,6 +17,10 @@ def wait_for(condition, seconds, what, more=None):
             return value
         time.sleep(0.02)
     raise AssertionError(f"waited {ROOM * seconds} s for {what}" + (more() if more else ""))
+
+
+# A line of print_figure() or of tests/figure.h.
+FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) (?P<unit>s|%), promised (?P<promised>[\d.]+) (?P=unit)")
 
 
 def print_figure(what, since, promised):

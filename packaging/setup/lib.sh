@@ -282,7 +282,7 @@ ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy
 
 # ---- Python's own programs that tests compare with ---------------------------------------------------------------
 
-ensure_peers() { # sets `peers` to a Python that has torch, torchvision, TensorBoard and transformers, or to nothing
+ensure_peers() { # sets `peers` to a Python that has torch and what requirements-peers.txt lists, or to nothing
     local folder="$root/.cache/peers" want begun="${EPOCHREALTIME//[!0-9]/}"
     want="$torch $(pins "$setup/requirements-peers.txt")"
     peers="$folder/bin/python"

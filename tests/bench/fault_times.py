@@ -6,12 +6,13 @@ repeated and judged here.
     tests/bench/fault_times.py BUILD [TIMES]      BUILD is the build folder, TIMES is 5 when it is not given. Exits with 1 when a
                                                   median is over its promise, or when a test fails."""
 
-import re
+import pathlib
 import statistics
 import subprocess
 import sys
 
-FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) (?P<unit>s|%), promised (?P<promised>[\d.]+) (?P=unit)")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waiting import FIGURE  # noqa: E402
 
 
 def figures(build):

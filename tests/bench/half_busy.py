@@ -60,9 +60,10 @@ def main():
     for before, line in zip(quiet["judgement"]["lines"], busy["judgement"]["lines"]):
         if line["outcome"] == "failed":
             continue
-        right = is_right(line, before) and right
+        good = is_right(line, before)
+        right = right and good
         print(f"| {line['run']}, against {line['against']} | {before['outcome']}, {words(before['speed_up_training'])} | "
-              f"{line['outcome']}, {words(line['speed_up_training'])} | {line['reason'] or '-'} | {'yes' if is_right(line, before) else '**no**'} |")
+              f"{line['outcome']}, {words(line['speed_up_training'])} | {line['reason'] or '-'} | {'yes' if good else '**no**'} |")
     for pair in busy["judgement"]["pairs"]:
         if pair["adjusted_for_load"]:
             print(f"{pair['run']}: adjusted for measured load {json.dumps(pair['adjusted_for_load'])}")

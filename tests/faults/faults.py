@@ -24,7 +24,9 @@ import sys
 from rows import ROWS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) (?P<unit>s|%), promised (?P<promised>[\d.]+) (?P=unit)")
+sys.path.insert(0, str(ROOT / "tests"))
+from waiting import FIGURE  # noqa: E402
+
 # How many cases a program says it ran, and how many of them it left out: doctest, Qt Test, Python's unittest.
 RAN = (re.compile(r"\[doctest\] test cases: +(?P<ran>\d+) \|"), re.compile(r"Totals: (?P<ran>\d+) passed"), re.compile(r"Ran (?P<ran>\d+) test"))
 LEFT_OUT = (re.compile(r"^(?:.*MESSAGE: )?skipped: (?P<why>.+)", re.MULTILINE), re.compile(r"SKIP   : \S+ (?P<why>.+)"), re.compile(r"\.\.\. skipped '(?P<why>.+)'"))

@@ -70,6 +70,7 @@ class Libraries(Case):
         said, sent, summary = self.trained("accelerate_loop.py")
         about = self.about(sent)
         self.assertEqual((about["method"], about["epochs"], about["lr"]), ("baseline", EPOCHS, 0.1))
+        self.assertEqual(about["batch_size"], 16)  # as it was seen, whatever the configuration says
         self.assertAlmostEqual(self.last_loss(sent), said["losses"][-1], places=6)
         self.assertEqual([round(each["last"], 6) for each in self.values(sent, "accuracy")], [round(each, 6) for each in said["accuracies"]])
         self.assertNotIn("note", summary["metrics"])

@@ -35,9 +35,8 @@ class Tracker(_Base):  # type: ignore[misc]  # accelerate has its classes at run
         return self._watch
 
     def store_init_configuration(self, values: Dict[str, Any]) -> None:
-        """The script's configuration."""
-        if self._watch is not None:
-            self._watch.about.update(values)
+        """The script's configuration, but for the batch: what scripts call so is a process's, and the run's is seen."""
+        auto.join(**{key: value for key, value in values.items() if key != "batch_size"})
 
     def log(self, values: Dict[str, Any], step: Optional[int] = None, **_: Any) -> None:
         """Metrics of the script's own; text is no metric."""

@@ -62,7 +62,7 @@ def join(**about: Any) -> Optional["Watch"]:
     install()
     if _watch is None or not _watch.on:
         return None
-    _watch.about.update(about)
+    _watch.about.update({key: value for key, value in about.items() if value is not None})
     _watch.hears_writers = False  # what the library logs, it also writes for TensorBoard
     return _watch
 

@@ -15,8 +15,8 @@ from typing import Any, Dict, Optional
 from lockstep import auto
 
 _Base: Any = importlib.import_module("transformers").TrainerCallback
-OF_THE_END = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
-OWN = ("epoch", *OF_THE_END)  # what Lockstep measures itself
+# Sums that the Trainer makes of the whole training, and its epoch as a fraction: no values of a step.
+_NO_METRICS = ("epoch", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
 
 
 class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at run time only
@@ -40,5 +40,5 @@ class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at 
         """Loss, learning rate and norm of the gradients of the last steps; what an evaluation found."""
         if self._watch is not None:
             for name, value in (logs or {}).items():
-                if name not in OWN:
+                if name not in _NO_METRICS:
                     self._watch.metric(name, value)

@@ -48,18 +48,18 @@ class Callback(_Base):  # type: ignore[misc]  # Lightning has its classes at run
         if self._watch is None:
             return
         if (batch_idx + 1) % trainer.log_every_n_steps == 0:
-            self._report(trainer.logged_metrics, self._of_training, self._of_validation)
+            self._report(self._watch, trainer.logged_metrics, self._of_training, self._of_validation)
         if self._watch.stop_requested:
             trainer.should_stop = True
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """What a validation has found. The check before training has no step to belong to."""
         if self._watch is not None and not trainer.sanity_checking:
-            self._report(trainer.callback_metrics, self._of_validation, self._of_training)
+            self._report(self._watch, trainer.callback_metrics, self._of_validation, self._of_training)
 
-    def _report(self, metrics: Dict[str, Any], own: Set[str], others: Set[str]) -> None:
-        if self._watch is not None:
-            for name, value in metrics.items():
-                if name not in others:
-                    own.add(name)
-                    self._watch.metric(name, value)
+    @staticmethod
+    def _report(watch: auto.Watch, metrics: Dict[str, Any], own: Set[str], others: Set[str]) -> None:
+        for name, value in metrics.items():
+            if name not in others:
+                own.add(name)
+                watch.metric(name, value)

@@ -58,7 +58,7 @@ TEST_CASE("devices are sampled about five times a second, ranks and the agent wi
     const auto samples = bodiesOf<DeviceFrame>(framesOf(run.folder));
     CHECK(static_cast<double>(samples.size()) > 1.0 * result.runTimeS);
     CHECK(static_cast<double>(samples.size()) < 7.0 * result.runTimeS);
-    // On a busy machine a core may be another program's at any one moment, and one rank may be over before the other begins.
+    // On a busy machine a core may be another program's at any one moment, and a sample may come before a rank has one.
     const auto most = [&](auto figure) { return figure(*std::ranges::max_element(samples, {}, figure)); };
     CHECK(most([](const DeviceFrame &sample) {
               return sample.devices.empty() ? 0 : sample.devices[0].utilization.value_or(0);

@@ -4,13 +4,13 @@ import json
 
 import accelerate
 import torch
-from small_data import loaders
+from batches import loaders
 
 import lockstep.accelerate
 
 torch.manual_seed(0)
 accelerator = accelerate.Accelerator(cpu=True, log_with=lockstep.accelerate.Tracker())
-accelerator.init_trackers("a project", config={"epochs": 2, "lr": 0.1})
+accelerator.init_trackers("a project", config={"epochs": 2, "lr": 0.1, "batch_size": 4})
 model = torch.nn.Linear(20, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model, optimizer, train, test = accelerator.prepare(model, optimizer, *loaders())

@@ -4,7 +4,7 @@ import json
 import sys
 
 import torch
-from small_data import loaders
+from batches import loaders
 from transformers import Trainer, TrainingArguments
 
 import lockstep.huggingface

@@ -6,7 +6,7 @@ import sys
 import pytorch_lightning as lightning
 import torch
 from pytorch_lightning.loggers import TensorBoardLogger
-from small_data import loaders
+from batches import loaders
 
 import lockstep.lightning
 

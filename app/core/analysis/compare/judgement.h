@@ -28,8 +28,8 @@ struct PairJudgement {
     std::optional<double> efficiency;
     /// Rounds (roundOf()) that it does not count, since other programs were busy in them.
     std::vector<std::string> disturbedRounds;
-    std::optional<AdjustedFactor>
-        adjusted; ///< of training time, for load that was measured; absent: can't be fitted, or rounds are left out for it
+    /// Of training time, for load that was measured; absent where it can't be fitted, or rounds are left out for that load.
+    std::optional<AdjustedFactor> adjusted;
     std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
