@@ -17,6 +17,7 @@ ROWS = [
         (("agent.ranks", "kill -9 of a rank names rank, host and signal, and its siblings go even if they ignore SIGTERM"),
          ("agent.nodes", "kill -9 of a rank on another node ends all ranks and is named with its host and signal"),
          ("trainer.engine_stop", "the ranks of a server or a pipeline end when one of them is gone, be it the first or another"),
+         ("trainer.engine_stop", "a rank that has sent or received half of a message when the other is gone ends all the same"),
          ("core.runner", "aRankKilledIsNamedAndTheNextRunStarts")),
         "killed in training only, not in start, evaluation, checkpoint or collective"),
     Row("2", "kill -9 of a viewer", "no step and no frame lost; attached again within 2 s; no time limit",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <torch/csrc/jit/api/module.h>
+
 #include "tests/trainer/trainer_process.h"
 
 using namespace lockstep;
@@ -18,6 +20,18 @@ std::int64_t lastStepOf(const std::vector<Frame> &frames, int rank) {
 /// Parameters' checksum and epochs of a run that was interrupted twice and resumed, by `go(resume)`.
 std::string shaOf(const std::string &summary) {
     return readSummary(summary).parametersSha256;
+}
+
+/// A model whose gradients are 26 MB, more than a connection takes before it is read, and cheap to compute.
+std::string modelOfLongMessages(const TempFolder &folder) {
+    torch::jit::Module module("LongMessages");
+    module.register_parameter("wide", torch::full({8192, 784}, 1e-3).requires_grad_(), false);
+    module.register_parameter("narrow", torch::full({10, 8192}, 1e-3).requires_grad_(), false);
+    module.define("def forward(self, x):\n    return x.flatten(1).matmul(self.wide.t()).matmul(self.narrow.t())\n");
+    const std::string file = folder / "long.pt";
+    module.save(file);
+    writeFile(folder / "long.json", R"({"input": {"values": "pixels", "shape": [1, 28, 28]}, "classes": 10})");
+    return file;
 }
 
 } // namespace
@@ -60,6 +74,34 @@ TEST_SUITE("engine_stop") {
                 CHECK(all[rank].code == 1);
                 CHECK(all[rank].sentences() == 1);
             }
+        }
+    }
+
+    TEST_CASE("a rank that has sent or received half of a message when the other is gone ends all the same") {
+        const TempFolder folder;
+        const std::string model = "--model=" + modelOfLongMessages(folder);
+        struct Try {
+            std::string frames;
+            std::size_t gone;
+            std::unique_ptr<DdpRun> run;
+        };
+        std::vector<Try> tries;
+        for (const char *method : {"--method=ps-sync", "--method=ps-async"})
+            for (const std::size_t gone : {0u, 1u, 0u, 1u}) {
+                const std::string frames = folder / ("frames" + std::to_string(tries.size()));
+                tries.push_back({frames, gone,
+                                 std::make_unique<DdpRun>(2, std::vector<std::string>{method, model, "--epochs=1000",
+                                                                                      "--batch-size=2", "--threads=1",
+                                                                                      "--frames=" + frames})});
+                REQUIRE(appears(frames, R"("type":"steps")"));
+                tries.back().run->rank(gone).signal(
+                    SIGKILL); // mostly in the middle of a message: a step is little else
+            }
+        for (Try &one : tries) {
+            const Ended left = one.run->rank(1 - one.gone).wait();
+            CAPTURE(left.err);
+            CHECK(left.code == 1);
+            CHECK(left.sentences() == 1);
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lockstep-trainer: one rank. Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -25,6 +26,8 @@ using namespace lockstep;
 using namespace lockstep::trainer;
 
 namespace {
+
+constexpr std::chrono::seconds framesEndWithin(2);
 
 /// On a command line a field is its flag.
 void complain(Error error) {
@@ -120,11 +123,16 @@ int runProgram(int argc, char **argv) {
     if (!frames)
         return refuse(frames.error());
     setUpLog(env->rank, config->frames.empty() ? nullptr : frames->get());
-    const auto trained = runRank(*config, *env, *placement, **frames);
+    const auto giveUp = [&frames](const Error &error) {
+        complain(error);
+        (*frames)->finish(framesEndWithin);
+        std::_Exit(exitCodeOf(error));
+    };
+    const auto trained = runRank(*config, *env, *placement, **frames, giveUp);
     if (!trained)
         complain(trained.error());
     const int code = trained ? *trained : exitCodeOf(trained.error());
-    (*frames)->finish(std::chrono::seconds(2));
+    (*frames)->finish(framesEndWithin);
     setUpLog(env->rank, nullptr); // no log line may reach the sender from now on
     return code;
 }

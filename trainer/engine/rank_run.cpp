@@ -43,11 +43,13 @@ Result<void> writeSummary(const RunConfig &config, const Summary &summary) {
 }
 
 Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames,
-                  std::unique_ptr<Session> &session) {
+                  const PeerWatch::OnLost &onLost, std::unique_ptr<Session> &session) {
     auto opened = openSession(config, env, placement, frames);
     if (!opened)
         return fail(opened.error());
     session = std::move(*opened);
+    if (session->backend == "gloo" && env.worldSize > 1)
+        session->peers = std::make_unique<PeerWatch>(env.rank, session->position, onLost);
     keepFreedMemory();
     Training training(*session);
     const auto outcome = training.run();
@@ -77,14 +79,18 @@ void sendFailure(FrameSender &frames, const Error &error) {
 } // namespace
 
 Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
-                    FrameSender &frames) {
+                    FrameSender &frames, const std::function<void(const Error &)> &giveUp) {
     Error error;
     c10::OptionalDeviceGuard onDevice; // outlives the session, whose destructors use the thread's device
     std::unique_ptr<Session> session; // destroyed after the reason is reported: the other ranks then report a lost peer
     try {
         if (const c10::Device device = placement.devices.front().device; device.is_cuda())
             onDevice.reset_device(device);
-        const auto code = train(config, env, placement, frames, session);
+        const auto onLost = [&](const Error &lost) {
+            sendFailure(frames, lost);
+            giveUp(lost);
+        };
+        const auto code = train(config, env, placement, frames, onLost, session);
         if (code)
             return *code;
         error = code.error();

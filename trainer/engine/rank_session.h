@@ -8,6 +8,7 @@
 #include "ipc/clock.h"
 #include "ipc/run_config.h"
 #include "trainer/comm/communicator.h"
+#include "trainer/comm/peer_watch.h"
 #include "trainer/comm/rank_environment.h"
 #include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
@@ -35,7 +36,8 @@ struct Session {
     std::vector<std::string> devices; ///< of the whole run, in rank order
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     DataSet train, test;
-    TrainingPosition position; ///< of this rank; outlives what notes it
+    TrainingPosition position;        ///< of this rank; outlives what notes it
+    std::unique_ptr<PeerWatch> peers; ///< absent alone or over NCCL; outlives what waits for other ranks
     std::unique_ptr<Communicator> communicator;
     std::unique_ptr<Trace> trace; ///< outlives everything that records into it
     std::unique_ptr<PhaseClock> clock;

@@ -153,6 +153,8 @@ Result<Outcome> Training::trainEpochs() {
     m_session.communicator->barrier();
     const int firstEpoch = static_cast<int>(m_progress.epochs.size()) + 1;
     for (int epoch = firstEpoch; epoch <= m_session.config.epochs; ++epoch) {
+        if (m_session.peers)
+            m_session.peers->arm();
         const auto trained = trainOrGoBack(epoch);
         if (!trained)
             return fail(trained.error());
@@ -162,6 +164,8 @@ Result<Outcome> Training::trainEpochs() {
             reportEpoch(epoch, std::exchange(m_progress.unfinished, {}));
             m_progress.stepInEpoch = 0;
         }
+        if (m_session.peers)
+            m_session.peers->disarm(); // rank 0 may be long at a checkpoint, and others leave after the last step
         if (stopped) {
             if (auto saved = saveCheckpoint(whole ? epoch : epoch - 1); !saved)
                 return fail(saved.error());

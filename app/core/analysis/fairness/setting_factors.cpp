@@ -124,9 +124,18 @@ bool hasSetting(const RepeatGroup &group, const GroupSetting &setting) {
 }
 
 bool isSameSetting(const RunConfig &a, const RunConfig &b) {
-    return a == b || std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
-               return isTimeless(field) || effectiveValue(field, a) == effectiveValue(field, b);
-           });
+    if (a == b)
+        return true;
+    const auto differs = [&](const FieldSpec &field) {
+        return !isTimeless(field) && effectiveValue(field, a) != effectiveValue(field, b);
+    };
+    // What is written differently mostly is in effect, too. Asked first, since what is in effect takes longer to find out, and each of
+    // a thousand runs is compared with all the others.
+    const auto differsAsWritten = [&](const FieldSpec &field) {
+        return !isTimeless(field) && field.get(a) != field.get(b) && differs(field);
+    };
+    return std::ranges::none_of(runConfigFields(), differsAsWritten) &&
+           std::ranges::none_of(runConfigFields(), differs);
 }
 
 std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run) {
