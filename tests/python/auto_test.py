@@ -7,7 +7,7 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, GAN = (HERE / "unchanged" / name for name in ("plain.py", "ranks.py", "gan.py"))
+PLAIN, RANKS, GAN, COMPILED, SHARDED = (HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "gan", "compiled", "sharded"))
 
 
 class Auto(Case):
@@ -107,6 +107,25 @@ class Auto(Case):
         self.assertGreaterEqual(seconds[0]["comm"], seconds[0]["exposed"])
         summary = self.result(run)["summary"]
         self.assertEqual((summary["method"], summary["world_size"], summary["steps"]), ("ddp", 2, 20))
+
+    def test_what_a_script_compiles_is_what_it_compiles_unfollowed(self):
+        run, done = self.followed(COMPILED)
+        alone = self.call(sys.executable, COMPILED)
+        self.assertEqual(self.printed(done), self.printed(alone))
+        self.assertNotIn("Dynamo", done.stdout + done.stderr)  # its warnings of functions that it can't compile
+        sent = self.check_frames(run, 1)[0]
+        self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(5, 160), (5, 160)])
+
+    def test_a_model_that_is_sharded_is_named_and_its_steps_are_timed(self):
+        for kind in ("class", "function"):
+            with self.subTest(kind):
+                run, _ = self.followed(SHARDED, kind, options=("--nproc-per-node", "2"))
+                for sent in self.check_frames(run, 2).values():
+                    (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
+                    self.assertEqual(init["about"], {"method": "fsdp", "backend": "gloo", "model": "Net", "workers": 0, "batch_size": 64})
+                    for epoch in self.epochs(sent):
+                        self.assertEqual((epoch["steps"], epoch["samples"]), (10, 320))
+                        self.assertTrue(all(epoch["phases"][name]["sum_s"] > 0 for name in ("load", "forward", "backward", "optimizer")))
 
     def test_optimizers_that_take_turns_make_one_step_and_time_before_backward_is_not_called_forward_without_a_loader(self):
         run, _ = self.followed(GAN)

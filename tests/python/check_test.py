@@ -46,7 +46,7 @@ class Check(Case):
         if slower:
             self.assertGreater(case["slower_low"], 0.2)
         else:
-            self.assertRegex(case["reason"], "other programs were busy|which says nothing: Other load on the machine")
+            self.assertRegex(case["reason"], "other programs were busy|which says nothing: Other load on the machine|too wide to say")
         suite = xml.etree.ElementTree.parse(junit).getroot()
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", str(int(slower)), str(int(not slower))))
         self.assertEqual(self.git("worktree", "list").count("\n"), 1)  # the checkout of the base is gone
@@ -54,9 +54,8 @@ class Check(Case):
         runs = {"main": [], "here": []}
         for run in self.runs():
             runs[json.loads((run / "config.json").read_text())["name"]].append(run.name)
-        done = self.ctl("check", ",".join(runs["here"]), ",".join(runs["main"]), code=0 if slower else 4)
         if slower:
-            self.assertIn("less time", done.stdout)
+            self.assertIn("less time", self.ctl("check", ",".join(runs["here"]), ",".join(runs["main"])).stdout)
 
     def test_what_git_does_not_know_is_said_before_anything_runs(self):
         done = subprocess.run([support.BIN.resolve() / "lockstepctl", "check", "--against", "nowhere", "--", "true"],

@@ -7,13 +7,13 @@ import runpy
 import sys
 from typing import List
 
-from lockstep import auto
+from lockstep import auto, step_limit, watch
 
 USAGE = """usage: python -m lockstep [OPTION...] SCRIPT [ARGUMENT...]
        python -m lockstep [OPTION...] -m MODULE [ARGUMENT...]
   --max-steps N     end the script after N steps
   --max-samples N   end it after N samples, counted over all ranks: each makes as many steps as that takes"""
-LIMITS = {"--max-steps": auto.MAX_STEPS, "--max-samples": auto.MAX_SAMPLES}
+LIMITS = {"--max-steps": step_limit.MAX_STEPS, "--max-samples": step_limit.MAX_SAMPLES}
 
 
 def take_limits(words: List[str]) -> List[str]:
@@ -33,7 +33,7 @@ def main() -> None:
     target = words[int(module):]
     if not target or (not module and target[0].startswith("-")):
         sys.exit(USAGE)
-    if not os.environ.get(auto.FRAMES):
+    if not os.environ.get(watch.FRAMES):
         print("lockstep: nobody follows (LOCKSTEP_FRAMES is not set): start it with lockstep-agent run, or with the variables "
               "that lockstepctl listen prints", file=sys.stderr)
     os.environ["PYTHONPATH"] = os.pathsep.join(auto.python_path())  # for the processes that it starts

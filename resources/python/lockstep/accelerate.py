@@ -14,6 +14,7 @@ import importlib
 from typing import Any, Dict, Optional
 
 from lockstep import auto
+from lockstep.watch import Watch
 
 _Base: Any = importlib.import_module("accelerate.tracking").GeneralTracker
 
@@ -27,10 +28,10 @@ class Tracker(_Base):  # type: ignore[misc]  # accelerate has its classes at run
 
     def __init__(self) -> None:
         super().__init__()
-        self._watch: Optional[auto.Watch] = auto.join()
+        self._watch: Optional[Watch] = auto.join()
 
     @property
-    def tracker(self) -> Optional[auto.Watch]:
+    def tracker(self) -> Optional[Watch]:
         """What follows this process."""
         return self._watch
 

@@ -13,6 +13,7 @@ import math
 from typing import Any, Dict, Optional
 
 from lockstep import auto
+from lockstep.watch import Watch
 
 _Base: Any = importlib.import_module("transformers").TrainerCallback
 # Sums that the Trainer makes of the whole training, and its epoch as a fraction: no values of a step.
@@ -23,7 +24,7 @@ class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at 
     """Reports a Trainer's train() to Lockstep. One for each Trainer."""
 
     def __init__(self) -> None:
-        self._watch: Optional[auto.Watch] = None
+        self._watch: Optional[Watch] = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """Before the first step."""

@@ -13,6 +13,7 @@ import sys
 from typing import Any, Dict, Optional, Set
 
 from lockstep import auto
+from lockstep.watch import Watch
 
 
 def _library() -> Any:
@@ -34,7 +35,7 @@ class Callback(_Base):  # type: ignore[misc]  # Lightning has its classes at run
 
     def __init__(self) -> None:
         super().__init__()
-        self._watch: Optional[auto.Watch] = None
+        self._watch: Optional[Watch] = None
         self._of_training: Set[str] = set()  # metrics; Lightning keeps those of a validation among them until the next one
         self._of_validation: Set[str] = set()
 
@@ -58,7 +59,7 @@ class Callback(_Base):  # type: ignore[misc]  # Lightning has its classes at run
             self._report(self._watch, trainer.callback_metrics, self._of_validation, self._of_training)
 
     @staticmethod
-    def _report(watch: auto.Watch, metrics: Dict[str, Any], own: Set[str], others: Set[str]) -> None:
+    def _report(watch: Watch, metrics: Dict[str, Any], own: Set[str], others: Set[str]) -> None:
         for name, value in metrics.items():
             if name not in others:
                 own.add(name)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What can be seen of a script: its batches' size, how its model is wrapped, which of several processes it is."""
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import Any, List, Optional, Tuple
+
+DEEPEST_BATCH = 4  # levels of lists and dictionaries in which a batch's size is looked for
+
+
+def batch_size(batch: Any, level: int = 0) -> int:
+    """The number of samples in a batch: the length of the first tensor in it; 0 if there is none."""
+    shape = getattr(batch, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 0
+    if level >= DEEPEST_BATCH or isinstance(batch, (str, bytes)):
+        return 0
+    parts = batch.values() if hasattr(batch, "values") and callable(batch.values) else batch if isinstance(batch, (list, tuple)) else ()
+    for part in parts:
+        size = batch_size(part, level + 1)
+        if size:
+            return size
+    return 0
+
+
+def length(iterator: Any) -> Optional[int]:
+    """How many batches it gives; None for a data set without a length."""
+    try:
+        return len(iterator)
+    except Exception:
+        return None
+
+
+def place(torch: Any) -> Tuple[int, int, Optional[str]]:
+    """Rank, number of ranks, backend; None: there is no process group."""
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size(), distributed.get_backend()
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")), None
+
+
+def sharded_model() -> Optional[str]:
+    """The name of the model that FSDP has sharded, by FullyShardedDataParallel or by fully_shard(); None: there is none.
+
+    Looks through all objects, so it is asked once, and only where several processes train without DistributedDataParallel.
+    """
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    kinds = tuple(kind for kind in (getattr(fsdp, name, None) for name in ("FullyShardedDataParallel", "FSDPModule")) if kind)
+    found: List[Any] = [each for each in gc.get_objects() if issubclass(type(each), kinds)] if kinds else []
+    if not found:
+        return None
+    outermost = max(found, key=lambda model: sum(1 for _ in model.modules()))
+    if isinstance(outermost, kinds[:1]):
+        return type(outermost.module).__name__
+    return type(outermost).__mro__[2].__name__  # FSDPNet, FSDPModule, Net: the class that fully_shard() made a class of

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Ends a script after so many steps: LOCKSTEP_MAX_STEPS, or as many as LOCKSTEP_MAX_SAMPLES take over all ranks."""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Optional
+
+MAX_STEPS, MAX_SAMPLES = "LOCKSTEP_MAX_STEPS", "LOCKSTEP_MAX_SAMPLES"
+
+
+class StepLimit:
+    """How many steps a script may make. It ends by SystemExit where it would begin the next one, which is the same in every rank."""
+
+    def __init__(self) -> None:
+        self._last_step: Optional[int] = None  # None: not known yet
+
+    def check(self, steps: int, first_samples: int, world: int) -> None:
+        """Ends the script if it has made as many steps as it may.
+
+        `first_samples`: how many its first step had in this process (0: unknown); `world`: processes that train together. Raises
+        ValueError if a limit is not a number.
+        """
+        if self._last_step is None and steps:
+            self._last_step = last_step(first_samples * world)
+        if self._last_step is not None and steps >= self._last_step:
+            print(f"lockstep: the script ends after {steps} {'step' if steps == 1 else 'steps'}, as it was asked to; its first step had "
+                  f"{first_samples or 'an unknown number of'} samples in each of {world} processes that train together", file=sys.stderr)
+            sys.exit(0)
+
+
+def last_step(samples: int) -> int:
+    """How many steps a script may make whose first step has so many samples over all ranks (0: unknown)."""
+    most = [int(os.environ[MAX_STEPS])] if os.environ.get(MAX_STEPS) else [sys.maxsize]
+    if os.environ.get(MAX_SAMPLES) and samples:
+        most.append(max(1, -(-int(os.environ[MAX_SAMPLES]) // samples)))
+    return min(most)

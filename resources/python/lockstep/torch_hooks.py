@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The places of PyTorch that are watched in an unchanged script, each by a function that puts a call to a Watch there.
+
+Neither modules nor DataLoaders are replaced, no random number is drawn, and what is wrapped gives and raises what it did before.
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lockstep.watch import Watch
+
+
+def watch_torch(torch: Any, watch: "Watch") -> None:
+    """Loaders, backward, optimizers, DistributedDataParallel and GradScaler."""
+    watch_loaders(torch.utils.data.dataloader._BaseDataLoaderIter, watch)
+    watch_backward(torch.autograd, watch)
+    watch_optimizers(importlib.import_module("torch.optim.optimizer"), watch)
+    watch_ddp(torch.nn.parallel.DistributedDataParallel, watch)
+    watch_scaler(torch.amp.GradScaler, watch)
+
+
+def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
+    """`__next__` of DataLoader's iterators: a batch and its time."""
+    original = iterator_class.__next__
+
+    @functools.wraps(original)
+    def next_batch(iterator: Any) -> Any:
+        """The next batch, timed."""
+        if not watch.listens():
+            return original(iterator)
+        watch.begins_fetch()
+        begin_ns = monotonic_ns()
+        try:
+            batch = original(iterator)
+        except StopIteration:
+            watch.exhausted(iterator, begin_ns, monotonic_ns())
+            raise
+        finally:
+            watch.ends_fetch()
+        end_ns = monotonic_ns()
+        watch.fetched(iterator, batch, begin_ns, end_ns)
+        return batch
+
+    iterator_class.__next__ = next_batch
+
+
+def watch_backward(autograd: Any, watch: "Watch") -> None:
+    """`torch.autograd.backward`: the loss, and the time of the gradients."""
+    original = autograd.backward
+
+    @functools.wraps(original)
+    def backward(tensors: Any, *arguments: Any, **named: Any) -> Any:
+        """The gradients, timed."""
+        begin_ns = monotonic_ns()
+        if not watch.trains():
+            return original(tensors, *arguments, **named)
+        watch.backward_begins(tensors, begin_ns)
+        try:
+            return original(tensors, *arguments, **named)
+        finally:
+            watch.backward_ends(monotonic_ns())
+
+    autograd.backward = backward
+
+
+def watch_optimizers(module: Any, watch: "Watch") -> None:
+    """The hooks that PyTorch calls around every optimizer's step."""
+    module.register_optimizer_step_pre_hook(lambda optimizer, *_: watch.optimizes("optimizer_begins", optimizer))
+    module.register_optimizer_step_post_hook(lambda optimizer, *_: watch.optimizes("optimizer_ends", optimizer))
+
+
+def watch_ddp(ddp: Any, watch: "Watch") -> None:
+    """DistributedDataParallel: its own timers run in every step."""
+    original = ddp.__init__
+
+    @functools.wraps(original)
+    def initialize(model: Any, *arguments: Any, **named: Any) -> None:
+        """A model whose own timers run in every step."""
+        original(model, *arguments, **named)
+        watch.wraps_model(model)
+
+    ddp.__init__ = initialize
+
+
+def watch_scaler(scaler: Any, watch: "Watch") -> None:
+    """`GradScaler.scale`: which loss a scaled one was made of."""
+    original = scaler.scale
+
+    @functools.wraps(original)
+    def scale(this: Any, outputs: Any) -> Any:
+        """The scaled loss."""
+        scaled = original(this, outputs)
+        watch.scaled(scaled, outputs)
+        return scaled
+
+    scaler.scale = scale
+
+
+def watch_writer(module: Any, watch: "Watch") -> None:
+    """What the script writes for TensorBoard: its scalars are metrics."""
+    original = module.SummaryWriter.add_scalar
+
+    @functools.wraps(original)
+    def add_scalar(writer: Any, tag: Any, scalar_value: Any, *arguments: Any, **named: Any) -> Any:
+        """The scalar, written and shown."""
+        if watch.hears_writers:
+            watch.metric(str(tag), scalar_value)
+        return original(writer, tag, scalar_value, *arguments, **named)
+
+    module.SummaryWriter.add_scalar = add_scalar
+
+
+def stay_out_of_graphs(rules: Any) -> None:
+    """Has torch.compile pass over this package's functions, so that it compiles of a script what it would compile without them.
+
+    `rules`: torch._dynamo.trace_rules. A function that is compiled together with its optimizer's step is still cut where PyTorch calls
+    the optimizer's hooks.
+    """
+    rules.add("lockstep")

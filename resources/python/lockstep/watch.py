@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""One process of an unchanged script, watched: what lockstep.torch_hooks calls, and what is made of it."""
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import socket
+import sys
+import threading
+import weakref
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from lockstep import torch_hooks
+from lockstep.follower import Follower
+from lockstep.frame_reporter import FrameReporter
+from lockstep.frames import descriptive_values
+from lockstep.position import Position
+from lockstep.script_facts import batch_size, length, place, sharded_model
+from lockstep.sender import Sender
+from lockstep.step_limit import StepLimit
+
+FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"
+
+
+class Watch:
+    """What is watched in this process. Nothing it does raises into the script: when anything is unexpected it steps aside."""
+
+    def __init__(self) -> None:
+        self.on = True
+        self.about: Dict[str, Any] = {}  # what a library's callback knows of the run
+        self.hears_writers = True  # False: that callback reports the metrics
+        self._pid = os.getpid()  # a DataLoader's workers are forks, which don't train
+        self._thread = 0  # the one that trains; 0: none yet
+        self._torch: Any = None
+        self._sender: Optional[Sender] = None
+        self._position = Position()
+        self._follower: Optional[Follower] = None
+        self._frames: Optional[FrameReporter] = None
+        self._early: List[Tuple[Any, ...]] = []  # fetches before the first backward
+        self._iterators = itertools.count(1)
+        self._models: List[Any] = []  # weak references to DistributedDataParallel models
+        self._scaled: Optional[Tuple[Any, Any]] = None  # what a GradScaler gave, and the loss it was given
+        self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
+        self._world = 1  # how many processes train together
+        self._limit = StepLimit()
+
+    def attach(self, torch: Any) -> None:
+        """Watches torch, which has been imported."""
+        if not self.on:
+            return
+        try:
+            self._torch = torch
+            torch_hooks.watch_torch(torch, self)
+            atexit.register(self._finish)
+        except Exception as error:
+            self.step_aside(error)
+
+    def attach_writer(self, module: Any) -> None:
+        """Watches a module with a SummaryWriter."""
+        try:
+            torch_hooks.watch_writer(module, self)
+        except Exception as error:
+            self.step_aside(error)
+
+    def attach_compiler(self, rules: Any) -> None:
+        """Keeps torch.compile, which has been imported, from compiling what belongs to this package."""
+        try:
+            torch_hooks.stay_out_of_graphs(rules)
+        except Exception as error:
+            self.step_aside(error)
+
+    def metric(self, tag: str, value: Any) -> None:
+        """A value of a metric, once there has been a step."""
+        if self.listens() and self._frames is not None:
+            self._frames.metrics.add(tag, value)
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether a person has asked the run to stop."""
+        return self._sender is not None and self._sender.stop_requested
+
+    def listens(self) -> bool:
+        """Whether this process, and this thread of it, is followed."""
+        return self.on and os.getpid() == self._pid and self._thread in (0, threading.get_ident())
+
+    def trains(self) -> bool:
+        """The same at a backward: the first one says hello."""
+        if not self.listens():
+            return False
+        if self._follower is None:
+            try:
+                self._hello()
+            except Exception as error:
+                self.step_aside(error)
+        return self.on
+
+    def begins_fetch(self) -> None:
+        """A batch is asked for."""
+        if self._follower is not None:
+            self._end_at(self._follower.complete)
+        self._position.begin("load")
+
+    def ends_fetch(self) -> None:
+        """It has come, or there is none."""
+        self._position.begin("")
+
+    def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
+        """A batch has come."""
+        try:
+            samples = batch_size(batch)
+            if self._follower is None:
+                self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": samples}
+            self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, samples)
+        except Exception as error:
+            self.step_aside(error)
+
+    def exhausted(self, iterator: Any, begin_ns: int, end_ns: int) -> None:
+        """There was no batch left."""
+        self._told("exhausted", self._number(iterator), begin_ns, end_ns)
+
+    def backward_begins(self, tensors: Any, begin_ns: int) -> None:
+        """A backward of these losses begins."""
+        self._told("backward_begins", self._loss(tensors), begin_ns)
+        self._position.begin("backward")
+
+    def backward_ends(self, end_ns: int) -> None:
+        """It has ended."""
+        self._position.begin("")
+        self._told("backward_ends", end_ns, *self._sums())
+
+    def optimizes(self, call: str, optimizer: Any) -> None:
+        """An optimizer's step: optimizer_begins or optimizer_ends."""
+        if not self.listens():
+            return
+        self._told(call, id(optimizer))
+        self._position.begin("optimizer" if call == "optimizer_begins" else "")
+        if self._follower is not None:
+            self._position.step = self._follower.steps
+            if call == "optimizer_begins":
+                self._end_at(self._follower.steps)
+
+    def wraps_model(self, model: Any) -> None:
+        """A model has been wrapped by DistributedDataParallel."""
+        if not self.listens():
+            return
+        try:
+            model._set_ddp_runtime_logging_sample_rate(1)
+            self._models.append(weakref.ref(model))
+        except Exception as error:
+            self.step_aside(error)
+
+    def scaled(self, scaled: Any, loss: Any) -> None:
+        """A GradScaler has made the one of the other."""
+        if self.listens():
+            self._scaled = (scaled, loss)
+
+    def step_aside(self, error: BaseException) -> None:
+        """Ends following with a line on stderr; training goes on."""
+        if self.on:
+            self.on = False
+            if self._sender is not None:
+                self._sender.give_up(error)
+            else:
+                print(f"lockstep: this process can't be followed ({error}); training goes on", file=sys.stderr)
+
+    def _hello(self) -> None:
+        self._thread = threading.get_ident()
+        rank, world, backend = place(self._torch)
+        alone = world > 1 and backend is None
+        self._world = 1 if alone else world
+        sender = Sender(os.environ.get(FRAMES, ""), rank, os.environ.get(TOKEN, ""))
+        sender.connect()
+        about = {key: value for key, value in self._facts(world, backend).items() if value is not None}
+        sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
+                              "about": descriptive_values(about), "device": os.environ.get("LOCKSTEP_DEVICE"),
+                              "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
+        if alone:
+            sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":
+                                  f"rank {rank} is one of {world} processes, but the script has set up no process group: "
+                                  "each of them trains alone"})
+        sender.start_heartbeat(self._position.report)
+        self._sender = sender
+        self._frames = FrameReporter(sender)
+        self._follower = Follower(self._frames)
+        for call, *arguments in self._early:
+            getattr(self._follower, call)(*arguments)
+        self._early.clear()
+
+    def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
+        """Method, model, backend, workers and batch size, as far as they can be seen; a library's callback knows better."""
+        about: Dict[str, Any] = {"method": "ddp" if self._models else "baseline" if world == 1 else None, "backend": backend}
+        models = [model for model in (each() for each in self._models) if model is not None]
+        if models:
+            about["model"] = type(models[0].module).__name__
+        elif world > 1 and backend is not None:
+            about["model"] = sharded_model()
+            about["method"] = "fsdp" if about["model"] else None
+        if self._newest:
+            about["workers"] = self._newest["workers"]
+            if self._newest["batch_size"]:
+                about["batch_size"] = self._newest["batch_size"] * world
+        return {**about, **self.about}
+
+    def _end_at(self, steps: int) -> None:
+        """Ends the script if it has made as many steps as it may."""
+        try:
+            self._limit.check(steps, self._follower.first_samples if self._follower is not None else 0, self._world)
+        except ValueError as error:
+            self.step_aside(error)
+
+    def _told(self, call: str, *arguments: Any) -> None:
+        """Passes a call on to the follower. Before the first backward only fetches are kept."""
+        if not self.listens():
+            return
+        try:
+            if self._follower is not None:
+                getattr(self._follower, call)(*arguments)
+                if self._sender is not None and not self._sender.on:
+                    self.on = False
+            elif call in ("fetched", "exhausted"):
+                self._early.append((call, *arguments))
+                del self._early[:-1000]
+        except Exception as error:
+            self.step_aside(error)
+
+    def _number(self, iterator: Any) -> int:
+        """A number that no other iterator gets, also when this one is gone."""
+        number = getattr(iterator, "_lockstep_number", None)
+        if number is None:
+            number = iterator._lockstep_number = next(self._iterators)
+        return int(number)
+
+    def _loss(self, tensors: Any) -> Any:
+        """The detached loss that backward is called on, without a GradScaler's factor; None if it is not one number."""
+        scaled, self._scaled = self._scaled, None
+        try:
+            if isinstance(tensors, (list, tuple)):
+                if len(tensors) != 1:
+                    return None
+                tensors = tensors[0]
+            if scaled is not None and scaled[0] is tensors:
+                tensors = scaled[1]
+            return tensors.detach() if tensors.numel() == 1 else None
+        except Exception as error:
+            self.step_aside(error)
+            return None
+
+    def _sums(self) -> Tuple[int, int]:
+        """How long backward has waited for gradients' sums after the last gradient, and how long sums were under way.
+
+        On CUDA these timers are events, and to read them would wait for the device: there both are unknown (0).
+        """
+        exposed = comm = 0
+        try:
+            for reference in self._models:
+                model = reference()
+                if model is None or model.device_type != "cpu" or not model.require_backward_grad_sync:
+                    continue
+                model.logger.set_runtime_stats_and_log()
+                times = model._get_ddp_logging_data()
+                way = int(times.get("backward_comm_time") or 0)
+                comm += way
+                exposed += max(0, way - int(times.get("backward_compute_comm_overlap_time") or 0))
+        except Exception as error:
+            self.step_aside(error)
+        return exposed, comm
+
+    def _finish(self) -> None:
+        """The process ends."""
+        if not self.on or self._follower is None or self._sender is None or os.getpid() != self._pid:
+            return
+        try:
+            self._follower.finish()
+            if self._frames is not None:
+                self._frames.rest()
+            failed = getattr(sys, "last_value", None) is not None
+            stopped = self._sender.stop_requested
+            self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})
+        except Exception as error:
+            self.step_aside(error)
