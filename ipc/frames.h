@@ -210,14 +210,11 @@ struct LogFrame {
 
 struct AlertFrame {
     std::string severity; ///< warning | error
-    std::string kind;     ///< rank_died | non_finite_loss | stopped_by_kill | …
+    std::string kind;     ///< alertTable (ipc/alerts.h) has ours; a script may invent others
     std::string message;  ///< one sentence
     std::optional<std::int64_t> step;
     bool operator==(const AlertFrame &) const = default;
 };
-
-/// Kinds of alerts that say that frames are missing from a log.
-inline constexpr std::string_view malformedFrameKind = "malformed_frame", framesLostKind = "frames_lost";
 
 /// Where a rank is in its training.
 struct RankPosition {

@@ -308,6 +308,14 @@ std::vector<Error> checkNodes(const RunConfig &config) {
     return errors;
 }
 
+void takeFirstDevices(RunConfig &config, int ranks) {
+    if (!isDistributed(config.method) || ranks < 2 || config.devices != RunConfig().devices || !config.nodes.empty())
+        return;
+    config.devices.clear();
+    for (int i = 0; i < ranks; ++i)
+        config.devices.push_back(std::to_string(i));
+}
+
 std::string titleOf(const NodePlace &place) {
     return place.host.empty() ? "this machine" : place.host;
 }

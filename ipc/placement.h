@@ -53,6 +53,9 @@ struct NodePlace {
 /// of the node. `nodes` is kept, because batch and learning rate depend on all devices. If the kinds of devices differ,
 /// backend auto becomes gloo. Without nodes it is the configuration itself.
 [[nodiscard]] RunConfig configOfNode(const RunConfig &config, int node);
+/// What a launcher that only gives a number of ranks means where the configuration names no devices: the machine's first ones, one a
+/// rank. `ranks`: of this machine. Changes nothing for methods of one process.
+void takeFirstDevices(RunConfig &config, int ranks);
 /// Mistakes in the nodes: the same device twice, several hosts without an interface, … Part of validate().
 [[nodiscard]] std::vector<Error> checkNodes(const RunConfig &config);
 /// "hostB" or "this machine", for people.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <set>
 
 #include <nlohmann/json.hpp>
 #include <QFile>
@@ -15,6 +16,7 @@
 #include "commands.h"
 #include "experiment/recipe.h"
 #include "export/export.h"
+#include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "loaded_runs.h"
 #include "models/run_topology.h"
@@ -156,8 +158,13 @@ int showCommand(const std::string &id, bool json, bool all) {
     if (store.result() && store.result()->surroundings)
         if (const QString around = core::surroundingsText(*store.result()->surroundings); !around.isEmpty())
             text += "  " + around.toStdString() + "\n";
-    for (const core::AlertLine &alert : store.messages().alerts())
+    std::set<std::string> advised;
+    for (const core::AlertLine &alert : store.messages().alerts()) {
         text += "  ! " + alert.alert.message + "\n";
+        if (const std::string advice = adviceFor(alert.alert.kind);
+            !advice.empty() && advised.insert(alert.alert.kind).second)
+            text += "    what to do: " + advice + "\n";
+    }
     for (const LogGap &gap : store.log().gaps)
         text += "  ! " + std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) + "-" +
                 std::to_string(gap.lastSeq) + "\n";

@@ -7,6 +7,7 @@
 
 #include <ATen/Functions.h>
 
+#include "ipc/alerts.h"
 #include "ipc/logging.h"
 #include "ipc/sound_values.h"
 
@@ -46,14 +47,11 @@ void DivergenceWatch::check(std::int64_t step, const Batch &batch, const torch::
 void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
     if (!m_found)
         m_found = Found{step, loss, firstBad({})};
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "non_finite_loss";
-    alert.message =
-        sentence() + (goesOn()                                     ? "; training goes on"
-                      : m_session.config.onNonfinite == "rollback" ? "; training goes back to the last good checkpoint"
-                                                                   : "; training stops (--on-nonfinite)");
-    alert.step = step;
+    const char *const then = goesOn() ? "; training goes on"
+                             : m_session.config.onNonfinite == "rollback"
+                                 ? "; training goes back to the last good checkpoint"
+                                 : "; training stops (--on-nonfinite)";
+    const AlertFrame alert = makeAlert("non_finite_loss", sentence() + then, step);
     m_session.frames->send(alert);
     logWarning(alert.message);
 }
@@ -115,10 +113,8 @@ Result<void> DivergenceWatch::goBack(const Agreement &agreed) {
     m_found.reset();
     if (!m_session.isRank0())
         return {};
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "rollback";
-    alert.message = "training goes on with the parameters of " + file + ", without the batches since, because " + why;
+    const AlertFrame alert = makeAlert("rollback", "training goes on with the parameters of " + file +
+                                                       ", without the batches since, because " + why);
     m_session.frames->send(alert);
     logWarning(alert.message);
     return {};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "ipc/placement.h"
 #include "trainer/comm/gpus.h"
 
 namespace lockstep::trainer {
@@ -129,11 +130,7 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
                                    std::to_string(deviceCount(config)) + " processes, and this one was started alone",
                                "start it with lockstep-agent run --nproc-per-node " +
                                    std::to_string(deviceCount(config)) + " -- lockstep-trainer …, or with torchrun"));
-    if (config.devices == RunConfig().devices && env.localWorldSize > 1) {
-        config.devices.clear();
-        for (int i = 0; i < env.localWorldSize; ++i)
-            config.devices.push_back(std::to_string(i));
-    }
+    takeFirstDevices(config, env.localWorldSize);
     const int here = static_cast<int>(config.devices.size()); // of several nodes: this one's
     if (here != env.localWorldSize || env.localRank >= env.localWorldSize)
         return fail(Error::badArgument(env.launcher + " started " + std::to_string(env.localWorldSize) +

@@ -8,6 +8,7 @@
 #include <ATen/Context.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "ipc/alerts.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
 #include "trainer/data/safetensors.h"
@@ -80,12 +81,10 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
     checkpoint.epochs = progress.epochs;
     checkpoint.parameters = s.modelState();
     if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {
-        AlertFrame alert;
-        alert.severity = "warning";
-        alert.kind = "checkpoint_skipped";
-        alert.step = progress.step - 1;
-        alert.message = "no checkpoint after step " + std::to_string(progress.step - 1) + ": " + bad +
-                        " is not finite; the last good checkpoint is kept";
+        const AlertFrame alert = makeAlert("checkpoint_skipped",
+                                           "no checkpoint after step " + std::to_string(progress.step - 1) + ": " +
+                                               bad + " is not finite; the last good checkpoint is kept",
+                                           progress.step - 1);
         s.frames->send(alert);
         logWarning(alert.message);
         return {};

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "ipc/alerts.h"
 #include "ipc/logging.h"
 #include "trainer/engine/process_facts.h"
 
@@ -20,13 +21,11 @@ void StragglerWatch::addStep(std::int64_t step) {
         return logInfo(who + " is no longer slower than the others in " + where);
     char later[32];
     std::snprintf(later, sizeof later, "%.3g", verdict->readyLaterNs * 1e-6);
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "straggler";
-    alert.message = who + " is slower than the others in " + where + ": its gradients are ready " + later +
-                    " ms later (median of " + std::to_string(StragglerDetector::window) +
-                    " steps), so the other ranks wait";
-    alert.step = verdict->step;
+    const AlertFrame alert = makeAlert("straggler",
+                                       who + " is slower than the others in " + where + ": its gradients are ready " +
+                                           later + " ms later (median of " + std::to_string(StragglerDetector::window) +
+                                           " steps), so the other ranks wait",
+                                       verdict->step);
     m_session.frames->send(alert);
     logWarning(alert.message);
 }

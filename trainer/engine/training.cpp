@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ipc/alerts.h"
 #include "ipc/logging.h"
 #include "ipc/phase_sums.h"
 #include "trainer/data/safetensors.h"
@@ -114,10 +115,7 @@ void Training::sendInit() {
     s.frames->send(init);
     if (!s.delay || s.delay->rank != s.env.rank)
         return;
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "test_delay";
-    alert.message = s.delay->sentence();
+    const AlertFrame alert = makeAlert("test_delay", s.delay->sentence());
     s.frames->send(alert);
     logWarning(alert.message);
 }
@@ -390,10 +388,8 @@ void Training::compareRanks(const std::string &sha256) {
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         if (all[rank] == sha256 || m_session.env.rank != 0)
             continue;
-        AlertFrame alert;
-        alert.severity = "error";
-        alert.kind = "ranks_differ";
-        alert.message = "rank " + std::to_string(rank) + " ended with other parameters than rank 0";
+        const AlertFrame alert =
+            makeAlert("ranks_differ", "rank " + std::to_string(rank) + " ended with other parameters than rank 0");
         m_session.frames->send(alert);
         logError(alert.message);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "models/alert_model.h"
+#include "ipc/alerts.h"
 
 #include <algorithm>
 
@@ -8,12 +9,21 @@ namespace {
 
 std::vector<TableColumn<AlertRow>> alertColumns() {
     const auto text = [](QString AlertRow::*member) {
-        return [member](const AlertRow &row) { return TableCell::ofWords(row.*member); };
+        return [member](const AlertRow &row) {
+            TableCell cell = TableCell::ofWords(row.*member);
+            cell.hint = cell.text;
+            return cell;
+        };
     };
     return {{QStringLiteral("Time"), [](const AlertRow &row) { return TableCell::ofClock(row.wallUs); }},
             {QStringLiteral("Run"), text(&AlertRow::run)},
             {QStringLiteral("Severity"), text(&AlertRow::severity)},
-            {QStringLiteral("Message"), text(&AlertRow::message)}};
+            {QStringLiteral("Message"), text(&AlertRow::message)},
+            {QStringLiteral("What to do"), [](const AlertRow &row) { // nothing for a kind that a script invents
+                 TableCell cell = TableCell::ofText(adviceFor(row.kind.toStdString()));
+                 cell.hint = cell.text; // it is cut where the window is narrow
+                 return cell;
+             }}};
 }
 
 } // namespace
@@ -36,18 +46,17 @@ std::vector<AlertRow> AlertModel::alerts() const {
     for (int run = 0; run < m_runs->count(); ++run) {
         const RunStore *store = m_runs->at(run);
         const QString label = m_runs->label(run);
-        const auto add = [&](std::int64_t wallUs, const QString &severity, const QString &kind,
-                             const QString &message) {
-            out.push_back({label, store->runId(), wallUs, severity, kind, message});
+        const auto add = [&](std::int64_t wallUs, const AlertFrame &alert) {
+            out.push_back({label, store->runId(), wallUs, qs(alert.severity), qs(alert.kind), qs(alert.message)});
         };
         for (const AlertLine &line : store->messages().alerts())
-            add(line.wallUs, qs(line.alert.severity), qs(line.alert.kind), qs(line.alert.message));
+            add(line.wallUs, line.alert);
         for (const LogGap &gap : store->log().gaps)
-            add(store->log().lastWallUs, QStringLiteral("warning"), QStringLiteral("gap"),
-                QStringLiteral("%1 frames lost, seq %2-%3").arg(gap.count()).arg(gap.firstSeq).arg(gap.lastSeq));
+            add(store->log().lastWallUs,
+                makeAlert("gap", std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) +
+                                     "-" + std::to_string(gap.lastSeq)));
         if (store->lifecycle().link() == LinkState::AgentDied)
-            add(store->log().lastWallUs, QStringLiteral("error"), QStringLiteral("agent_died"),
-                QStringLiteral("failed: agent died"));
+            add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
     }
     std::stable_sort(out.begin(), out.end(), [](const AlertRow &a, const AlertRow &b) { return a.wallUs < b.wallUs; });
     return out;

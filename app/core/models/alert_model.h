@@ -16,7 +16,7 @@ struct AlertRow {
 /// severity.
 class AlertModel : public TableModel<AlertRow> {
 public:
-    enum Column { Time, Run, Severity, Message, ColumnCount };
+    enum Column { Time, Run, Severity, Message, WhatToDo, ColumnCount };
     explicit AlertModel(RunSet *runs, QObject *parent = nullptr);
 
 protected:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ipc/alerts.h"
 #include "ipc/phase_sums.h"
 #include "ipc/sound_values.h"
 #include "store/run_failure.h"
@@ -30,7 +31,7 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
 /// as planned.
 bool lacksEpochs(const RunStore &store) {
     const auto saysSo = [](const AlertLine &line) {
-        return line.alert.kind == malformedFrameKind || line.alert.kind == framesLostKind;
+        return line.alert.kind == malformedFrame.row().kind || line.alert.kind == framesLost.row().kind;
     };
     const LogHealth &log = store.log();
     if (log.gaps.empty() && log.damagedLines == 0 && std::ranges::none_of(store.messages().alerts(), saysSo))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_store.h"
+#include "ipc/alerts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,8 +47,7 @@ void RunStore::refuse(const Error &why) {
         return;
     Frame here;
     here.wallUs = m_log.lastWallUs;
-    m_messages.take(
-        here, AlertFrame{"warning", std::string(malformedFrameKind), "a line of the log is left out: " + why.what, {}});
+    m_messages.take(here, makeAlert(malformedFrame, "a line of the log is left out: " + why.what));
     note(Alerts);
 }
 

@@ -98,9 +98,10 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
         m_table->setColumnWidth(column, width);
     m_alerts = makeTable(theme, this);
     m_alerts->setModel(&workspace.alerts());
-    m_alerts->horizontalHeader()->setStretchLastSection(true);
     for (const auto &[column, width] : {std::pair(0, 110), {1, 110}, {2, 80}})
         m_alerts->setColumnWidth(column, width);
+    for (const int column : {core::AlertModel::Message, core::AlertModel::WhatToDo})
+        m_alerts->horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch);
     layout->addWidget(m_table, 1);
     layout->addWidget(m_alerts, 1);
     connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this,

@@ -166,6 +166,20 @@ TEST_CASE("run gives each rank its place, a free port, and the address for frame
     CHECK(record->processes == 2);
 }
 
+TEST_CASE("a number of ranks alone means the first devices, one a rank, in the run's name and lanes too") {
+    const TestHome home;
+    const Outcome outcome =
+        runOutcome({"--nproc-per-node", "2", "--", "lockstep-trainer", "--method=ddp", "--oversubscribe"},
+                   {{"LOCKSTEP_TRAINER", fakeRank()}, {"FAKE_RANK", "epochs=1"}});
+    CHECK(outcome.code == 0);
+    REQUIRE(home.runs().size() == 1);
+    const auto record = runRecordFromJson(contentsOf(runFolder(home.runs()[0]).config()));
+    REQUIRE(record);
+    CHECK(record->name == "DDP on 2 devices");
+    CHECK(record->deviceNames == std::vector<std::string>{"cpu:0", "cpu:1"});
+    CHECK(record->config->devices == std::vector<std::string>{"0", "1"});
+}
+
 TEST_CASE("a served trainer is pinned to its device's cores and rank 0 inherits the listening socket") {
     const TestHome home;
     const ServedRun run = serve(2, {{"FAKE_RANK", "show_environment;epochs=1"}});

@@ -271,8 +271,8 @@ RunResult ListenedRun::result() const {
     return result;
 }
 
-void ListenedRun::alert(const std::string &kind, const std::string &message, std::optional<int> rank) {
-    m_journal->alert("warning", kind, message, rank);
+void ListenedRun::alert(AlertName name, const std::string &message, std::optional<int> rank) {
+    m_journal->alert(name, message, rank);
 }
 
 } // namespace lockstep::agent

@@ -63,7 +63,7 @@ public:
     void onRankCut(int rank, const Error &why) { m_intake->onRankCut(rank, why); }
     void onRankGone(int rank);
 
-    void alert(const std::string &kind, const std::string &message, std::optional<int> rank = {});
+    void alert(AlertName name, const std::string &message, std::optional<int> rank = {});
     void note(const std::string &message) { m_journal->note("info", message); }
     void everySecond();
     void pump() { m_socket->pump(); } ///< call after each batch of the loop

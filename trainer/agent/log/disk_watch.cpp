@@ -48,19 +48,19 @@ void DiskWatch::checkSilence() {
     m_silent = !m_silent;
     const std::string disk = "the disk under " + m_folder.folder().path;
     if (m_silent)
-        m_journal.alert("error", "disk_silent",
+        m_journal.alert("disk_silent",
                         disk + " has not answered for " +
                             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(silent).count()) +
                             " s; training goes on as long as it needs no file, and the log waits in memory");
     else
-        m_journal.alert("warning", "disk_answers", disk + " answers again");
+        m_journal.alert("disk_answers", disk + " answers again");
 }
 
 void DiskWatch::checkSpace() {
     const double share = m_seen->freeShare;
     const bool low = share < spaceLowShare;
     if (low && !m_spaceLow)
-        alertAndLog(m_journal, "warning", "disk_low",
+        alertAndLog(m_journal, "disk_low",
                     "the disk under " + m_folder.folder().path + " has " +
                         std::to_string(static_cast<int>(share * 100)) + " % left");
     m_spaceLow = low;
@@ -70,13 +70,13 @@ void DiskWatch::checkLog(const WatchedLog &log) {
     Told &told = m_told[log.path];
     if (const bool behind = !log.state.writeError.empty(); behind != told.behind) {
         told.behind = behind;
-        alertAndLog(m_journal, behind ? "error" : "warning", behind ? "log_behind" : "log_caught_up",
+        alertAndLog(m_journal, behind ? AlertName("log_behind") : AlertName("log_caught_up"),
                     behind ? "the log " + log.path + " can't be written; training goes on and its lines wait in memory"
                            : "the log " + log.path + " is complete again");
     }
     if (const bool unsynced = !log.state.syncError.empty(); unsynced != told.unsynced) {
         told.unsynced = unsynced;
-        alertAndLog(m_journal, unsynced ? "error" : "warning", unsynced ? "log_unsynced" : "log_synced",
+        alertAndLog(m_journal, unsynced ? AlertName("log_unsynced") : AlertName("log_synced"),
                     unsynced
                         ? log.state.syncError + ": the newest lines of the log are written again and kept in memory; "
                                                 "they are lost if this machine goes down before a sync succeeds"
@@ -84,7 +84,7 @@ void DiskWatch::checkLog(const WatchedLog &log) {
     }
     if (log.state.linesLost != told.lost) {
         told.lost = log.state.linesLost;
-        alertAndLog(m_journal, "error", "log_lost",
+        alertAndLog(m_journal, "log_lost",
                     lines(told.lost) + " of the log " + log.path + " are lost: memory for them was full");
     }
 }

@@ -21,7 +21,7 @@ FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolde
               [this](int rank, std::uint64_t expected, std::uint64_t got) {
                   m_reported.missFrame();
                   if (m_gapAlerted.insert(rank).second)
-                      alert(rank, std::string(framesLostKind),
+                      alert(rank, framesLost,
                             "rank " + std::to_string(rank) + " lost " + std::to_string(got - expected) +
                                 " frames on the way, rseq " + std::to_string(expected) + " to " +
                                 std::to_string(got - 1));
@@ -92,7 +92,7 @@ void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &wh
     const std::uint64_t fresh = bad.lines - bad.alertedLines;
     bad.alertedLines = bad.lines;
     bad.lastAlertNs = now;
-    alert(rank, std::string(malformedFrameKind),
+    alert(rank, malformedFrame,
           "rank " + std::to_string(rank) + " sent " +
               (fresh == 1 ? "a malformed frame" : std::to_string(fresh) + " malformed frames") + " (" + why.message() +
               "), kept in console/rank-" + std::to_string(rank) + ".bad");
@@ -153,13 +153,8 @@ void FrameIntake::checkMetrics(int rank, const StepsFrame &steps) {
     }
 }
 
-void FrameIntake::alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step) {
-    AlertFrame body;
-    body.step = step;
-    body.severity = "warning";
-    body.kind = std::move(kind);
-    body.message = std::move(message);
-    m_journal.append(std::move(body), rank);
+void FrameIntake::alert(int rank, AlertName name, std::string message, std::optional<std::int64_t> step) {
+    m_journal.append(makeAlert(name, std::move(message), step), rank);
     m_journal.requestSync();
 }
 

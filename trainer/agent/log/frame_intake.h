@@ -49,7 +49,7 @@ private:
     void noteTraining(int rank);
     void checkLoss(int rank, const StepsFrame &steps);
     void checkMetrics(int rank, const StepsFrame &steps);
-    void alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step = {});
+    void alert(int rank, AlertName name, std::string message, std::optional<std::int64_t> step = {});
 
     struct Quarantine {
         std::uint64_t bytes = 0, lines = 0, alertedLines = 0;

@@ -45,12 +45,8 @@ void RunJournal::note(std::string level, std::string text) {
     append(LogFrame{std::move(level), std::move(text), "agent"});
 }
 
-void RunJournal::alert(std::string severity, std::string kind, std::string message, std::optional<int> rank) {
-    AlertFrame body;
-    body.severity = std::move(severity);
-    body.kind = std::move(kind);
-    body.message = std::move(message);
-    append(std::move(body), rank);
+void RunJournal::alert(AlertName name, std::string message, std::optional<int> rank) {
+    append(makeAlert(name, std::move(message)), rank);
 }
 
 void RunJournal::state(RunState state, std::string detail) {
@@ -76,10 +72,9 @@ void RunJournal::requestSync() {
     m_disk.requestSync(m_log, m_nextSeq);
 }
 
-void alertAndLog(RunJournal &journal, std::string severity, std::string kind, std::string message,
-                 std::optional<int> rank) {
-    journal.sayOnConsole(severity == "error" ? LogLevel::Error : LogLevel::Warning, message);
-    journal.alert(std::move(severity), std::move(kind), std::move(message), rank);
+void alertAndLog(RunJournal &journal, AlertName name, std::string message, std::optional<int> rank) {
+    journal.sayOnConsole(name.row().severity == "error" ? LogLevel::Error : LogLevel::Warning, message);
+    journal.alert(name, std::move(message), rank);
 }
 
 } // namespace lockstep::agent

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ipc/alerts.h"
 #include "ipc/clock.h"
 #include "ipc/frames.h"
 #include "ipc/log.h"
@@ -26,9 +27,9 @@ public:
     /// Appends a frame of the agent, with the clocks stamped.
     void append(Frame frame);
     void append(FrameBody body, std::optional<int> rank = std::nullopt);
-    /// The agent's own entries: a log message, an alert (severity "warning" or "error"), the state of the run.
+    /// The agent's own entries: a log message, an alert, the state of the run.
     void note(std::string level, std::string text);
-    void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
+    void alert(AlertName name, std::string message, std::optional<int> rank = std::nullopt);
     void state(RunState state, std::string detail = {});
     /// Onto the agent's console, by the disk's thread: it may be a file on a disk that does not answer.
     void sayOnConsole(LogLevel level, const std::string &text);
@@ -64,7 +65,6 @@ private:
 };
 
 /// Writes an alert into the log and onto the agent's console.
-void alertAndLog(RunJournal &journal, std::string severity, std::string kind, std::string message,
-                 std::optional<int> rank = std::nullopt);
+void alertAndLog(RunJournal &journal, AlertName name, std::string message, std::optional<int> rank = std::nullopt);
 
 } // namespace lockstep::agent

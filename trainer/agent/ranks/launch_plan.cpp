@@ -7,6 +7,7 @@
 
 #include "ipc/command_template.h"
 #include "ipc/model_facts.h"
+#include "ipc/placement.h"
 #include "ipc/run_title.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/ranks/device_plan.h"
@@ -200,6 +201,8 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     std::error_code gone;
     if (config) // a model's file is known by its whole path
         config->model = modelFrom(std::filesystem::current_path(gone), config->model);
+    if (config)
+        takeFirstDevices(*config, options.processes);
     if (config) { // refuse what the trainer would refuse before anything starts
         const Errors mistakes = validate(*config);
         const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};

@@ -167,7 +167,7 @@ void Supervisor::considerFailure(const Rank &rank) {
     else
         m_reason = rank.sentence(m_parts.host) + (words.empty() ? "" : ": " + words);
     if (!rank.stoppedByItself())
-        alert("error", exit.signal ? "rank_died" : "rank_failed", m_reason, rank.number());
+        alert(exit.signal ? AlertName("rank_died") : AlertName("rank_failed"), m_reason, rank.number());
     if (m_handlers.onFailure)
         m_handlers.onFailure(rank.number(), exit, m_reason);
     if (first)
@@ -194,9 +194,8 @@ void Supervisor::killAll() {
     if (who.empty())
         return;
     const bool several = who.find(',') != std::string::npos;
-    alert("warning", "stopped_by_kill",
-          std::string(several ? "ranks " : "rank ") + who + (several ? " were" : " was") +
-              " still running after the grace period and " + (several ? "were" : "was") + " killed");
+    alert("stopped_by_kill", std::string(several ? "ranks " : "rank ") + who + (several ? " were" : " was") +
+                                 " still running after the grace period and " + (several ? "were" : "was") + " killed");
 }
 
 void Supervisor::stop(const std::string &by) {
@@ -237,12 +236,12 @@ void Supervisor::stop(const std::string &by) {
     m_parts.journal.requestSync();
 }
 
-void Supervisor::abandon(const std::string &kind, const std::string &reason) {
+void Supervisor::abandon(AlertName why, const std::string &reason) {
     if (m_state != State::Running && m_state != State::Gone)
         return;
     m_abandoned = true;
     m_reason = reason;
-    alert("error", kind, reason);
+    alert(why, reason);
     if (m_state == State::Gone)
         return finish();
     endOthers(graceAfterFailure);
@@ -277,9 +276,8 @@ void Supervisor::allGone() {
     if (!again)
         return finish();
     ++m_restarts;
-    alert("warning", "restart",
-          "all ranks are started again, " + std::to_string(m_restarts) + " of " +
-              std::to_string(m_parts.plan.maxRestarts) + " times, since " + m_reason);
+    alert("restart", "all ranks are started again, " + std::to_string(m_restarts) + " of " +
+                         std::to_string(m_parts.plan.maxRestarts) + " times, since " + m_reason);
     m_cause = nullptr;
     m_reason.clear();
     m_handlers.onRestart();
@@ -378,8 +376,8 @@ ConsoleTap *Supervisor::console(int number) {
     return nullptr;
 }
 
-void Supervisor::alert(std::string severity, std::string kind, std::string message, std::optional<int> rank) {
-    alertAndLog(m_parts.journal, std::move(severity), std::move(kind), std::move(message), rank);
+void Supervisor::alert(AlertName name, std::string message, std::optional<int> rank) {
+    alertAndLog(m_parts.journal, name, std::move(message), rank);
     m_parts.journal.requestSync();
 }
 

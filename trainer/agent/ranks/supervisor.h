@@ -60,7 +60,7 @@ public:
     /// Asks the ranks to stop. A second call, at least a second later, kills them at once.
     void stop(const std::string &by);
     /// Ends running ranks as failed, for a reason that lies in none of them. Does nothing in any other state.
-    void abandon(const std::string &kind, const std::string &reason);
+    void abandon(AlertName why, const std::string &reason);
     /// The same after a failure on another node, which that node's log describes.
     void endWithOthers(const std::string &reason);
     /// In Gone: starts all ranks again; `number` counts the restarts from 1. On an error no rank is left running and
@@ -103,7 +103,7 @@ private:
     void killAll();
     void allGone();
     void finish();
-    void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
+    void alert(AlertName name, std::string message, std::optional<int> rank = std::nullopt);
     [[nodiscard]] bool allEnded() const;
     [[nodiscard]] bool stoppedByItself() const;
 

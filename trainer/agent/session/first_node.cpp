@@ -82,7 +82,7 @@ Result<void> FirstNode::begin() {
         const auto limit = std::chrono::duration_cast<std::chrono::seconds>(m_local.plan().nodes.joinLimit);
         const std::string reason = m_hub->absent() + " did not join within " + std::to_string(limit.count()) +
                                    " s; see that its agent starts and reaches " + m_hub->join();
-        m_local.alert("error", "node_absent", reason);
+        m_local.alert("node_absent", reason);
         endBeforeStart(RunState::Failed, exitFailed, reason);
     });
     return {};
@@ -119,7 +119,7 @@ void FirstNode::removeJoinFile() {
 void FirstNode::onRefused(const std::string &message) {
     if (++m_refusals > mostRefusalAlerts)
         return; // a port scanner must not fill the log
-    m_local.alert("warning", "connection_refused",
+    m_local.alert("connection_refused",
                   message + (m_refusals == mostRefusalAlerts ? "; further ones are not reported" : ""));
 }
 
@@ -137,11 +137,11 @@ void FirstNode::onAllJoined() {
             m_local.socket().addLog(node, *log);
 
     if (const std::string different = differentTorch(m_local.plan().record.machines); !different.empty()) {
-        m_local.alert("error", "torch_differs", different);
+        m_local.alert("torch_differs", different);
         return endBeforeStart(RunState::Failed, exitBadArguments, different);
     }
     if (auto started = m_local.startRanks(); !started) {
-        m_local.alert("error", "start_failed", started.error().message());
+        m_local.alert("start_failed", started.error().message());
         return endBeforeStart(RunState::Failed, exitCodeOf(started.error()), started.error().message());
     }
     sendGo();
@@ -160,7 +160,7 @@ void FirstNode::recordNodes(int worldSize) {
     for (MachineRecord &machine : m_hub->machines())
         record.machines.push_back(std::move(machine));
     if (const auto written = realFileSystem().writeAtomically(m_local.folder().config(), toJson(record)); !written)
-        m_local.alert("warning", "record_unwritten",
+        m_local.alert("record_unwritten",
                       "the other nodes' machines are not in config.json: " + written.error().message());
 }
 
@@ -202,8 +202,7 @@ void FirstNode::askRanks(const Control &control) {
 void FirstNode::onLink(const LinkFrame &link) {
     m_local.journal().append(LinkFrame(link));
     if (link.link == "lost" && !m_local.over())
-        m_local.alert("warning", "link_lost",
-                      "the link to " + link.host + " is lost, its training state unknown: " + link.reason);
+        m_local.alert("link_lost", "the link to " + link.host + " is lost, its training state unknown: " + link.reason);
     m_local.journal().requestSync();
     m_lostNodes->onLink(link);
 }
@@ -253,13 +252,12 @@ void FirstNode::checkRestart() {
 
 void FirstNode::restart(const std::string &reason) {
     ++m_restarts;
-    m_local.alert("warning", "restart",
-                  "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
-                      std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
+    m_local.alert("restart", "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
+                                 std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
     m_cause.reset();
     m_local.end().exits.clear(); // result.json has the exits of the last start; the logs have all
     if (auto started = m_local.ranks().again(m_restarts); !started) {
-        m_local.alert("error", "start_failed", started.error().message());
+        m_local.alert("start_failed", started.error().message());
         m_hub->settle();
         return m_local.ranks().settle();
     }
@@ -307,7 +305,7 @@ void FirstNode::addNodesEnd() {
     if (const auto own = m_local.ranks().failure(); own && !own->bySignal && !theirs)
         if (const std::string suspect = m_hub->closedAround(own->monoNs, sameMomentNs); !suspect.empty())
             end.reason = "the agent on " + suspect + " ended without reporting why; then " + end.reason;
-    m_local.alert("error", "node_lost",
+    m_local.alert("node_lost",
                   "the link to " + lost +
                       " did not come back: how the ranks there ended and the rest of their log are unknown");
     if (end.state == RunState::Done) {

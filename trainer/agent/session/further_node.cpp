@@ -144,7 +144,7 @@ void FurtherNode::onGo(const NodeMessage &message) {
 }
 
 void FurtherNode::reportStartFailed(const Error &why) {
-    m_local.alert("error", "start_failed", why.message());
+    m_local.alert("start_failed", why.message());
     NodeMessage failed;
     failed.what = What::Failed;
     failed.number = m_restarts;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "ipc/median.h"
 
@@ -104,11 +105,7 @@ std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
     if (m_hang == collective)
         return std::nullopt;
     m_hang = collective;
-    AlertFrame alert;
-    alert.severity = "error";
-    alert.kind = "hang";
-    alert.step = m_ranks.at(here.front()).at->step;
-    alert.message = waits(here, *collective, longest);
+    AlertFrame alert = makeAlert("hang", waits(here, *collective, longest), m_ranks.at(here.front()).at->step);
     constexpr std::size_t mostDescribed = 4;
     for (std::size_t i = 0; i < std::min(away.size(), mostDescribed); ++i)
         alert.message += "; " + absent(away[i], nowNs, processOf(away[i]));
@@ -156,12 +153,9 @@ std::optional<AlertFrame> HangWatch::over() {
     });
     if (!goOn)
         return std::nullopt;
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "hang_over";
-    alert.message = "the ranks go on: collective " + std::to_string(*std::exchange(m_hang, std::nullopt)) +
-                    " has ended on all of them";
-    return alert;
+    return makeAlert("hang_over", "the ranks go on: collective " +
+                                      std::to_string(*std::exchange(m_hang, std::nullopt)) +
+                                      " has ended on all of them");
 }
 
 std::string oddStateOf(int pid) {

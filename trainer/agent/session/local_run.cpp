@@ -88,7 +88,7 @@ void LocalRun::openSocket() {
     handlers.onRankConnected = [](int) {};
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
-    handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
+    handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
     if (m_plan.adoptsRanks)
         handlers.onUnknownRank = [this](int rank) { return adopt(rank); };
     handlers.onControl = [this](const Control &control) { m_handlers.onControl(control); };
@@ -110,8 +110,7 @@ bool LocalRun::adopt(int rank) {
     (void)m_journal->disk().ask([this, path = folder().config(), text = toJson(record)] {
         return [this, written = realFileSystem().writeAtomically(path, text)] {
             if (!written)
-                alert("warning", "record_unwritten",
-                      "the number of ranks is not in config.json: " + written.error().message());
+                alert("record_unwritten", "the number of ranks is not in config.json: " + written.error().message());
         };
     });
     return true;
@@ -233,8 +232,8 @@ void LocalRun::writeTraining(const std::string &detail) {
     m_journal->requestSync();
 }
 
-void LocalRun::alert(std::string severity, std::string kind, std::string message) {
-    alertAndLog(*m_journal, std::move(severity), std::move(kind), std::move(message));
+void LocalRun::alert(AlertName name, std::string message) {
+    alertAndLog(*m_journal, name, std::move(message));
 }
 
 void LocalRun::askRanks(const Control &control) {
@@ -291,7 +290,7 @@ void LocalRun::onKeeperGone() {
     const auto again = m_keeper.startAgain();
     if (again)
         watchKeeper();
-    alert(again ? "warning" : "error", "keeper_gone",
+    alert(again ? AlertName("keeper_gone") : AlertName("keeper_lost"),
           "the process that ends the ranks and their children if this agent is killed has died; " +
               (again ? std::string("another one was started") : again.error().message()));
 }

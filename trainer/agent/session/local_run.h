@@ -62,7 +62,7 @@ public:
     [[nodiscard]] RunEnd &end() { return m_end; } ///< of the ranks here; the role adds what other nodes report
 
     void reapStrays(); ///< reaps orphans of ranks; call on SIGCHLD
-    void alert(std::string severity, std::string kind, std::string message);
+    void alert(AlertName name, std::string message);
     void onRankFrame(int rank, const Frame &frame); ///< of any node's rank, at agent 0
     void askRanks(const Control &control);          ///< those here, for a trace of their next steps or for their stacks
     void writeEnd();                                ///< writes the final state into the log

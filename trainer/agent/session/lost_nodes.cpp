@@ -43,7 +43,7 @@ bool LostNodes::judgeNode(int node) {
     const PeerTcpState &state = byRanks ? ranks : link;
     switch (judge(state)) {
     case PeerVerdict::Gone:
-        m_local.alert("error", "node_gone",
+        m_local.alert("node_gone",
                       host + " is down or cut off: neither its agent nor its ranks answer, and " +
                           (byRanks ? std::to_string(state.unanswered) + " of " + std::to_string(state.connections) +
                                          " connections of the ranks here with it have had no answer for "
@@ -51,7 +51,7 @@ bool LostNodes::judgeNode(int node) {
                           seconds(*state.lastHeard));
         return true;
     case PeerVerdict::Alive:
-        m_local.alert("warning", "node_alive",
+        m_local.alert("node_alive",
                       "only the link between the agents is lost: " + host +
                           (byRanks ? " still answers the ranks here" : " still acknowledges what is sent to it"));
         return true;

@@ -64,7 +64,7 @@ void ResultWriter::tried() {
     if (final)
         return end(written);
     if (m_failures == 1)
-        alertAndLog(m_journal, "error", "result_unwritten",
+        alertAndLog(m_journal, "result_unwritten",
                     "the result can't be written: " + written.error().message() + "; tried again for ten minutes");
     m_timer = m_loop.after(oneSecond, [this] { begin(); });
 }

@@ -23,7 +23,7 @@ void RunSamples::take() {
     m_energy.take(std::get<DeviceFrame>(sample.body));
     m_journal.append(std::move(sample));
     for (const DevicePlan &gpu : m_sampler.takeLost())
-        alertAndLog(m_journal, "error", "gpu_lost",
+        alertAndLog(m_journal, "gpu_lost",
                     "GPU " + gpu.name + (gpu.model.empty() ? "" : " (" + gpu.model + ")") +
                         (gpu.rank ? ", the device of rank " + std::to_string(*gpu.rank) + "," : "") +
                         " is lost: it has fallen off the bus, or the driver has given it up; `dmesg` names the reason "

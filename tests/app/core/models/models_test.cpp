@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "core_support.h"
+#include "ipc/alerts.h"
 #include "ipc/unix_socket.h"
 #include "models/alert_model.h"
 #include "models/console_model.h"
@@ -78,6 +79,7 @@ private Q_SLOTS:
         first.flush();
         QCOMPARE(alerts.rowCount(), 2);
         QVERIFY(shown(alerts, 1, AlertModel::Message).contains(QStringLiteral("3 frames lost, seq 7-9")));
+        QCOMPARE(shown(alerts, 1, AlertModel::WhatToDo), qs(adviceFor("gap")));
         set.clear();
         QCOMPARE(choice.rowCount(), 0);
     }
