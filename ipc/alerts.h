@@ -13,7 +13,7 @@ namespace lockstep {
 struct AlertKind {
     std::string_view kind;     ///< in frames
     std::string_view severity; ///< warning | error
-    std::string_view from;     ///< who raises it: rank | script | agent | viewer
+    std::string_view from;     ///< who raises it: rank | script | agent | viewer, several joined by commas
     std::string_view when;     ///< the condition, with its threshold
     std::string_view advice;   ///< what to do: whole sentences
 };
@@ -48,7 +48,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "`dmesg` names the reason (Xid). The GPU comes back when the machine is restarted."},
     {"test_delay", "warning", "rank", "LOCKSTEP_TEST_DELAY slows a rank on purpose", "Unset it for runs that count."},
     // What training computes
-    {"non_finite_loss", "warning", "rank", "a loss is NaN or infinite",
+    {"non_finite_loss", "warning", "rank, agent", "a loss is NaN or infinite",
      "Lower the learning rate, warm it up or clip gradients; the alert names the first tensor. `--on-nonfinite` "
      "decides what follows."},
     {"non_finite_metric", "warning", "agent", "a metric of a script is NaN or infinite",
@@ -80,7 +80,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Free some space: it is tried again for ten minutes."},
     {"run_folder_removed", "error", "agent", "the run's folder is removed while it runs",
      "Nothing of this run is left to keep."},
-    {"malformed_frame", "warning", "agent", "a rank sends a line that is no frame, or a log holds one",
+    {"malformed_frame", "warning", "agent, viewer", "a rank sends a line that is no frame, or a log holds one",
      "Use the same version of Lockstep's package in the script as here."},
     {"frames_lost", "warning", "agent", "frames of a rank are missing",
      "Its times and steps are counted without them, and shown as incomplete."},
