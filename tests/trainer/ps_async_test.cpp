@@ -71,8 +71,10 @@ TEST_SUITE("ps_async") {
             for (int rank = 0; rank < 3; ++rank) {
                 std::int64_t updates = 0, steps = 0;
                 double stale = 0;
+                bool beyond = false;
                 for (const auto &comm : bodiesOf<CommFrame>(frames, rank)) {
                     CHECK(comm.buckets.size() == static_cast<std::size_t>(servers));
+                    beyond = beyond || std::ssize(comm.staleness) > mostStaleness;
                     updates += std::accumulate(comm.staleness.begin(), comm.staleness.end(), std::int64_t{0});
                     for (std::size_t i = 0; i < comm.staleness.size(); ++i)
                         stale += static_cast<double>(i) * static_cast<double>(comm.staleness[i]);
@@ -81,7 +83,11 @@ TEST_SUITE("ps_async") {
                     steps += window.count;
                 CHECK(steps == 40);
                 CHECK(updates == servers * steps);
-                CHECK(stale / static_cast<double>(updates) == doctest::Approx(stalenessOf(frames, rank).mean()));
+                const double counted = stale / static_cast<double>(updates), mean = stalenessOf(frames, rank).mean();
+                if (!beyond)
+                    CHECK(counted == doctest::Approx(mean));
+                else // on a busy machine: the last entry counts all from there on
+                    CHECK(counted <= doctest::Approx(mean));
             }
         }
     }
