@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
 #include "models/alert_model.h"
-#include "ipc/alerts.h"
 
 #include <algorithm>
+
+#include "ipc/alerts.h"
 
 namespace lockstep::core {
 namespace {
 
+/// With the whole text as the hint, since columns of a narrow window are cut.
+TableCell withHint(TableCell cell) {
+    cell.hint = cell.text;
+    return cell;
+}
+
 std::vector<TableColumn<AlertRow>> alertColumns() {
     const auto text = [](QString AlertRow::*member) {
-        return [member](const AlertRow &row) {
-            TableCell cell = TableCell::ofWords(row.*member);
-            cell.hint = cell.text;
-            return cell;
-        };
+        return [member](const AlertRow &row) { return withHint(TableCell::ofWords(row.*member)); };
     };
     return {{QStringLiteral("Time"), [](const AlertRow &row) { return TableCell::ofClock(row.wallUs); }},
             {QStringLiteral("Run"), text(&AlertRow::run)},
             {QStringLiteral("Severity"), text(&AlertRow::severity)},
             {QStringLiteral("Message"), text(&AlertRow::message)},
             {QStringLiteral("What to do"), [](const AlertRow &row) { // nothing for a kind that a script invents
-                 TableCell cell = TableCell::ofText(adviceFor(row.kind.toStdString()));
-                 cell.hint = cell.text; // it is cut where the window is narrow
-                 return cell;
+                 return withHint(TableCell::ofText(adviceFor(row.kind.toStdString())));
              }}};
 }
 

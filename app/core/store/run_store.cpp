@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_store.h"
-#include "ipc/alerts.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "ipc/alerts.h"
 
 namespace lockstep::core {
 namespace {

@@ -199,11 +199,10 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     if (ours)
         config = configFromArguments({options.command.begin() + 1, options.command.end()});
     std::error_code gone;
-    if (config) // a model's file is known by its whole path
-        config->model = modelFrom(std::filesystem::current_path(gone), config->model);
-    if (config)
+    if (config) {
+        config->model = modelFrom(std::filesystem::current_path(gone), config->model); // known by its whole path
         takeFirstDevices(*config, options.processes);
-    if (config) { // refuse what the trainer would refuse before anything starts
+        // Refuse what the trainer would refuse before anything starts.
         const Errors mistakes = validate(*config);
         const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};
         if (!config->nodes.empty() && options.joins() && nodeCount(*config) != options.nodes)
