@@ -159,8 +159,25 @@ class Sync(unittest.TestCase):
         own = of("bin/lockstepctl") - of("bin/lockstep-agent") - of("bin/lockstep-trainer") - of("libexec/lockstep/lockstep-trainer")
         return sum(os.stat(path).st_size for path in own | {current / "bin/lockstepctl"})
 
+    def write_waiting_tar(self, go_on):
+        """A folder with a tar that takes 20 MB of a data set, and the rest once the file is there: a quick machine would be done
+        before anybody could cut the link."""
+        folder = self.root / "waiting"
+        folder.mkdir()
+        tar = folder / "tar"
+        tar.write_text(f"""#!/bin/sh
+case "$PWD" in
+*/sync/data-mnist/incoming-*)
+    {{ head -c 20000000; while [ ! -e '{go_on}' ]; do sleep 0.05; done; cat; }} | {shutil.which("tar")} "$@" ;;
+*) exec {shutil.which("tar")} "$@" ;;
+esac
+""")
+        tar.chmod(0o755)
+        return f"{folder}:{os.environ['PATH']}"
+
     def test_a_cut_link_is_gone_on_with_and_never_switches_half_a_version(self):
-        box = self.host(**self.own_torch())
+        go_on = self.root / "go-on"
+        box = self.host(**self.own_torch(), PATH=self.write_waiting_tar(go_on))
         folder = self.data(size=60_000_000)
         cut = threading.Event()
 
@@ -183,6 +200,7 @@ class Sync(unittest.TestCase):
         self.assertNotEqual(said.returncode, 0)
         self.assertIn("resumes where it stopped", said.stderr)
         self.assertFalse((box.home / "data/mnist").exists(), "half a version was switched to")
+        go_on.touch()
         there = next((box.home / "sync/data-mnist").glob("incoming-*/train-images-idx3-ubyte")).stat().st_size
         reports = self.sync("--data", "mnist", "--tar")
         self.assertLessEqual(reports["data-mnist"]["moved_bytes"], 60_100_000 - there + 100_000)
