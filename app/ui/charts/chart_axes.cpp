@@ -32,6 +32,7 @@ void showTicks(QCategoryAxis *axis, const Ticks &ticks) {
 ChartAxes::ChartAxes(QChart *chart) : m_x(new QCategoryAxis(chart)), m_y(new QCategoryAxis(chart)) {
     chart->addAxis(m_x, Qt::AlignBottom);
     chart->addAxis(m_y, Qt::AlignLeft);
+    m_y->setTruncateLabels(false);         // 24 pixels apart, they have room enough, but Qt writes "..." for them
     auto *domain = new QLineSeries(chart); // axes take their range from the domain of a series
     chart->addSeries(domain);
     for (QCategoryAxis *axis : {m_x, m_y}) {
