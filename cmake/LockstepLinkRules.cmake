@@ -39,7 +39,7 @@ function(_lockstep_reachable target out)
 endfunction()
 
 function(_lockstep_program_rules)
-  set(gui "^Qt6::(Gui|Widgets|Charts|Svg|OpenGL)")
+  set(gui "^Qt6::(Gui|Widgets|Charts|Svg|OpenGL|DBus)")
   foreach(rule "lockstep_ipc|^Qt6::|torch" "lockstep-agent|^Qt6::|torch" "lockstep-trainer|^Qt6::"
                "lockstep_core|${gui}|torch" "lockstepctl|${gui}|torch" "lockstep|torch")
     string(REGEX MATCH "^[^|]+" target "${rule}")

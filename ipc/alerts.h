@@ -26,18 +26,24 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"rank_failed", "error", "agent", "a rank ends with an exit code other than 0",
      "Read the last console lines of the rank that failed first; the others only lost it."},
     {"start_failed", "error", "agent", "the ranks can't be started", "Mend what the alert names, and start again."},
-    {"restart", "warning", "agent", "all ranks are started again (`--max-restarts`)",
-     "Read why in the alert. Steps after the last checkpoint are made twice."},
+    {"out_of_memory", "error", "rank", "memory of a rank's device, or of its machine, runs out",
+     "Take a smaller batch, or compute it in parts (`--accumulate`), and go on from the checkpoint that the alert "
+     "names."},
+    {"restart", "warning", "agent", "all ranks are started again (`max_restarts`)",
+     "Read why in the alert. Steps after the last checkpoint are made again; what was lost counts in the run time "
+     "alone."},
     {"stopped_by_kill", "warning", "agent", "a rank still runs after the time it has to stop",
      "Its newest checkpoint may be older than its last step."},
     {"rank_gone", "warning", "agent", "the connection of a rank that was started elsewhere closes before its end",
      "Wait: it may reconnect. If it doesn't, look after its process."},
+    {"version_differs", "warning", "agent", "a rank reports with another version of Lockstep than its agent's",
+     "Install one version on both sides: what one of them doesn't know is not shown."},
     {"rank_cut", "warning", "agent", "a rank sends what can't be frames, without end",
      "Use this version's package in the script. The rank is no longer shown."},
     {"straggler", "warning", "rank", "a rank's gradients are ready later than the others', over 20 steps and more",
      "Look at its device and its neighbours on Live. On unlike devices, `--shards measured` gives it fewer samples."},
     {"hang", "error", "agent", "ranks wait in a collective for five median steps, at least 10 s",
-     "Read where the ranks are (`lockstepctl stacks RUN`), then stop the run."},
+     "Read in the console where each rank is, then stop the run."},
     {"hang_over", "warning", "agent", "the collective of a hang has ended after all", "Nothing: the ranks go on."},
     {"ranks_differ", "error", "rank", "ranks end with different parameters",
      "Don't use the result. Look for what changes parameters outside the optimizer, or for ranks with other code or "
@@ -131,6 +137,8 @@ private:
     const AlertKind *m_row;
 };
 
+/// All ranks of a run are started again after a failure.
+inline constexpr AlertName ranksRestarted = "restart";
 /// Those that say that frames are missing from a log.
 inline constexpr AlertName malformedFrame = "malformed_frame", framesLost = "frames_lost";
 

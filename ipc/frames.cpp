@@ -61,4 +61,11 @@ std::string_view typeOf(const Frame &frame) {
     return typeNames[frame.body.index()];
 }
 
+std::string placeInWords(const RankPosition &at) {
+    std::string text = at.step ? "step " + std::to_string(*at.step) : std::string();
+    if (!at.phase.empty())
+        text += (text.empty() ? "phase " : ", phase ") + at.phase;
+    return text;
+}
+
 } // namespace lockstep

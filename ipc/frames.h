@@ -12,7 +12,8 @@
 // Examples, one per type:
 // {"type":"header","format":1,"run":"20260102T030405Z-89abcdef","host":"box","mono_ns":1,"wall_us":2,"node":0,"seq":0,"crc":"…"}
 // {"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","detail":"…","pid":12,"host":"box","device":"cpu:0",
-//  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","total_steps":9380,"steps_per_epoch":938,"epochs":10}
+//  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","version":"0.1.0","total_steps":9380,
+//  "steps_per_epoch":938,"epochs":10}
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
@@ -79,6 +80,7 @@ struct StateFrame {
     // Sent with `init` by each rank:
     std::optional<std::int64_t> pid;
     std::string host, device, cores, backend, scheduling;
+    std::string version; ///< of Lockstep, in what reports
     std::optional<int> worldSize, threads, epochs;
     std::optional<std::int64_t> totalSteps, stepsPerEpoch;
     /// DP: samples per replica, e.g. {32, 32}.
@@ -227,6 +229,9 @@ struct RankPosition {
     std::optional<double> waitS; ///< how long it has waited in the oldest one that has not ended; absent: in none
     bool operator==(const RankPosition &) const = default;
 };
+
+/// "step 40, phase exposed"; empty: unknown.
+[[nodiscard]] std::string placeInWords(const RankPosition &at);
 
 /// A rank sends one when it has sent nothing else for a second.
 struct HeartbeatFrame {

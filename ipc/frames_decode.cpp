@@ -130,6 +130,7 @@ void read(ObjectReader &reader, StateFrame &state) {
     reader.integer("world_size", state.worldSize, 1, maxRank);
     reader.integer("threads", state.threads, 0, maxInt);
     reader.text("scheduling", state.scheduling);
+    reader.text("version", state.version);
     reader.integer("total_steps", state.totalSteps, 0, mostCounted);
     reader.integer("steps_per_epoch", state.stepsPerEpoch, 0, mostCounted);
     reader.integer("epochs", state.epochs, 0, highestEpoch);

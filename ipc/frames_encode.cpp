@@ -118,6 +118,7 @@ struct BodyWriter {
         put(json, "world_size", state.worldSize);
         put(json, "threads", state.threads);
         put(json, "scheduling", state.scheduling);
+        put(json, "version", state.version);
         put(json, "total_steps", state.totalSteps);
         put(json, "steps_per_epoch", state.stepsPerEpoch);
         put(json, "epochs", state.epochs);

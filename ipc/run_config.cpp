@@ -28,6 +28,19 @@ bool anyGpu(const RunConfig &config) {
                                               [&](const NodePlace &node) { return isGpu(node.device); });
 }
 
+bool writesCheckpoints(const RunConfig &config) {
+    return !config.checkpointDir.empty() || config.maxRestarts > 0;
+}
+
+RunConfig withoutKeeping(RunConfig config) {
+    config.checkpointDir.clear();
+    config.saveFinal.clear();
+    config.resume = false;
+    config.maxRestarts = 0;
+    config.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
+    return config;
+}
+
 std::int64_t globalBatch(const RunConfig &config) {
     return config.batchPerDevice > 0 ? config.batchPerDevice * deviceCount(config) : config.batchSize;
 }

@@ -17,6 +17,7 @@ namespace lockstep {
 /// Maximum size of a bucket of gradients in MiB, as in PyTorch. The first bucket is smaller, so that communication
 /// begins early (c10d's kDefaultFirstBucketBytes).
 inline constexpr double defaultBucketMb = 25, firstBucketMb = 1;
+inline constexpr int mostRestarts = 1000;
 
 /// The configuration of one run: the trainer's options, a recipe's keys and the window's form all describe it.
 /// runConfigFields() is the only list of its fields. The defaults here are the defaults everywhere.
@@ -76,9 +77,10 @@ struct RunConfig {
     std::string pipelineSchedule = "1f1b"; ///< 1f1b | gpipe
     std::string stageLayers;               ///< pipeline: layers of each stage, "2,3"; empty: by their measured times
     std::string scheduling = "batch";      ///< batch | other: Linux scheduling policy of the rank's threads
-    std::string init;                 ///< safetensors file with the initial parameters; empty: random, from the seed
-    std::string saveFinal;            ///< safetensors file for the final parameters
-    std::string checkpointDir;        ///< empty: no checkpoints
+    std::string init;          ///< safetensors file with the initial parameters; empty: random, from the seed
+    std::string saveFinal;     ///< safetensors file for the final parameters
+    std::string checkpointDir; ///< empty: no checkpoints, unless maxRestarts needs some
+    int maxRestarts = 0;       ///< how often the agent starts all ranks again after one failed; 0 to mostRestarts
     std::string onNonfinite = "stop"; ///< stop | continue | rollback: when a loss is NaN or infinite
     double hangAfter = 0; ///< seconds after which ranks that wait for another one are a hang; 0: by the step time
     bool resume = false;  ///< continue from the newest good checkpoint in checkpointDir
@@ -97,6 +99,11 @@ struct RunConfig {
 [[nodiscard]] int processCount(const RunConfig &config);
 /// Whether any device on any node is a GPU.
 [[nodiscard]] bool anyGpu(const RunConfig &config);
+/// Whether epochs end with a checkpoint: into checkpointDir, else, for restarts, into the run's folder (RunFolder::checkpoints).
+[[nodiscard]] bool writesCheckpoints(const RunConfig &config);
+/// The same training without what keeps it or goes on with it: checkpoints, final parameters, restarts. For runs that only try
+/// or measure something.
+[[nodiscard]] RunConfig withoutKeeping(RunConfig config);
 /// The global batch size, however it was given.
 [[nodiscard]] std::int64_t globalBatch(const RunConfig &config);
 

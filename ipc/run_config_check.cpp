@@ -276,9 +276,9 @@ void checkFiles(const RunConfig &config, Report &report) {
         report.add("frames", "\"unix:\" names no socket", "give unix:PATH");
     if (config.frames == "-" && config.summary == "-")
         report.add("summary", "frames and summary both go to stdout", "give one of them a file");
-    if (config.onNonfinite == "rollback" && config.checkpointDir.empty())
-        report.add("on_nonfinite", "on_nonfinite is rollback and there is no checkpoint folder",
-                   "give checkpoint_dir, or use stop or continue");
+    if (config.onNonfinite == "rollback" && !writesCheckpoints(config))
+        report.add("on_nonfinite", "on_nonfinite is rollback and there are no checkpoints",
+                   "give checkpoint_dir or max_restarts, or use stop or continue");
     if (config.resume && config.checkpointDir.empty())
         report.add("resume", "resume is on and there is no checkpoint folder", "give checkpoint_dir, or don't resume");
 }

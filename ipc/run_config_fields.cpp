@@ -166,7 +166,7 @@ std::string ownCoresText(const RunConfig &config) {
 }
 
 std::string writtenText(const RunConfig &config) {
-    return config.checkpointDir.empty() ? "" : "written";
+    return writesCheckpoints(config) ? "written" : "";
 }
 
 using C = RunConfig;
@@ -440,6 +440,12 @@ std::vector<FieldSpec> fileRows() {
         row<Text<"checkpoint_dir", &C::checkpointDir>>(
             "checkpoint_dir", "Checkpoint folder", "Folder for a checkpoint after each epoch; empty: none.",
             FieldType::Text, Files, {.effect = FieldEffect::Beside, .inEffect = writtenText}),
+        row<Integer<"max_restarts", &C::maxRestarts, 0, mostRestarts>>(
+            "max_restarts", "Restarts after a failure",
+            "How often all ranks are started again after one of them failed; they go on from the newest checkpoint, "
+            "which "
+            "is kept with the run if there is no checkpoint folder.",
+            FieldType::Integer, Advanced, {.effect = FieldEffect::None}),
         choiceRow<Choice<"on_nonfinite", &C::onNonfinite, nonfinitePolicies>>(
             "on_nonfinite", "If the loss is NaN",
             "When a loss is NaN or infinite: stop; continue; or rollback: go on with the parameters of the last good "

@@ -29,6 +29,7 @@ struct RunOptions {
     std::string queueOn;     ///< machine that runs the queue: a node or an ssh name; empty: this one
     bool reachNodes = false; ///< first check that every node of the runs can be reached from here
     std::string tensorBoard; ///< folder for event files, written during the runs; empty: none
+    std::string onAlert;     ///< the person's command for alerts; empty: that of LOCKSTEP_ON_ALERT, or none
     bool quick = false, detach = false, json = false, check = true;
     bool results = true; ///< printed after the last run
     std::optional<int> repeats;

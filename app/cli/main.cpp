@@ -256,8 +256,8 @@ int main(int argc, char **argv) {
     trace->add_option("RUN", id, "Run")->required();
     trace->add_option("N", traceSteps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
     trace->callback([&] { exitCode = cli::traceCommand(id, traceSteps); });
-    auto *stacks =
-        app.add_subcommand("stacks", "Show where every rank of a running script is: its Python stack just now");
+    auto *stacks = app.add_subcommand(
+        "stacks", "Show where every rank of a run is: a script's Python stack, lockstep-trainer's step and phase");
     stacks->add_option("RUN", id, "Run")->required();
     bool threads = false;
     stacks->add_flag("--all", threads, "Every thread's, not only the main one's");

@@ -58,6 +58,8 @@ std::vector<std::string> wordsFor(const RunOptions &options,
     std::vector<std::string> words = {"run", "-", "--detach", "--json", "--reach-nodes"};
     if (options.quick)
         words.emplace_back("--quick");
+    if (!options.onAlert.empty())
+        words.push_back("--on-alert=" + options.onAlert);
     if (!options.check)
         words.emplace_back("--no-check");
     if (options.repeats)
@@ -162,8 +164,10 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
 }
 
 int resumeThere(const core::QueueOrigin &origin, const RunOptions &options) {
-    const auto said =
-        core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimit);
+    std::vector<std::string> words = {"run", "--experiment", options.experiment, "--detach", "--json"};
+    if (!options.onAlert.empty())
+        words.push_back("--on-alert=" + options.onAlert);
+    const auto said = core::runThere(origin, words, {}, handOverLimit);
     if (!said)
         return complain(said.error());
     if (said->code != Done)

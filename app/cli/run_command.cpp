@@ -28,6 +28,7 @@
 #include "output.h"
 #include "prepared.h"
 #include "progress_printer.h"
+#include "queue/alert_command.h"
 #include "queue/experiment_runner.h"
 #include "queue/queue_origin.h"
 #include "result_text.h"
@@ -59,12 +60,25 @@ core::TrainingTimeSource trainingTimes() {
     };
 }
 
+void startCommandOnAlerts(core::ExperimentRunner &runner, const QString &command) {
+    auto *feed = new core::AlertFeed(&runner);
+    QObject::connect(&runner, &core::ExperimentRunner::runStarted, feed,
+                     [feed](int, core::RunStore *store) { feed->watch(store); });
+    QObject::connect(&runner, &core::ExperimentRunner::runFinished, feed, &core::AlertFeed::readAll);
+    QObject::connect(feed, &core::AlertFeed::raised, &runner, [command](const core::RaisedAlert &raised) {
+        if (const auto started = core::startAlertCommand(command, raised); !started)
+            logWarning(started.error().message());
+    });
+}
+
 /// What the queue's owner needs from rooms that the queue does not know.
 void equip(core::ExperimentRunner &runner) {
     runner.setTorchReason(torchReason);
     runner.setWidth([times = trainingTimes()](const core::Experiment &experiment) {
         return core::widthReached(experiment, times);
     });
+    if (const QString command = core::alertCommand(); !command.isEmpty())
+        startCommandOnAlerts(runner, command);
 }
 
 std::string consoleTail(const std::string &path) {
@@ -265,6 +279,8 @@ int runCommand(const RunOptions &options) {
         if (!folder.empty())
             if (const auto writable = core::checkWritableFolder(folder); !writable)
                 return complain(writable.error());
+    if (!options.onAlert.empty()) // for this process, or for the owner that it starts
+        qputenv(core::alertCommandVariable, QByteArray::fromStdString(options.onAlert));
     if (!options.queueOn.empty())
         return queueOnCommand(options);
     std::string id = options.experiment;

@@ -110,9 +110,11 @@ private:
             any = any || found != m_stacks.end();
             text += "rank " + std::to_string(rank) + (info.host.empty() ? "" : " on " + info.host);
             if (found == m_stacks.end())
-                text += info.exit ? "  has ended"
-                                  : "  has not answered within 5 s: it is no script that reports by Lockstep's Python "
-                                    "package, or it is stuck outside Python";
+                text +=
+                    info.exit
+                        ? "  has ended"
+                        : "  has not answered within 5 s: it reports by neither lockstep-trainer nor Lockstep's Python "
+                          "package, or its process is stopped";
             else
                 for (const ThreadStack &stack : found->second)
                     if (m_all || stack.number == 1)

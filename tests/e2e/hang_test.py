@@ -61,6 +61,9 @@ class Hang(unittest.TestCase):
         self.assertRegex(message, r"^rank 0 has waited for \d+ s in collective \d+ \(step \d+, phase (exposed|load|backward)\); "
                                   r"rank 1 has not come: ")
         self.assertIn("its process is stopped (by SIGSTOP or a debugger)", message)
+        places = wait_for(lambda: [frame["message"] for frame in self.frames("log") if frame.get("source") == "stack"][1:], 20,
+                          "where rank 0 is, unasked")
+        self.assertRegex(places[0], r"^  step \d+, phase (exposed|load|backward) for \d+ s, in collective \d+ for \d+ s$")
         run = next((self.root / "home/runs").iterdir()).name
         self.assertIn("! " + message, self.ctl("show", run))
         os.kill(pid, signal.SIGCONT)

@@ -143,8 +143,9 @@ class ThreeHosts(unittest.TestCase):
         print("sha256 of both", alone["summary"]["parameters_sha256"][:16], file=sys.stderr)
         self.assert_nobody_left()
 
-    def by_hand(self, run, *trainer, options=()):
-        """`lockstep-agent run` on hostA (2 ranks) and hostB (1), each with a home and a folder of its own: nothing is shared."""
+    def by_hand(self, run, *trainer, of_node_0=()):
+        """`lockstep-agent run` on hostA (2 ranks) and hostB (1), each with a home and a folder of its own: nothing is shared.
+        `of_node_0`: options that hostA's agent alone is given."""
         processes = []
         for rank, (name, devices) in enumerate((("hostA", 2), ("hostB", 1))):
             host = self.lab.hosts[name]
@@ -152,7 +153,7 @@ class ThreeHosts(unittest.TestCase):
             folder.mkdir()
             command = [pathlib.Path(arguments.bin) / "lockstep-agent", "run", "--run-id", run, "--nnodes", "2", "--node-rank", rank,
                        "--nproc-per-node", devices, "--interface", host.interface, "--join", f"{self.lab.hosts['hostA'].data_address}:4711",
-                       *options, "--", "lockstep-trainer", "--method=ddp", "--train-samples=6300", "--batch-size=63", "--oversubscribe",
+                       *(of_node_0 if rank == 0 else ()), "--", "lockstep-trainer", "--method=ddp", "--train-samples=6300", "--batch-size=63", "--oversubscribe",
                        "--nodes=hostA%bond0:0,1;hostB%eno1:0", f"--data-dir={self.data}", *trainer]
             environment = {**os.environ, "LOCKSTEP_HOME": str(host.home), "LOCKSTEP_JOIN_TOKEN": "0123456789abcdef",
                            "PATH": f"{arguments.bin}:{os.environ['PATH']}"}
@@ -164,13 +165,11 @@ class ThreeHosts(unittest.TestCase):
     def test_ranks_of_all_nodes_start_again_from_the_first_nodes_checkpoint_and_end_as_an_unbroken_run(self):
         sums = []
         for run, broken in (("20260102T030405Z-00000001", False), ("20260102T030405Z-00000002", True)):
-            options = ("--max-restarts", "1")
-            processes = self.by_hand(run, "--epochs=6", "--checkpoint-dir=checkpoints", "--resume", options=options)
-            folder = self.lab.hosts["hostA"].home / "runs" / run
+            processes = self.by_hand(run, "--epochs=6", of_node_0=("--max-restarts", "1"))
+            folder, further = (self.lab.hosts[name].home / "runs" / run for name in ("hostA", "hostB"))
             if broken:
-                kept = self.lab.hosts["hostA"].folder / run / "checkpoints"
-                wait_for(lambda: list(kept.glob("*.safetensors")), 90, "a checkpoint")
-                self.assertFalse(list((self.lab.hosts["hostB"].folder / run).glob("checkpoints/*")), "nothing is shared")
+                wait_for(lambda: list((folder / "checkpoints").glob("*.safetensors")), 90, "a checkpoint")
+                self.assertFalse(list((further / "checkpoints").glob("*")), "nothing is shared")
                 [rank] = [pid for pid, name in self.lab.processes("hostB").items() if name.startswith("lockstep-train")]
                 os.kill(rank, 9)
             for process in processes:
@@ -183,7 +182,7 @@ class ThreeHosts(unittest.TestCase):
             self.assertEqual(len(restarts), int(broken), restarts)
             if broken:
                 self.assertRegex(restarts[0], "1 of 1 times, since rank 2 on [^ ]+ was killed by SIGKILL")
-                self.assertIn("got checkpoints/", (self.lab.hosts["hostB"].home / "runs" / run / "node-1.ndjson").read_text())
+                self.assertIn(f"got {further}/checkpoints/", (further / "node-1.ndjson").read_text())
                 second = [line for line in log if line["type"] == "epoch" and line["rank"] == 0]
                 self.assertLess(len(second), 2 * 6, "the second start began where the first had come to")
         self.assertEqual(sums[0], sums[1])

@@ -71,6 +71,7 @@ RunConfig changed() {
     config.checkpointDir = "ck\"pt";
     config.onNonfinite = "rollback";
     config.hangAfter = 12.5;
+    config.maxRestarts = 2;
     config.resume = true;
     config.initMethod = "tcp://127.0.0.1:29500";
     config.oversubscribe = true;
@@ -122,10 +123,10 @@ private Q_SLOTS:
                      momentum, weightDecay, decayBiases, optimizer, dropout, seed, workers, workerCores, loader,
                      augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce,
                      compressGradients, accumulate, shards, servers, maxStaleness, microBatches, pipelineSchedule,
-                     stageLayers, scheduling, init, saveFinal, checkpointDir, onNonfinite, hangAfter, resume,
-                     initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
+                     stageLayers, scheduling, init, saveFinal, checkpointDir, maxRestarts, onNonfinite, hangAfter,
+                     resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{64});
+        QCOMPARE(runConfigFields().size(), std::size_t{65});
     }
 
     void everyRowReadsWhatItWrites() {

@@ -21,6 +21,7 @@ inline std::vector<Frame> sampleFrames() {
     init.cores = "2-3";
     init.backend = "gloo";
     init.scheduling = "batch";
+    init.version = "0.1.0";
     init.worldSize = 2;
     init.threads = 2;
     init.epochs = 10;

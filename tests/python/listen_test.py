@@ -242,6 +242,22 @@ class Listen(Case):
                          start_mono_ns=1, phases={"forward": {"sum_s": 0.1 * windows, "max_s": 0.1}})
         yield self.frame(rank, 3 + windows, type="state", state="done")
 
+    def test_a_port_that_is_taken_is_named_with_who_holds_it(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            done = self.agent("listen", "--port", port, code=2)
+        self.assertIn(f"--port: can't listen on 127.0.0.1 port {port}", done.stderr)
+        self.assertIn(f"by pid {os.getpid()} ", done.stderr)
+        self.assertEqual(self.runs(), [])
+
+    def test_a_pipe_among_the_files_holds_nothing_up(self):
+        folder = self.home / "frames"
+        folder.mkdir()
+        os.mkfifo(folder / "rank-0.ndjson")
+        for files in (folder, folder / "rank-0.ndjson"):
+            done = self.agent("listen", "--files", files, "--import", code=1)
+            self.assertIn(f"there is no frame in {files}", done.stdout + done.stderr)
+
     def test_files_are_followed_as_they_grow(self):
         folder = self.home / "shared"
         folder.mkdir()

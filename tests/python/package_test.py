@@ -120,8 +120,8 @@ def project_version():
 
 class Interface(unittest.TestCase):
     def test_its_version_is_lockstep_s(self):
-        text = (RESOURCES / "lockstep/__init__.py").read_text()
-        self.assertEqual(re.search(r'^__version__ = "([^"]+)"', text, re.MULTILINE)[1], project_version())
+        text = (RESOURCES / "lockstep/version.py").read_text()
+        self.assertEqual(re.search(r'^VERSION = "([^"]+)"', text, re.MULTILINE)[1], project_version())
 
     def test_scripts_written_for_the_single_file_find_all_that_it_had(self):
         code = ("import inspect, lockstep, lockstep.ddp, lockstep_ddp\n"

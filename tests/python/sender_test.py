@@ -3,6 +3,7 @@
 """The Python package lockstep against a real lockstep-agent, and recipes that name a script. Needs no torch."""
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -45,6 +46,16 @@ class Sender(Case):
         self.assertEqual((summary["method"], summary["workers"], summary["batch_size"]), ("ddp", 0, 64))
         self.assertEqual((summary["test_accuracy"], len(summary["epochs"]), summary["steps"]), (0.7, 2, 60))
         self.assertNotIn("seed", summary)
+
+    def test_a_package_of_another_version_than_the_agent_s_is_reported_on_both_sides(self):
+        code = "import lockstep, lockstep.version as v; v.VERSION = '9.8.7'; lockstep.Run(method='x').close()"
+        done = self.agent("run", "--nproc-per-node", 2, "--", sys.executable, "-c", code)
+        (run,) = self.runs()
+        (alert,) = [frame for frame in self.frames(run) if frame["type"] == "alert"]
+        self.assertEqual(alert["kind"], "version_differs")
+        self.assertRegex(alert["message"], r"^rank [01] reports with version 9\.8\.7 of Lockstep, its agent has \d")
+        said = re.findall(r"lockstep: this package has version 9\.8\.7, the agent \d+\.\d+\.\d+; ", done.stdout + done.stderr)
+        self.assertEqual(len(said), 1)
 
     def test_ranks_that_the_command_starts_by_itself_are_taken_in(self):
         both = " & ".join(f"RANK={rank} WORLD_SIZE=2 {sys.executable} {TRAIN} epochs=1" for rank in (1, 0))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 RULES = {
-    "lockstepctl": r"libQt6(Gui|Widgets|Charts|Svg|OpenGL)|libtorch|libc10",
+    "lockstepctl": r"libQt6(Gui|Widgets|Charts|Svg|OpenGL|DBus)|libtorch|libc10",
     "lockstep-agent": r"libQt6|libtorch|libc10",
     "lockstep-trainer": r"libQt6",
     "lockstep": r"libtorch|libc10",

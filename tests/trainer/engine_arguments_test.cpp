@@ -105,6 +105,23 @@ TEST_SUITE("engine_arguments") {
         CHECK(std::filesystem::is_empty(folder.path())); // nothing left
     }
 
+    TEST_CASE("a flag that means nothing for this run is named, and one that does is not") {
+        const auto said = [](const std::vector<std::string> &more, const Environment &environment = {}) {
+            std::vector<std::string> arguments{"--train-samples=64", "--momentum=0.5"};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            const Ended ended = Process(trainerBinary(), withSmallRun(arguments), environment).wait();
+            CHECK(ended.code == 0);
+            return ended.err;
+        };
+        const std::string alone = said({"--bucket-mb=5", "--optimizer=adam"});
+        CHECK(alone.find("--bucket-mb=5 has no effect on this run") != std::string::npos);
+        CHECK(alone.find("--momentum=0.5 has no effect on this run") != std::string::npos);
+        CHECK(alone.find("--optimizer=adam has no effect") == std::string::npos);
+        CHECK(said({"--bucket-mb=25"}).find("has no effect") == std::string::npos);
+        CHECK(said({"--bucket-mb=5"}, {{"LOCKSTEP_RUN", "20260102T030405Z-89abcdef"}}).find("has no effect") ==
+              std::string::npos);
+    }
+
     TEST_CASE("a master port in use is refused with the port and who holds it") {
         const TakenPort taken;
         Process run(trainerBinary(), {"--method=ddp", "--oversubscribe"}, rankOf(0, 2, taken.port));

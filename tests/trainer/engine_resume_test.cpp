@@ -124,6 +124,45 @@ TEST_SUITE("engine_resume") {
         CHECK(run.resumed() == BrokenRun(0, options).unbroken());
     }
 
+    TEST_CASE(
+        "ranks that are started again after a failure go on from their own checkpoint, never from another training's") {
+        const SmallData data(960);
+        const TempFolder folder;
+        int starts = 0;
+        const auto frames = [&] { return folder / ("frames" + std::to_string(starts)); };
+        const auto start = [&](const std::string &seed, int attempt) {
+            ++starts;
+            return std::make_unique<Process>(
+                trainerBinary(),
+                withSmallRun({data.option(), "--epochs=3", "--batch-size=48", "--train-samples=960", "--seed=" + seed,
+                              "--checkpoint-dir=" + (folder / "c"), "--summary=" + (folder / "s"),
+                              "--frames=" + frames()}),
+                Environment{{"LOCKSTEP_STEP_WINDOW_MS", "0"},
+                            {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)},
+                            {"TORCHELASTIC_RUN_ID", "training-" + seed}});
+        };
+        const auto toTheEnd = [&](const std::string &seed, int attempt) {
+            const Ended ended = start(seed, attempt)->wait();
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+            return readSummary(folder / "s").parametersSha256;
+        };
+        const auto killedAt = [&](const std::string &text, int attempt) {
+            const auto run = start("1", attempt);
+            REQUIRE(appears(frames(), text));
+            run->signal(SIGKILL);
+            CHECK(run->wait().code == std::nullopt);
+        };
+        const std::string whole = toTheEnd("1", 0);
+        toTheEnd("2", 0); // leaves checkpoints, too
+        killedAt(step(3), 0);
+        killedAt(step(45), 1); // has begun anew
+        CHECK(toTheEnd("1", 2) == whole);
+        const auto windows = bodiesOf<StepsFrame>(readFrames(frames()), 0);
+        REQUIRE(!windows.empty());
+        CHECK(windows.front().firstStep >= 20);
+    }
+
     TEST_CASE("three ranks stopped after their very first step go on with the buckets that the second would have had") {
         const SmallData data(6000);
         // Loaded an image at a time, the first batch takes long enough for a stop before its step begins.

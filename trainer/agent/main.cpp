@@ -57,7 +57,7 @@ void addRun(CLI::App &app, CommandOptions &options) {
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
     run->add_option("--max-restarts", options.maxRestarts, "Restart all ranks up to so many times after a failure")
-        ->check(CLI::Range(0, 1000))
+        ->check(CLI::Range(0, mostRestarts))
         ->capture_default_str();
     run->add_option("--cores-per-rank", options.coresPerRank,
                     "Pin rank K to the K-th block of this many cores; 0: don't pin")

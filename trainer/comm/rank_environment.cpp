@@ -124,6 +124,11 @@ Result<void> readMaster(RankEnvironment &env, const GetEnv &get) {
     env.storeRuns = get("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
     if (auto ok = take(get, "TORCHELASTIC_RESTART_COUNT", 0, env.attempt); !ok)
         return ok;
+    if (auto ok = take(get, "TORCHELASTIC_MAX_RESTARTS", 0, env.maxRestarts); !ok)
+        return ok;
+    env.launch = get("LOCKSTEP_RUN").value_or(get("TORCHELASTIC_RUN_ID").value_or(""));
+    if (env.launch == "none") // torchrun's, where it was given no id
+        env.launch.clear();
     if (const auto fd = get("LOCKSTEP_MASTER_LISTEN_FD"); fd && env.rank == 0) {
         const auto value = number("LOCKSTEP_MASTER_LISTEN_FD", *fd, 0);
         if (!value)

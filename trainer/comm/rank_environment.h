@@ -18,7 +18,10 @@ struct RankEnvironment {
     std::string storeFile;       ///< --init-method file://
     bool storeRuns = false;      ///< TORCHELASTIC_USE_AGENT_STORE: the store already runs, so rank 0 is a client too
     std::optional<int> listenFd; ///< LOCKSTEP_MASTER_LISTEN_FD: rank 0 serves the store on this socket
-    int attempt = 0;             ///< TORCHELASTIC_RESTART_COUNT: keeps apart the store's keys of different attempts
+    int attempt = 0;             ///< TORCHELASTIC_RESTART_COUNT: how often the ranks were started before
+    int maxRestarts = 0; ///< TORCHELASTIC_MAX_RESTARTS: how often the launcher starts them again after a failure
+    /// LOCKSTEP_RUN or TORCHELASTIC_RUN_ID: the same for all attempts of one launch, and only for them; empty: unknown.
+    std::string launch;
 };
 
 /// The value of an environment variable; absent if it is unset.

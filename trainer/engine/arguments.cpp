@@ -110,6 +110,7 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     for (const FieldSpec &field : runConfigFields()) {
         if (options[&field]->count() == 0)
             continue;
+        result.given.push_back(&field);
         const std::string &value = given[&field];
         const bool bare = field.type == FieldType::Switch && value.empty();
         if (auto set = field.set(result.config, bare ? "true" : value); !set) {

@@ -10,8 +10,9 @@ namespace lockstep::trainer {
 
 struct Arguments {
     RunConfig config;
-    std::string text;            ///< --help or --version: print it and exit with 0
-    bool facts = false;          ///< --facts: print what this trainer runs with and exit with 0
+    std::vector<const FieldSpec *> given; ///< the fields whose flags were on the command line
+    std::string text;                     ///< --help or --version: print it and exit with 0
+    bool facts = false;                   ///< --facts: print what this trainer runs with and exit with 0
     bool parameterBytes = false; ///< --parameter-bytes: print how large the config's gradients are and exit with 0
 };
 

@@ -80,6 +80,8 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     into.epochsDone = static_cast<int>(*epochs);
     into.stepInEpoch = *step;
     into.bucketOrder = buckets == tensors.metadata.end() ? std::string() : buckets->second;
+    if (const auto launch = tensors.metadata.find("launch"); launch != tensors.metadata.end())
+        into.launch = launch->second;
     return {};
 }
 
@@ -130,6 +132,7 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
                      {"epochs_done", std::to_string(checkpoint.epochsDone)},
                      {"step_in_epoch", std::to_string(checkpoint.stepInEpoch)},
                      {"bucket_order", checkpoint.bucketOrder},
+                     {"launch", checkpoint.launch},
                      {"config", toJson(checkpoint.config)}};
     for (const auto *list : {&checkpoint.parameters, &checkpoint.optimizer})
         for (const auto &[name, tensor] : *list)

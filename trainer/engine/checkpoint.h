@@ -20,6 +20,7 @@ struct Checkpoint {
     int epochsDone = 0;           ///< whole epochs
     std::int64_t stepInEpoch = 0; ///< steps done in the next one
     std::string bucketOrder;
+    std::string launch; ///< RankEnvironment::launch of the ranks that wrote it
     std::vector<EpochSummary> epochs;
     NamedTensors parameters; ///< by state_dict name, buffers too
     NamedTensors optimizer;

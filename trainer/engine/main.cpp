@@ -53,6 +53,17 @@ void setUpLog(int rank, FrameSender *frames) {
     setUpLogging(options);
 }
 
+/// What a person typed in vain. An agent passes on what a whole recipe sets, to runs that it means nothing for as well.
+void warnOfFlagsWithoutEffect(const Arguments &arguments, const RunConfig &config, const RankEnvironment &env) {
+    if (env.rank > 0 || std::getenv("LOCKSTEP_RUN"))
+        return;
+    for (const FieldSpec *field : arguments.given)
+        if (!appliesTo(*field, config) && field->get(config) != field->get(RunConfig()))
+            logWarning(flagOf(*field) + "=" + field->get(config) + " has no effect on this run");
+    if (config.maxRestarts > 0 && env.maxRestarts == 0)
+        logWarning("--max-restarts has no effect without lockstep-agent or torchrun, which start ranks again");
+}
+
 Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
     if (const char *address = std::getenv("LOCKSTEP_FRAMES"); config.frames.empty() && address)
         config.frames = address;
@@ -123,6 +134,7 @@ int runProgram(int argc, char **argv) {
     if (!frames)
         return refuse(frames.error());
     setUpLog(env->rank, config->frames.empty() ? nullptr : frames->get());
+    warnOfFlagsWithoutEffect(*arguments, *config, *env);
     const auto giveUp = [&frames](const Error &error) {
         complain(error);
         (*frames)->finish(framesEndWithin);

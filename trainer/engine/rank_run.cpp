@@ -7,27 +7,49 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
 
+#include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/rank_session.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/engine/training.h"
+#include "trainer/report/memory_shortage.h"
 #include "trainer/report/torch_sentence.h"
 
 namespace lockstep::trainer {
 namespace {
 
-/// What an error of torch or c10d says, whose texts contain backtraces.
-Error fromException(const RankEnvironment &env) {
-    std::string text;
+/// What the exception under way says; torch's texts contain backtraces.
+std::string textOfException() {
     try {
         throw;
     } catch (const c10::Error &error) {
-        text = error.what_without_backtrace();
+        return error.what_without_backtrace();
     } catch (const std::exception &error) {
-        text = error.what();
+        return error.what();
     }
-    text = torchSentence(std::move(text));
+}
+
+/// The checkpoint to go on from; empty before the first one. Rank 0 alone knows that it was written.
+std::string newestCheckpoint(const RunConfig &config, const Session *session) {
+    if (!session || !session->checkpointed)
+        return {};
+    const auto files = CheckpointFolder(config.checkpointDir).files();
+    return files.empty() ? std::string() : files.front();
+}
+
+Error outOfMemory(const std::string &shortage, const RunConfig &config, const RankEnvironment &env,
+                  const Placement &placement, const Session *session) {
+    std::string what =
+        "rank " + std::to_string(env.rank) + " ran out of memory on " + placement.names.front() + ": " + shortage;
+    if (const std::string checkpoint = newestCheckpoint(config, session); !checkpoint.empty())
+        what += "; the newest checkpoint is " + checkpoint;
+    return Error::failed(what, "take a smaller batch, or compute it in parts: --accumulate 2");
+}
+
+/// What an error of torch or c10d says.
+Error fromException(const RankEnvironment &env) {
+    const std::string text = torchSentence(textOfException());
     if (env.worldSize > 1)
         return Error::failed("rank " + std::to_string(env.rank) + " lost the others or failed: " + text,
                              "see what the other ranks say");
@@ -97,7 +119,10 @@ Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const P
     } catch (...) {
         if (stop_flag::requested()) // the others stopped while this rank was connecting
             return exitStopped;
-        error = fromException(env);
+        const std::string shortage = memoryShortage(textOfException(), freeMemoryInWords());
+        error = shortage.empty() ? fromException(env) : outOfMemory(shortage, config, env, placement, session.get());
+        if (!shortage.empty())
+            frames.send(makeAlert("out_of_memory", error.what));
     }
     sendFailure(frames, error);
     return fail(error);

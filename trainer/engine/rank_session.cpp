@@ -228,38 +228,55 @@ Result<void> bringCheckpoint(Session &session, const std::string &file, const st
     return {};
 }
 
+/// Where this rank finds and keeps a checkpoint of rank 0's: nodes may have their folders in different places.
+std::string ownPathOf(const Session &session, const std::string &file) {
+    return (std::filesystem::path(session.config.checkpointDir) / std::filesystem::path(file).filename()).string();
+}
+
+/// The checkpoint to go on from; empty: there is none. A rank that was started again takes only one of its own launch: before
+/// the first save the folder may hold those of another training.
+Result<std::string> chooseCheckpoint(const Session &session) {
+    std::vector<std::string> skipped;
+    const auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(skipped);
+    for (const auto &sentence : skipped)
+        logWarning("skipped a checkpoint: " + sentence);
+    if (!newest)
+        return fail(newest.error());
+    if (!*newest || session.config.resume)
+        return newest->value_or("");
+    const auto checkpoint = readCheckpoint(**newest);
+    const bool own = checkpoint && !checkpoint->launch.empty() && checkpoint->launch == session.env.launch;
+    return own ? **newest : std::string();
+}
+
 Result<void> loadCheckpoint(Session &session) {
-    if (!session.config.resume)
+    const bool restarted = session.env.attempt > 0 && !session.config.checkpointDir.empty();
+    if (!session.config.resume && !restarted)
         return {};
     // Rank 0 chooses, so that all ranks resume from the same step.
-    std::string choice, trouble;
+    std::string choice;
     if (session.isRank0()) {
-        std::vector<std::string> skipped;
-        const auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(skipped);
-        for (const auto &sentence : skipped)
-            logWarning("skipped a checkpoint: " + sentence);
-        if (!newest)
-            trouble = newest.error().message();
-        else
-            choice = newest->value_or("");
+        const auto chosen = chooseCheckpoint(session);
+        choice = chosen ? *chosen : "!" + chosen.error().message();
     }
-    const auto chosen = session.communicator->exchange("checkpoint", trouble.empty() ? choice : "!" + trouble).front();
+    const auto chosen = session.communicator->exchange("checkpoint", choice).front();
     if (chosen.starts_with('!'))
         return fail(Error::failed(chosen.substr(1)));
     if (chosen.empty()) {
         logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
         return {};
     }
-    if (auto there = bringCheckpoint(session, chosen); !there)
+    const std::string file = ownPathOf(session, chosen);
+    if (auto there = bringCheckpoint(session, file); !there)
         return there;
-    auto checkpoint = readCheckpoint(chosen);
+    auto checkpoint = readCheckpoint(file);
     if (!checkpoint)
         return fail(checkpoint.error());
     if (auto same = fits(*checkpoint, session.config, session.env.worldSize); !same)
         return same;
     session.resumed = std::move(*checkpoint);
-    session.resumedFrom = chosen;
-    logInfo("goes on from " + chosen);
+    session.resumedFrom = file;
+    logInfo("goes on from " + file);
     return {};
 }
 
@@ -369,7 +386,8 @@ Result<void> makeLoader(Session &session) {
 
 } // namespace
 
-Result<void> restoreFrom(Session &session, const std::string &file, const std::string &occasion) {
+Result<void> restoreFrom(Session &session, const std::string &ofRank0, const std::string &occasion) {
+    const std::string file = ownPathOf(session, ofRank0);
     if (auto there = bringCheckpoint(session, file, occasion); !there)
         return there;
     const auto checkpoint = readCheckpoint(file);

@@ -43,7 +43,8 @@ struct Session {
     std::unique_ptr<PhaseClock> clock;
     std::shared_ptr<Model> model;
     std::optional<Checkpoint> resumed;
-    std::string resumedFrom; ///< its file
+    std::string resumedFrom;   ///< its file
+    bool checkpointed = false; ///< rank 0: the newest checkpoint in its folder is this training's
     std::unique_ptr<Strategy> strategy;
     std::unique_ptr<Optimizer> optimizer;
     std::unique_ptr<Loader> loader;

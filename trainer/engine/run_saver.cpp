@@ -42,6 +42,7 @@ RunProgress RunSaver::resume() {
     if (!checkpoint)
         return progress;
     m_checkpoints.resumeFrom(m_session.resumedFrom);
+    m_session.checkpointed = m_session.isRank0();
     progress.epochs = checkpoint->epochs;
     progress.stepInEpoch = checkpoint->stepInEpoch;
     progress.step = checkpoint->epochsDone * m_session.loader->steps() + progress.stepInEpoch;
@@ -76,6 +77,7 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
         return {};
     checkpoint.config = s.config;
     checkpoint.worldSize = s.env.worldSize;
+    checkpoint.launch = s.env.launch;
     checkpoint.epochsDone = epochsDone;
     checkpoint.stepInEpoch = progress.stepInEpoch;
     checkpoint.epochs = progress.epochs;
@@ -89,7 +91,9 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
         logWarning(alert.message);
         return {};
     }
-    return m_checkpoints.save(checkpoint, progress.step);
+    auto saved = m_checkpoints.save(checkpoint, progress.step);
+    s.checkpointed = s.checkpointed || saved;
+    return saved;
 }
 
 Result<void> RunSaver::saveFinal() {

@@ -97,6 +97,7 @@ void Training::sendInit() {
     init.cores = formatCores(s.placement.cores);
     init.backend = s.backend;
     init.scheduling = schedulingPolicy();
+    init.version = LOCKSTEP_VERSION;
     init.worldSize = s.env.worldSize;
     init.threads = s.placement.threads;
     init.epochs = s.config.epochs;

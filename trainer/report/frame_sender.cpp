@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -231,8 +232,30 @@ void FrameSender::readControl() {
     }
 }
 
+/// In the form of a script's stacks (resources/python/lockstep/stacks.py).
+void FrameSender::sayWhereItIs() {
+    std::optional<RankPosition> at;
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_position)
+            at = m_position();
+    }
+    std::string place = at ? placeInWords(*at) : std::string();
+    if (place.empty())
+        place = "before the first step, or after the last";
+    else if (at->sinceS)
+        place += " for " + std::to_string(std::llround(*at->sinceS)) + " s";
+    if (at && at->waitS)
+        place += ", in collective " + std::to_string(at->collectivesEnded.value_or(0) + 1) + " for " +
+                 std::to_string(std::llround(*at->waitS)) + " s";
+    for (const std::string &line : {std::string("training thread (1 of 1, 1 lines)"), "  " + place})
+        send(LogFrame{"info", line, "stack"});
+}
+
 void FrameSender::handleLine(std::string_view line) {
     if (const auto control = decodeControl(line)) {
+        if (control->command == "stacks")
+            return sayWhereItIs();
         if (control->command == "stop" && m_onStop)
             m_onStop(control->by);
         const std::lock_guard lock(m_mutex);

@@ -56,6 +56,7 @@ private:
     void waitForEvent(bool wantWrite, int timeoutMs) const;
     void readControl();
     void handleLine(std::string_view line);
+    void sayWhereItIs();
     void lose(const std::string &why);
     void tryAgain();
     void remember(std::uint64_t rseq, std::string line);

@@ -12,17 +12,14 @@ constexpr int epochsOfTrial = 3;
 constexpr std::int64_t testSamplesOfTrial = 200; ///< evaluating is not what is tried
 
 /// The same work for a few steps, with nothing written and hardly anything evaluated.
-RunConfig shortened(RunConfig config, std::int64_t steps) {
+RunConfig shortened(const RunConfig &full, std::int64_t steps) {
+    RunConfig config = withoutKeeping(full);
     const std::int64_t samples = steps * globalBatch(config);
     config.epochs = epochsOfTrial;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
     if (config.testSamples == 0 || config.testSamples > testSamplesOfTrial)
         config.testSamples = testSamplesOfTrial;
     config.trace = 0;
-    config.resume = false;
-    config.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
-    config.checkpointDir.clear();
-    config.saveFinal.clear();
     config.frames.clear();
     config.summary.clear();
     return config;

@@ -79,12 +79,9 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
     const std::int64_t samples = stepsAnEpoch * probe.batch;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
     config.testSamples = 1; // evaluation is not what is measured
-    config.checkpointDir.clear();
-    config.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
-    config.resume = false;
     config.trace = 0;
     config.summary.clear();
-    return config;
+    return withoutKeeping(std::move(config));
 }
 
 struct Steps {

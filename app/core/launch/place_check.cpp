@@ -117,13 +117,8 @@ PlaceCheck::PlaceCheck(QObject *parent) : QObject(parent) {
 void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     m_config = config;
     m_where = where;
-    RunConfig plain = config; // without the settings that only a full run uses
-    plain.checkpointDir.clear();
-    plain.onNonfinite = RunConfig().onNonfinite; // a rollback needs checkpoints
-    plain.saveFinal.clear();
-    plain.resume = false;
     m_limit.start(limitMs + (anyGpu(config) ? gpuStartMs : 0));
-    m_run.start(plain, trainerCommand("check", config), "Check", where);
+    m_run.start(withoutKeeping(config), trainerCommand("check", config), "Check", where);
 }
 
 void PlaceCheck::stop() {

@@ -8,14 +8,19 @@
 namespace lockstep::core {
 namespace {
 
+/// " --nproc-per-node 2 --max-restarts 1"
+std::string numbersOf(const RunConfig &config, int processes) {
+    return " --nproc-per-node " + std::to_string(processes) +
+           (config.maxRestarts > 0 ? " --max-restarts " + std::to_string(config.maxRestarts) : std::string());
+}
+
 /// With torchrun's usual port; our own agents use a free one.
 std::string torchrunOnNode(const RunConfig &config, int node) {
     const NodePlace &first = config.nodes.front();
     const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
     std::string command = "torchrun --no-python --nnodes " + std::to_string(config.nodes.size()) + " --node-rank " +
-                          std::to_string(node) + " --nproc-per-node " +
-                          std::to_string(processesOfNodes(config)[std::size_t(node)]) + " --master-addr " +
-                          quoteForShell(master) + " --master-port 29500 lockstep-trainer";
+                          std::to_string(node) + numbersOf(config, processesOfNodes(config)[std::size_t(node)]) +
+                          " --master-addr " + quoteForShell(master) + " --master-port 29500 lockstep-trainer";
     for (const std::string &argument : toArguments(configOfNode(config, node)))
         command += " " + quoteForShell(argument);
     return command;
@@ -32,7 +37,7 @@ std::string torchrunCommand(const RunConfig &config) {
     }
     std::string command;
     if (isDistributed(config.method))
-        command = "torchrun --no-python --nproc-per-node " + std::to_string(processCount(config)) + " ";
+        command = "torchrun --no-python" + numbersOf(config, processCount(config)) + " ";
     command += "lockstep-trainer";
     for (const std::string &argument : toArguments(config))
         command += " " + quoteForShell(argument);
@@ -49,8 +54,8 @@ std::string torchrunCommand(const PlannedRun &run) {
         words.erase(words.begin()); // torchrun starts Python itself
     std::string command;
     if (isDistributed(run.config.method))
-        command = "torchrun " + std::string(ownPython ? "" : "--no-python ") + "--nproc-per-node " +
-                  std::to_string(processCount(run.config)) + " ";
+        command = std::string("torchrun") + (ownPython ? "" : " --no-python") +
+                  numbersOf(run.config, processCount(run.config)) + " ";
     for (const std::string &word : words)
         command += (&word == words.data() ? "" : " ") + quoteForShell(word);
     return command;

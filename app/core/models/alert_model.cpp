@@ -42,24 +42,44 @@ AlertModel::AlertModel(RunSet *runs, QObject *parent) : TableModel(alertColumns(
     });
 }
 
-std::vector<AlertRow> AlertModel::alerts() const {
+std::vector<AlertRow> AlertModel::alerts() {
     std::vector<AlertRow> out;
     for (int run = 0; run < m_runs->count(); ++run) {
         const RunStore *store = m_runs->at(run);
         const QString label = m_runs->label(run);
+        const auto acknowledged = m_seenUs.find(store->runId());
+        const std::int64_t seenUs = acknowledged == m_seenUs.end() ? 0 : acknowledged->second;
         const auto add = [&](std::int64_t wallUs, const AlertFrame &alert) {
-            out.push_back({label, store->runId(), wallUs, qs(alert.severity), qs(alert.kind), qs(alert.message)});
+            out.push_back({label, store->runId(), wallUs, qs(alert.severity), qs(alert.kind), qs(alert.message),
+                           wallUs <= seenUs});
         };
         for (const AlertLine &line : store->messages().alerts())
             add(line.wallUs, line.alert);
         for (const LogGap &gap : store->log().gaps)
-            add(store->log().lastWallUs,
+            add(m_gapsUs.try_emplace({store->runId(), gap.firstSeq}, store->log().lastWallUs).first->second,
                 makeAlert("gap", std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) +
                                      "-" + std::to_string(gap.lastSeq)));
         if (store->lifecycle().link() == LinkState::AgentDied)
             add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
     }
     std::stable_sort(out.begin(), out.end(), [](const AlertRow &a, const AlertRow &b) { return a.wallUs < b.wallUs; });
+    return out;
+}
+
+void AlertModel::setSeen(const QString &runId, std::int64_t untilUs) {
+    std::int64_t &known = m_seenUs[runId];
+    known = std::max(known, untilUs);
+    refresh();
+}
+
+int AlertModel::unseen() const {
+    return int(std::ranges::count(rows(), false, &AlertRow::seen));
+}
+
+std::map<QString, std::int64_t> AlertModel::newest() const {
+    std::map<QString, std::int64_t> out;
+    for (const AlertRow &row : rows()) // by time
+        out[row.runId] = row.wallUs;
     return out;
 }
 
@@ -75,7 +95,7 @@ void AlertModel::refresh() {
 }
 
 QVariant AlertModel::rowData(const AlertRow &row, int role) const {
-    return role == LevelRole    ? QVariant(row.severity)
+    return role == LevelRole    ? QVariant(row.seen ? QStringLiteral("debug") : row.severity)
            : role == RunIdRole  ? QVariant(row.runId)
            : role == ReasonRole ? QVariant(row.kind)
                                 : QVariant();

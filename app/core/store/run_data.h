@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ipc/alerts.h"
 #include "ipc/frames.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
@@ -53,6 +54,11 @@ struct MergedEpoch {
     std::int64_t evalWallUs = 0;         ///< when it was reported
 };
 
+/// Whether a rank that had reached that step makes steps again: it was restarted.
+[[nodiscard]] inline bool goesBack(const StepsFrame &window, std::int64_t reached) {
+    return window.count > 0 && window.firstStep <= reached;
+}
+
 /// A device's sample in its lane.
 struct LaneSample {
     std::int64_t wallUs = 0;
@@ -70,6 +76,11 @@ struct AlertLine {
     std::optional<int> rank;
     AlertFrame alert;
 };
+
+/// Whether it says that all ranks were started again after a failure.
+[[nodiscard]] inline bool isRestart(const AlertLine &line) {
+    return line.alert.kind == ranksRestarted.row().kind;
+}
 
 struct StateChange {
     std::int64_t wallUs = 0;
@@ -166,6 +177,7 @@ struct RunOutcome {
     std::int64_t startWallUs = 0;
     RunConditions conditions;
     std::vector<std::string> warnings; ///< the result's
+    int restarts = 0;                  ///< how often all ranks were started again after a failure
 };
 
 } // namespace lockstep::core

@@ -55,8 +55,9 @@ void RunEpochs::take(int rank, const StepsFrame &body) {
     if (plausible(body.epoch))
         at(body.epoch);
     WindowLosses &windows = m_windows[rank];
-    if (windows.epoch != body.epoch)
+    if (windows.epoch != body.epoch || goesBack(body, windows.reached))
         windows = {body.epoch};
+    windows.reached = body.lastStep;
     if (body.loss) {
         windows.sum += body.loss->mean * double(body.samples);
         windows.samples += double(body.samples);

@@ -32,6 +32,7 @@ private:
     /// Losses of a rank's windows since its last finished epoch, for scripts that report no loss by epoch.
     struct WindowLosses {
         int epoch = 0;
+        std::int64_t reached = -1; ///< step
         double sum = 0, samples = 0;
     };
     std::vector<MergedEpoch> m_epochs;

@@ -49,6 +49,24 @@ public:
             });
     }
 
+    void acknowledge(const AlertsSeenUs &seen) {
+        for (const auto &[run, untilUs] : seen)
+            if (const auto noted = changeRunNotes(
+                    runFolder(run),
+                    [untilUs](RunNotes &notes) { notes.alertsSeenUs = std::max(notes.alertsSeenUs, untilUs); });
+                !noted)
+                return complain(noted.error());
+    }
+
+    void readSeen(const std::vector<std::string> &runs) {
+        AlertsSeenUs seen;
+        for (const std::string &run : runs)
+            if (const auto notes = readRunNotes(runFolder(run)); notes && notes->alertsSeenUs > 0)
+                seen.emplace_back(run, notes->alertsSeenUs);
+        if (!seen.empty())
+            notifyOwner([seen](RunHistory *owner) { Q_EMIT owner->seenRead(seen); });
+    }
+
     void trash(const std::vector<std::string> &runs) {
         const Result<TrashedRuns> batch = trashRuns(runs);
         if (!batch)
@@ -196,8 +214,20 @@ void RunHistory::change(const std::vector<std::string> &runs, const NotesChange 
 void RunHistory::revert(const NotesBefore &before) {
     std::vector<std::pair<std::string, NotesChange>> changes;
     for (const auto &[run, was] : before)
-        changes.emplace_back(run, [was = was](RunNotes &notes) { notes = was; });
+        changes.emplace_back(run, [was = was](RunNotes &notes) {
+            const std::int64_t seenUs = notes.alertsSeenUs; // is no note that a person takes back
+            notes = was;
+            notes.alertsSeenUs = seenUs;
+        });
     ask([changes](Worker *worker) { worker->change(changes, false); });
+}
+
+void RunHistory::acknowledge(const AlertsSeenUs &seen) {
+    ask([seen](Worker *worker) { worker->acknowledge(seen); });
+}
+
+void RunHistory::readSeen(const std::vector<std::string> &runs) {
+    ask([runs](Worker *worker) { worker->readSeen(runs); });
 }
 
 void RunHistory::trash(const std::vector<std::string> &runs) {

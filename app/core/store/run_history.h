@@ -18,6 +18,8 @@ namespace lockstep::core {
 using RunList = std::shared_ptr<const std::vector<IndexedRun>>;
 /// Run → its earlier notes.
 using NotesBefore = std::vector<std::pair<std::string, RunNotes>>;
+/// Run → its RunNotes::alertsSeenUs.
+using AlertsSeenUs = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// The history for a window: work on many files and waiting for the disk happen on a thread of its own
 /// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are executed in order.
@@ -33,6 +35,9 @@ public:
     void change(const std::vector<std::string> &runs, const NotesChange &change);
     /// Puts notes back as they were; `reverted` carries what they had become.
     void revert(const NotesBefore &before);
+    /// Notes these moments as RunNotes::alertsSeenUs, unless later ones are noted already. Not undone.
+    void acknowledge(const AlertsSeenUs &seen);
+    void readSeen(const std::vector<std::string> &runs); ///< `seenRead` follows
     void trash(const std::vector<std::string> &runs);
     void restore(const std::string &trashId); ///< empty: what was deleted last
     void emptyTrash();
@@ -43,6 +48,7 @@ Q_SIGNALS:
     void refreshed(int tookMs);
     void noted(const lockstep::core::NotesBefore &before);
     void reverted(const lockstep::core::NotesBefore &before);
+    void seenRead(const lockstep::core::AlertsSeenUs &seen); ///< of runs whose alerts were acknowledged
     void trashed(const lockstep::core::TrashedRuns &runs);
     void restored(const lockstep::core::TrashedRuns &runs);
     void emptied(int runs);

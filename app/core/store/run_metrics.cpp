@@ -32,7 +32,7 @@ RunMetrics::Metric *RunMetrics::metric(std::string_view name) {
 
 void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place) {
     const auto reached = m_reached.find(rank);
-    if (reached != m_reached.end() && frame.count > 0 && frame.lastStep <= reached->second) { // all ranks restarted
+    if (reached != m_reached.end() && goesBack(frame, reached->second)) { // all ranks restarted
         m_reached.clear();
         for (auto &[name, metric] : m_metrics)
             metric.waiting.clear();

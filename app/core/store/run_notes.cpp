@@ -50,6 +50,7 @@ Result<RunNotes> fromObject(const Json &json, const RunFolder &folder) {
         notes.tags = json.value("tags", std::vector<std::string>());
         notes.note = json.value("notes", "");
         notes.starred = json.value("starred", false);
+        notes.alertsSeenUs = json.value("alerts_seen_us", std::int64_t{0});
     } catch (const Json::exception &) {
         return fail(damaged(folder));
     }
@@ -95,6 +96,7 @@ Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &chan
     put(*json, "tags", after.tags, !after.tags.empty());
     put(*json, "notes", after.note, !after.note.empty());
     put(*json, "starred", after.starred, after.starred);
+    put(*json, "alerts_seen_us", after.alertsSeenUs, after.alertsSeenUs > 0);
     const std::string text = json->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     if (const Result<void> written = realFileSystem().writeAtomically(folder.notes(), text); !written)
         return fail(written.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ struct RunNotes {
     std::vector<std::string> tags; ///< sorted, each once
     std::string note;
     bool starred = false;
+    std::int64_t alertsSeenUs = 0; ///< alerts up to this moment, since 1970, have been acknowledged; 0: none
     bool operator==(const RunNotes &) const = default;
 };
 using NotesChange = std::function<void(RunNotes &)>;

@@ -160,6 +160,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.about = store.identity().about();
     out.state = life.state();
     out.agentDied = life.agentDied();
+    out.restarts = int(std::ranges::count_if(store.messages().alerts(), isRestart));
     out.reason = endReason(store);
     for (const auto &[rank, info] : store.ranks().all()) {
         if (!info.backend.empty() && info.backend != "none")

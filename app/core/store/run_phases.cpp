@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ipc/phase_sums.h"
+#include "store/run_data.h"
 
 namespace lockstep::core {
 namespace {
@@ -21,12 +22,20 @@ void RunPhases::OfRank::finish(const PhaseTimes &times, std::int64_t steps) {
 
 void RunPhases::take(int rank, const Frame &frame, const StepsFrame &body) {
     OfRank &phases = m_ranks[rank];
+    if (goesBack(body, phases.reached)) {
+        phases.current.clear();
+        phases.currentSteps = 0;
+        phases.recent.clear();
+    }
+    phases.reached = body.lastStep;
     if (phases.currentEpoch != body.epoch) { // an epoch without an epoch frame counts by its windows
         phases.finish(phases.current, phases.currentSteps);
         phases.currentEpoch = body.epoch;
     }
-    add(phases.current, body.phases);
-    phases.currentSteps += body.count;
+    if (body.epoch > phases.reportedEpoch) {
+        add(phases.current, body.phases);
+        phases.currentSteps += body.count;
+    }
     phases.recent.push_back({frame.monoNs, body.count, additiveSum(body.phases)});
     while (phases.recent.front().monoNs <= frame.monoNs - recentNs)
         phases.recent.pop_front();
@@ -48,6 +57,7 @@ void RunPhases::addReplicas(const StepsFrame &body) {
 
 void RunPhases::take(int rank, const EpochFrame &body) {
     OfRank &phases = m_ranks[rank];
+    phases.reportedEpoch = std::max(phases.reportedEpoch, body.epoch);
     if (body.phases.empty())
         phases.finish(phases.current, phases.currentSteps);
     else

@@ -11,7 +11,8 @@
 namespace lockstep::core {
 
 /// Where the time of a run goes: each rank's phases over the whole run so far, exact for finished epochs, from windows for the
-/// current one.
+/// current one. Steps that a rank makes again after a restart count once: they replace what it had made of that epoch, unless it
+/// had reported the whole of it.
 class RunPhases {
 public:
     void take(int rank, const Frame &frame, const StepsFrame &body);
@@ -37,7 +38,8 @@ private:
     struct OfRank {
         PhaseTimes finished, current; ///< whole epochs; the epoch that runs
         std::int64_t finishedSteps = 0, currentSteps = 0;
-        int currentEpoch = 0;
+        int currentEpoch = 0, reportedEpoch = 0; ///< the latter: the newest with an epoch frame
+        std::int64_t reached = -1;               ///< step
         std::deque<Window> recent;
         void finish(const PhaseTimes &times, std::int64_t steps); ///< the epoch that runs took that long
     };

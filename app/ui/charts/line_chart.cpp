@@ -14,6 +14,7 @@
 #include "app/ui/charts/line_painter.h"
 #include "app/ui/charts/run_highlight.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/plain_hints.h"
 
 namespace lockstep::ui {
 
@@ -245,7 +246,7 @@ bool LineChart::viewportEvent(QEvent *event) {
         return QChartView::viewportEvent(event);
     const auto *help = static_cast<QHelpEvent *>(event);
     if (const ChartMark *mark = m_input->markAt(help->pos()))
-        QToolTip::showText(help->globalPos(), mark->text, this);
+        QToolTip::showText(help->globalPos(), plainHint(mark->text), this);
     else
         QToolTip::hideText();
     return true;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/shell/console_drawer.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QScrollBar>
 #include <QShortcut>
 #include <QTableView>
@@ -83,6 +85,8 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     head->addStretch(1);
     m_tools = buildTools();
     head->addWidget(m_tools);
+    m_alertTools = buildAlertTools();
+    head->addWidget(m_alertTools);
     auto *headBox = new QWidget(this);
     headBox->setLayout(head);
     head->setContentsMargins(0, 0, 0, 0);
@@ -158,6 +162,24 @@ QWidget *ConsoleDrawer::buildTools() {
         layout->addWidget(widget);
     }
     layout->addWidget(buildSearch());
+    return tools;
+}
+
+QWidget *ConsoleDrawer::buildAlertTools() {
+    auto *tools = new QWidget(this);
+    auto *layout = new QHBoxLayout(tools);
+    layout->setContentsMargins(0, 2, 0, 2);
+    layout->setSpacing(2 * grid);
+    m_notify = new QCheckBox(tr("Notify on the desktop"), tools);
+    m_notify->setChecked(true);
+    m_notify->setToolTip(tr("New alerts as notifications of the desktop, while this window is in the background"));
+    m_seen = new QPushButton(tr("Mark all as seen"), tools);
+    m_seen->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A));
+    m_seen->setToolTip(tr("They stay in the list, in grey, and are counted no more (Ctrl+Shift+A)"));
+    m_seen->setFixedHeight(28);
+    connect(m_seen, &QPushButton::clicked, this, [this] { m_workspace.alertsSeen().acknowledgeAll(); });
+    layout->addWidget(m_notify);
+    layout->addWidget(m_seen);
     return tools;
 }
 
@@ -281,6 +303,7 @@ void ConsoleDrawer::showTime(const QString &runId, qint64 wallUs) {
 void ConsoleDrawer::setUnfolded(bool unfolded) {
     m_unfolded = unfolded;
     m_tools->setVisible(unfolded && !m_alertsHead->isChecked());
+    m_alertTools->setVisible(unfolded && m_alertsHead->isChecked());
     m_table->setVisible(unfolded && !m_alertsHead->isChecked());
     m_alerts->setVisible(unfolded && m_alertsHead->isChecked());
     setFixedHeight(unfolded ? openHeight : headHeight + 1);
@@ -296,6 +319,17 @@ void ConsoleDrawer::showAlerts(bool alerts) {
     Q_UNUSED(alerts);
 }
 
+void ConsoleDrawer::showAlertsOf(const QString &runId) {
+    m_alertsHead->setChecked(true);
+    setUnfolded(true);
+    const core::AlertModel &alerts = m_workspace.alerts();
+    for (int row = alerts.rowCount() - 1; row >= 0; --row)
+        if (alerts.rowAt(row).runId == runId) {
+            m_alerts->setCurrentIndex(alerts.index(row, core::AlertModel::Message));
+            break;
+        }
+}
+
 void ConsoleDrawer::refreshHead() {
     const Palette &p = m_theme.palette();
     m_theme.setIcon(m_head, m_unfolded ? QStringLiteral("chevron-down") : QStringLiteral("chevron-up"),
@@ -304,8 +338,13 @@ void ConsoleDrawer::refreshHead() {
     setWords(m_head, lines == 0   ? tr("Console")
                      : lines == 1 ? tr("Console · 1 line")
                                   : tr("Console · %L1 lines").arg(lines));
-    setWords(m_alertsHead, alerts == 0 ? tr("No alerts") : alerts == 1 ? tr("1 alert") : tr("%1 alerts").arg(alerts));
-    m_theme.setIcon(m_alertsHead, QStringLiteral("alert"), alerts ? p.wrong : p.textMuted);
+    const int unseen = m_workspace.alerts().unseen();
+    setWords(m_alertsHead, alerts == 0                     ? tr("No alerts")
+                           : unseen > 0 && unseen < alerts ? tr("%1 new of %2 alerts").arg(unseen).arg(alerts)
+                           : alerts == 1                   ? tr("1 alert")
+                                                           : tr("%1 alerts").arg(alerts));
+    m_theme.setIcon(m_alertsHead, QStringLiteral("alert"), unseen > 0 ? p.wrong : p.textMuted);
+    m_seen->setEnabled(unseen > 0);
 }
 
 void ConsoleDrawer::refreshSources() {

@@ -3,9 +3,11 @@
 #include <QFrame>
 #include <QSortFilterProxyModel>
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QPushButton;
 class QTableView;
 class QToolButton;
 
@@ -43,6 +45,9 @@ public:
     [[nodiscard]] QTableView *alertTable() const { return m_alerts; }
     [[nodiscard]] QLineEdit *searchLine() const { return m_search; }
     [[nodiscard]] QLabel *searchNote() const { return m_searchNote; }
+    [[nodiscard]] QCheckBox *notifyBox() const { return m_notify; }
+    [[nodiscard]] QPushButton *seenButton() const { return m_seen; }
+    void showAlertsOf(const QString &runId); ///< opens the alerts at that run's newest one
     /// Selects the run's line nearest to a time, unless the filters hide all its lines.
     void showTime(const QString &runId, qint64 wallUs);
 
@@ -59,6 +64,7 @@ private:
     void countHits();
     [[nodiscard]] bool isHit(int row) const;
     QWidget *buildTools();
+    QWidget *buildAlertTools();
     void refreshHead();
     void refreshSources();
     void showAlerts(bool alerts);
@@ -67,7 +73,9 @@ private:
     Workspace &m_workspace;
     ConsoleFilter m_filter;
     QToolButton *m_head, *m_alertsHead;
-    QWidget *m_tools;
+    QWidget *m_tools, *m_alertTools;
+    QCheckBox *m_notify;
+    QPushButton *m_seen;
     QComboBox *m_source, *m_level;
     QLineEdit *m_text, *m_search;
     QLabel *m_searchNote;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/shell/main_window.h"
 
+#include <QCheckBox>
 #include <QCloseEvent>
 #include <QDateTime>
 #include <QLabel>
@@ -26,6 +27,7 @@
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/connect_banner.h"
 #include "app/ui/shell/console_drawer.h"
+#include "app/ui/shell/desktop_notifier.h"
 #include "app/ui/shell/earlier_banner.h"
 #include "app/ui/shell/export_banner.h"
 #include "app/ui/shell/export_job.h"
@@ -36,6 +38,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/focus_ring.h"
+#include "app/ui/widgets/plain_hints.h"
 #include "app/ui/widgets/wheel_guard.h"
 
 namespace lockstep::ui {
@@ -46,9 +49,10 @@ constexpr std::size_t newestInPalette = 20;
 MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QMainWindow(parent), m_theme(theme), m_workspace(workspace), m_rail(new Rail(theme, this)),
       m_strip(new StatusStrip(theme, workspace, this)), m_pages(new QStackedWidget(this)),
-      m_drawer(new ConsoleDrawer(theme, workspace, this)) {
+      m_drawer(new ConsoleDrawer(theme, workspace, this)), m_notifier(new DesktopNotifier(workspace.runs(), this)) {
     new WheelGuard(this);
     new FocusRing(theme, this);
+    new PlainHints(this);
     setWindowTitle(QStringLiteral("Lockstep"));
     setWindowIcon(QIcon(QStringLiteral(":/icons/lockstep.svg")));
     setMinimumSize(1024, 640);
@@ -137,6 +141,14 @@ void MainWindow::connectPages() {
             m_drawer->showTime(runId, wallUs);
     });
     connect(m_drawer, &ConsoleDrawer::timeChosen, m_live, &LivePage::showTime);
+    connect(m_drawer->notifyBox(), &QCheckBox::toggled, m_notifier, &DesktopNotifier::setEnabled);
+    connect(m_notifier, &DesktopNotifier::chosen, this, [this](const QString &runId) {
+        setWindowState(windowState() & ~Qt::WindowMinimized);
+        show();
+        raise();
+        activateWindow();
+        m_drawer->showAlertsOf(runId);
+    });
     // Switches to Live once there is something to follow; meanwhile the Start button shows that it starts.
     connect(&m_workspace, &Workspace::opened, this, [this] {
         if (std::exchange(m_startPressed, false))
@@ -251,6 +263,7 @@ void MainWindow::restore(const QString &file) {
     restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
     m_drawer->setUnfolded(settings.value(QStringLiteral("drawer"), false).toBool());
     m_runs->keepIn(file);
+    m_drawer->notifyBox()->setChecked(settings.value(QStringLiteral("notify"), true).toBool());
     m_live->restoreLayout(settings);
 }
 
@@ -269,6 +282,7 @@ void MainWindow::closeEvent(QCloseEvent *event) {
         settings.setValue(QStringLiteral("theme"), int(m_theme.mode()));
         settings.setValue(QStringLiteral("geometry"), saveGeometry());
         settings.setValue(QStringLiteral("drawer"), m_drawer->isUnfolded());
+        settings.setValue(QStringLiteral("notify"), m_drawer->notifyBox()->isChecked());
         m_live->saveLayout(settings);
         m_runs->keep();
     }

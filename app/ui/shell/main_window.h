@@ -13,6 +13,7 @@ namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
 class ConnectBanner;
+class DesktopNotifier;
 class EarlierBanner;
 class ExportBanner;
 class ExportMenu;
@@ -72,6 +73,7 @@ private:
     ExportBanner *m_exporting;
     QStackedWidget *m_pages;
     ConsoleDrawer *m_drawer;
+    DesktopNotifier *m_notifier;
     PlanPage *m_plan;
     LivePage *m_live;
     VerdictPage *m_verdict;

@@ -16,6 +16,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/elided_label.h"
+#include "app/ui/widgets/plain_hints.h"
 #include "app/ui/widgets/progress_bar.h"
 
 namespace lockstep::ui {
@@ -124,7 +125,9 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     connect(m_trace, &QAction::triggered, &m_control, [this] { m_control.trace(steps); });
     m_stacks = new QAction(tr("Ask every rank where it is"), this);
     m_stacks->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_H));
-    m_stacks->setToolTip(tr("The ranks of a script write their Python stacks into the console (Ctrl+Shift+H)"));
+    m_stacks->setToolTip(
+        tr("The ranks write where they are into the console: a script its Python stacks, lockstep-trainer its step "
+           "and phase (Ctrl+Shift+H)"));
     addAction(m_stacks);
     connect(m_stacks, &QAction::triggered, &m_control, &QueueControl::askForStacks);
 }
@@ -144,7 +147,7 @@ void StatusStrip::showMessage(const QString &sentence) {
     QString line = sentence;
     line.replace(QLatin1Char('\n'), QStringLiteral(" · "));
     m_message->setText(line);
-    m_message->setToolTip(sentence);
+    m_message->setToolTip(plainHint(sentence));
     m_message->setVisible(!sentence.isEmpty());
     m_dismiss->setVisible(!sentence.isEmpty());
     refresh();
@@ -191,7 +194,7 @@ void StatusStrip::refresh() {
                  : strip.epoch.isEmpty() || !running        ? strip.state
                                                             : QString());
     const QString link = m_status.linkSentence();
-    setToolTip(link);
+    setToolTip(plainHint(link));
     m_watch->setEnabled(!elsewhere.isEmpty());
     m_stop->setVisible(strip.active);
     const bool lab = m_status.showsLab();

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "app/ui/shell/alerts_seen.h"
 #include "app/ui/shell/experiment_starter.h"
 #include "app/ui/shell/followed_work.h"
 #include "app/ui/shell/open_results.h"
@@ -54,6 +55,7 @@ public:
     [[nodiscard]] core::RunCurves &curves() { return m_curves; } ///< of pictured()
     [[nodiscard]] core::ConsoleModel &console() { return m_console; }
     [[nodiscard]] core::AlertModel &alerts() { return m_alerts; }
+    [[nodiscard]] AlertsSeen &alertsSeen() { return m_alertsSeen; }
     [[nodiscard]] core::RunListModel &history() { return *m_history; }
     /// Fills history(): reads the disk and changes notes on its own thread.
     [[nodiscard]] core::RunHistory &runHistory() { return m_runHistory; }
@@ -79,6 +81,7 @@ private:
     OpenResults m_results{m_work};
     std::unique_ptr<core::RunListModel> m_history;
     core::RunHistory m_runHistory;
+    AlertsSeen m_alertsSeen{m_work.runs(), m_runHistory, m_alerts};
 };
 
 } // namespace lockstep::ui

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "app/ui/widgets/plain_hints.h"
+
 namespace lockstep::ui {
 
 ElidedLabel::ElidedLabel(const char *role, int leastWidth, QWidget *parent) : QLabel(parent), m_leastWidth(leastWidth) {
@@ -31,7 +33,7 @@ bool ElidedLabel::event(QEvent *event) {
         return QLabel::event(event);
     const QString own = toolTip();
     QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(),
-                       own.isEmpty() ? text() : text() + QLatin1Char('\n') + own, this);
+                       plainHint(own.isEmpty() ? text() : text() + QLatin1Char('\n') + own), this);
     return true;
 }
 

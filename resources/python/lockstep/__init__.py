@@ -27,6 +27,6 @@ training goes on.
 The package needs Python 3.8 or newer and nothing else.
 """
 from lockstep.run import Run
+from lockstep.version import VERSION as __version__
 
-__version__ = "0.1.0"  # the version of Lockstep, as in CMakeLists.txt
 __all__ = ["Run"]

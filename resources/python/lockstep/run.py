@@ -9,6 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
+from lockstep import version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.phases import PhaseClock, PhaseSums
@@ -67,7 +68,10 @@ class Run:
         self._sender.connect()
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
-                      world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores())
+                      world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores(),
+                      version=version.VERSION)
+            if rank == 0:
+                _compare_versions(os.environ.get("LOCKSTEP_VERSION", ""))
         self._sender.start_heartbeat(self.position.report)
 
     @property
@@ -273,6 +277,13 @@ def _number(variable: str, default: int) -> Optional[int]:
         return int(text) if text else default
     except ValueError:
         return None
+
+
+def _compare_versions(agents: str) -> None:
+    """Says on stderr that the agent, which sets this text, has another version."""
+    if agents and agents != version.VERSION:
+        print(f"lockstep: this package has version {version.VERSION}, the agent {agents}; what one of them does not know is not shown",
+              file=sys.stderr)
 
 
 def _cores() -> Optional[str]:

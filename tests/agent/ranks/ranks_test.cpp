@@ -91,7 +91,7 @@ TEST_CASE("kill -9 of a rank names rank, host and signal, and its siblings go ev
 }
 
 TEST_CASE("kill -9 of the agent leaves no rank and no child of a rank, and the run reads 'failed: agent died'") {
-    std::vector<double> gone;
+    std::vector<double> gone, unwritten;
     for (int repeat = 0; repeat < 5; ++repeat) {
         const TestHome home;
         const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000;ignore_term;child"}});
@@ -109,14 +109,18 @@ TEST_CASE("kill -9 of the agent leaves no rank and no child of a rank, and the r
         REQUIRE(std::all_of(all.begin(), all.end(), isAlive));
         CHECK(readRunStatus(run.folder).kind == RunStatus::Kind::Running);
         const auto start = Steady::now();
+        const std::int64_t killedUs = SystemClock().wallUs();
         ::kill(run.agent, SIGKILL);
         REQUIRE(eventually([&] { return std::none_of(all.begin(), all.end(), isAlive); }));
         gone.push_back(secondsSince(start));
         // Ranks die with the agent's main thread. Its lock goes when its last thread has ended, which may be a moment later.
         CHECK(eventually([&] { return readRunStatus(run.folder).kind == RunStatus::Kind::AgentDied; }));
         CHECK(readRunStatus(run.folder).sentence == "failed: agent died");
-        CHECK(bodiesOf<StepsFrame>(framesOf(run.folder)).size() > 0); // the log is readable to its end
+        const auto frames = framesOf(run.folder); // the log is readable to its end
+        CHECK(bodiesOf<StepsFrame>(frames).size() > 0);
+        unwritten.push_back(std::max(0.0, static_cast<double>(killedUs - frames.back().wallUs) * 1e-6));
     }
+    lockstep::test::printFigureLine("end of the log before kill -9 of the agent", median(unwritten), 1, "s");
     lockstep::test::printFigureLine("no rank left after kill -9 of the agent", median(gone), 2, "s");
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ipc/sound_values.h"
+#include "trainer/agent/net/version.h"
 
 namespace lockstep::agent {
 
@@ -56,6 +58,7 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
     } else if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         if (state->state == RunState::Training)
             noteTraining(rank);
+        checkVersion(rank, *state);
         if (m_handlers.onState)
             m_handlers.onState(rank, *state);
         m_journal.requestSync();
@@ -124,6 +127,15 @@ void FrameIntake::noteTraining(int rank) {
         return;
     m_allTraining = true;
     m_handlers.onAllTraining();
+}
+
+void FrameIntake::checkVersion(int rank, const StateFrame &state) {
+    constexpr std::size_t longest = 40;
+    if (state.version.empty() || state.version == agentVersion() || std::exchange(m_versionAlerted, true))
+        return;
+    alert(rank, "version_differs",
+          "rank " + std::to_string(rank) + " reports with version " + state.version.substr(0, longest) +
+              " of Lockstep, its agent has " + agentVersion());
 }
 
 void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {

@@ -47,6 +47,7 @@ private:
     void takeMalformed(int rank, std::string_view line, const Error &why);
     void quarantine(int rank, std::string_view line);
     void noteTraining(int rank);
+    void checkVersion(int rank, const StateFrame &state);
     void checkLoss(int rank, const StepsFrame &steps);
     void checkMetrics(int rank, const StepsFrame &steps);
     void alert(int rank, AlertName name, std::string message, std::optional<std::int64_t> step = {});
@@ -67,7 +68,7 @@ private:
     ReportedSummary m_reported;
     std::map<int, Quarantine> m_quarantine;
     std::uint64_t m_malformed = 0;
-    bool m_allTraining = false;
+    bool m_allTraining = false, m_versionAlerted = false;
 };
 
 } // namespace lockstep::agent

@@ -111,6 +111,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const bool ours = attended && !record.command.empty() && record.command.front() == trainerName;
     const bool script = ours || isScript(record);
     plan.attended = attended;
+    plan.maxRestarts = attended ? 0 : config.maxRestarts;
     if (auto there = checkModelFile(config.model); !script && !there)
         errors.push_back(there.error());
     if (ours) // e.g. `lockstep-trainer lab`, another mode of the same program
@@ -201,6 +202,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     std::error_code gone;
     if (config) {
         config->model = modelFrom(std::filesystem::current_path(gone), config->model); // known by its whole path
+        config->maxRestarts = std::max(config->maxRestarts, options.maxRestarts);
         takeFirstDevices(*config, options.processes);
         // Refuse what the trainer would refuse before anything starts.
         const Errors mistakes = validate(*config);
@@ -225,14 +227,13 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         if (!plan)
             return plan;
         plan->echoConsole = true;
-        plan->maxRestarts = options.maxRestarts;
         if (auto joined = joinByOptions(*plan, options); !joined)
             return tl::unexpected(Errors{joined.error()});
         return plan;
     }
 
     LaunchPlan plan;
-    plan.maxRestarts = options.maxRestarts;
+    plan.maxRestarts = config ? config->maxRestarts : options.maxRestarts;
     plan.echoConsole = true;
     plan.worldSize = options.processes * options.nodes;
     plan.master.port = options.masterPort;

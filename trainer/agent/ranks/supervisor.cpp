@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ipc/logging.h"
+#include "trainer/agent/net/version.h"
 
 namespace lockstep::agent {
 
@@ -70,8 +71,10 @@ Result<void> Supervisor::spawnAll() {
     Rank::Environment environment = {
         {"LOCKSTEP_FRAMES", "unix:" + m_parts.socket.path()},
         {"LOCKSTEP_RUN", m_parts.plan.record.run},
+        {"LOCKSTEP_VERSION", agentVersion()},
         {"LOCKSTEP_TRACES", m_parts.folder.traces()},
         {"TORCHELASTIC_RESTART_COUNT", std::to_string(m_restarts)},
+        {"TORCHELASTIC_MAX_RESTARTS", std::to_string(m_parts.plan.maxRestarts)},
     };
     // Number GPUs in the driver's order, as Lockstep does. CUDA's default guesses which one is fastest.
     if (!::getenv("CUDA_DEVICE_ORDER"))
@@ -276,8 +279,8 @@ void Supervisor::allGone() {
     if (!again)
         return finish();
     ++m_restarts;
-    alert("restart", "all ranks are started again, " + std::to_string(m_restarts) + " of " +
-                         std::to_string(m_parts.plan.maxRestarts) + " times, since " + m_reason);
+    alert(ranksRestarted, "all ranks are started again, " + std::to_string(m_restarts) + " of " +
+                              std::to_string(m_parts.plan.maxRestarts) + " times, since " + m_reason);
     m_cause = nullptr;
     m_reason.clear();
     m_handlers.onRestart();

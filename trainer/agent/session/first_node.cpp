@@ -252,8 +252,8 @@ void FirstNode::checkRestart() {
 
 void FirstNode::restart(const std::string &reason) {
     ++m_restarts;
-    m_local.alert("restart", "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
-                                 std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
+    m_local.alert(ranksRestarted, "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
+                                      std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
     m_cause.reset();
     m_local.end().exits.clear(); // result.json has the exits of the last start; the logs have all
     if (auto started = m_local.ranks().again(m_restarts); !started) {

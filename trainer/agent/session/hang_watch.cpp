@@ -31,13 +31,6 @@ std::string names(const std::vector<int> &ranks) {
     return shown == ranks.size() ? text : text + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
-std::string placeOf(const RankPosition &at) {
-    std::string text = at.step ? "step " + std::to_string(*at.step) : std::string();
-    if (!at.phase.empty())
-        text += (text.empty() ? "phase " : ", phase ") + at.phase;
-    return text;
-}
-
 } // namespace
 
 void HangWatch::take(int number, const Frame &frame, std::int64_t nowNs) {
@@ -121,7 +114,7 @@ std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
 }
 
 std::string HangWatch::waits(const std::vector<int> &ranks, std::int64_t collective, double seconds) const {
-    const std::string place = placeOf(*m_ranks.at(ranks.front()).at);
+    const std::string place = placeInWords(*m_ranks.at(ranks.front()).at);
     return names(ranks) + (ranks.size() == 1 ? " has" : " have") + " waited for " + secondsText(seconds) +
            " in collective " + std::to_string(collective) + (place.empty() ? "" : " (" + place + ")");
 }
@@ -132,10 +125,10 @@ std::string HangWatch::absent(int number, std::int64_t nowNs, const std::string 
     const std::string last = rank.lastStep ? "step " + std::to_string(*rank.lastStep) : std::string();
     std::string text = names({number}) + " has not come: ";
     if (isSilent(rank, nowNs)) {
-        const std::string place = rank.at && !placeOf(*rank.at).empty() ? placeOf(*rank.at) : last;
+        const std::string place = rank.at && !placeInWords(*rank.at).empty() ? placeInWords(*rank.at) : last;
         text += "nothing was heard of it for " + secondsText(heardS) + (place.empty() ? "" : ", last in " + place);
-    } else if (rank.at && !placeOf(*rank.at).empty()) {
-        text += "it is in " + placeOf(*rank.at);
+    } else if (rank.at && !placeInWords(*rank.at).empty()) {
+        text += "it is in " + placeInWords(*rank.at);
         if (rank.at->sinceS)
             text += ", for " + secondsText(*rank.at->sinceS + heardS);
     } else {

@@ -30,6 +30,11 @@ std::set<int> ranksOf(const LaunchPlan &plan) {
 bool isOurTraining(const LaunchPlan &plan) {
     return plan.record.config && !isScript(plan.record) && !plan.attended;
 }
+
+void addByDefault(std::vector<std::string> &command, const std::string &flag, const std::string &value) {
+    if (std::ranges::none_of(command, [&](const std::string &argument) { return argument.starts_with(flag); }))
+        command.push_back(flag + "=" + value);
+}
 } // namespace
 
 LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
@@ -59,7 +64,6 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     m_keeper.removeLater(m_socket->path());
     m_keeper.removeLater(m_socket->path() + ".lock");
     m_keeper.removeLater(folder().join());
-    addSummaryFile();
     m_samples = std::make_unique<RunSamples>(m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] {
         return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{};
     });
@@ -73,14 +77,16 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     return {};
 }
 
-/// Makes the trainer write its summary into the run's folder, unless the command names another file.
-void LocalRun::addSummaryFile() {
+/// Makes the trainer write its summary, and the checkpoints that restarts go on from, into the run's folder, unless the command
+/// names other places.
+void LocalRun::addFiles() {
     if (!isOurTraining(m_plan))
         return;
-    for (RankPlan &rank : m_plan.ranks)
-        if (std::none_of(rank.command.begin(), rank.command.end(),
-                         [](const std::string &argument) { return argument.starts_with("--summary"); }))
-            rank.command.push_back("--summary=" + folder().summary());
+    for (RankPlan &rank : m_plan.ranks) {
+        addByDefault(rank.command, "--summary", folder().summary());
+        if (m_plan.maxRestarts > 0)
+            addByDefault(rank.command, "--checkpoint-dir", folder().checkpoints());
+    }
 }
 
 void LocalRun::openSocket() {
@@ -117,6 +123,7 @@ bool LocalRun::adopt(int rank) {
 }
 
 Result<void> LocalRun::startRanks() {
+    addFiles(); // not before node 0 has said how many restarts there are
     m_socket->setRanks(ranksOf(m_plan));
     makeIntake();
     makeSupervisor();
@@ -199,8 +206,11 @@ void LocalRun::checkHang() {
     if (!m_supervisor || m_plan.nodes.node != 0)
         return;
     if (auto hang = m_hangs.check(m_clock.monoNs(), m_plan.worldSize, processOf)) {
+        const bool begun = hang->kind == AlertName("hang").row().kind;
         m_journal->append(std::move(*hang));
         m_journal->requestSync();
+        if (begun) // where all ranks are is in the log before anybody ends them
+            m_handlers.onControl({"stacks", "the watch over hangs"});
     }
 }
 

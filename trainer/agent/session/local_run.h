@@ -71,7 +71,7 @@ public:
 
 private:
     void openSocket();
-    void addSummaryFile();
+    void addFiles();
     void makeIntake();
     bool adopt(int rank);
     void makeSupervisor();

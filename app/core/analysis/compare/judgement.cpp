@@ -236,6 +236,11 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
             out.add("diverged " + group.name, group.name,
                     diverged->divergence + " in repeat " + std::to_string(diverged->repeat) +
                         "; its times count, what it learnt may not.");
+        const auto restarted = std::ranges::find_if(group.runs, [](const RunOutcome &run) { return run.restarts > 0; });
+        if (restarted != group.runs.end())
+            out.add("restarted " + group.name, group.name,
+                    "ranks failed and were started again in repeat " + std::to_string(restarted->repeat) +
+                        "; what was lost counts in its run time alone.");
         if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }

@@ -259,6 +259,10 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         for (const std::string &warning : run->warnings)
             row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + warning);
     for (const RunOutcome *run : all)
+        if (run->restarts > 0)
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + ": ranks failed and were started again " +
+                                (run->restarts == 1 ? "once" : std::to_string(run->restarts) + " times"));
+    for (const RunOutcome *run : all)
         if (run->oversubscribed) {
             row.notes.emplace_back("not comparable: oversubscribed");
             break;

@@ -101,7 +101,7 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
         if (key == "scheduling" && !run.conditions.scheduling.empty())
             return run.conditions.scheduling;
         if (key == "checkpoint_dir")
-            return config.checkpointDir.empty() ? "none" : "written";
+            return writesCheckpoints(config) ? "written" : "none";
         if (key == "batch_size" || !appliesTo(*findField(key), config))
             return effectiveValue(*findField(key), config);
     }

@@ -49,6 +49,8 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
                 add("--node-rank", std::to_string(node));
             }
             add("--nproc-per-node", std::to_string(processes));
+            if (run.config.maxRestarts > 0)
+                add("--max-restarts", std::to_string(run.config.maxRestarts));
             if (!place.masterAddress.empty())
                 add("--master-addr", place.masterAddress);
             if (!place.masterAddress.empty() || place.masterPort != JobPlace().masterPort)

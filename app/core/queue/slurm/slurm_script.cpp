@@ -180,6 +180,8 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
             words.insert(words.end(), {flag, value});
     };
     add("--experiment", task.experiment);
+    if (own.config.maxRestarts > 0 && !own.command.empty()) // lockstep-trainer has it among its own arguments
+        add("--max-restarts", std::to_string(own.config.maxRestarts));
     add("--recipe", task.recipe);
     if (!task.experiment.empty())
         add("--repeat", std::to_string(own.repeat));

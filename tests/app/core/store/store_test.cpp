@@ -3,6 +3,7 @@
 
 #include "core_support.h"
 #include "follow/run_follower.h"
+#include "ipc/alerts.h"
 #include "store/load_run.h"
 #include "store/run_index.h"
 #include "store/run_outcome.h"
@@ -116,6 +117,42 @@ private Q_SLOTS:
         QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - 2 * 0.24) < 1e-12);
         QCOMPARE(store.phases().steps(1), std::int64_t(40));
         QVERIFY(!store.phases().of(1).contains("h2d")); // unknown is absent, never 0
+    }
+
+    void stepsThatARestartMakesAgainCountOnce() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        std::vector<Frame> windows; // of the first epoch, nearly whole when its ranks are lost
+        for (Frame one : ddpRecording())
+            if (const auto *steps = std::get_if<StepsFrame>(&one.body); steps && steps->epoch == 1) {
+                one.rseq.reset();
+                windows.push_back(std::move(one));
+            }
+        for (const Frame &one : windows)
+            store.take(one);
+        store.take(frame(makeAlert(ranksRestarted, "all ranks are started again, 1 of 2 times"), std::nullopt, 5000));
+        for (const Frame &one : windows)
+            store.take(one);
+        QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - 4 * 0.06) < 1e-12);
+        QCOMPARE(store.phases().steps(1), std::int64_t(20));
+        QVERIFY(std::abs(store.epochs().merged()[0].runningS - 4 * 0.11) < 1e-12);
+        QCOMPARE(store.losses().ofRank(1)->points().size(), std::size_t(4));
+        QCOMPARE(outcomeOf(store).restarts, 1);
+        // Now the epoch is reported, and lost again while it is evaluated: the next one begins after a second turn.
+        std::vector<Frame> rest;
+        for (Frame one : ddpRecording()) {
+            one.rseq.reset();
+            if (const auto *epoch = std::get_if<EpochFrame>(&one.body); epoch && epoch->epoch == 1)
+                store.take(one);
+            if (const auto *steps = std::get_if<StepsFrame>(&one.body); steps && steps->epoch == 2)
+                rest.push_back(std::move(one));
+        }
+        for (const Frame &one : windows)
+            store.take(one);
+        for (const Frame &one : rest)
+            store.take(one);
+        QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - (0.24 + 4 * 0.06)) < 1e-12);
+        QCOMPARE(store.phases().steps(1), std::int64_t(40));
     }
 
     void updatesOfAServerAreAddedUpByTheirStaleness() {

@@ -116,6 +116,7 @@ private Q_SLOTS:
                                                            {"save_final", "/b.safetensors"},
                                                            {"checkpoint_dir", "/c"},
                                                            {"hang_after", "12.5"},
+                                                           {"max_restarts", "2"},
                                                            {"trace", "5"}};
         for (const FieldSpec &field : runConfigFields()) {
             if (field.perProcess || field.key == "method")

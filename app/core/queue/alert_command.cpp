@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "queue/alert_command.h"
+
+#include <QProcess>
+
+#include "ipc/alerts.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int longestText = 4000; ///< a program's environment is limited
+
+} // namespace
+
+QString alertCommand() {
+    return qEnvironmentVariable(alertCommandVariable);
+}
+
+Result<void> startAlertCommand(const QString &command, const RaisedAlert &raised) {
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    const auto set = [&](const char *name, QString value) {
+        environment.insert(QString::fromLatin1(name), value.remove(QChar(u'\0')).left(longestText));
+    };
+    set("LOCKSTEP_ALERT", sentenceOf(raised));
+    set("LOCKSTEP_ALERT_KIND", QString::fromStdString(raised.alert.kind));
+    set("LOCKSTEP_ALERT_SEVERITY", QString::fromStdString(raised.alert.severity));
+    set("LOCKSTEP_ALERT_RUN", raised.run);
+    set("LOCKSTEP_ALERT_TITLE", raised.title);
+    set("LOCKSTEP_ALERT_ADVICE", QString::fromStdString(adviceFor(raised.alert.kind)));
+    QProcess process;
+    process.setProgram(QStringLiteral("/bin/sh"));
+    process.setArguments({QStringLiteral("-c"), command});
+    process.setProcessEnvironment(environment);
+    process.setStandardInputFile(QProcess::nullDevice());
+    process.setStandardOutputFile(QProcess::nullDevice()); // what it says of errors stands beside the owner's own
+    if (!process.startDetached())
+        return fail(Error::failed("the command for alerts can't be started: " + process.errorString().toStdString()));
+    return {};
+}
+
+} // namespace lockstep::core
