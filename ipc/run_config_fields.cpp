@@ -438,13 +438,12 @@ std::vector<FieldSpec> fileRows() {
                                                "Hugging Face loads; empty: not saved.",
                                                FieldType::Text, Files, {.effect = FieldEffect::None}),
         row<Text<"checkpoint_dir", &C::checkpointDir>>(
-            "checkpoint_dir", "Checkpoint folder", "Folder for a checkpoint after each epoch; empty: none.",
+            "checkpoint_dir", "Checkpoint folder",
+            "Folder for a checkpoint after each epoch; empty: none, or with restarts the run's own folder.",
             FieldType::Text, Files, {.effect = FieldEffect::Beside, .inEffect = writtenText}),
         row<Integer<"max_restarts", &C::maxRestarts, 0, mostRestarts>>(
             "max_restarts", "Restarts after a failure",
-            "How often all ranks are started again after one of them failed; they go on from the newest checkpoint, "
-            "which "
-            "is kept with the run if there is no checkpoint folder.",
+            "How often all ranks are started again after one of them failed, from the newest checkpoint.",
             FieldType::Integer, Advanced, {.effect = FieldEffect::None}),
         choiceRow<Choice<"on_nonfinite", &C::onNonfinite, nonfinitePolicies>>(
             "on_nonfinite", "If the loss is NaN",

@@ -41,20 +41,14 @@ void AlertFeed::watch(RunStore *store) {
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) {
         // What comes together with the change to a live link was read from the log.
         const bool live = store->lifecycle().link() == LinkState::Live && !(what & RunStore::Link);
-        if (what & RunStore::Alerts)
-            read(store, live);
-        if (store->over())
-            raiseWaiting(store);
+        read(store, live);
     });
     read(store, false);
 }
 
 void AlertFeed::readAll() {
-    for (auto &[store, watched] : m_watched) {
+    for (auto &[store, watched] : m_watched)
         read(store, store->lifecycle().link() == LinkState::Live);
-        if (store->over())
-            raiseWaiting(store);
-    }
 }
 
 void AlertFeed::read(RunStore *store, bool live) {
@@ -63,6 +57,8 @@ void AlertFeed::read(RunStore *store, bool live) {
     for (; watched.read < all.size(); ++watched.read)
         if (const AlertLine &line = all[watched.read]; (live || isRecent(line)) && line.alert.severity != "info")
             take(store, line.alert);
+    if (store->over())
+        raiseWaiting(store);
 }
 
 void AlertFeed::take(RunStore *store, const AlertFrame &alert) {

@@ -100,8 +100,10 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
         }
         if (key == "scheduling" && !run.conditions.scheduling.empty())
             return run.conditions.scheduling;
-        if (key == "checkpoint_dir")
-            return writesCheckpoints(config) ? "written" : "none";
+        if (key == "checkpoint_dir") {
+            const std::string whether = effectiveValue(*findField(key), config);
+            return whether.empty() ? "none" : whether;
+        }
         if (key == "batch_size" || !appliesTo(*findField(key), config))
             return effectiveValue(*findField(key), config);
     }
