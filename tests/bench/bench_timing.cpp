@@ -21,8 +21,8 @@ constexpr std::array laps = {Phase::Load,      Phase::Scatter,       Phase::Repl
 
 class NoClock final : public PhaseClock {
 public:
-    void start() override {}
-    void lap(Phase, std::optional<Phase>) override {}
+    std::int64_t start() override { return 0; }
+    std::int64_t lap(Phase, std::optional<Phase>) override { return 0; }
     void add(Phase, std::int64_t) override {}
     void endStep() override {}
     std::optional<StepTimes> takeStep(bool) override { return {}; }

@@ -21,6 +21,7 @@ import time
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "ssh"), str(pathlib.Path(__file__).resolve().parents[1])]
+from local_sshd import server_config  # noqa: E402
 from waiting import wait_for  # noqa: E402, F401  (for the tests over these hosts)
 
 SBIN = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
@@ -158,20 +159,9 @@ class Lab:
         if not (host.folder / "host_key").exists():
             self._key(host.folder / "host_key")
         login = {"LOCKSTEP_HOME": "{home}", **self.environment}
-        words = " ".join(f'"{k}={v.format(home=host.home, name=host.name)}"' for k, v in login.items())
+        words = {key: value.format(home=host.home, name=host.name) for key, value in login.items()}
         (host.folder / "sshd_config").write_text(
-            f"""Port 22
-ListenAddress {host.address}
-HostKey {host.folder}/host_key
-PidFile {host.folder}/sshd.pid
-AuthorizedKeysFile {self.folder}/keys/user_key.pub
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PermitRootLogin prohibit-password
-StrictModes no
-UsePAM no
-SetEnv {words}
-"""
+            server_config(host.folder, host.address, 22, self.folder / "keys/user_key.pub", words)
         )
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
         script = 'hostname "$1"; exec "$2" -D -e -f "$3"'

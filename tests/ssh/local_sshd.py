@@ -16,6 +16,25 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def server_config(folder, address, port, authorized_keys, environment):
+    """The text of an sshd_config; `environment` is what every login sees. HOME is a folder of the test's own unless it is given:
+    what the shells of whoever runs the tests do at start-up (pyenv's hundred processes, say) is no part of the host."""
+    set_env = " ".join(f'"{key}={value}"' for key, value in {"HOME": str(folder), **environment}.items())
+    return f"""Port {port}
+ListenAddress {address}
+HostKey {folder}/host_key
+PidFile {folder}/sshd.pid
+AuthorizedKeysFile {authorized_keys}
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PubkeyAuthentication yes
+PermitRootLogin prohibit-password
+StrictModes no
+UsePAM no
+SetEnv {set_env}
+"""
+
+
 class LocalSshd:
     """`environment` is what a login on that "host" sees; `folder` holds keys and configuration."""
 
@@ -35,21 +54,8 @@ class LocalSshd:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name)], check=True)
 
     def _write_server_config(self):
-        set_env = " ".join(f'"{key}={value}"' for key, value in self.environment.items())
         (self.folder / "sshd_config").write_text(
-            f"""Port {self.port}
-ListenAddress 127.0.0.1
-HostKey {self.folder}/host_key
-PidFile {self.folder}/sshd.pid
-AuthorizedKeysFile {self.folder}/authorized_keys
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PubkeyAuthentication yes
-PermitRootLogin prohibit-password
-StrictModes no
-UsePAM no
-SetEnv {set_env}
-"""
+            server_config(self.folder, "127.0.0.1", self.port, self.folder / "authorized_keys", self.environment)
         )
 
     def write_client_config(self):

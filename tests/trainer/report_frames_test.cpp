@@ -12,6 +12,7 @@
 #include "tests/trainer/trainer_process.h"
 #include "trainer/report/frame_queue.h"
 #include "trainer/report/frame_sender.h"
+#include "trainer/report/host_clock.h"
 #include "trainer/report/step_recorder.h"
 
 using namespace lockstep;
@@ -38,8 +39,8 @@ Frame window(std::int64_t first, std::int64_t last, double loss, int epoch = 1) 
 /// A GPU's: nothing is known of a step until somebody waits for it.
 class LateClock final : public PhaseClock {
 public:
-    void start() override {}
-    void lap(Phase, std::optional<Phase>) override {}
+    std::int64_t start() override { return monotonicNs(); }
+    std::int64_t lap(Phase, std::optional<Phase>) override { return monotonicNs(); }
     void add(Phase, std::int64_t) override {}
     void endStep() override { ++m_closed; }
     std::optional<StepTimes> takeStep(bool wait) override {
@@ -52,6 +53,26 @@ public:
 
 private:
     int m_closed = 0;
+};
+
+/// The host's, of a thread that loses its core each time it has read the clock.
+class PreemptedClock final : public PhaseClock {
+public:
+    std::int64_t start() override { return thenPreempted(m_clock.start()); }
+    std::int64_t lap(Phase phase, std::optional<Phase> nested) override {
+        return thenPreempted(m_clock.lap(phase, nested));
+    }
+    void add(Phase phase, std::int64_t ns) override { m_clock.add(phase, ns); }
+    void endStep() override { m_clock.endStep(); }
+    std::optional<StepTimes> takeStep(bool wait) override { return m_clock.takeStep(wait); }
+    StepTimes takeTail() override { return m_clock.takeTail(); }
+
+private:
+    static std::int64_t thenPreempted(std::int64_t read) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return read;
+    }
+    HostClock m_clock;
 };
 
 /// An agent that accepts one rank and reads only on request.
@@ -209,6 +230,24 @@ TEST_SUITE("report_frames") {
         CHECK((recorder.epochScalars().at("a_number") == ScalarWindow{60, 5, 10, 14, 14}));
         recorder.startEpoch(2, {});
         CHECK(recorder.epochScalars().empty());
+    }
+
+    TEST_CASE("an epoch's phases add up to its duration, wherever the thread is preempted") {
+        PreemptedClock clock;
+        StepRecorder recorder(clock, {[](const StepsFrame &) {}, {}}, std::chrono::milliseconds(100'000));
+        recorder.startEpoch(1, {});
+        for (int step = 0; step < 3; ++step) {
+            clock.lap(Phase::Load, {});
+            clock.lap(Phase::Forward, {});
+            recorder.addStep(step, 64, torch::full({}, 1.0));
+            recorder.flush(false);
+        }
+        const EpochTotals totals = recorder.finishEpoch();
+        double whole = 0;
+        for (const auto &[name, time] : totals.phases.toFrame())
+            whole += time.sumS;
+        CHECK(totals.durationS > 0.012); // 7 of the 8 times 2 ms
+        CHECK(whole == doctest::Approx(totals.durationS).epsilon(1e-9));
     }
 
     TEST_CASE("a window of no length holds one step, also of those that a GPU ended while nobody looked") {

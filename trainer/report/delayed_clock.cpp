@@ -37,20 +37,18 @@ Result<TestDelay> parseTestDelay(const std::string &text) {
     return delay;
 }
 
-void DelayedClock::start() {
-    m_clock->start();
-    m_last = monotonicNs();
+std::int64_t DelayedClock::start() {
+    return m_last = m_clock->start();
 }
 
-void DelayedClock::lap(Phase phase, std::optional<Phase> nested) {
+std::int64_t DelayedClock::lap(Phase phase, std::optional<Phase> nested) {
     if (phase == m_delay.phase) {
         const std::int64_t now = monotonicNs();
         const auto more = static_cast<std::int64_t>(static_cast<double>(now - m_last) * (m_delay.factor - 1));
         while (monotonicNs() < now + more) { // busy, as slow work would be
         }
     }
-    m_clock->lap(phase, nested);
-    m_last = monotonicNs();
+    return m_last = m_clock->lap(phase, nested);
 }
 
 } // namespace lockstep::trainer

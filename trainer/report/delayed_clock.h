@@ -25,8 +25,8 @@ struct TestDelay {
 class DelayedClock final : public PhaseClock {
 public:
     DelayedClock(std::unique_ptr<PhaseClock> clock, TestDelay delay) : m_clock(std::move(clock)), m_delay(delay) {}
-    void start() override;
-    void lap(Phase phase, std::optional<Phase> nested) override;
+    std::int64_t start() override;
+    std::int64_t lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override { m_clock->add(phase, ns); }
     void endStep() override { m_clock->endStep(); }
     std::optional<StepTimes> takeStep(bool wait) override { return m_clock->takeStep(wait); }

@@ -19,16 +19,17 @@ std::shared_ptr<c10::Event> DeviceClock::record() {
     return event;
 }
 
-void DeviceClock::start() {
+std::int64_t DeviceClock::start() {
     m_last = record();
-    m_streamNs = monotonicNs();
     m_step = {};
+    return m_streamNs = monotonicNs();
 }
 
-void DeviceClock::lap(Phase phase, std::optional<Phase> nested) {
+std::int64_t DeviceClock::lap(Phase phase, std::optional<Phase> nested) {
     m_step.marks.push_back({phase, nested, record(), m_trace && m_trace->on()});
     if (m_position)
         m_position->ended(phase); // for the host: the GPU may be behind
+    return monotonicNs();
 }
 
 void DeviceClock::add(Phase phase, std::int64_t ns) {

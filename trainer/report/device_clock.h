@@ -20,8 +20,8 @@ class DeviceClock final : public PhaseClock {
 public:
     explicit DeviceClock(c10::Device device, Trace *trace = nullptr, TrainingPosition *position = nullptr)
         : m_device(device), m_trace(trace), m_position(position) {}
-    void start() override;
-    void lap(Phase phase, std::optional<Phase> nested) override;
+    std::int64_t start() override;
+    std::int64_t lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
     void endStep() override;
     std::optional<StepTimes> takeStep(bool wait) override;

@@ -5,12 +5,12 @@
 
 namespace lockstep::trainer {
 
-void HostClock::start() {
-    m_last = monotonicNs();
+std::int64_t HostClock::start() {
     m_own = {};
+    return m_last = monotonicNs();
 }
 
-void HostClock::lap(Phase phase, std::optional<Phase> nested) {
+std::int64_t HostClock::lap(Phase phase, std::optional<Phase> nested) {
     const std::int64_t now = monotonicNs();
     m_step.add(phase, now - m_last);
     m_own.add(phase, now - m_last);
@@ -24,6 +24,7 @@ void HostClock::lap(Phase phase, std::optional<Phase> nested) {
     m_last = now;
     if (m_position)
         m_position->ended(phase);
+    return now;
 }
 
 void HostClock::add(Phase phase, std::int64_t ns) {

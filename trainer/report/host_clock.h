@@ -13,8 +13,8 @@ class HostClock final : public PhaseClock {
 public:
     explicit HostClock(Trace *trace = nullptr, TrainingPosition *position = nullptr)
         : m_trace(trace), m_position(position) {}
-    void start() override;
-    void lap(Phase phase, std::optional<Phase> nested) override;
+    std::int64_t start() override;
+    std::int64_t lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
     void endStep() override;
     std::optional<StepTimes> takeStep(bool wait) override;

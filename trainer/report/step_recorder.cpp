@@ -22,8 +22,7 @@ void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
     m_beginsWindow = true;
     m_wholeEpoch = before.steps == 0;
     m_epochDevices.clear();
-    m_clock.start();
-    m_epochStartNs = m_windowStartNs = monotonicNs();
+    m_epochStartNs = m_windowStartNs = m_clock.start();
 }
 
 void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss,
@@ -161,8 +160,8 @@ void StepRecorder::addToSum(std::string_view metric, double value) {
 
 EpochTotals StepRecorder::finishEpoch() {
     flush(true);
-    m_clock.lap(Phase::Other, {});
-    m_epoch.durationS += static_cast<double>(monotonicNs() - m_epochStartNs) / 1e9;
+    const std::int64_t endNs = m_clock.lap(Phase::Other, {});
+    m_epoch.durationS += static_cast<double>(endNs - m_epochStartNs) / 1e9;
     m_epoch.phases.addTail(m_clock.takeTail());
     return m_epoch;
 }
