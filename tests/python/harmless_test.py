@@ -56,6 +56,14 @@ class Harmless(Case):
         self.assertEqual(script.returncode, exit_code, stderr[-3000:])
         return follower.frames(), stderr
 
+    def test_a_module_that_is_only_asked_for_is_watched_until_it_is_imported(self):
+        code = ("import importlib.util, sys\nfrom lockstep.imports import when_imported\ncalled = []\n"
+                "when_imported('colorsys', lambda module: called.append(module.__name__))\n"
+                "assert importlib.util.find_spec('colorsys') and importlib.util.find_spec('colorsys')\nassert called == []\n"
+                "import colorsys\nassert called == ['colorsys'] and colorsys.rgb_to_hsv, called\n"
+                "assert not any(type(finder).__name__ == 'ImportWatch' for finder in sys.meta_path)\n")
+        self.call(sys.executable, "-c", code)
+
     def test_a_value_of_a_wrong_type_is_reported_once_and_never_raises(self):
         epoch = "run = lockstep.Run()\nfor i in run.epoch(1, range(3)):\n    {}\n"
         for line, why in (

@@ -19,19 +19,24 @@ def when_imported(name: str, imported: Callable[[ModuleType], None]) -> None:
 
 
 class ImportWatch(importlib.abc.MetaPathFinder):
-    """Finds one module as the other finders do, and calls back once it has been imported."""
+    """Finds one module as the other finders do, and calls back once it has been imported. Libraries often ask only whether a
+    module could be imported (find_spec), and import it later or never: the watch goes on until it is."""
 
     def __init__(self, name: str, imported: Callable[[ModuleType], None]) -> None:
         self._name = name
         self._imported = imported
+        self._asking = False
 
     def find_spec(self, name: str, path: Optional[Sequence[str]],
                   target: Optional[ModuleType] = None) -> Optional[importlib.machinery.ModuleSpec]:
         """Finds the module as the other finders do, and adds to its loader what is called afterwards."""
-        if name != self._name:
+        if name != self._name or self._asking:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self._asking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._asking = False
         loader: Any = spec.loader if spec else None
         if loader is None or not hasattr(loader, "exec_module"):
             return spec
@@ -39,6 +44,8 @@ class ImportWatch(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             """As before; then the callback."""
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             original(module)
             self._imported(module)
 
