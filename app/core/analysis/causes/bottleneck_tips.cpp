@@ -322,6 +322,12 @@ std::optional<double> stepsOf(const RepeatGroup &group) {
     if (group.runs.empty() || !group.runs.front().config || group.runs.front().epochs.empty())
         return std::nullopt;
     const RunOutcome &run = group.runs.front();
+    if (run.script) { // the batch of its config is lockstep-trainer's
+        const auto stepMs = run.metrics.find("step_ms");
+        if (stepMs == run.metrics.end() || !(stepMs->second > 0) || !run.totalTrainingTimeS)
+            return std::nullopt;
+        return std::round(*run.totalTrainingTimeS * 1000 / stepMs->second);
+    }
     const double batch = double(std::max<std::int64_t>(1, globalBatch(*run.config)));
     double steps = 0;
     for (const MergedEpoch &epoch : run.epochs)

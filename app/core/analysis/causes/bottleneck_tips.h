@@ -10,7 +10,8 @@
 
 namespace lockstep::core {
 
-/// Steps of the whole run, of one rank: images ÷ global batch, rounded up an epoch; absent without a config.
+/// Steps of the whole run, of one rank: samples ÷ global batch, rounded up an epoch; of a script, training time ÷ the step
+/// time that it reports. Absent if neither is known.
 [[nodiscard]] std::optional<double> stepsOf(const RepeatGroup &group);
 
 /// The rank that the others wait for.

@@ -138,7 +138,7 @@ std::optional<double> wholeFactor(const ResultRow &reference, const ResultRow &r
                    : meanFactorOf(reference.runTimes, row.runTimes);
 }
 
-/// Efficiency = speed-up ÷ devices, of several.
+/// Efficiency = speed-up ÷ devices, of several. The reference has none: against itself that says nothing.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
         return !row.published && row.name == table.reference;
@@ -151,7 +151,7 @@ void computeSpeedUps(ResultTable &table) {
             continue;
         row.speedUpTraining = meanFactorOf(reference->trainingTimes, row.trainingTimes);
         row.speedUpRun = wholeFactor(*reference, row);
-        if (row.speedUpTraining && row.devices > 1)
+        if (row.speedUpTraining && row.devices > 1 && !row.reference)
             row.efficiency = *row.speedUpTraining / row.devices;
     }
 }

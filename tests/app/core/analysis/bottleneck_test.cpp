@@ -2,6 +2,7 @@
 // What bounds a run is said by its phases, with what to try next.
 
 #include "analysis/causes/bottleneck.h"
+#include "analysis/causes/bottleneck_tips.h"
 #include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
@@ -145,6 +146,18 @@ private Q_SLOTS:
         QCOMPARE(found.evidence, std::string("Unknown: it reported no phases of its steps."));
         const RepeatGroup half = groupOf("script", {}, {Phases{{"forward", 9}}});
         QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it reported no phase for loading."));
+    }
+
+    void theStepsOfAScriptAreThoseThatItReports() {
+        RepeatGroup group = groupOf("script", {}, {phases(2.4, 7.5)});
+        RunOutcome &run = group.runs.front();
+        run.script = true;
+        run.totalTrainingTimeS = 10;
+        QVERIFY(!stepsOf(group)); // never samples over the default batch of lockstep-trainer
+        run.metrics["step_ms"] = 625;
+        QCOMPARE(stepsOf(group).value_or(0), 16.0);
+        QVERIFY2(bottleneckOf(group, {}).evidence.find("150 ms a step") != std::string::npos,
+                 bottleneckOf(group, {}).evidence.c_str());
     }
 
     void anInputBoundRunGetsTipsOnTheLoaderAndOnWorkersWithWhatTheyCouldGain() {

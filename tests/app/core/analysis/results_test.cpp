@@ -90,6 +90,19 @@ std::vector<std::string> lines(const std::string &text) {
 class CoreResultsTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void aRunAloneHasNoEfficiencyAgainstItself() {
+        RunOutcome alone = outcome("run", 10, 11, 0.5);
+        alone.name = "DDP";
+        alone.config = RunConfig();
+        alone.config->method = Method::Ddp;
+        alone.config->devices = {"0", "1"};
+        const ResultTable table = resultTable({alone});
+        QCOMPARE(table.rows.size(), std::size_t(1));
+        QCOMPARE(table.rows[0].devices, 2);
+        QCOMPARE(*table.rows[0].speedUpTraining, 1.0);
+        QVERIFY(!table.rows[0].efficiency);
+    }
+
     void timesAreGeometricMeansOverRepeatsSoThatTwoOfThemDividedGiveTheFactor() {
         const Case given = threeRepeats();
         const ResultTable table = resultTable(given.experiment, given.outcomes);
