@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QFile>
+
 #include "ipc/run_folder.h"
 #include "nodes/known_places.h"
 #include "queue/named_places.h"
@@ -90,7 +92,11 @@ void FollowedWork::dropUnused() {
 }
 
 Result<void> FollowedWork::open(const QString &id) {
-    if (isRunId(id.toStdString()) && !core::readExperiment(id.toStdString())) {
+    const Result<core::Experiment> read = core::readExperiment(id.toStdString());
+    if (!read && isRunId(id.toStdString()) &&
+        QFile::exists(QString::fromStdString(core::experimentFolder(id.toStdString()).json())))
+        return fail(read.error()); // damaged, or of a newer version
+    if (!read && isRunId(id.toStdString())) {
         const QString experiment = experimentOf(id);
         if (experiment.isEmpty() || !core::readExperiment(experiment.toStdString()))
             return openRun(id);
@@ -106,9 +112,11 @@ Result<void> FollowedWork::open(const QString &id) {
 
 Result<void> FollowedWork::openRun(const QString &runId) {
     const RunFolder folder = runFolder(runId.toStdString());
-    if (!isRunId(runId.toStdString()) || !realFileSystem().readAll(folder.config()))
+    if (!isRunId(runId.toStdString()) || !QFile::exists(QString::fromStdString(folder.config())))
         return fail(Error::badArgument("no run or experiment is called " + runId.toStdString(),
                                        "`lockstepctl list` shows them all"));
+    if (const Result<std::string> config = realFileSystem().readAll(folder.config()); !config)
+        return fail(config.error());
     clearOpen();
     Q_EMIT onStripChanged();
     dropUnused();

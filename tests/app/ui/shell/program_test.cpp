@@ -49,6 +49,20 @@ private Q_SLOTS:
         QVERIFY2(data.contains("2 epochs"), qPrintable(data));
     }
 
+    void whyAnExperimentCantBeReadIsSaid() {
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2});
+        QFile file(QString::fromStdString(core::experimentFolder(id).json()));
+        QVERIFY(file.open(QIODevice::ReadWrite));
+        QJsonObject json = QJsonDocument::fromJson(file.readAll()).object();
+        json["format"] = 1000;
+        QVERIFY(file.resize(0) && file.seek(0) && file.write(QJsonDocument(json).toJson()) > 0);
+        file.close();
+        const Said said =
+            start({"--experiment", QString::fromStdString(id), "--screenshot", m_home.path() + "/none.png"});
+        QVERIFY(said.code != 0);
+        QVERIFY2(said.err.contains("written by a newer Lockstep; upgrade this one"), qPrintable(said.err));
+    }
+
     void aRecipeThatNobodyKnowsIsAnsweredWithTheCommandThatListsThem() {
         const Said said = start({"--recipe", "nothing", "--screenshot", m_home.path() + "/none.png"});
         QCOMPARE(said.code, 2);
