@@ -8,8 +8,11 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <string_view>
 #include <thread>
+#include <utility>
 
+#include "ipc/file_lock.h"
 #include "ipc/file_lock_detail.h"
 #include "ipc/regular_file.h"
 #include "ipc/unix_socket.h"
@@ -25,6 +28,8 @@ struct flock wholeFile() {
     return lock;
 }
 
+constexpr std::string_view heldBy = " is held by ";
+
 std::string heldSentence(const std::string &path, int fd) {
     // The owner writes its pid right after it has locked the file: wait a moment for it.
     for (int attempt = 0; attempt < 20; ++attempt) {
@@ -32,10 +37,10 @@ std::string heldSentence(const std::string &path, int fd) {
         const ssize_t got = ::pread(fd, buffer, sizeof buffer, 0);
         int pid = 0;
         if (got > 0 && std::from_chars(buffer, buffer + got, pid).ec == std::errc{} && pid > 0)
-            return path + " is held by pid " + std::to_string(pid);
+            return path + std::string(heldBy) + "pid " + std::to_string(pid);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    return path + " is held by another process";
+    return path + std::string(heldBy) + "another process";
 }
 
 bool sameFile(int fd, const std::string &path) {
@@ -78,6 +83,14 @@ Result<FileLock> FileLock::acquire(const std::string &path) {
     FileLock lock;
     lock.m_fd = std::move(*fd);
     return lock;
+}
+
+Result<FileLock> takeLock(const std::string &path, Error ifHeld) {
+    auto lock = FileLock::acquire(path);
+    if (lock || !lock.error().what.starts_with(path + std::string(heldBy)))
+        return lock;
+    ifHeld.what += " (" + lock.error().what + ")";
+    return fail(std::move(ifHeld));
 }
 
 bool FileLock::isHeld(const std::string &path) {

@@ -135,7 +135,7 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     const auto experiment = prepare(run);
     if (!experiment)
         return fail(experiment.error().front());
-    if (const auto written = core::writeExperiment(*experiment); !written)
+    if (const auto written = core::createExperiment(*experiment); !written)
         return fail(written.error());
     run.experiment = experiment->id;
     exitCode = runCommand(run);

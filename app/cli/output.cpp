@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <QSaveFile>
 #include <QSysInfo>
 
 #include "base/format.h"
+#include "base/whole_file.h"
 #include "commands.h"
 #include "ipc/printable.h"
 
@@ -83,10 +83,8 @@ std::string aligned(const std::vector<std::vector<std::string>> &rows) {
 }
 
 Result<void> writeFile(const std::string &path, const std::string &text) {
-    QSaveFile file(QString::fromStdString(path));
-    if (!file.open(QIODevice::WriteOnly) || file.write(QByteArray::fromStdString(text)) < 0 || !file.commit())
-        return fail(Error::badArgument(path + " can't be written: " + file.errorString().toStdString(),
-                                       "choose another place"));
+    if (const std::string why = core::writeWhole(path, text); !why.empty())
+        return fail(Error::badArgument(path + " can't be written: " + why, "choose another place"));
     return {};
 }
 

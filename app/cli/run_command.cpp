@@ -290,7 +290,7 @@ int runCommand(const RunOptions &options) {
         const auto experiment = prepare(options);
         if (!experiment)
             return complain(experiment.error());
-        if (auto written = core::writeExperiment(*experiment); !written) {
+        if (auto written = core::createExperiment(*experiment); !written) {
             written.error().kind = ErrorKind::BadArgument;
             return complain(written.error());
         }
@@ -303,8 +303,7 @@ int runCommand(const RunOptions &options) {
     }
     if (options.detach) {
         if (core::isOwned(id))
-            return complain(
-                Error::failed("the queue of " + id + " has an owner", "follow it: lockstepctl attach " + id));
+            return complain(core::hasOwner(id));
         return ownInBackground(id, options.json);
     }
     core::ExperimentRunner runner;

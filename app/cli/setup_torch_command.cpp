@@ -8,6 +8,7 @@
 #include <QStorageInfo>
 
 #include "commands.h"
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
@@ -105,9 +106,10 @@ Result<void> setUp(const std::string &folder, const std::string &pin) {
     if (auto made = realFileSystem().makeFolders(folder); !made)
         return fail(Error::badArgument(folder + " can't be created: " + made.error().what,
                                        "set LOCKSTEP_HOME to a folder you may write to"));
-    const auto lock = FileLock::acquire(folder + ".lock");
+    const auto lock = takeLock(folder + ".lock",
+                               Error::failed("another lockstepctl setup-torch is running in " + folder, "wait for it"));
     if (!lock)
-        return fail(Error::failed("another lockstepctl setup-torch is running in " + folder, "wait for it"));
+        return fail(lock.error());
     const std::string stamp = folder + "/lockstep-stamp";
     if (const auto done = realFileSystem().readAll(stamp); done && *done == pin && holdsTorch(folder)) {
         print(pin + " is in " + folder + " already\n");

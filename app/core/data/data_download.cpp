@@ -10,6 +10,7 @@
 
 #include "data/dataset_download.h"
 #include "data/package_download.h"
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 
 namespace lockstep::core {
@@ -37,10 +38,10 @@ void DataDownload::start() {
     if (const Result<void> made = realFileSystem().makeFolders(m_folder); !made)
         return end(Error::badArgument("the folder " + m_folder + " can't be created: " + made.error().message(),
                                       "choose another one with --dir", "dir"));
-    Result<FileLock> lock = FileLock::acquire(m_folder + "/.get-data.lock");
+    Result<FileLock> lock = takeLock(m_folder + "/.get-data.lock",
+                                     Error::failed(m_source.title + " is already being downloaded", "wait for it"));
     if (!lock)
-        return end(Error::failed(m_source.title + " is already being downloaded (" + lock.error().message() + ")",
-                                 "wait for it"));
+        return end(lock.error());
     m_lock = std::move(*lock);
     checkNext();
 }

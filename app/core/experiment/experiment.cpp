@@ -333,6 +333,19 @@ Result<void> writeExperiment(const Experiment &experiment) {
     return realFileSystem().writeAtomically(folder.json(), toJson(experiment));
 }
 
+Result<void> createExperiment(const Experiment &experiment, const std::function<Result<void>()> &first) {
+    QDir folder(QString::fromStdString(experimentFolder(experiment.id).path));
+    const bool wasThere = folder.exists();
+    Result<void> written = realFileSystem().makeFolders(experimentFolder(experiment.id).path);
+    if (written && first)
+        written = first();
+    if (written)
+        written = writeExperiment(experiment);
+    if (!written && !wasThere)
+        folder.removeRecursively();
+    return written;
+}
+
 /// Each rewrite is a rename and gives a new inode; the time covers reused inodes.
 std::string experimentStamp(std::string_view id) {
     struct stat info {};

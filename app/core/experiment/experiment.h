@@ -7,6 +7,7 @@
 //   control.json      which viewer holds control (queue/control_seat.h)
 //   origin.json       only if the queue is on another machine and this is a copy (queue_origin.h)
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,6 +90,10 @@ struct ExperimentFolder {
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
 [[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< creates its folder; atomic
+/// Writes a new experiment, after what else belongs in its folder (`first`), so that it is listed only when whole. If that
+/// fails, the folder is removed again, unless it was there before.
+[[nodiscard]] Result<void> createExperiment(const Experiment &experiment,
+                                            const std::function<Result<void>()> &first = {});
 /// Change stamp of its experiment.json: differs after each rewrite; empty without a file. Much cheaper than reading the
 /// document.
 [[nodiscard]] std::string experimentStamp(std::string_view id);

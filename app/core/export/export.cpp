@@ -11,6 +11,7 @@
 
 #include "analysis/compare/result_columns.h"
 #include "analysis/compare/verdict.h"
+#include "base/whole_file.h"
 #include "export/cell_text.h"
 #include "export/report.h"
 #include "export/staged_files.h"

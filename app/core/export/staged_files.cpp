@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include <QSaveFile>
-
+#include "base/whole_file.h"
 #include "export/export.h"
 
 namespace lockstep::core {
@@ -16,13 +15,6 @@ tl::unexpected<Error> notWritten(const std::string &path, const std::string &why
 }
 
 } // namespace
-
-std::string writeWhole(const std::string &path, std::string_view bytes) {
-    QSaveFile file(QString::fromStdString(path));
-    const bool done = file.open(QIODevice::WriteOnly) &&
-                      file.write(bytes.data(), qint64(bytes.size())) == qint64(bytes.size()) && file.commit();
-    return done ? std::string() : file.errorString().toStdString();
-}
 
 StagedFiles::~StagedFiles() {
     drop();

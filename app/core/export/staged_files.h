@@ -8,9 +8,6 @@
 
 namespace lockstep::core {
 
-/// Writes the whole file or nothing, with permissions by the person's umask; returns the reason of a failure, else nothing.
-[[nodiscard]] std::string writeWhole(const std::string &path, std::string_view bytes);
-
 /// Files of one folder that appear together or not at all. Until commit() they are in a hidden folder inside it; without a
 /// commit they are removed, and a folder that was made for them too. Any thread, one at a time.
 class StagedFiles {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ipc/file_lock.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
 #include "ipc/sound_values.h"
@@ -74,10 +75,11 @@ Result<TensorBoardWriter> TensorBoardWriter::open(const std::string &folder, con
     if (error)
         return fail(Error::badArgument("the folder " + own + " can't be made: " + error.message(),
                                        "choose a folder you may write to", "tensorboard"));
-    auto lock = FileLock::acquire(own + "/.lockstep-writer");
+    auto lock = takeLock(own + "/.lockstep-writer",
+                         Error::failed("event files are being written into " + own + " by another program",
+                                       "let it go on, or choose another folder"));
     if (!lock)
-        return fail(Error::failed("event files are being written into " + own + " by another program",
-                                  "let it go on, or choose another folder"));
+        return fail(lock.error());
     const std::int64_t start =
         store.record() && store.record()->startWallUs > 0 ? store.record()->startWallUs : store.log().lastWallUs;
     return TensorBoardWriter(own, std::move(*lock), start);

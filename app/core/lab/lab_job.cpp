@@ -13,6 +13,7 @@
 #include "base/machine_facts.h"
 #include "ipc/clock.h"
 #include "ipc/documents.h"
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "launch/attended_run.h"
@@ -182,9 +183,10 @@ Result<void> LabJob::start(const LabRequest &request) {
         return fail(agent.error());
     if (auto made = realFileSystem().makeFolders(labsFolder()); !made)
         return made;
-    auto lock = FileLock::acquire(lockFile());
+    auto lock =
+        takeLock(lockFile(), Error::failed("another lab measures this machine already", "wait for it, or stop it"));
     if (!lock)
-        return fail(Error::failed("another lab measures this machine already", "wait for it, or stop it"));
+        return fail(lock.error());
     m_lock = std::move(*lock);
     removeFile(stopFile());
     const MachineName machine = thisMachine();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <sys/utsname.h>
 
+#include "ipc/file_lock.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
 #include "nodes/sync.h"
@@ -29,10 +30,10 @@ bool isHere(const NodeEntry &entry) {
 Result<Met> meet(const NodeEntry &entry, const SshAnswers &answers, const std::stop_token &stop) {
     Met met;
     met.entry = entry;
-    auto lock = FileLock::acquire(dataHome() + "/sync-" + entry.name + ".lock");
+    auto lock = takeLock(dataHome() + "/sync-" + entry.name + ".lock",
+                         Error::failed("another sync of " + entry.name + " is running", "wait for it"));
     if (!lock)
-        return fail(
-            Error::failed("another sync of " + entry.name + " is running: " + lock.error().what, "wait for it"));
+        return fail(lock.error());
     met.lock = std::move(*lock);
     auto shell = NodeShell::open(entry, answers, stop);
     if (!shell)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ipc/file_lock.h"
 #include "ipc/logging.h"
 #include "launch/nodes_launcher.h"
 #include "queue/named_places.h"
@@ -11,6 +12,10 @@
 #include "queue/slurm/slurm_experiment.h"
 
 namespace lockstep::core {
+
+Error hasOwner(const std::string &id) {
+    return Error::failed("the queue of " + id + " has an owner", "follow it: lockstepctl attach " + id);
+}
 
 Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     if (const Result<Experiment> known = readExperiment(id); !known)
@@ -21,10 +26,9 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     if (const auto origin = queueOriginOf(id))
         return fail(Error::badArgument("the queue of " + id + " lives on " + origin->prefix.host,
                                        "follow it: lockstepctl attach " + id));
-    Result<FileLock> lock = FileLock::acquire(experimentFolder(id).lock());
+    Result<FileLock> lock = takeLock(experimentFolder(id).lock(), hasOwner(id));
     if (!lock)
-        return fail(Error::failed("the queue of " + id + " has an owner: " + lock.error().what,
-                                  "follow it: lockstepctl attach " + id));
+        return fail(lock.error());
     OwnedExperiment out;
     out.m_lock = std::move(*lock);
     out.m_folder = HeldFolder(experimentFolder(id).path);

@@ -12,6 +12,9 @@
 
 namespace lockstep::core {
 
+/// Of a queue that another process owns.
+[[nodiscard]] Error hasOwner(const std::string &id);
+
 /// experiment.json as its owner changes it: holds the queue's lock as long as this lives.
 class OwnedExperiment {
 public:

@@ -6,10 +6,10 @@
 #include <QImage>
 #include <QPainter>
 #include <QPicture>
-#include <QSaveFile>
 #include <QSvgGenerator>
 
 #include "app/ui/charts/chart_source.h"
+#include "base/whole_file.h"
 #include "export/cell_text.h"
 
 namespace lockstep::ui {
@@ -108,10 +108,9 @@ Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &pat
     const auto bytes = chartBytes(chart, size, QFileInfo(path).suffix().toLower());
     if (!bytes)
         return fail(bytes.error());
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write((*bytes)()) < 0 || !file.commit())
-        return cannotWrite(path, file.errorString());
-    return {};
+    const QByteArray content = (*bytes)();
+    const std::string why = core::writeWhole(path.toStdString(), {content.data(), std::size_t(content.size())});
+    return why.empty() ? Result<void>() : cannotWrite(path, QString::fromStdString(why));
 }
 
 } // namespace lockstep::ui

@@ -61,6 +61,9 @@ int runCommand(const CommandOptions &given) {
     if (node == 0)
         writeSlurmOrigin((*session)->folder());
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
+    (*session)->onWaits([](const std::string &sentence) {
+        std::fprintf(stderr, "%s; Ctrl-C gives it up\n", printable(sentence).c_str());
+    });
     const RunEnd ending = (*session)->run();
     out.finish();
     for (const std::string &warning : ending.warnings)

@@ -237,11 +237,15 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_journal->state(state, reason);
     m_result.emplace(m_loop, *m_journal, m_folder);
     m_result->write([this](const std::string &) { return result(); },
-                    [this](const Result<void> &written) {
-                        if (!written)
-                            m_handlers.onNote("the result can't be written: " + written.error().message());
-                        m_socket->finish(m_handlers.onServed);
-                    });
+                    {[this](const std::string &sentence) { m_handlers.onNote(sentence + "; Ctrl-C gives it up"); },
+                     [this](const Result<void> &written) {
+                         if (!written) {
+                             m_handlers.onNote("the result could not be written: " + written.error().message());
+                             if (m_ending.exitCode == exitDone)
+                                 m_ending.exitCode = exitFailed;
+                         }
+                         m_socket->finish(m_handlers.onServed);
+                     }});
 }
 
 void ListenedRun::giveUpResult() {

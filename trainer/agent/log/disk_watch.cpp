@@ -95,7 +95,9 @@ std::vector<std::string> DiskWatch::warnings() const {
         if (log.state.linesLost > 0)
             all.push_back(lines(log.state.linesLost) + " of the log " + log.path +
                           " are lost: the disk did not take them");
-        if (!log.state.syncError.empty())
+        if (!log.state.writeError.empty())
+            all.push_back(log.state.writeError + ": the log may lack its newest lines");
+        else if (!log.state.syncError.empty())
             all.push_back(log.state.syncError + ": the newest lines of the log may not be on the disk");
     }
     return all;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "trainer/agent/net/version.h"
 
@@ -34,17 +35,26 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
         if (!wasThere)
             std::filesystem::remove_all(folder.path, ignored);
     };
-    if (const auto made = fs.makeFolders(folder.path + "/console"); !made)
+    const auto removeEmpty = [&] { // without the lock the folder may be another agent's by now
+        ::rmdir((folder.path + "/console").c_str());
+        ::rmdir(folder.path.c_str());
+    };
+    if (const auto made = fs.makeFolders(folder.path + "/console"); !made) {
+        removeEmpty();
         return fail(unwritable(folder, made.error()));
+    }
     if (::access(folder.path.c_str(), W_OK) != 0) {
-        tidyUp();
+        removeEmpty();
         return fail(unwritable(folder, Error::failed("it is read-only")));
     }
-    auto lock = FileLock::acquire(folder.lock(node));
-    if (!lock) // the folder belongs to another agent and must not be removed
-        return fail(
-            Error::badArgument("run " + record.run + " is served by another agent (" + lock.error().message() + ")",
-                               "follow it: lockstep-agent attach " + record.run));
+    auto lock = takeLock(folder.lock(node), Error::badArgument("run " + record.run + " is served by another agent",
+                                                               "follow it: lockstep-agent attach " + record.run));
+    if (!lock && lock.error().kind == ErrorKind::BadArgument)
+        return fail(lock.error());
+    if (!lock) {
+        removeEmpty();
+        return fail(unwritable(folder, lock.error()));
+    }
     const bool shared = node > 0 && std::filesystem::exists(folder.log(0), ignored);
     if (shared && !std::filesystem::exists(folder.log(node), ignored))
         return NewRunFolder(folder, std::move(*lock), node, true);

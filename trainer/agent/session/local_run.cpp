@@ -336,4 +336,13 @@ RunResult LocalRun::result(const std::string &summaryText) {
     return result;
 }
 
+void LocalRun::resultUnwritten(const Error &why) {
+    if (m_disk->folderGone())
+        return; // the run's reason says so
+    m_end.warnings = m_disk->warnings();
+    m_end.warnings.push_back("the result could not be written: " + why.message());
+    if (m_end.commandCode == exitDone)
+        m_end.commandCode = exitFailed;
+}
+
 } // namespace lockstep::agent

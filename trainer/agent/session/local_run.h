@@ -66,7 +66,8 @@ public:
     void onRankFrame(int rank, const Frame &frame); ///< of any node's rank, at agent 0
     void askRanks(const Control &control);          ///< those here, for a trace of their next steps or for their stacks
     void writeEnd();                                ///< writes the final state into the log
-    [[nodiscard]] RunResult result(const std::string &summaryText);     ///< of summary.json, empty if there is none
+    [[nodiscard]] RunResult result(const std::string &summaryText); ///< of summary.json, empty if there is none
+    void resultUnwritten(const Error &why); ///< the run's end says so, and a command that would end with 0 ends with 1
     [[nodiscard]] Energy energy() const { return m_samples->energy(); } ///< used on this node so far
 
 private:

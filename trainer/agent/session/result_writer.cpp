@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/session/result_writer.h"
 
+#include <utility>
+
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 
@@ -11,9 +13,9 @@ constexpr int mostResultFailures = 600;
 constexpr std::chrono::milliseconds answerCheckInterval{2};
 } // namespace
 
-void ResultWriter::write(Compose compose, std::function<void(const Result<void> &written)> done) {
+void ResultWriter::write(Compose compose, Handlers handlers) {
     m_compose = std::move(compose);
-    m_done = std::move(done);
+    m_handlers = std::move(handlers);
     begin();
 }
 
@@ -51,8 +53,12 @@ void ResultWriter::ask(std::function<void(Try &)> question, std::function<void()
         if (m_asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
             m_loop.cancel(m_timer);
             next();
-        } else if (m_givenUp && m_journal.disk().silentFor().count() > 0) {
-            end(fail(Error::failed("the disk under " + m_folder.folder().path + " does not answer")));
+        } else if (m_journal.disk().silentFor().count() > 0) {
+            const std::string silent = "the disk under " + m_folder.folder().path + " does not answer";
+            if (m_givenUp)
+                end(fail(Error::failed(silent)));
+            else
+                sayWaits(silent, "it is written when the disk answers");
         }
     });
 }
@@ -63,17 +69,23 @@ void ResultWriter::tried() {
     m_try.reset();
     if (final)
         return end(written);
-    if (m_failures == 1)
-        alertAndLog(m_journal, "result_unwritten",
-                    "the result can't be written: " + written.error().message() + "; tried again for ten minutes");
+    sayWaits(written.error().message(), "it is tried again each second for ten minutes");
     m_timer = m_loop.after(oneSecond, [this] { begin(); });
+}
+
+void ResultWriter::sayWaits(const std::string &why, const std::string &what) {
+    if (std::exchange(m_saidWaits, true))
+        return;
+    const std::string sentence = "the result can't be written yet: " + why + "; " + what;
+    alertAndLog(m_journal, "result_unwritten", sentence);
+    m_handlers.waits(sentence);
 }
 
 void ResultWriter::end(const Result<void> &written) {
     m_loop.cancel(m_timer);
     if (!written)
         logError("the result could not be written: " + written.error().message());
-    m_done(written);
+    m_handlers.done(written);
 }
 
 } // namespace lockstep::agent

@@ -25,8 +25,11 @@ public:
     ResultWriter(const ResultWriter &) = delete;
     ResultWriter &operator=(const ResultWriter &) = delete;
 
-    /// Calls `done` when the result is written or cannot be; an error says why not.
-    void write(Compose compose, std::function<void(const Result<void> &written)> done);
+    struct Handlers {
+        std::function<void(const std::string &sentence)> waits; ///< it can't be written yet, and why; called once
+        std::function<void(const Result<void> &written)> done;  ///< it is written or cannot be; an error says why not
+    };
+    void write(Compose compose, Handlers handlers);
     void giveUp(); ///< a failed try is the last one, and a disk that does not answer is not waited for
 
 private:
@@ -40,18 +43,19 @@ private:
     void writeNow();
     void ask(std::function<void(Try &)> question, std::function<void()> next);
     void tried();
+    void sayWaits(const std::string &why, const std::string &what);
     void end(const Result<void> &written);
 
     EventLoop &m_loop;
     RunJournal &m_journal;
     const NewRunFolder &m_folder;
     Compose m_compose;
-    std::function<void(const Result<void> &)> m_done;
+    Handlers m_handlers;
     std::shared_ptr<Try> m_try;
     std::future<void> m_asked;
     EventLoop::Token m_timer = 0;
     int m_failures = 0;
-    bool m_givenUp = false;
+    bool m_givenUp = false, m_saidWaits = false;
 };
 
 } // namespace lockstep::agent

@@ -100,10 +100,16 @@ void Session::settle() {
         return result;
     };
     m_result.emplace(m_loop, m_local.journal(), m_local.newFolder());
-    m_result->write(compose, [this](const Result<void> &) {
-        m_role->onResultWritten();
-        m_local.socket().finish([this] { m_role->leave([this] { m_loop.quit(); }); });
-    });
+    const auto waits = [this](const std::string &sentence) {
+        if (m_onWaits)
+            m_onWaits(sentence);
+    };
+    m_result->write(compose, {waits, [this](const Result<void> &written) {
+                                  if (!written)
+                                      m_local.resultUnwritten(written.error());
+                                  m_role->onResultWritten();
+                                  m_local.socket().finish([this] { m_role->leave([this] { m_loop.quit(); }); });
+                              }});
 }
 
 void Session::drop() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ public:
     const RunEnd &run(); ///< returns when the run is over and its followers have everything
 
     void stop(const std::string &by);
+    /// Called once if the run is over and its result can't be written yet, with why. SIGINT or SIGTERM gives it up.
+    void onWaits(std::function<void(const std::string &sentence)> onWaits) { m_onWaits = std::move(onWaits); }
     void discard() { m_local.newFolder().discard(); } ///< after run(): removes everything of the run from this node
 
 private:
@@ -49,6 +52,7 @@ private:
     std::unique_ptr<RunRole> m_role;      ///< from open() on
     std::optional<ResultWriter> m_result; ///< once settled
     std::optional<SignalWatch> m_signals;
+    std::function<void(const std::string &)> m_onWaits;
     bool m_settled = false;
 };
 

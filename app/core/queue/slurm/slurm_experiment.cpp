@@ -137,11 +137,11 @@ Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace 
         agent.agent = path.string();
     if (const auto known = rememberPlace(agent); !known)
         return known;
-    if (const auto written = writeExperiment(experiment); !written)
-        return written;
-    if (const auto written = realFileSystem().writeAtomically(slurmFiles(experiment.id).script, *script); !written)
-        return written;
-    return writeSlurmRecord(experiment.id, record);
+    return createExperiment(experiment, [&]() -> Result<void> {
+        if (const auto written = realFileSystem().writeAtomically(slurmFiles(experiment.id).script, *script); !written)
+            return written;
+        return writeSlurmRecord(experiment.id, record);
+    });
 }
 
 Result<std::string> submitSlurmExperiment(std::string_view experiment) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "base/whole_file.h"
+
+#include <cerrno>
+#include <unistd.h>
+
+#include <QSaveFile>
+
+namespace lockstep::core {
+
+std::string writeWhole(const std::string &path, std::string_view bytes) {
+    QSaveFile file(QString::fromStdString(path));
+    errno = 0;
+    // Small files are still in QSaveFile's buffer, and commit() says that all went well even if writing the buffer fails.
+    if (file.open(QIODevice::WriteOnly) && file.write(bytes.data(), qint64(bytes.size())) == qint64(bytes.size()) &&
+        file.flush() && ::fsync(file.handle()) == 0 && file.commit())
+        return {};
+    const int why = errno;
+    const bool known = file.error() != QFileDevice::NoError && file.errorString() != QStringLiteral("Unknown error");
+    return (known || why == 0 ? file.errorString() : qt_error_string(why)).toStdString();
+}
+
+} // namespace lockstep::core
