@@ -12,7 +12,6 @@
 //                     stop           the program is killed before it
 //   FAILING_FILES_ERROR=ERRNO
 // What goes around these functions is left alone, such as stdio's own writing (the agent's console log).
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -27,13 +26,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
-namespace {
+#include "tests/preloaded.h"
 
-template <class Function> Function *next(const char *name) {
-    return reinterpret_cast<Function *>(::dlsym(RTLD_NEXT, name));
-}
+using namespace lockstep::preloaded;
+
+namespace {
 
 using Open = int(const char *, int, ...);
 using Write = ssize_t(int, const void *, size_t);
@@ -94,33 +94,15 @@ Fate fateOf(const char *kind, std::string_view path) {
     return given.how == "short" && number == given.at ? Fate::Halved : Fate::Refused;
 }
 
-/// The path that a link of /proc/self leads to.
-std::string_view linked(const char *link, char (&path)[PATH_MAX]) {
-    const int kept = errno;
-    const ssize_t size = ::readlink(link, path, sizeof path);
-    errno = kept;
-    return {path, size < 0 ? 0 : std::size_t(size)};
-}
-
 Fate fateOf(const char *kind, int fd) {
-    if (!orders().counter)
-        return Fate::Allowed;
-    char link[64], path[PATH_MAX];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return fateOf(kind, linked(link, path));
+    return orders().counter ? fateOf(kind, pathOf(fd)) : Fate::Allowed;
 }
 
 /// Of a path that is relative to an open folder, or to the current one.
 Fate fateOf(const char *kind, int folder, const char *path) {
     if (!orders().counter || !path)
         return Fate::Allowed;
-    if (*path == '/')
-        return fateOf(kind, std::string_view(path));
-    char link[64], place[PATH_MAX], whole[2 * PATH_MAX];
-    std::snprintf(link, sizeof link, folder == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/%d", folder);
-    const std::string_view parent = linked(link, place);
-    const int size = std::snprintf(whole, sizeof whole, "%.*s/%s", int(parent.size()), parent.data(), path);
-    return fateOf(kind, std::string_view(whole, std::size_t(size)));
+    return fateOf(kind, *path == '/' ? path : pathOf(folder) + "/" + path);
 }
 
 int refused() {
@@ -152,7 +134,7 @@ extern "C" {
 #define MODE_OF(flags, mode)                                                                                           \
     va_list rest;                                                                                                      \
     va_start(rest, flags);                                                                                             \
-    const mode_t mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;         \
+    const mode_t mode = takesMode(flags) ? va_arg(rest, mode_t) : 0;                                                   \
     va_end(rest)
 
 int open(const char *path, int flags, ...) {

@@ -17,8 +17,8 @@ def free_port():
 
 
 def server_config(folder, address, port, authorized_keys, environment):
-    """The text of an sshd_config; `environment` is what every login sees. HOME is a folder of the test's own unless it is given:
-    what the shells of whoever runs the tests do at start-up (pyenv starts a hundred processes, say) is no part of the host."""
+    """The text of an sshd_config; `environment` is what every login sees. HOME is the test's own folder unless it is given: the start-up
+    files of whoever runs the tests are no part of the host."""
     set_env = " ".join(f'"{key}={value}"' for key, value in {"HOME": str(folder), **environment}.items())
     return f"""Port {port}
 ListenAddress {address}

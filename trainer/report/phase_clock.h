@@ -77,10 +77,10 @@ private:
 class PhaseClock {
 public:
     virtual ~PhaseClock() = default;
-    /// Starts measuring now; earlier time is dropped. Gives this moment on the scale of monotonicNs().
+    /// Starts measuring now; earlier time is dropped. Returns that moment, as monotonicNs() counts.
     virtual std::int64_t start() = 0;
-    /// Gives the host's moment at which the lap ended. On a CPU device, laps add up to exactly the time between two of
-    /// these moments; on a GPU the device's own clock tells the laps.
+    /// Returns when the lap ended, by the host's clock. On a CPU device, laps add up to exactly the time between two of
+    /// these moments; on a GPU, laps are timed by the device's own clock.
     virtual std::int64_t lap(Phase phase, std::optional<Phase> nested = {}) = 0;
     /// Adds time that overlaps laps (comm, wait).
     virtual void add(Phase phase, std::int64_t ns) = 0;

@@ -2,7 +2,6 @@
 // A disk that misbehaves, for a program that is started with LD_PRELOAD=libfake_disk.so. FAKE_DISK names a folder outside the
 // disk; a file there switches a fault on: `sync_fails` makes fdatasync fail, `hangs` makes whatever touches LOCKSTEP_HOME wait
 // until the file is gone, as a network file server that does not answer does.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,11 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace {
+#include "tests/preloaded.h"
 
-template <class Function> Function *next(const char *name) {
-    return reinterpret_cast<Function *>(::dlsym(RTLD_NEXT, name));
-}
+using namespace lockstep::preloaded;
+
+namespace {
 
 bool isOn(const char *fault) {
     const char *folder = ::getenv("FAKE_DISK");
@@ -37,11 +36,7 @@ void answer(const char *path) {
 }
 
 void answer(int fd) {
-    char link[64], path[4096];
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    const ssize_t length = ::readlink(link, path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    answer(path);
+    answer(pathOf(fd).c_str());
 }
 
 } // namespace
@@ -85,7 +80,7 @@ int statvfs(const char *path, struct statvfs *status) noexcept {
 int open(const char *path, int flags, ...) {
     va_list rest;
     va_start(rest, flags);
-    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+    const mode_t mode = takesMode(flags) ? va_arg(rest, mode_t) : 0;
     va_end(rest);
     answer(path);
     return next<int(const char *, int, ...)>("open")(path, flags, mode);
