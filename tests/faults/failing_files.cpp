@@ -2,6 +2,7 @@
 // For a program that is started with LD_PRELOAD=libfailing_files.so: the n-th of the operations that change files below one
 // folder fails.
 //   FAILING_FILES_BELOW=FOLDER       operations on other files are left alone
+//   FAILING_FILES_WITH=TEXT          and so are those on paths without this text; empty: none
 //   FAILING_FILES_PROGRAM=NAME       the program whose operations count; what it starts under other names is left alone
 //   FAILING_FILES_COUNT=FILE         eight bytes of zeros outside the folder, in which all its processes count together
 //   FAILING_FILES_LOG=FILE           gets a line an operation: number, kind, path below the folder
@@ -44,7 +45,7 @@ std::string_view word(const char *name) {
 }
 
 struct Orders {
-    std::string_view below, how;
+    std::string_view below, with, how;
     long at = 0;
     int error = ENOSPC, log = -1;
     std::atomic<long> *counter = nullptr; ///< null: this program is left alone
@@ -55,6 +56,7 @@ struct Orders {
         below = word("FAILING_FILES_BELOW");
         if (below.empty() || !count || program != word("FAILING_FILES_PROGRAM"))
             return;
+        with = word("FAILING_FILES_WITH");
         how = word("FAILING_FILES_HOW");
         at = std::atol(word("FAILING_FILES_AT").data());
         error = std::atoi(word("FAILING_FILES_ERROR").data());
@@ -77,7 +79,7 @@ enum class Fate { Allowed, Refused, Halved };
 /// Counts an operation on that path, and says what becomes of it.
 Fate fateOf(const char *kind, std::string_view path) {
     const Orders &given = orders();
-    if (!path.starts_with(given.below))
+    if (!path.starts_with(given.below) || path.find(given.with) == path.npos)
         return Fate::Allowed;
     const long number = ++*given.counter;
     char line[PATH_MAX + 64];

@@ -72,13 +72,13 @@ class Files(unittest.TestCase):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         self.environment = dict(clean, LOCKSTEP_HOME=str(self.home), LOCKSTEP_TRAINER=str(BIN / "fake_rank"), FAKE_RANK=RANK)
 
-    def start(self, program, words, at=0, how=ONCE, error=errno.ENOSPC):
-        """Starts a command in which the operation `at` fails `program`; 0: none does."""
+    def start(self, program, words, at=0, how=ONCE, error=errno.ENOSPC, path=""):
+        """Starts a command in which the operation `at`, of those on paths with `path` in them, fails `program`; 0: none does."""
         self.count, self.log = self.home.parent / "count", self.home.parent / "operations"
         self.count.write_bytes(bytes(8))
         self.log.unlink(missing_ok=True)
-        failing = {"LD_PRELOAD": PRELOADED, "FAILING_FILES_BELOW": self.home, "FAILING_FILES_PROGRAM": program, "FAILING_FILES_HOW": how,
-                   "FAILING_FILES_COUNT": self.count, "FAILING_FILES_LOG": self.log, "FAILING_FILES_AT": at, "FAILING_FILES_ERROR": error}
+        failing = {"LD_PRELOAD": PRELOADED, "FAILING_FILES_BELOW": self.home, "FAILING_FILES_WITH": path, "FAILING_FILES_PROGRAM": program,
+                   "FAILING_FILES_HOW": how, "FAILING_FILES_COUNT": self.count, "FAILING_FILES_LOG": self.log, "FAILING_FILES_AT": at, "FAILING_FILES_ERROR": error}
         return Program(words, dict(self.environment, **{name: str(value) for name, value in failing.items()}), self.home.parent)
 
     def operations(self):
@@ -108,8 +108,8 @@ class Files(unittest.TestCase):
             shutil.rmtree(self.home.parent)
         self.assertGreater(reached, 0.8 * len(every), "most operations were never made")
 
-    def failed(self, program, words, at, how, error):
-        ended = self.start(program, words, at, how, error).end(given_up_after="Ctrl-C gives it up")
+    def failed(self, program, words, at, how, error, path=""):
+        ended = self.start(program, words, at, how, error, path).end(given_up_after="Ctrl-C gives it up")
         with self.subTest(self.case((at, how, error))):
             self.assertIn(ended.code, (0, -signal.SIGKILL) if how == STOP else (0, 1, 2, 130), ended.errors)
         return ended
@@ -169,10 +169,7 @@ class Run(Files):
 
     def test_a_result_that_no_room_is_made_for_is_waited_for_and_given_up_with_1(self):
         self.begin()
-        self.assertEqual(self.start("lockstep-agent", self.words()).end().code, 0)
-        at = next(number for number, line in enumerate(self.operations(), 1) if "open /runs" in line and "result.json" in line)
-        self.begin()
-        outcome = self.failed("lockstep-agent", self.words(), at - 4, EVER, errno.ENOSPC)
+        outcome = self.failed("lockstep-agent", self.words(), 1, EVER, errno.ENOSPC, "result.json")
         self.assertEqual(outcome.code, 1, outcome.errors)
         self.assertRegex(outcome.errors, r"the result can't be written yet: .*No space left on device; it is tried again each second for ten "
                                          r"minutes; Ctrl-C gives it up\n(.*\n)*the result could not be written: .*No space left on device\n")
