@@ -26,7 +26,7 @@ def train(run, wait, epoch=1):
     for x, y in run.epoch(epoch, batches):
         optimizer.zero_grad()
         with run.phase("forward"):
-            time.sleep(0.02 if wait and dist.get_rank() == 1 else 0)
+            time.sleep(0.06 if wait and dist.get_rank() == 1 else 0)
             loss = torch.nn.functional.cross_entropy(ddp(x), y)
         with run.phase("backward"):
             loss.backward()

@@ -45,6 +45,11 @@ class Script:
     def wait(self, ms):
         self.ns += ms * MS
 
+    def open(self, iterator, ms):
+        begin = self.ns
+        self.wait(ms)
+        self.follower.opened(iterator, begin, self.ns)
+
     def fetch(self, iterator, ms, length=None, samples=4):
         """Iterators from 10 on are a validation's, over another data set."""
         begin = self.ns
@@ -126,6 +131,88 @@ class FollowerTest(unittest.TestCase):
         self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 2)
         self.assertEqual([state for state in script.heard.states if state[0] == "evaluating"],
                          [("evaluating", 1), ("evaluating", 1), ("evaluating", 2), ("evaluating", 2)])
+
+    def test_the_start_of_a_loaders_workers_is_load_and_that_of_a_validation_is_nobodys_time(self):
+        script = Script()
+        script.open(1, 40)
+        script.wait(500)  # the model is made
+        for epoch in (1, 2):
+            for step in range(4):
+                script.train(epoch)
+                if step == 1:
+                    script.open(10 + epoch, 30)
+                    script.fetch(10 + epoch, 30)
+                    script.wait(7)
+                    script.end_of(10 + epoch)
+            script.end_of(epoch)
+            script.open(epoch + 1, 40)
+        self.assertEqual(script.finish(), [(4, 16, 120, times(4, {"load": 48}))] * 2)
+
+    def test_an_iterator_that_is_opened_in_the_middle_of_a_step_is_load_once(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10)
+        script.open(2, 30)
+        script.fetch(2, 2)
+        script.work()
+        self.assertEqual(script.finish()[-1][2:], (67, {"load": 34, "forward": 10, "backward": 20, "optimizer": 3}))
+
+    def test_a_second_loader_that_begins_again_between_two_fetches_is_load_once(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2)
+            script.end_of(2)
+            script.open(2, 30)
+            script.fetch(2, 2)
+            script.work()
+        self.assertEqual([phases for _, _, _, phases in script.finish()][1:], [{**PLAIN, "load": 34}] * 2)
+
+    def test_an_iterator_that_is_opened_while_a_batch_is_worked_on_counts_in_that_step(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.open(2, 30)
+        script.work()
+        script.fetch(2, 2)
+        script.work()
+        epochs = script.finish()
+        self.assertEqual(sum(epoch[2] for epoch in epochs), script.ns // MS)
+        self.assertEqual([epoch[3]["load"] for epoch in epochs], [2, 2])
+
+    def test_workers_that_persist_begin_an_epoch_each_time_also_when_the_last_one_was_left_early(self):
+        script = Script()
+        for _ in range(3):
+            script.open(1, 10)
+            script.fetch(1, 2)  # one batch ahead
+            for _ in range(3):
+                script.fetch(1, 2)
+                script.work()
+        self.assertEqual([(steps, samples) for steps, samples, _, _ in script.finish()], [(3, 12)] * 3)
+
+    def test_an_iterator_that_begins_again_within_a_step_is_followed_on(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10)
+        script.open(1, 10)
+        script.backward(10)
+        script.optimize(3)
+        self.assertEqual(script.follower.complete, 1)
+
+    def test_both_loaders_of_a_pair_count_from_the_second_epoch_on_with_their_start(self):
+        script = Script()
+        for epoch in range(3):
+            for iterator in (2 * epoch, 2 * epoch + 1):
+                begin = script.ns
+                script.wait(30)
+                script.follower.opened(iterator, begin, script.ns)
+            for _ in range(3):
+                for iterator in (2 * epoch, 2 * epoch + 1):
+                    begin = script.ns
+                    script.wait(2)
+                    script.follower.fetched(iterator, iterator % 2, 3, begin, script.ns, 4)
+                script.work()
+        self.assertEqual([phases["load"] for _, _, _, phases in script.finish()][1:], [60 + 3 * 4] * 2)
 
     def test_accumulation_makes_one_step_of_several_batches_and_adds_their_losses(self):
         script = Script()

@@ -41,7 +41,7 @@ class Torch(Case):
         for epochs in epochs_of:
             self.check_phases(epochs[0])
         fast, slow = (epochs[1]["phases"] for epochs in epochs_of)
-        # Rank 1 sleeps 20 ms in each of 12 steps; the first one's wait is unknown.
+        # Rank 1 sleeps 60 ms in each of 12 steps; the first one's wait is unknown.
         self.assertGreater(fast["wait"]["sum_s"], 0.15)
         self.assertLess(fast["wait"]["sum_s"], fast["exposed"]["sum_s"])
         self.assertLess(slow["wait"]["sum_s"], fast["wait"]["sum_s"] / 4)

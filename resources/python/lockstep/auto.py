@@ -5,7 +5,7 @@
     lockstep-agent run --auto -- python train.py  # the same for whatever the command starts
 
 Nothing is sent before the first backward. Then the process says hello with its rank in torch.distributed. Three places
-of PyTorch are watched (lockstep.torch_hooks): the `__next__` of DataLoader's iterators, `torch.autograd.backward`, and the
+of PyTorch are watched (lockstep.torch_hooks): DataLoader's iterators, `torch.autograd.backward`, and the
 hooks that PyTorch calls around every optimizer's step. DistributedDataParallel's own timers say how long gradients were
 summed. Scalars that a SummaryWriter writes are metrics. A script can be ended after so many steps (lockstep.step_limit).
 

@@ -4,7 +4,8 @@
 lockstep.auto tells a Follower when a batch is fetched, when backward runs and when an optimizer steps. From these:
 
 - A step is all work up to and including the optimizers' steps. With gradient accumulation it has several batches.
-- `load` is the time in a DataLoader whose batch a backward follows. What a validation fetches is never counted.
+- `load` is the time in a DataLoader whose batch a backward follows, with the start of its workers. What a validation fetches is never
+  counted.
 - `forward` is the time from the end of the last fetch, backward or optimizer's step to the start of backward; copies to a
   device are in it. `backward` and `optimizer` are the time in these. `other` is the rest of a step. In a step without a
   DataLoader, what comes before backward is `other`, since a forward and the making of a batch can't be told apart.
@@ -52,6 +53,7 @@ class Fetches:
     """What one iterator of a DataLoader has given, and no backward has followed yet."""
 
     def __init__(self) -> None:
+        self.opening: Optional[List[int]] = None  # begin and end of its making
         self.spans: List[List[int]] = []  # begin and end
         self.samples: Deque[int] = deque(maxlen=MOST_AHEAD)  # of the batches that wait for their backward
         self.length: Optional[int] = None  # of the loader
@@ -110,6 +112,7 @@ class Follower:
         self._now = clock
         self._fetches: Dict[int, Fetches] = {}  # by iterator
         self._beside: Set[int] = set()  # iterators that had batches at the last backward besides the newest one
+        self._beside_data: Set[int] = set()  # data sets of those that had so twice in a row
         self._trained: Set[int] = set()  # iterators whose batches are trained on
         self._trained_data: Set[int] = set()  # their data sets
         self._main: Optional[int] = None  # the iterator whose end is the epoch's
@@ -117,6 +120,7 @@ class Follower:
         self._main_over_ns = 0
         self._main_length: Optional[int] = None
         self._step: Optional[Step] = None
+        self._step_begin_ns = 0
         self._mark_ns = 0  # up to here the step's time is assigned
         self._stepped: Set[int] = set()  # optimizers that have stepped in it
         self._done = Step()  # the step as it was when the last of them had
@@ -142,6 +146,14 @@ class Follower:
         if self._first_samples is None:
             return self._step.samples if self._step else 0
         return self._first_samples
+
+    def opened(self, iterator: int, begin_ns: int, end_ns: int) -> None:
+        """An iterator over a loader was made, or begins again: workers were started."""
+        self._end_step(begin_ns)
+        if self._main_over or iterator == self._main:
+            self._end_epoch()
+        self._fetches[iterator] = fetches = Fetches()  # what it gave before is gone
+        fetches.opening = [begin_ns, end_ns]
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
         """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown)."""
@@ -174,7 +186,7 @@ class Follower:
         if self._backwards > 1:
             return
         fetched = self._begin_work()
-        step = self._opened(now)
+        step = self._begin_step(now)
         self._lap("forward" if fetched or step.backwards or self._optimizers else "other", now)
         step.backwards += 1
         step.losses.append(loss)
@@ -202,7 +214,7 @@ class Follower:
             self._end_step_where_it_was_done()
         if self._step is None:
             self._begin_work()
-        self._opened(now)
+        self._begin_step(now)
         self._lap("other", now)
 
     def optimizer_ends(self, optimizer: int) -> None:
@@ -231,44 +243,56 @@ class Follower:
         newest = max(fresh, key=lambda iterator: self._fetches[iterator].spans[-1][1])
         others = fresh - {newest}
         # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
-        self._trained |= {newest} | (others & self._beside)
+        known = {iterator for iterator in others if self._fetches[iterator].data in self._beside_data}
+        again = others & self._beside
+        self._trained |= {newest} | again | known
         self._trained_data.add(self._fetches[newest].data)
+        self._beside_data |= {self._fetches[iterator].data for iterator in again}
         self._beside = others
         used = [self._fetches[iterator] for iterator in fresh & self._trained]
         spans = sorted(span for fetches in used for span in fetches.spans)
+        begin_ns = spans[0][0]
+        openings = [fetches.opening for fetches in used if fetches.opening]
+        # What lies between these and the first fetch is not the step's.
+        before = [opening for opening in openings if self._step is None and opening[1] <= begin_ns]
+        before_ns = sum(end - begin for begin, end in before)
         if self._main is None or self._main not in fresh:
-            self._begin_epoch(newest, spans[0][0])
-        step = self._opened(spans[0][0])
+            self._begin_epoch(newest, begin_ns - before_ns)
+        step = self._begin_step(begin_ns)
+        if before:
+            step.add("load", before_ns)
+        spans = sorted(spans + [opening for opening in openings if opening not in before])
         if others - self._trained:
-            self._mark_ns = max(self._mark_ns, spans[0][0])  # a validation stood between
+            self._mark_ns = max(self._mark_ns, begin_ns)  # a validation stood between
         for begin_ns, end_ns in spans:
             self._lap("other", max(begin_ns, self._mark_ns))
             self._lap("load", max(end_ns, self._mark_ns))
         for fetches in used:
             step.samples += fetches.samples.popleft()
+            fetches.opening = None
             fetches.spans.clear()
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
-                         if iterator in self._trained and fetches.samples}
+                         if (iterator in self._trained and fetches.samples) or (fetches.opening and not fetches.spans)}
         return True
 
     def _take_batch_of_before(self) -> bool:
         """A batch that was fetched before the last one that was trained on. Returns whether there is one."""
         ahead = self._fetches.get(self._main) if self._main is not None else None
-        if ahead is None:
+        if ahead is None or not ahead.samples:
             return False
         if self._main_over:
-            self._opened(self._main_over_ns)
+            self._begin_step(self._main_over_ns)
         if self._step is not None:
             self._step.samples += ahead.samples.popleft()
             if not ahead.samples:
                 del self._fetches[self._main or 0]
         return True
 
-    def _opened(self, begin_ns: int) -> Step:
+    def _begin_step(self, begin_ns: int) -> Step:
         """The step that goes on, or a new one."""
         if self._step is None:
             self._step = Step()
-            self._mark_ns = begin_ns
+            self._step_begin_ns = self._mark_ns = begin_ns
         return self._step
 
     def _lap(self, phase: str, now_ns: int) -> None:
@@ -292,6 +316,9 @@ class Follower:
 
     def _record(self, step: Step) -> None:
         self._stepped = set()
+        for fetches in self._fetches.values():
+            if fetches.opening and fetches.opening[0] >= self._step_begin_ns:
+                fetches.opening = None  # its time is in the step already
         if self._log is None:  # no DataLoader: all steps are one epoch
             self._begin_epoch(None, self._mark_ns - step.duration_ns())
         log = self._log

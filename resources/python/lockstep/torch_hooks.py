@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def watch_torch(torch: Any, watch: "Watch") -> None:
     """Loaders, backward, optimizers, DistributedDataParallel and GradScaler."""
-    watch_loaders(torch.utils.data.dataloader._BaseDataLoaderIter, watch)
+    loaders = torch.utils.data.dataloader
+    watch_loaders(loaders._BaseDataLoaderIter, watch)
+    for iterator_class in (loaders._SingleProcessDataLoaderIter, loaders._MultiProcessingDataLoaderIter):
+        watch_openings(iterator_class, watch)
+    watch_resets(loaders._MultiProcessingDataLoaderIter, watch)
     watch_backward(torch.autograd, watch)
     watch_optimizers(importlib.import_module("torch.optim.optimizer"), watch)
     watch_ddp(torch.nn.parallel.DistributedDataParallel, watch)
@@ -46,6 +50,35 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
         return batch
 
     iterator_class.__next__ = next_batch
+
+
+def watch_openings(iterator_class: Any, watch: "Watch") -> None:
+    """`__init__` of DataLoader's iterators: the time in which workers are started."""
+    original = iterator_class.__init__
+
+    @functools.wraps(original)
+    def initialize(iterator: Any, *arguments: Any, **named: Any) -> None:
+        """An iterator, made and timed."""
+        with watch.opening(iterator):
+            original(iterator, *arguments, **named)
+
+    iterator_class.__init__ = initialize
+
+
+def watch_resets(iterator_class: Any, watch: "Watch") -> None:
+    """`_reset` of an iterator whose workers persist: the next epoch begins."""
+    original = iterator_class._reset
+
+    @functools.wraps(original)
+    def reset(iterator: Any, loader: Any, first_iter: bool = False) -> None:
+        """An iterator that begins again, timed."""
+        if first_iter:  # it is being made
+            original(iterator, loader, first_iter)
+            return
+        with watch.opening(iterator):
+            original(iterator, loader, first_iter)
+
+    iterator_class._reset = reset
 
 
 def watch_backward(autograd: Any, watch: "Watch") -> None:

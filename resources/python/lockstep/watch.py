@@ -9,7 +9,9 @@ import socket
 import sys
 import threading
 import weakref
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from contextlib import contextmanager
+from time import monotonic_ns
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from lockstep import torch_hooks
 from lockstep.follower import Follower
@@ -37,7 +39,7 @@ class Watch:
         self._position = Position()
         self._follower: Optional[Follower] = None
         self._frames: Optional[FrameReporter] = None
-        self._early: List[Tuple[Any, ...]] = []  # fetches before the first backward
+        self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward
         self._iterators = itertools.count(1)
         self._models: List[Any] = []  # weak references to DistributedDataParallel models
         self._scaled: Optional[Tuple[Any, Any]] = None  # what a GradScaler gave, and the loss it was given
@@ -94,6 +96,24 @@ class Watch:
             except Exception as error:
                 self.step_aside(error)
         return self.on
+
+    @contextmanager
+    def opening(self, iterator: Any) -> Iterator[None]:
+        """An iterator over a DataLoader is made, or begins again."""
+        listens = self.listens()
+        if listens:
+            self._position.begin("load")
+        begin_ns = monotonic_ns()
+        try:
+            yield
+        finally:
+            end_ns = monotonic_ns()
+            if listens:
+                self._position.begin("")
+        try:
+            self._told("opened", self._number(iterator), begin_ns, end_ns)
+        except Exception as error:
+            self.step_aside(error)
 
     def begins_fetch(self) -> None:
         """A batch is asked for."""
@@ -210,7 +230,7 @@ class Watch:
             self.step_aside(error)
 
     def _told(self, call: str, *arguments: Any) -> None:
-        """Passes a call on to the follower. Before the first backward only fetches are kept."""
+        """Passes a call on to the follower. Before the first backward only what loaders did is kept."""
         if not self.listens():
             return
         try:
@@ -218,7 +238,7 @@ class Watch:
                 getattr(self._follower, call)(*arguments)
                 if self._sender is not None and not self._sender.on:
                     self.on = False
-            elif call in ("fetched", "exhausted"):
+            elif call in ("opened", "fetched", "exhausted"):
                 self._early.append((call, *arguments))
                 del self._early[:-1000]
         except Exception as error:

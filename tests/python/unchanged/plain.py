@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """A training script that knows nothing of Lockstep: a validation after each epoch, timers of its own. Prints them and its losses.
 
-With the argument "accumulate" it trains on an IterableDataset with autocast, a GradScaler and four batches a step.
+With the argument "accumulate" it trains on an IterableDataset with autocast, a GradScaler and four batches a step; with "workers",
+processes load for training and validation, whose loaders take 0.1 s to start; with "persist" they live on.
 """
 import json
 import sys
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, SequentialSampler
 
 accumulate = "accumulate" in sys.argv
+persist = "persist" in sys.argv
+workers = 2 if persist or "workers" in sys.argv else 0
 BATCH, EVERY = 32, 4 if accumulate else 1
 
 
@@ -28,6 +31,18 @@ class Slow(Dataset):
         return self.x[at], self.y[at]
 
 
+class SlowStart(BatchSampler):
+    def __iter__(self):  # which a loader's start calls
+        time.sleep(0.1)
+        return super().__iter__()
+
+
+def loader(data, order):
+    if not workers:
+        return DataLoader(data, BATCH, shuffle=order is RandomSampler)
+    return DataLoader(data, batch_sampler=SlowStart(order(data), BATCH, False), num_workers=workers, persistent_workers=persist)
+
+
 class Stream(IterableDataset):
     def __init__(self, source):
         self.source = source
@@ -43,7 +58,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 criterion = torch.nn.CrossEntropyLoss()
 scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=accumulate)
 train, test = Slow(640, 0.0002), Slow(160, 0.001)
-train = DataLoader(Stream(train), BATCH) if accumulate else DataLoader(train, BATCH, shuffle=True)
+train = DataLoader(Stream(train), BATCH) if accumulate else loader(train, RandomSampler)
 losses, epochs, waited = [], [], 0.0
 for epoch in range(5):
     hand = {"load": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0}
@@ -67,9 +82,10 @@ for epoch in range(5):
             optimizer.zero_grad()
         losses.append(loss.item())
         before = time.monotonic()
+    hand["load"] += time.monotonic() - before  # workers are stopped
     with torch.no_grad():
         before = time.monotonic()
-        for x, y in DataLoader(test, BATCH):
+        for x, y in loader(test, SequentialSampler):
             model(x)
         waited += time.monotonic() - before
 print(json.dumps({"hand": epochs, "losses": losses, "validation": waited}))
