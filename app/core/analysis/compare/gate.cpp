@@ -68,8 +68,8 @@ void decide(GateCase &out, const SpeedUp &speedUp, double mostSlower) {
         out.reason = longer(out) + ", without an interval: three repeats of each are the least";
         return;
     }
-    out.low = 1 / *speedUp.high - 1;
-    out.high = 1 / *speedUp.low - 1;
+    out.low = 1 / *speedUp.most - 1;
+    out.high = 1 / *speedUp.least - 1;
     const std::string allowed = shareText(mostSlower) + " more";
     if (speedUp.isUnsettled())
         out.reason = longer(out) + ", but other programs were busy in too many rounds to say";
@@ -185,7 +185,7 @@ std::string toJUnit(const std::vector<GateCase> &cases) {
 std::string toMarkdown(const std::vector<GateCase> &cases, double mostSlower) {
     std::string out = "**Training time: " + std::string(toString(worstOf(cases))) + "** (at most " +
                       shareText(mostSlower) + " more is allowed)\n\n" +
-                      "| run | time added | 95 % interval | repeats | outcome |\n| --- | --- | --- | --- | --- |\n";
+                      "| run | time added | 90 % interval | repeats | outcome |\n| --- | --- | --- | --- | --- |\n";
     for (const GateCase &one : cases) {
         QString name = QString::fromStdString(one.name);
         out += "| " + name.replace(u'|', QStringLiteral("\\|")).toStdString() + " | " + shareText(one.slower) + " | " +

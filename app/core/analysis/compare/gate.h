@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // A gate for continuous integration: does a run take longer than before, by more than is allowed?
+//
+// It asks in one direction, so it takes the 90 % interval, of whose ends each is a one-sided 95 % bound (mean_difference.h): a change that
+// takes just what is allowed fails in at most 5 % of cases and passes in at most 5 %. These are two one-sided tests at one margin; the
+// interval is that of an equivalence test (D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657).
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +24,7 @@ enum class GateOutcome {
 struct GateCase {
     std::string name;
     GateOutcome outcome = GateOutcome::Undecided;
-    /// By how much its training takes longer, as a share (0.07: 7 %; negative: faster), with the 95 % interval.
+    /// By how much its training takes longer, as a share (0.07: 7 %; negative: faster), with the 90 % interval.
     std::optional<double> slower, low, high;
     int baseRepeats = 0, newRepeats = 0; ///< that count
     std::string reason;                  ///< one sentence

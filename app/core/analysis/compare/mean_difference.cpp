@@ -161,6 +161,9 @@ MeanDifference judged(double value, const StandardError &error, double confidenc
     const double reach = error.reach(confidence);
     out.low = value - reach;
     out.high = value + reach;
+    const double oneSided = error.reach(1 - 2 * (1 - confidence));
+    out.least = value - oneSided;
+    out.most = value + oneSided;
     out.chance = std::min(1.0, error.chanceOf(value) * falseAlarms / (1 - confidence));
     return out;
 }

@@ -20,6 +20,9 @@
 // choice (2, 5 and 15 runs; 3, 5 and 10 repeats; even and uneven spreads, drift, shocks shared by a round, stalls, an outlier, bimodal
 // and autocorrelated noise): 93.5 to 97.5 % of the intervals hold the truth.
 //
+// One-sided bounds, for a question that has a direction ("slower by more than 5 %?"), are those of the same interval at twice the error:
+// a two-sided 90 % interval has 5 % beyond each of its ends. tests/bench/bench_gate.cpp simulates them.
+//
 // After a repeat was left out (standing_out.h), Student's interval of two groups that scatter alike, at 97 %: of three repeats,
 // two are left, whose own variance says next to nothing.
 //
@@ -46,10 +49,12 @@ enum class IntervalMethod : std::uint8_t { None, Welch, Paired, WithoutDrift, Le
 /// Of Student's t, with so many repeats of either side that scatter alike.
 [[nodiscard]] double degreesOf(IntervalMethod method, int repeats);
 
-/// How far the mean of some repeats lies above another's, with its 95 % interval; in the values' unit.
+/// How far the mean of some repeats lies above another's, with its 95 % interval and its bounds; in the values' unit.
 struct MeanDifference {
     double value = 0;
-    std::optional<double> low, high;              ///< absent with fewer than three repeats of either
+    std::optional<double> low, high; ///< absent with fewer than three repeats of either
+    std::optional<double> least,
+        most; ///< one-sided: the true mean is below `least` in 5 % of cases, and above `most` in 5 %
     IntervalMethod method = IntervalMethod::None; ///< of the interval
     double confidence =
         1 - falseAlarms; ///< at which the interval was taken, so that 95 % of the chosen ones hold the truth

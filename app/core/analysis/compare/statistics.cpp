@@ -86,6 +86,8 @@ std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std
         return out;
     out.low = std::exp(*saved.low);
     out.high = std::exp(*saved.high);
+    out.least = std::exp(*saved.least);
+    out.most = std::exp(*saved.most);
     out.method = saved.method;
     out.confidence = saved.confidence;
     out.chance = out.chanceOfAll = saved.chance;

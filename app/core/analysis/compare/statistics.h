@@ -40,6 +40,7 @@ struct SpeedUp {
     std::optional<StandingOut> leftOut = {}; ///< a repeat that counts for nothing; "first" is the reference
     double chanceOfAll = 1;                  ///< as `chance`, with that repeat
     std::optional<Disturbance> disturbance = {};
+    std::optional<double> least = {}, most = {}; ///< one-sided 95 % bounds, as MeanDifference's; absent as the interval
     /// Whether too few quiet rounds are left for an answer: then it is neither told apart nor equal.
     [[nodiscard]] bool isUnsettled() const { return disturbance && !disturbance->isLeftOut(); }
     [[nodiscard]] bool hasInterval() const { return low && high; }

@@ -60,7 +60,7 @@ private Q_SLOTS:
     }
 
     void aWideIntervalIsNoPass() {
-        const GateCase one = gate(0.03, 3, 0.08);
+        const GateCase one = gate(0.06, 3, 0.08);
         QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
         QVERIFY2(one.reason.find("too wide to say") != std::string::npos, one.reason.c_str());
         QVERIFY(gate(0, 2).outcome == GateOutcome::Undecided);
@@ -106,7 +106,7 @@ private Q_SLOTS:
         QVERIFY2(junit.find("name=\"a &lt;b&gt; | c\"") != std::string::npos, junit.c_str());
         const std::string page = toMarkdown({odd}, 0.05);
         QVERIFY2(page.starts_with("**Training time: slower**") &&
-                     page.find("| a <b> \\| c | 19.9 % | 19.0 % to 20.8 % | 5, 5 | slower |") != std::string::npos,
+                     page.find("| a <b> \\| c | 19.9 % | 19.1 % to 20.7 % | 5, 5 | slower |") != std::string::npos,
                  page.c_str());
         QVERIFY(toJson({gate(0)}, 0.05).find("\"outcome\": \"passed\"") != std::string::npos);
     }
