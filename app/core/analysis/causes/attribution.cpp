@@ -44,7 +44,7 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
     const double share = own.restS / own.trainingS;
     if (share > worthNoting)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +
-                        " is in no phase that it reports.");
+                        " is outside the phases that it reports.");
 }
 
 /// The repeats of a reference and of a run, with the parts that both report.

@@ -142,7 +142,8 @@ void takeLaunch(const RepeatGroup &group, const TimeParts &parts, Bottleneck &ou
         out.bound = Bound::Launch;
         out.share = outside;
         out.evidence = share(outside) + " of training time (" + secondsText(parts.restS) +
-                       stepText(group, parts.restS) + ") is in no phase of a step: it goes into the loop around it.";
+                       stepText(group, parts.restS) +
+                       ") is outside every phase of a step: the loop around the steps takes it.";
     }
 }
 

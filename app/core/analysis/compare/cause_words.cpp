@@ -5,8 +5,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "analysis/compare/measured_control.h"
 #include "analysis/compare/verdict_lines.h"
-#include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 
 namespace lockstep::core {
@@ -14,11 +14,6 @@ namespace {
 
 constexpr double weighty = 0.25;       ///< of the change in training time: a cause of so much is named
 constexpr double readsAsWhole = 1.005; ///< of the change: less than that reads as 100 % of it
-
-bool isLoading(const SettingFactor &factor) {
-    return factor.key == "workers" || factor.key == "loader" || factor.key == "augment" || factor.key == "pin_memory" ||
-           factor.key == "non_blocking";
-}
 
 /// The causes in training time, in the direction of `sign`, that are a quarter of the change and more; the heaviest first.
 /// Where none is, `orHeaviest` asks for the heaviest.
@@ -105,26 +100,6 @@ std::string atStart(std::string name) {
     return name;
 }
 
-const PairJudgement *loadingControl(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
-                                    const PairJudgement &pair) {
-    const RepeatGroup *reference = findGroup(groups, pair.reference), *run = findGroup(groups, pair.run);
-    if (!reference || !run)
-        return nullptr;
-    const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
-    std::uint32_t mask = 0;
-    for (std::size_t i = 0; i < factors.size() && i < 32; ++i)
-        mask |= isLoading(factors[i]) ? std::uint32_t(1) << i : 0;
-    if (mask == 0 || factors.size() < 2 || factors.size() > 31)
-        return nullptr;
-    const GroupSetting wanted = settingBetween(*reference, *run, factors, mask);
-    for (const PairJudgement &other : pairs) {
-        const RepeatGroup *group = findGroup(groups, other.run);
-        if (group && other.run != pair.run && other.training && hasSetting(*group, wanted))
-            return &other;
-    }
-    return nullptr;
-}
-
 std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
                           const PairJudgement &pair) {
     const Attribution &attribution = *pair.attribution;
@@ -138,7 +113,7 @@ std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vec
                                                              : "the extra training time of " + pair.run))
                              : opposedText(attribution, most, change, pair.run);
     if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
-        if (const PairJudgement *control = loadingControl(groups, pairs, pair)) {
+        if (const PairJudgement *control = measuredControl(Control::Loading, groups, pairs, pair)) {
             const std::string undecided = undecidedText(*control->training, pair.reference);
             out += (within ? ": " : "; ") + control->run + " reaches " + timesText(control->training->factor) +
                    (undecided.empty() ? "" : " (" + undecided + ")") + " by itself";

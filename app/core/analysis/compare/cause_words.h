@@ -21,9 +21,4 @@ namespace lockstep::core {
 /// The same in few words, for a line that names the run: "91 % of the extra time is device compute".
 [[nodiscard]] std::string causeClause(const Attribution &attribution);
 
-/// The measured run that has the run's loading and all else as the reference; null where there is none, or where loading is all
-/// that differs.
-[[nodiscard]] const PairJudgement *loadingControl(const std::vector<RepeatGroup> &groups,
-                                                  const std::vector<PairJudgement> &pairs, const PairJudgement &pair);
-
 } // namespace lockstep::core

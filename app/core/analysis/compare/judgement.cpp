@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/compare/counted_groups.h"
+#include "analysis/compare/measured_control.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
 #include "analysis/compare/verdict.h"
@@ -86,7 +87,22 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, in
     return out;
 }
 
-/// Each kind of speed-up is a family of its own: all runs against the one reference.
+/// The comparisons of runs that can't be compared fairly with the reference with controls that can.
+std::vector<PairJudgement> controlledPairs(const std::vector<RepeatGroup> &groups,
+                                           const std::vector<PairJudgement> &pairs,
+                                           const std::vector<std::string> &varies) {
+    std::vector<PairJudgement> out;
+    for (const PairJudgement &pair : pairs)
+        if (const PairJudgement *control = controlInstead(groups, pairs, pair)) {
+            out.push_back(judgePair(*findGroup(groups, control->run), *findGroup(groups, pair.run), pair.devices,
+                                    varies, groups));
+            if (!out.back().training)
+                out.pop_back();
+        }
+    return out;
+}
+
+/// Each kind of speed-up is a family of its own: all runs against the one reference, or against controls.
 void decideFamilies(std::vector<PairJudgement> &pairs) {
     for (const auto kind : {&PairJudgement::training, &PairJudgement::epoch, &PairJudgement::wholeRun}) {
         std::vector<SpeedUp *> family;
@@ -262,8 +278,10 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
             out.add("unattributed", pair.run,
                     "more than 5 % of the difference from " + pair.reference + " can't be attributed (" +
                         percent(share, 0).toStdString() + " of " + pair.run + "'s).");
-        for (const std::string &note : pair.attribution->notes)
-            out.add(note, pair.run, note);
+        for (const std::string &note : pair.attribution->notes) {
+            const bool ofRun = note.starts_with(pair.run + " "); // whose name stands before it already
+            out.add(note, pair.run, ofRun ? "it" + note.substr(pair.run.size()) : note);
+        }
     }
     return out.take();
 }
@@ -282,9 +300,12 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
         out.bottlenecks.push_back(bottleneckOf(group, groups));
     }
     decideFamilies(out.pairs);
-    for (PairJudgement &pair : out.pairs)
-        if (pair.training)
-            pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
+    out.controlled = controlledPairs(groups, out.pairs, varies);
+    decideFamilies(out.controlled);
+    for (auto *pairs : {&out.pairs, &out.controlled})
+        for (PairJudgement &pair : *pairs)
+            if (pair.training)
+                pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, groups, pair.run));
     out.settling = roundsForAll(table, out.pairs);
     const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);
     out.sharedLoads = sharedLoadsOf(quiet);

@@ -17,7 +17,7 @@
 
 namespace lockstep::core {
 
-/// One run against the reference.
+/// One run against the reference, or against a control.
 struct PairJudgement {
     std::string reference, run; ///< names of groups
     int devices = 1;
@@ -48,6 +48,8 @@ struct Judgement {
     /// many, and while its runs go on.
     std::optional<SuggestedRun> settling;
     std::vector<PairJudgement> pairs;
+    /// Of runs whose comparison with the reference isn't fair: with the control that takes its place (measured_control.h).
+    std::vector<PairJudgement> controlled;
     std::vector<SharedLoad> sharedLoads;   ///< what all runs had to bear alike
     std::vector<OrderEffect> orderEffects; ///< whether times depended on when a repeat was made
     std::vector<Bottleneck> bottlenecks;   ///< one a group

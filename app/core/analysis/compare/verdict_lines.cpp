@@ -7,6 +7,7 @@
 
 #include "analysis/compare/cause_words.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/measured_control.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/settling_rounds.h"
 #include "analysis/fairness/setting_factors.h"
@@ -46,9 +47,16 @@ struct Known {
         return found == table.rows.end() ? nullptr : &*found;
     }
     /// Its comparison with the reference.
-    [[nodiscard]] const PairJudgement *pair(const std::string &name) const {
-        const auto found = std::ranges::find(judgement.pairs, name, &PairJudgement::run);
-        return found == judgement.pairs.end() ? nullptr : &*found;
+    [[nodiscard]] const PairJudgement *pair(const std::string &name) const { return of(judgement.pairs, name); }
+    /// Its comparison with the control that takes the reference's place.
+    [[nodiscard]] const PairJudgement *controlled(const std::string &name) const {
+        return of(judgement.controlled, name);
+    }
+
+private:
+    static const PairJudgement *of(const std::vector<PairJudgement> &pairs, const std::string &name) {
+        const auto found = std::ranges::find(pairs, name, &PairJudgement::run);
+        return found == pairs.end() ? nullptr : &*found;
     }
 };
 
@@ -62,24 +70,11 @@ std::optional<SpeedUp> between(const ResultRow *from, const ResultRow *to) {
     return out;
 }
 
-bool isLoad(const FairnessFinding &finding) {
-    return finding.key == "load" || finding.key == "stolen";
-}
-
 const FairnessFinding *firstOf(const PairJudgement &pair, FairnessWeight least, bool load) {
     const auto found = std::ranges::find_if(pair.fairness, [&](const FairnessFinding &finding) {
         return finding.weight >= least && isLoad(finding) == load;
     });
     return found == pair.fairness.end() ? nullptr : &*found;
-}
-
-/// Whether the difference is all that the two are unlike in, as a control differs: then it is what the comparison is about.
-bool isTheQuestion(const Known &known, const PairJudgement &pair, const FairnessFinding &finding) {
-    const RepeatGroup *reference = known.group(pair.reference), *run = known.group(pair.run);
-    if (!reference || !run)
-        return false;
-    const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
-    return factors.size() == 1 && std::ranges::find(factors.front().keys, finding.key) != factors.front().keys.end();
 }
 
 std::string coresText(double cores) {
@@ -104,8 +99,11 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
     return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
 }
 
-/// The rounds that are suggested for all comparisons, where they would settle this one.
+/// The rounds that are suggested for all comparisons with the reference, where they would settle this one.
 std::optional<SuggestedRun> roundsFor(const Known &known, const PairJudgement &pair) {
+    if (pair.reference != known.judgement.reference)
+        return pair.settling ? settlingRounds(known.table, {*pair.settling}, lackingRepeats(*pair.training))
+                             : std::nullopt;
     const bool outOfReach = pair.settling && pair.settling->quietLacking == 0 && !pair.settling->forDifference &&
                             !pair.settling->forFivePercent;
     return outOfReach ? std::nullopt : known.judgement.settling;
@@ -143,43 +141,9 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
              rounds);
 }
 
-/// What is left of a gain when the reference loads data by the same means: `control` is the reference so.
-void judgeAgainst(const PairJudgement &control, VerdictLine &line, const Known &known) {
-    const std::optional<SpeedUp> rest = between(known.row(control.run), known.row(line.run));
-    const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
-    if (!rest || !rest->hasInterval() || rest->isUnsettled())
-        return cantTell(line, alone, known.judgement.settling);
-    if (*rest->high <= 1 + equalWithin) {
-        line.outcome = Outcome::NotWorthIt;
-        line.reason = alone;
-    } else if (rest->isDifferent()) {
-        line.outcome = Outcome::WorthIt;
-        line.reason = timesText(rest->factor) + " (" + rangeText(rest) + ") of it against " + control.run;
-    } else
-        cantTell(line, alone + "; what " + line.run + " adds to it can't be told yet", known.judgement.settling);
-}
-
-void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {
+/// By a comparison in which nothing differs that wasn't meant.
+void judgeFair(VerdictLine &line, const PairJudgement &pair, const Known &known) {
     const SpeedUp &measured = *pair.training;
-    if (!measured.hasInterval()) {
-        const int repeats = std::min(measured.referenceRepeats, measured.runRepeats);
-        return cantTell(line,
-                        std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats") +
-                            " each: an interval takes " + std::to_string(repeatsForInterval),
-                        known.judgement.settling);
-    }
-    if (measured.isUnsettled())
-        return cantTell(line, disturbedReason(measured), known.judgement.settling);
-    const FairnessFinding *unfair = firstOf(pair, FairnessWeight::Decisive, false);
-    if (unfair && isTheQuestion(known, pair, *unfair))
-        unfair = nullptr;
-    if (unfair)
-        if (const PairJudgement *control = loadingControl(known.groups, known.judgement.pairs, pair))
-            return judgeAgainst(*control, line, known);
-    if (unfair)
-        return cantTell(
-            line, "not a fair comparison: " + unfair->label + " " + unfair->run + " instead of " + unfair->reference,
-            unfair->control);
     if (firstOf(pair, FairnessWeight::Decisive, true))
         return leaveOpen(line, known, pair);
     if (*measured.high <= 1 + equalWithin) {
@@ -192,6 +156,64 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
         line.reason = pair.attribution ? causeClause(*pair.attribution) : std::string();
     } else
         leaveOpen(line, known, pair);
+}
+
+void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::string &with) {
+    cantTell(line,
+             "not a fair comparison" + with + ": " + unfair.label + " " + unfair.run + " instead of " +
+                 unfair.reference,
+             unfair.control);
+}
+
+/// A control takes the reference's place: it has all of the run's that isn't the method's.
+void judgeAgainst(const PairJudgement &control, const PairJudgement &own, VerdictLine &line, const Known &known) {
+    const SpeedUp &rest = *own.training;
+    if (const FairnessFinding *unfair = unintendedDifference(known.groups, own))
+        return cantCompare(line, *unfair, " with " + control.run);
+    if (control.training->factor <= 1) { // it gains nothing that the run's factor over the reference would contain
+        line.against = control.run;
+        line.speedUp = rest;
+        line.efficiency = own.devices > 1 ? own.efficiency : std::nullopt;
+        judgeFair(line, own, known);
+        if (line.reason.find(control.run) == std::string::npos)
+            line.reason = "against " + control.run + (line.reason.empty() ? "" : ": " + line.reason);
+        return;
+    }
+    const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
+    if (firstOf(own, FairnessWeight::Decisive, true))
+        return leaveOpen(line, known, own);
+    if (*rest.high <= 1 + equalWithin) {
+        line.outcome = Outcome::NotWorthIt;
+        line.reason = alone;
+    } else if (rest.isDifferent()) {
+        line.outcome = Outcome::WorthIt;
+        line.reason = timesText(rest.factor) + " (" + rangeText(own.training) + ") of it against " + control.run;
+    } else
+        cantTell(line, alone + "; what " + line.run + " adds to it can't be told yet", known.judgement.settling);
+}
+
+/// "1 repeat each: an interval takes 3", "other programs were busy in round 1; …"; empty: nothing keeps it from being judged.
+std::string undecidable(const SpeedUp &measured) {
+    if (measured.hasInterval())
+        return measured.isUnsettled() ? disturbedReason(measured) : std::string();
+    const int repeats = std::min(measured.referenceRepeats, measured.runRepeats);
+    return std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats") + " each: an interval takes " +
+           std::to_string(repeatsForInterval);
+}
+
+void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {
+    const PairJudgement *control = controlInstead(known.groups, known.judgement.pairs, pair);
+    const PairJudgement *own = control ? known.controlled(pair.run) : nullptr;
+    const FairnessFinding *unfair = unintendedDifference(known.groups, pair);
+    if (unfair && !own) // which no repeat changes
+        return cantCompare(line, *unfair, {});
+    if (const std::string why = undecidable(*pair.training); !why.empty())
+        return cantTell(line, why, known.judgement.settling);
+    if (!own)
+        return judgeFair(line, pair, known);
+    if (const std::string why = undecidable(*own->training); !why.empty())
+        return cantTell(line, why, known.judgement.settling);
+    judgeAgainst(*control, *own, line, known);
 }
 
 VerdictLine lineOf(const ResultRow &row, const Known &known) {
@@ -338,8 +360,10 @@ std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vecto
             (!row.reference || (row.trainingTimes.empty() && !row.failed.empty())))
             all.push_back(lineOf(row, known));
     std::vector<Contender> contenders;
-    for (const VerdictLine &line : all)
-        contenders.push_back({line.run, line.method, line.speedUp ? line.speedUp->factor : 0});
+    for (const VerdictLine &line : all) {
+        const PairJudgement *pair = known.pair(line.run);
+        contenders.push_back({line.run, line.method, pair && pair->training ? pair->training->factor : 0});
+    }
     std::vector<std::size_t> places = thatMatter(contenders);
     std::ranges::sort(places);
     for (const std::size_t at : places)

@@ -4,7 +4,7 @@
 //
 // Worth it: told apart from the reference (statistics.h), faster by more than 3 %, and compared fairly. A decisive difference
 // that wasn't meant (fairness.h) leaves it open, with two exceptions: a run that differs in this only, as controls do; and
-// where the run also loads data by other means and such a control was measured, the two are compared with each other, so
+// where a run was measured that has all this without the method and its devices, the two are compared with each other, so
 // that what is left is the method's.
 #include <cstdint>
 #include <optional>

@@ -88,14 +88,17 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     if (!inTheWay && std::fabs(*a - *b) < namedFreeCores)
         return;
     const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
+    const std::string beyond = " beyond what was free";
+    const bool sameRaw = inTheWay && text(*a) == text(*b); // then what was free made the difference
     const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
     const RepeatGroup &worse = worseIsRun ? pair.run : pair.reference;
     Unlike one = difference(
-        guest.key, guest.label, text(*a), text(*b), inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor,
+        guest.key, guest.label, sameRaw ? text(*excessA) + beyond : text(*a),
+        sameRaw ? text(*excessB) + beyond : text(*b), inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor,
         inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " + worse.name +
                        " by up to about " + percent(apart, 0).toStdString() +
-                       (*a > *excessA || *b > *excessB
-                            ? " (beyond the free cores: " + text(*excessB) + " instead of " + text(*excessA) + ")"
+                       (!sameRaw && (*a > *excessA || *b > *excessB)
+                            ? " (beyond what was free: " + text(*excessB) + " instead of " + text(*excessA) + ")"
                             : "")
                  : "it ran on cores that were free, but shared caches, memory and the clock");
     const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);

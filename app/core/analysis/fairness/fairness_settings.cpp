@@ -144,11 +144,14 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
     if (!a || !b)
         return;
     const double most = std::max(*a, *b);
+    const bool runHasMore = pair.a().config && pair.b().config && pair.b().config->workers > pair.a().config->workers;
+    const bool moreHides = runHasMore ? *b < *a : *a < *b;
     finding.weight = most < 0.02 ? Minor : most < 0.10 ? Notable : Decisive;
     consequence = "loading takes " + percent(*b, 1).toStdString() + " of the training time instead of " +
-                  percent(*a, 1).toStdString() + ", so " +
-                  (finding.weight == Minor ? "it explains almost nothing of a difference"
-                                           : "a gain may come from data loading, which more workers hide");
+                  percent(*a, 1).toStdString() +
+                  (finding.weight == Minor ? ", so it explains almost nothing of a difference"
+                   : moreHides             ? ", so a gain may come from data loading, which more workers hide"
+                                           : ": more workers did not lessen it here (their start is part of it)");
 }
 
 /// A script's ranks often take the batch that one process took: then a step has more samples, and an epoch fewer steps.

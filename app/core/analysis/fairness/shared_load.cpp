@@ -58,10 +58,11 @@ std::optional<SharedLoad> sharedLoad(const std::vector<RepeatGroup> &groups, con
     if (!out || (out->excessLow < namedExcess && out->low < namedRaw))
         return std::nullopt;
     const bool inTheWay = out->excessLow >= namedExcess;
-    out->sentence = std::string(who) + " took " + rangeText(out->low, out->high) + " of a core in every run" +
-                    (!takesFreeCores ? ""
-                     : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " beyond the free cores"
-                                : ", at most " + percent(out->excessHigh, 0).toStdString() + " beyond the free cores");
+    out->sentence =
+        std::string(who) + " took " + rangeText(out->low, out->high) + " of a core in every run" +
+        (!takesFreeCores ? ""
+         : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " of a core more than was free"
+                         : ", at most " + percent(out->excessHigh, 0).toStdString() + " of a core more than was free");
     out->sentence += inTheWay
                          ? ". All times are longer than on a quiet machine, and not all runs need suffer alike: the "
                            "factors are those of this busy machine."

@@ -79,7 +79,8 @@ private Q_SLOTS:
         QCOMPARE(found.sharedLoads.size(), std::size_t{1});
         QCOMPARE(found.sharedLoads[0].low, 1.0);
         QVERIFY2(
-            says(found, "All runs: other processes took 100 % of a core in every run, 100 % beyond the free cores."),
+            says(found,
+                 "All runs: other processes took 100 % of a core in every run, 100 % of a core more than was free."),
             found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
     }
 
@@ -99,7 +100,8 @@ private Q_SLOTS:
             for (std::size_t group = 0; group < 2; ++group)
                 groups[group].runs.push_back(repeatOf(groups[group].name, repeat, int(group), 10, 0.9, 0, 1));
         const Judgement found = judgementOf(groups);
-        QVERIFY(says(found, "took 90 % of a core in every run, at most 0 % beyond the free cores. It shared caches"));
+        QVERIFY(says(found,
+                     "took 90 % of a core in every run, at most 0 % of a core more than was free. It shared caches"));
     }
 
     void aQuietMachineAndOneThatIsNotMeasuredAreNotSaid() {

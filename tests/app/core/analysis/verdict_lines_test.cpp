@@ -17,6 +17,7 @@ struct Measured {
     double load, compute, exposed; ///< seconds of training
     double spread = 0.004;         ///< of the three repeats, each side
     double othersCores = 0;        ///< taken by other programs
+    const char *twice = nullptr;   ///< a script's flag; null: lockstep-trainer
 };
 
 RunConfig configOf(const Measured &run) {
@@ -47,6 +48,10 @@ RunOutcome repeatOf(const Measured &run, int repeat) {
     out.phasesS = phases;
     out.totalTrainingTimeS = (run.load + run.compute + run.exposed) * factor;
     out.runTimeS = *out.totalTrainingTimeS + 1;
+    if (run.twice) {
+        out.script = true;
+        out.claims = {{{"twice", run.twice}}, std::vector<std::string>{"method", "devices", "workers"}};
+    }
     out.conditions.freeCores = 0;
     out.conditions.surroundings.emplace();
     out.conditions.surroundings->measuredS = *out.runTimeS;
@@ -214,6 +219,22 @@ private Q_SLOTS:
         QVERIFY(more[0].outcome == Outcome::WorthIt);
         QVERIFY2(more[0].reason.starts_with("1.43× (1.4") && more[0].reason.ends_with(" against baseline, 4 workers"),
                  more[0].reason.c_str());
+    }
+
+    void aRunWithAnotherFlagIsComparedWithTheOneProcessThatHasItToo() {
+        const Measured off = {"baseline, twice off", Method::Baseline, 1, 0, 1, 4, 0, 0.004, 0, "off"};
+        const Measured ddp = {"DDP on 2 devices, twice on", Method::Ddp, 2, 0, 1, 5, 0.5, 0.004, 0, "on"};
+        const auto without = linesOf(measured({off, ddp}));
+        QVERIFY(without[0].outcome == Outcome::CantTell);
+        QCOMPARE(without[0].reason, std::string("not a fair comparison: --twice on instead of off"));
+        const auto with =
+            linesOf(measured({off, ddp, {"baseline, twice on", Method::Baseline, 1, 0, 1, 8, 0, 0.004, 0, "on"}}));
+        QVERIFY(with[0].outcome == Outcome::WorthIt);
+        QCOMPARE(with[0].against, std::string("baseline, twice on"));
+        QVERIFY2(sentenceOf(with[0]).starts_with("DDP on 2 devices, twice on: worth it, 1.38× (") &&
+                     sentenceOf(with[0]).find(", 69 % efficient; against baseline, twice on: ") != std::string::npos,
+                 sentenceOf(with[0]).c_str());
+        QVERIFY(with[1].outcome == Outcome::NotWorthIt && with[1].against == "baseline, twice off");
     }
 
     void aRunThatFailedSaysSoWithTheRunWhoseConsoleSaysMore() {
