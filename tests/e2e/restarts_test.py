@@ -55,6 +55,15 @@ class Restarts(OneMachine):
         for message in restarts:
             self.assertRegex(message, r"since rank 1 .*SIGKILL")
 
+    def test_a_loss_that_is_not_finite_ends_the_run_without_restarts_that_would_come_to_it_again(self):
+        experiment, run = self.start(max_restarts=2, lr=1e30)
+        path = self.root / "home/runs" / run / "result.json"
+        wait_for(path.exists, 100, "the run's end")
+        result = self.result(run)
+        self.assertEqual(result["state"], "failed", experiment)
+        self.assertRegex(result["reason"], "training stopped because the loss of rank [01] is .*--on-nonfinite rollback or continue")
+        self.assertEqual([frame for frame in self.frames(run, "alert") if frame["kind"] == "restart"], [])
+
     def test_a_run_whose_rank_is_killed_ends_like_an_undisturbed_one_and_says_so(self):
         expected = self.undisturbed()
         heard = self.root / "heard"

@@ -9,6 +9,7 @@
 
 #include "ipc/alerts.h"
 #include "ipc/logging.h"
+#include "ipc/nonfinite_stop.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep::trainer {
@@ -98,7 +99,7 @@ std::optional<DivergenceWatch::Agreement> DivergenceWatch::agree(const std::stri
 Error DivergenceWatch::end(const Agreement &agreed) {
     return Error::failed("training stopped because " + agreed.why +
                              (agreed.lastGood.empty() ? "" : "; the last good checkpoint is " + agreed.lastGood),
-                         "try a lower --lr, or --on-nonfinite rollback or continue");
+                         std::string(nonfiniteStopWayOut));
 }
 
 Result<void> DivergenceWatch::goBack(const Agreement &agreed) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ipc/logging.h"
+#include "ipc/nonfinite_stop.h"
 #include "trainer/agent/net/version.h"
 
 namespace lockstep::agent {
@@ -275,7 +276,7 @@ void Supervisor::allGone() {
         return m_handlers.onGone();
     }
     const bool again = m_cause && !m_stopAsked && m_restarts < m_parts.plan.maxRestarts &&
-                       m_cause->exit()->code != exitBadArguments && !stoppedByItself();
+                       m_cause->exit()->code != exitBadArguments && !stoppedByItself() && !isNonfiniteStop(m_reason);
     if (!again)
         return finish();
     ++m_restarts;

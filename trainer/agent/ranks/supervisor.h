@@ -26,7 +26,7 @@ namespace lockstep::agent {
 
 /// The ranks of one run on this node, from spawn to the last one reaped:
 ///   Idle → Running → (Ending: a rank failed or a stop was requested; grace period, then SIGKILL) → Over
-/// After a failure all ranks are restarted while restarts are left. With several nodes agent 0 decides about that, so
+/// After a failure all ranks are restarted while restarts are left, unless they would only fail again. With several nodes agent 0 decides about that, so
 /// the state is Gone until again() or settle(). Never waits. All calls on the loop's thread.
 class Supervisor {
 public:

@@ -9,6 +9,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/nonfinite_stop.h"
 #include "ipc/placement.h"
 #include "trainer/agent/devices/energy_sum.h"
 #include "trainer/agent/ranks/node_plan.h"
@@ -244,7 +245,7 @@ void FirstNode::checkRestart() {
     const std::string reason = theirs ? theirs->reason : ranks.reason();
     const int code = theirs ? theirs->exitCode.value_or(exitFailed) : ranks.exitCode();
     m_local.loop().cancel(m_restartTimer);
-    if (all && failed && code == exitFailed && !m_stopAsked)
+    if (all && failed && code == exitFailed && !m_stopAsked && !isNonfiniteStop(reason))
         return restart(reason);
     m_hub->settle();
     ranks.settle();
