@@ -88,6 +88,30 @@ TEST_CASE("lines whose sync has failed are written again") {
     CHECK(bytes == all);
 }
 
+TEST_CASE("a console that the disk refuses for a while is whole afterwards, or says how many bytes are missing") {
+    const TestHome home;
+    for (const std::size_t more : {std::size_t(0), std::size_t(1'100'000)}) {
+        const std::string folder = dataHome() + "/later" + std::to_string(more), path = folder + "/rank-0.log";
+        {
+            agent::LogDisk disk;
+            const auto console = disk.openText(path);
+            disk.write(console, "one\n");
+            disk.write(console, std::string(more, 'x'));
+            disk.write(console, "two\n");
+            disk.run([] {}).wait();
+            std::filesystem::create_directories(folder);
+            disk.write(console, "three\n");
+        }
+        std::ifstream file(path);
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        const std::size_t room = 1'048'576 - 4, missing = more > room ? more - room + 4 : 0;
+        CHECK(text == "one\n" + std::string(std::min(more, room), 'x') +
+                          (missing > 0 ? "\n[lockstep: " + std::to_string(missing) +
+                                             " bytes are missing here: No such file or directory]\nthree\n"
+                                       : "two\nthree\n"));
+    }
+}
+
 TEST_CASE("a log that can't be synced is an alert at once and a sentence in result.json, and training goes on") {
     const TestHome home;
     const BadDisk disk(home);

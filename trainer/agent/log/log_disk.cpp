@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,7 +22,7 @@ namespace lockstep::agent {
 
 namespace {
 using Steady = std::chrono::steady_clock;
-constexpr std::size_t mostTextBytes = 16 * 1024 * 1024;
+constexpr std::size_t mostTextBytes = 16 * 1024 * 1024, mostHeldBytes = 1024 * 1024;
 constexpr std::chrono::seconds patience{
     5}; ///< a disk that takes longer for one thing counts as one that doesn't answer
 constexpr std::chrono::seconds firstSyncPause{1}, lastSyncPause{30};
@@ -30,23 +32,65 @@ class LogDisk::Text {
 public:
     explicit Text(std::string path) : m_path(std::move(path)) {}
 
+    /// Bytes that were never queued, since the disk did not answer. On any thread.
+    void skip(std::size_t bytes) { m_skipped += bytes; }
+    /// Whether there is something to try again. On any thread.
+    [[nodiscard]] bool holds() const { return m_holds || m_skipped > 0; }
+
     /// On the disk's thread.
     void write(std::string_view bytes) {
         if (!m_fd.valid())
             m_fd = Fd(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-        while (m_fd.valid() && !bytes.empty()) {
-            const ssize_t n = ::write(m_fd.get(), bytes.data(), bytes.size());
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return;
-            bytes.remove_prefix(static_cast<std::size_t>(n));
-        }
+        if (!m_fd.valid())
+            m_error = errno;
+        else if (writeHeld())
+            bytes.remove_prefix(written(bytes));
+        hold(bytes);
+        m_missing += m_skipped.exchange(0);
+        m_holds = !m_held.empty() || m_missing > 0;
     }
 
 private:
+    /// How many of the bytes the disk took.
+    std::size_t written(std::string_view bytes) {
+        std::size_t done = 0;
+        while (done < bytes.size()) {
+            const ssize_t n = ::write(m_fd.get(), bytes.data() + done, bytes.size() - done);
+            if (n > 0) {
+                done += static_cast<std::size_t>(n);
+            } else if (n == 0 || errno != EINTR) {
+                m_error = n == 0 ? ENOSPC : errno;
+                break;
+            }
+        }
+        return done;
+    }
+
+    /// Whether nothing is held any more.
+    bool writeHeld() {
+        m_held.erase(0, written(m_held));
+        if (m_held.empty() && m_missing > 0) {
+            m_held = "\n[lockstep: " + std::to_string(m_missing) + " bytes are missing here: " +
+                     (m_error == 0 ? "the disk did not answer" : std::generic_category().message(m_error)) + "]\n";
+            m_missing = 0;
+            m_held.erase(0, written(m_held));
+        }
+        return m_held.empty();
+    }
+
+    void hold(std::string_view bytes) {
+        const std::size_t room = m_missing > 0 ? 0 : mostHeldBytes - std::min(mostHeldBytes, m_held.size());
+        m_held.append(bytes.substr(0, room));
+        m_missing += bytes.size() - std::min(room, bytes.size());
+    }
+
     std::string m_path;
     Fd m_fd;
+    std::string m_held;        ///< which the disk has refused
+    std::size_t m_missing = 0; ///< bytes after those, for which there was no room
+    int m_error = 0;
+    std::atomic<std::size_t> m_skipped = 0;
+    std::atomic<bool> m_holds = false;
 };
 
 struct LogDisk::State {
@@ -232,7 +276,7 @@ void LogDisk::write(const std::shared_ptr<Text> &text, std::string bytes) {
         std::unique_lock lock(m_state->mutex);
         while (m_state->textBytes + bytes.size() > mostTextBytes) {
             if (m_state->silent())
-                return;
+                return text->skip(bytes.size());
             m_state->moved.wait_for(lock, std::chrono::milliseconds(100));
         }
         m_state->textBytes += bytes.size();
@@ -240,6 +284,11 @@ void LogDisk::write(const std::shared_ptr<Text> &text, std::string bytes) {
         m_state->work = true;
     }
     m_state->wake.notify_one();
+}
+
+void LogDisk::retry(const std::shared_ptr<Text> &text) {
+    if (text->holds())
+        write(text, {});
 }
 
 std::future<void> LogDisk::run(std::function<void()> job) {

@@ -28,7 +28,8 @@ public:
         std::string writeError;      ///< why lines wait; empty: they don't
         std::string syncError;       ///< why written lines may not be safe; empty: they are, or will be in a moment
     };
-    /// A console or the like: written in order and not synced. What the disk refuses is dropped.
+    /// A console or the like: written in order and not synced. What the disk refuses, up to 1 MiB, is kept for retry() and the next
+    /// write(); of more, the file then says how many bytes are missing.
     class Text;
 
     LogDisk();
@@ -46,6 +47,7 @@ public:
     [[nodiscard]] std::shared_ptr<Text> openText(std::string path); ///< made if it isn't there, with mode 0600
     /// Waits for room if the disk answers but lags far behind, so that a console in full flood is kept whole.
     void write(const std::shared_ptr<Text> &text, std::string bytes);
+    void retry(const std::shared_ptr<Text> &text); ///< writes what the disk has refused, if anything
 
     /// Runs `job` on the thread, after everything that was asked for before.
     std::future<void> run(std::function<void()> job);

@@ -96,6 +96,7 @@ ConsoleTap::~ConsoleTap() {
     m_loop.cancel(m_timer);
     close(m_out);
     close(m_err);
+    m_disk.retry(m_file);
 }
 
 void ConsoleTap::close(Source &source) {
@@ -152,6 +153,7 @@ void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
 
 void ConsoleTap::flushLeftOut() {
     m_linesThisSecond = 0;
+    m_disk.retry(m_file);
     if (m_leftOut == 0)
         return;
     const auto name = m_path.substr(m_path.rfind('/', m_path.rfind('/') - 1) + 1);
