@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -28,8 +27,6 @@ struct flock wholeFile() {
     return lock;
 }
 
-constexpr std::string_view heldBy = " is held by ";
-
 std::string heldSentence(const std::string &path, int fd) {
     // The owner writes its pid right after it has locked the file: wait a moment for it.
     for (int attempt = 0; attempt < 20; ++attempt) {
@@ -37,10 +34,10 @@ std::string heldSentence(const std::string &path, int fd) {
         const ssize_t got = ::pread(fd, buffer, sizeof buffer, 0);
         int pid = 0;
         if (got > 0 && std::from_chars(buffer, buffer + got, pid).ec == std::errc{} && pid > 0)
-            return path + std::string(heldBy) + "pid " + std::to_string(pid);
+            return path + " is held by pid " + std::to_string(pid);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    return path + std::string(heldBy) + "another process";
+    return path + " is held by another process";
 }
 
 bool sameFile(int fd, const std::string &path) {
@@ -87,7 +84,9 @@ Result<FileLock> FileLock::acquire(const std::string &path) {
 
 Result<FileLock> takeLock(const std::string &path, Error ifHeld) {
     auto lock = FileLock::acquire(path);
-    if (lock || !lock.error().what.starts_with(path + std::string(heldBy)))
+    if (!lock && !FileLock::isHeld(path))
+        lock = FileLock::acquire(path); // its owner may have ended meanwhile
+    if (lock || !FileLock::isHeld(path))
         return lock;
     ifHeld.what += " (" + lock.error().what + ")";
     return fail(std::move(ifHeld));

@@ -56,7 +56,7 @@ struct StudyOptions {
     std::string script, processes = "1,2", python, device = "auto", save;
     std::vector<std::string> arguments, vary;
     std::optional<std::int64_t> maxSteps;
-    int coresPerDevice = 1;
+    int coresPerDevice = 1, trialLimitS = 600;
     bool trial = true;
     RunOptions run;
 };

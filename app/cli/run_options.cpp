@@ -110,7 +110,13 @@ void addStudy(CLI::App &app, StudyOptions &options, int &exitCode) {
         ->capture_default_str();
     study->add_flag("!--no-trial", options.trial,
                     "Start at once, without trying first whether the script takes its flags");
-    study->add_option("--save", options.save, "Write the study as a recipe into this file, and run nothing");
+    study->add_option("--trial-limit", options.trialLimitS, "Seconds in which a trial must have made its step")
+        ->check(CLI::Range(1, 86'400))
+        ->capture_default_str();
+    study->add_option(
+        "--save", options.save,
+        "Write the study as a recipe into this file instead of running it, once the trials have shown what\n"
+        "is needed for it (--no-trial: at once)");
     addRunOptions(*study, options.run);
     study->callback([&options, &exitCode] { exitCode = studyCommand(options); });
 }

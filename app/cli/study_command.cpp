@@ -72,6 +72,7 @@ Result<core::Study> studyFrom(const StudyOptions &options) {
     study.device = options.device;
     study.coresPerDevice = options.coresPerDevice;
     study.maxSteps = options.maxSteps;
+    study.trialLimit = std::chrono::seconds(options.trialLimitS);
     if (options.run.repeats)
         study.repeats = *options.run.repeats;
     return study;

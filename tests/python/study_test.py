@@ -27,6 +27,8 @@ class Study(Case):
             self.assertFalse(row.get("dataset") or row.get("loader"), row)
             self.assertEqual(row["workers"], 0)
         for run in self.runs():
+            summary = self.result(run)["summary"]
+            self.assertFalse(summary.get("dataset") or summary.get("optimizer") or summary.get("model") == "lenet", summary)
             self.assertEqual(sum(epoch["samples"] for epoch in self.result(run)["summary"]["epochs"]), 40 * 32, run)
         notes = " ".join(results["notes"])
         self.assertIn("Each run ends after 1,280 samples, 40 steps of the first one.", notes)
@@ -41,13 +43,34 @@ class Study(Case):
     def test_a_flag_that_the_script_does_not_know_is_found_before_anything_runs(self):
         done = self.study(EITHER, "--nproc", "1", "--vary", "num-worker=0,2,4", "--vary", "precision=16,32", code=2)
         self.assertIn("either.py fails in its first step (baseline", done.stderr)
-        self.assertIn("unrecognized arguments: --precision 16", done.stderr)
+        self.assertEqual(done.stderr.count("unrecognized arguments: --precision 16"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("trying one step"), 1, done.stderr)  # a rank would not help
         self.assertEqual(self.runs(), [])
+
+    def test_a_python_without_a_module_of_the_script_is_told_with_the_way_to_name_another(self):
+        script = self.home / "needs.py"
+        script.write_text("import no_such_module\n")
+        done = self.study(script, "--nproc", "1", code=2)
+        self.assertIn("needs.py fails in its first step (baseline", done.stderr)
+        self.assertIn("name a Python that has no_such_module in LOCKSTEP_PYTHON (lockstepctl study: --python), or install it", done.stderr)
+
+    def test_a_trial_without_a_step_ends_after_its_limit(self):
+        script = self.home / "waits.py"
+        script.write_text("import time\nprint('downloading', flush=True)\ntime.sleep(1000)\n")
+        done = self.study(script, "--nproc", "1", "--trial-limit", "10", code=2)
+        self.assertIn("waits.py has ended no training step that can be seen within 10 s", done.stderr)
+        self.assertIn("downloading", done.stderr)
+
+    def test_a_script_that_goes_on_after_its_first_step_is_told_apart_from_one_that_makes_none(self):
+        script = self.trial("goes_on.py")
+        script.write_text(script.read_text() + "\nsys.stdout.flush()\ntime.sleep(1000)\n")
+        done = self.study(script, "--nproc", "1", "--trial-limit", "10", code=2)
+        self.assertIn("goes_on.py goes on after its first step and has not ended within 10 s", done.stderr)
 
     def trial(self, name, *lines):
         """A script that says of its first step what lockstep.auto says of a real one."""
         script = self.home / name
-        script.write_text("\n".join(["import os", "world = 1", *lines,
+        script.write_text("\n".join(["import os, sys, time", "world = 1", *lines,
                                      "print(f'lockstep: the script ends after 1 step, as it was asked to; its first step had 8 samples '",
                                      "      f'in each of {world} processes that train together')"]))
         return script
@@ -70,7 +93,7 @@ class Study(Case):
         script = self.home / "no_step.py"
         script.write_text("print('nothing to learn')\n")
         done = self.study(script, "--nproc", "1", code=2)
-        self.assertIn("no_step.py ends without a training step that can be seen", done.stderr)
+        self.assertIn("no_step.py ended without a training step that can be seen", done.stderr)
         self.assertIn("nothing to learn", done.stderr)
 
     def test_mistakes_are_told_in_one_sentence(self):

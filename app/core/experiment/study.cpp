@@ -2,6 +2,7 @@
 #include "experiment/study.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <numeric>
@@ -13,9 +14,12 @@
 namespace lockstep::core {
 namespace {
 
-/// Flags that say how many loading workers a process has.
-bool isWorkers(const std::string &flag) {
-    return flag == "workers" || flag == "num-workers" || flag == "num_workers";
+/// Flags that say how many loading workers a process has, written with "-" or "_".
+bool isWorkers(std::string flag) {
+    static constexpr std::array<std::string_view, 6> names = {
+        "workers", "num_workers", "n_workers", "loader_workers", "dataloader_workers", "dataloader_num_workers"};
+    std::ranges::replace(flag, '-', '_');
+    return std::ranges::find(names, flag) != names.end();
 }
 
 /// The key of a run that a flag of this name is about, if there is one.
@@ -212,15 +216,19 @@ std::vector<std::string> scalingNotes(const Study &study, const StudyTrials &tri
         if (processes == first || of == 0 || other == 0)
             continue;
         const std::string each = thousands(other / processes), all = thousands(other);
+        const bool one = processes == 1;
+        const std::string some = std::to_string(processes) + " processes";
         if (other == of)
-            out.push_back("Strong scaling: " + std::to_string(processes) + " processes share a step's " + all +
+            out.push_back("Strong scaling: " + (one ? "one process takes" : some + " share") + " a step's " + all +
                           " samples.");
         else if (other / processes == of / first)
-            out.push_back("Weak scaling: each of " + std::to_string(processes) + " processes takes " + each +
+            out.push_back("Weak scaling: " + (one ? "one process" : "each of " + some) + " takes " + each +
                           " samples a step, as in the first run, so a step has " + all + " instead of " +
-                          thousands(of) + ". Times of equal samples are compared; what is learnt after them differs.");
+                          thousands(of) +
+                          (study.maxSteps ? ". Times of equal samples are compared; what is learnt after them differs."
+                                          : ". What is learnt after equal samples differs."));
         else
-            out.push_back(std::to_string(processes) + " processes take " + all + " samples a step, the first run " +
+            out.push_back((one ? "One process takes " : some + " take ") + all + " samples a step, the first run " +
                           thousands(of) + ".");
     }
     return out;

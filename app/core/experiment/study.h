@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // A study of somebody's own training script: the same script with other numbers of processes and other flags, as a recipe.
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,6 +37,7 @@ struct Study {
     std::string device = "auto"; ///< cpu, cuda or auto
     int coresPerDevice = 1;      ///< of CPU devices
     int repeats = 3;
+    std::chrono::seconds trialLimit{600}; ///< in which a trial must have ended its step
     std::optional<std::int64_t> maxSteps; ///< of one process; runs of several end after as many samples
 };
 

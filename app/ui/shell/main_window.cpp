@@ -116,8 +116,8 @@ void MainWindow::connectPages() {
     connect(m_plan, &PlanPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
     connect(m_connect, &ConnectBanner::failed, m_strip, &StatusStrip::showMessage);
     connect(m_plan, &PlanPage::failed, m_strip, &StatusStrip::showMessage);
-    connect(m_runs, &RunsPage::duplicateWanted, this, [this](const RunConfig &config, const QString &name) {
-        m_plan->fillIn(config, name);
+    connect(m_runs, &RunsPage::duplicateWanted, this, [this](const RunRecord &record, const QString &name) {
+        m_plan->fillIn(record, name);
         showPage(Page::Plan);
     });
     connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });

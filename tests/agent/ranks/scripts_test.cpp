@@ -121,6 +121,13 @@ TEST_CASE("without a Python that has torch the sentence says what each lacks and
     CHECK(none.errors.find(folder + "/python3 has no no_such_module_at_all") != std::string::npos);
     CHECK(none.errors.find("name one in LOCKSTEP_PYTHON") != std::string::npos);
     CHECK(lineCount(none.errors) == 1);
+    // The one that a person's shell would start comes before the one that set-up has put into a source tree.
+    fakePython(folder + "/python3", "torch");
+    CHECK(ask("serve", requestFor({"{python}", "-c", "pass"}),
+              {{"PATH", folder}, {"LOCKSTEP_PYTHON", ""}, {"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}})
+              .code == 0);
+    REQUIRE(home.runs().size() == 1);
+    CHECK(contentsOf(runFolder(home.runs()[0]).log(0)).find(folder + "/python3 (found by PATH)") != std::string::npos);
 }
 
 TEST_CASE("check answers each request and starts nothing") {

@@ -23,12 +23,12 @@ template <class T> std::optional<T> numberIn(const About &about, std::string_vie
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-/// What the script said about itself, else what the recipe says.
+/// What the script said about itself, else what the recipe knows of it.
 About wordsOf(const RunRecord &record, const About &said) {
     About about = said;
     if (record.config)
         for (const FieldSpec &field : runConfigFields())
-            if (!field.perProcess)
+            if (!field.perProcess && record.claims.knows(field.key))
                 about.try_emplace(std::string(field.key), field.get(*record.config));
     return about;
 }

@@ -126,10 +126,10 @@ Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
         if (const char *folder = ::getenv(active); folder && *folder)
             if (const auto python = findProgram(std::string(folder) + "/bin/python"))
                 candidates.push_back({*python, active});
-    if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
-        candidates.push_back({*peers, "this build"});
     if (const auto inPath = findProgram("python3"))
         candidates.push_back({*inPath, "PATH"});
+    if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
+        candidates.push_back({*peers, "this build"});
     std::string lacks = "LOCKSTEP_PYTHON is not set";
     for (const PythonChoice &candidate : candidates) {
         const std::string lack = lackOf(candidate.path, modules);

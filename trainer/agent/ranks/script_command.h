@@ -11,11 +11,12 @@ namespace lockstep::agent {
 /// A Python that has the modules that a script imports.
 struct PythonChoice {
     std::string path;
-    std::string from; ///< where it was found: "LOCKSTEP_PYTHON", "this build", "PATH"
+    std::string from; ///< where it was found: "LOCKSTEP_PYTHON", "PATH", "this build"
 };
 
-/// LOCKSTEP_PYTHON if it is set; else that of an active environment (VIRTUAL_ENV, CONDA_PREFIX), the one for the tests in the
-/// build folder, or python3 in PATH: the first one that has all modules. Each is asked by a short process. The error says what each of them lacks.
+/// LOCKSTEP_PYTHON if it is set; else that of an active environment (VIRTUAL_ENV, CONDA_PREFIX), python3 in PATH, or, in a source tree,
+/// the one that set-up has installed there: the first one that has all modules. Each is asked by a short process. The error says what
+/// each of them lacks.
 [[nodiscard]] Result<PythonChoice> findPython(const std::vector<std::string> &modules);
 
 /// The folder of the Python package lockstep and its examples: LOCKSTEP_SCRIPTS, else beside the installed agent, else

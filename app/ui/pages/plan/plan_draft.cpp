@@ -8,6 +8,8 @@
 
 #include "base/format.h"
 #include "experiment/run_names.h"
+#include "experiment/script_flags.h"
+#include "experiment/study.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::ui {
@@ -41,14 +43,23 @@ PlanDraft PlanDraft::freeChoice() {
     return PlanDraft(recipe);
 }
 
-PlanDraft PlanDraft::ofRun(const RunConfig &config, const std::string &name) {
-    RunConfig copy = config;
+PlanDraft PlanDraft::ofRun(const RunRecord &record, const std::string &name) {
+    RunConfig copy = record.config.value_or(RunConfig());
     const RunConfig defaults;
     for (const FieldSpec &field : runConfigFields())
         if (field.perProcess)
             (void)field.set(copy, field.get(defaults));
     core::Recipe recipe = core::recipeFromConfigs("Copy of " + name, {copy}, 1);
     recipe.summary = "The settings of that run; change what you like";
+    if (isScript(record)) {
+        core::RunSpec &run = recipe.runs.front();
+        run.name = name;
+        for (const std::string &word : record.command)
+            run.command.push_back(core::literalWord(word));
+        run.claims = {record.claims.flags, core::placeKeys()};
+        recipe.quick.reset();
+        recipe.summary = "The command of that run; change where it runs";
+    }
     return PlanDraft(recipe);
 }
 

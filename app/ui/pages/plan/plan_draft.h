@@ -12,6 +12,7 @@
 #include "experiment/plan.h"
 #include "experiment/recipe.h"
 #include "experiment/round_order.h"
+#include "ipc/run_folder.h"
 
 namespace lockstep::ui {
 
@@ -24,8 +25,9 @@ public:
     /// Baseline, DP and DDP on the machine's devices; defaults for everything else.
     [[nodiscard]] static PlanDraft freeChoice();
 
-    /// The config of an earlier run, to be repeated or changed, without the fields that a launcher sets for each process.
-    [[nodiscard]] static PlanDraft ofRun(const RunConfig &config, const std::string &name);
+    /// The settings of an earlier run that has a config, to be repeated or changed, without the fields that a launcher sets for each
+    /// process. A script's command stands as it was run: what can be changed is where it runs.
+    [[nodiscard]] static PlanDraft ofRun(const RunRecord &record, const std::string &name);
 
     [[nodiscard]] const core::Recipe &recipe() const { return m_recipe; }
 

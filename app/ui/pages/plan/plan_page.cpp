@@ -74,9 +74,9 @@ void PlanPage::connectParts() {
             Qt::SingleShotConnection);
 }
 
-void PlanPage::fillIn(const RunConfig &config, const QString &name) {
+void PlanPage::fillIn(const RunRecord &record, const QString &name) {
     quickBox()->setChecked(false); // it would change what was duplicated
-    recipes()->addAndChoose(PlanDraft::ofRun(config, name.toStdString()), QStringLiteral("copy"));
+    recipes()->addAndChoose(PlanDraft::ofRun(record, name.toStdString()), QStringLiteral("copy"));
 }
 
 bool PlanPage::choose(const QString &recipe) {

@@ -35,7 +35,7 @@ public:
     /// Chooses a recipe by name; "free" is the free choice. False when there is none of that name.
     bool choose(const QString &recipe);
     /// Shows this one config as a choice of its own, below the recipes.
-    void fillIn(const RunConfig &config, const QString &name);
+    void fillIn(const RunRecord &record, const QString &name);
     /// Shows above Start why it failed, until something is edited or Start is pressed again.
     void setStartError(const QString &sentence);
     [[nodiscard]] ConfigForm *form() const;

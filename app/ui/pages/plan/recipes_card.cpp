@@ -72,10 +72,11 @@ void RecipesCard::refresh() {
 }
 
 void RecipesCard::studyScript() {
-    auto *dialog = new ScriptDialog(m_facts, this);
+    auto *dialog = new ScriptDialog(m_facts, m_lastScript, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setModal(true);
     connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        m_lastScript = dialog->entries();
         m_list->addAndChoose(PlanDraft(dialog->recipe()), QString::fromStdString(dialog->recipe().name));
     });
     dialog->show();

@@ -3,6 +3,7 @@
 #include <QKeySequence>
 
 #include "app/ui/pages/plan/plan_draft.h"
+#include "app/ui/pages/plan/script_dialog.h"
 #include "app/ui/widgets/card.h"
 
 class QAction;
@@ -38,6 +39,7 @@ private:
     const PlanDraft &m_draft;
     RecipeList *m_list;
     const MachineFacts &m_facts;
+    ScriptEntries m_lastScript; ///< of the last study, to be changed
     QToolButton *m_about, *m_script, *m_open, *m_save;
     QAction *m_remove;
 };

@@ -2,6 +2,7 @@
 #include "app/ui/pages/plan/script_dialog.h"
 
 #include <QComboBox>
+#include <QCompleter>
 #include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -12,6 +13,7 @@
 #include <QProcess>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStandardPaths>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -32,7 +34,7 @@ core::PlannedRun helpRun(const core::Study &study, const MachineFacts &facts) {
     core::Recipe recipe;
     recipe.runs = {core::trialsOf(study, false).front()};
     core::RunSpec &spec = recipe.runs.front();
-    spec.command = {"{python}", core::literalWord(study.script), "--help"};
+    spec.command = {spec.command.front(), core::literalWord(study.script), "--help"};
     const auto plan = core::expand(recipe, facts);
     return plan && plan->runs.front().runnable() ? plan->runs.front() : core::PlannedRun();
 }
@@ -46,7 +48,8 @@ QLabel *labelFor(QWidget *editor, const QString &words) {
 
 } // namespace
 
-ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent), m_facts(std::move(facts)) {
+ScriptDialog::ScriptDialog(MachineFacts facts, const ScriptEntries &entries, QWidget *parent)
+    : QDialog(parent), m_facts(std::move(facts)) {
     setWindowTitle(tr("Your script"));
     setMinimumWidth(76 * grid);
     QVBoxLayout *layout = frameDialog(this, 3 * grid);
@@ -61,7 +64,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     auto *form = new QFormLayout(m_fields);
     form->setContentsMargins(0, 0, 0, 0);
     form->setSpacing(grid);
-    m_script = new QLineEdit(m_fields);
+    m_script = new QLineEdit(entries.script, m_fields);
     m_script->setPlaceholderText(tr("train.py"));
     auto *browseButton = new QPushButton(tr("&Browse…"), m_fields);
     connect(browseButton, &QPushButton::clicked, this, &ScriptDialog::browse);
@@ -69,10 +72,14 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     file->addWidget(m_script, 1);
     file->addWidget(browseButton);
     form->addRow(labelFor(m_script, tr("&Script")), file);
-    m_arguments = new QLineEdit(m_fields);
+    m_python = new QLineEdit(entries.python, m_fields);
+    m_python->setPlaceholderText(tr("the one that has torch: of the activated environment, else in PATH"));
+    m_python->setToolTip(tr("A path or a name in PATH, of a Python that has what the script imports"));
+    form->addRow(tr("P&ython"), m_python);
+    m_arguments = new QLineEdit(entries.arguments, m_fields);
     m_arguments->setPlaceholderText(tr("given in every run, e.g. --epochs 2"));
     form->addRow(tr("&Arguments"), m_arguments);
-    m_processes = new QLineEdit(QStringLiteral("1,2"), m_fields);
+    m_processes = new QLineEdit(entries.processes, m_fields);
     m_processes->setToolTip(tr("One process is the baseline"));
     form->addRow(tr("&Processes"), m_processes);
     auto *rows = new QVBoxLayout;
@@ -81,10 +88,13 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
         auto *line = new QHBoxLayout;
         auto *flag = new QComboBox(m_fields);
         flag->setEditable(true);
-        flag->setCurrentText({});
+        const auto before = entries.varied.value(row);
+        flag->setCurrentText(before.first);
+        flag->completer()->setFilterMode(Qt::MatchContains);
+        flag->completer()->setCompletionMode(QCompleter::PopupCompletion);
         flag->lineEdit()->setPlaceholderText(row == 0 ? tr("flag, e.g. num-workers") : tr("flag"));
         flag->setAccessibleName(tr("Flag to vary"));
-        auto *values = new QLineEdit(m_fields);
+        auto *values = new QLineEdit(before.second, m_fields);
         values->setPlaceholderText(row == 0 ? tr("values, e.g. 0,2 or off,on") : tr("values"));
         values->setAccessibleName(tr("Values of the flag"));
         line->addWidget(flag, 3);
@@ -103,7 +113,8 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     form->addRow(labelFor(m_varied.front().flag, tr("&Vary")), rows);
     m_steps = new QSpinBox(m_fields);
     m_steps->setRange(0, 1'000'000);
-    m_steps->setValue(300);
+    m_steps->setValue(entries.steps);
+    m_steps->setToolTip(tr("0: when the script ends"));
     m_steps->setSpecialValueText(tr("when the script ends"));
     m_steps->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_steps->setSuffix(tr(" steps of the first run, others after as many samples"));
@@ -111,7 +122,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
     m_repeats = new QSpinBox(m_fields);
     m_repeats->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_repeats->setRange(1, 100);
-    m_repeats->setValue(3);
+    m_repeats->setValue(entries.repeats);
     form->addRow(tr("&Repeats"), m_repeats);
     layout->addWidget(m_fields);
     m_state = makePlainLabel({}, "secondary", this);
@@ -143,9 +154,12 @@ ScriptDialog::ScriptDialog(MachineFacts facts, QWidget *parent) : QDialog(parent
         m_asking->start(askAfterMs);
         check();
     });
-    for (QLineEdit *field : {m_arguments, m_processes})
+    for (QLineEdit *field : {m_python, m_arguments, m_processes})
         connect(field, &QLineEdit::textChanged, this, &ScriptDialog::check);
+    connect(m_python, &QLineEdit::textChanged, m_asking, [this] { m_asking->start(askAfterMs); });
     check();
+    if (!entries.script.isEmpty())
+        m_asking->start(0);
     m_script->setFocus();
 }
 
@@ -167,6 +181,25 @@ void ScriptDialog::browse() {
         m_script->setText(file);
 }
 
+ScriptEntries ScriptDialog::entries() const {
+    ScriptEntries out{m_script->text(), m_python->text(),  m_arguments->text(), m_processes->text(), {},
+                      m_steps->value(), m_repeats->value()};
+    for (const Varied &row : m_varied)
+        out.varied.append({row.flag->currentText(), row.values->text()});
+    return out;
+}
+
+Result<std::string> ScriptDialog::python() const {
+    const QString typed = m_python->text().trimmed();
+    if (typed.isEmpty())
+        return std::string();
+    const QString found =
+        typed.contains(u'/') ? QFileInfo(typed).absoluteFilePath() : QStandardPaths::findExecutable(typed);
+    if (const QFileInfo file(found); !file.isFile() || !file.isExecutable())
+        return fail(Error::badArgument("there is no Python " + typed.toStdString(), "type the path of one"));
+    return found.toStdString();
+}
+
 Result<core::Study> ScriptDialog::study() const {
     core::Study study;
     const QFileInfo script(m_script->text().trimmed());
@@ -174,6 +207,10 @@ Result<core::Study> ScriptDialog::study() const {
         return fail(
             Error::badArgument("there is no script " + m_script->text().trimmed().toStdString(), "choose a file"));
     study.script = script.absoluteFilePath().toStdString();
+    auto python = this->python();
+    if (!python)
+        return fail(python.error());
+    study.python = std::move(*python);
     for (const QString &word : QProcess::splitCommand(m_arguments->text()))
         study.arguments.push_back(word.toStdString());
     auto processes = core::processCountsFrom(m_processes->text().trimmed().toStdString());
@@ -184,6 +221,8 @@ Result<core::Study> ScriptDialog::study() const {
         const QString flag = row.flag->currentText().trimmed(), values = row.values->text().remove(u' ');
         if (flag.isEmpty() && values.isEmpty())
             continue;
+        if (values.isEmpty())
+            return fail(Error::badArgument(flag.toStdString() + " has no values", "type them beside it, e.g. 0,2"));
         if (const auto added = core::addVaried(study, (flag + u'=' + values).toStdString()); !added)
             return fail(Error::badArgument(added.error().what, added.error().wayOut));
     }
@@ -198,6 +237,7 @@ void ScriptDialog::say(const QString &sentence, bool wrong, const QString &print
     setStyleProperty(m_state, "role", wrong ? QStringLiteral("wrong") : QStringLiteral("secondary"));
     m_printed->setPlainText(printed);
     m_printed->setVisible(!printed.isEmpty());
+    m_printed->moveCursor(QTextCursor::End); // why it failed stands there
     layout()->activate();
     const int wanted = layout()->hasHeightForWidth() ? layout()->heightForWidth(width()) : sizeHint().height();
     resize(width(), std::max(height(), wanted)); // nothing is squeezed

@@ -122,7 +122,7 @@ void RunsActions::duplicate() {
         return Q_EMIT refused(QString::fromStdString(record.error().message()));
     if (!record->config)
         return Q_EMIT refused(tr("This run came from a script: Plan has no settings for it."));
-    Q_EMIT duplicateWanted(*record->config, QString::fromStdString(run.title()));
+    Q_EMIT duplicateWanted(*record, QString::fromStdString(run.title()));
 }
 
 void RunsActions::copyIds() {

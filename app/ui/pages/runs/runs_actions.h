@@ -3,7 +3,7 @@
 #include <QKeySequence>
 #include <QObject>
 
-#include "ipc/run_config.h"
+#include "ipc/run_folder.h"
 
 class QAction;
 
@@ -27,7 +27,7 @@ public:
 Q_SIGNALS:
     void experimentWanted(const QString &id);
     void runWanted(const QString &runId); ///< the run alone
-    void duplicateWanted(const lockstep::RunConfig &config, const QString &name);
+    void duplicateWanted(const lockstep::RunRecord &record, const QString &name);
     void compareWanted();
     void tagsWanted(); ///< to write them
     void noteWanted();

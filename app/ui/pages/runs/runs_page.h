@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ipc/run_config.h"
+#include "ipc/run_folder.h"
 #include "store/run_history.h"
 
 class QLabel;
@@ -57,7 +57,7 @@ Q_SIGNALS:
     void experimentWanted(const QString &id); ///< experiment, or run when it has none
     void runWanted(const QString &runId);     ///< the run alone
     void planWanted();
-    void duplicateWanted(const lockstep::RunConfig &config, const QString &name); ///< into Plan
+    void duplicateWanted(const lockstep::RunRecord &record, const QString &name); ///< into Plan
 
 protected:
     void showEvent(QShowEvent *event) override;

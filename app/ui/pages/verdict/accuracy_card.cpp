@@ -20,7 +20,6 @@ AccuracyCard::AccuracyCard(const Theme &theme, QWidget *parent)
     m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
     m_published->setToolTip(tr("Published accuracies, dotted (Alt+P)"));
     addTool(m_published);
-    m_chart->setEmptyText(tr("Accuracy appears with the first evaluation"));
     body()->addWidget(m_chart);
     connect(m_published, &QCheckBox::toggled, this, [this](bool wanted) {
         m_wanted = wanted;
@@ -41,6 +40,10 @@ void AccuracyCard::show(const core::ResultTable &table, const QString &open) {
     m_chart->setAxisTitle(published && !otherData.isEmpty()
                               ? tr("test accuracy / %; published: of %1, another data set").arg(otherData)
                               : tr("test accuracy / %"));
+    const bool ended = std::ranges::any_of(
+        table.rows, [](const core::ResultRow &row) { return !row.published && row.state == toString(RunState::Done); });
+    m_chart->setEmptyText(ended ? tr("No run has reported an accuracy")
+                                : tr("Accuracy appears with the first evaluation"));
     m_chart->setBars(accuracyBars(table, published));
 }
 

@@ -46,7 +46,7 @@ QString factorLine(const core::FactorEffect &factor, double wholeS) {
     QString line =
         QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), core::addedSeconds(factor.seconds, wholeS));
     if (factor.high > factor.low)
-        line += QObject::tr(" (%1 to %2)")
+        line += QObject::tr(" (%1 to %2 by the order of changes)")
                     .arg(core::addedSeconds(factor.low, wholeS), core::addedSeconds(factor.high, wholeS));
     return line;
 }

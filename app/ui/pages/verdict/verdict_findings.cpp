@@ -40,13 +40,14 @@ QString fastestFinding(const core::Judgement &judgement) {
             fastest = &pair;
     if (!fastest)
         return {};
-    if (fastest->training->factor <= 1)
-        return words("No run is faster than %1").arg(shortName(judgement.reference));
-    const QString text =
-        words("%1 is the fastest: %2")
-            .arg(nameAtStart(fastest->run), QString::fromStdString(core::timesText(fastest->training->factor)));
-    const QString undecided =
-        QString::fromStdString(core::undecidedText(*fastest->training, shortTitle(fastest->reference)));
+    const core::SpeedUp &most = *fastest->training;
+    if (most.factor <= 1)
+        return (most.hasInterval() && *most.high <= 1 + core::equalWithin ? words("No run is faster than %1")
+                                                                          : words("No run is faster than %1 so far"))
+            .arg(shortName(judgement.reference));
+    const QString text = (most.hasInterval() ? words("%1 is the fastest: %2") : words("%1 is the fastest so far: %2"))
+                             .arg(nameAtStart(fastest->run), QString::fromStdString(core::timesText(most.factor)));
+    const QString undecided = QString::fromStdString(core::undecidedText(most, shortTitle(fastest->reference)));
     return undecided.isEmpty() ? text : text + QStringLiteral("; ") + undecided;
 }
 
@@ -61,7 +62,7 @@ QString causeFinding(const core::PairJudgement &pair) {
     for (const auto &[sum, text] : {std::pair(saved, words("%1 saved")), std::pair(added, words("%1 added"))})
         if (sum >= leastSum * found.longerS())
             sums.append(text.arg(core::secondsBeside(sum, found.longerS())));
-    QString out = words("%1 takes %2 instead of %3")
+    QString out = words("%1 takes %2 instead of %3 from launch to exit")
                       .arg(nameAtStart(pair.run), core::secondsBeside(found.runS, found.longerS()),
                            core::secondsBeside(found.referenceS, found.longerS()));
     if (pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent())

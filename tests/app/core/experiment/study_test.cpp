@@ -86,6 +86,8 @@ void CoreStudyTest::whatIsVariedOnPurposeIsNoUnfairness() {
         studyOf({{"batch-size", {"32", "64"}}, {"num_workers", {"0", "2"}}, {"amp", {"off", "on"}}, {"lr", {"1"}}}),
         {});
     QCOMPARE(recipe.varies, (std::vector<std::string>{"batch_size", "workers"}));
+    const Recipe library = recipeOf(studyOf({{"dataloader_num_workers", {"0", "2"}}}), {});
+    QCOMPARE(library.varies, std::vector<std::string>{"workers"});
 }
 
 void CoreStudyTest::theScriptsWordsStandForThemselves() {

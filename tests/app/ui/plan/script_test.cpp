@@ -53,6 +53,14 @@ class ScriptTest : public QObject {
         file.write(text);
     }
 
+    void openDialog() {
+        for (QToolButton *button : m_page->findChildren<QToolButton *>())
+            if (button->accessibleName() == QStringLiteral("Your script"))
+                button->click();
+        QVERIFY(!m_page->findChildren<ScriptDialog *>().isEmpty());
+        m_dialog = m_page->findChildren<ScriptDialog *>().back();
+    }
+
 private Q_SLOTS:
     void initTestCase() {
         write(QStringLiteral("train.py"), trains);
@@ -67,11 +75,7 @@ private Q_SLOTS:
         m_page = std::make_unique<PlanPage>(m_theme, *m_workspace, uitest::twoCores());
         m_page->resize(1280, 760);
         m_page->show();
-        for (QToolButton *button : m_page->findChildren<QToolButton *>())
-            if (button->accessibleName() == QStringLiteral("Your script"))
-                button->click();
-        m_dialog = m_page->findChild<ScriptDialog *>();
-        QVERIFY(m_dialog);
+        openDialog();
         QVERIFY(!m_dialog->tryButton()->isEnabled());
         m_dialog->scriptField()->setText(m_folder.filePath(QStringLiteral("train.py")));
         QVERIFY(m_dialog->tryButton()->isEnabled());
@@ -117,8 +121,9 @@ private Q_SLOTS:
         m_dialog->tryButton()->click();
         QTRY_VERIFY_WITH_TIMEOUT(m_dialog->state().contains(QStringLiteral("train.py fails in its first step")),
                                  120'000);
-        QVERIFY2(m_dialog->printed().contains(QStringLiteral("unrecognized arguments: --depth 3")),
-                 qPrintable(m_dialog->printed()));
+        QVERIFY2(m_dialog->state().contains(QStringLiteral("unrecognized arguments: --depth 3")),
+                 qPrintable(m_dialog->state()));
+        QVERIFY2(m_dialog->printed().startsWith(QStringLiteral("usage: train.py")), qPrintable(m_dialog->printed()));
         QVERIFY(m_dialog->tryButton()->isEnabled());
         QCOMPARE(m_dialog->focusWidget(), m_dialog->tryButton());
         QVERIFY(m_page->recipes()->currentName() != QStringLiteral("train"));
@@ -132,15 +137,50 @@ private Q_SLOTS:
         m_dialog->processesField()->setText(QStringLiteral("1"));
         QVERIFY(m_dialog->tryButton()->isEnabled());
         m_dialog->varied().front().flag->setCurrentText(QStringLiteral("twice"));
-        QVERIFY2(m_dialog->state().contains(QStringLiteral("a value is missing")), qPrintable(m_dialog->state()));
+        QCOMPARE(m_dialog->state(), QStringLiteral("twice has no values; type them beside it, e.g. 0,2"));
+        m_dialog->varied().front().values->setText(QStringLiteral("off,on"));
+        m_dialog->pythonField()->setText(QStringLiteral("/nowhere/python"));
+        QCOMPARE(m_dialog->state(), QStringLiteral("there is no Python /nowhere/python; type the path of one"));
+        m_dialog->pythonField()->setText(QStringLiteral("/usr/bin/python3"));
+        QVERIFY(m_dialog->tryButton()->isEnabled());
     }
 
-    void aPlanWithoutATrialLimitsSteps() {
+    void aScriptsRunIsDuplicatedWithItsCommandAndNotAsATrainingOfOurs() {
+        RunRecord record;
+        record.name = "DDP on 2 devices, twice on";
+        record.config.emplace();
+        record.config->method = Method::Ddp;
+        record.config->devices = {"0", "1"};
+        record.command = {"/usr/bin/python3", "-m", "lockstep", "train.py", "--depth", "{3}", "--twice"};
+        record.claims.flags = {{"twice", "on"}};
+        m_page->fillIn(record, QStringLiteral("DDP on 2 devices, twice on"));
+        const core::Recipe recipe = m_page->draft().effective();
+        QCOMPARE(recipe.runs.size(), std::size_t(1));
+        std::vector<std::string> command = record.command;
+        command[5] = "{{3}}"; // as a recipe writes it
+        QCOMPARE(recipe.runs.front().command, command);
+        QCOMPARE(recipe.runs.front().claims.flags, record.claims.flags);
+        QCOMPARE(m_page->plan().rowCount(), 1);
+        QVERIFY(!m_page->form()->field(QStringLiteral("model"))->row->isVisibleTo(m_page->form()));
+        QVERIFY(m_page->form()->field(QStringLiteral("method"))->row->isVisibleTo(m_page->form()));
+    }
+
+    void aPlanWithoutATrialLimitsStepsAndItsEntriesAreThereToBeChanged() {
         m_dialog->stepsBox()->setValue(50);
+        m_dialog->pythonField()->setText(QStringLiteral("/usr/bin/python3"));
+        m_dialog->varied().front().flag->setCurrentText(QStringLiteral("twice"));
+        m_dialog->varied().front().values->setText(QStringLiteral("off,on"));
         m_dialog->planButton()->click();
         QTRY_COMPARE(m_page->recipes()->currentName(), QStringLiteral("train"));
-        const std::vector<std::string> &command = m_page->draft().effective().runs.front().command;
+        const std::vector<std::string> command = m_page->draft().effective().runs.front().command;
+        QCOMPARE(command.front(), std::string("/usr/bin/python3"));
         QVERIFY(std::ranges::find(command, std::string("--max-steps")) != command.end());
+        openDialog();
+        QCOMPARE(m_dialog->scriptField()->text(), m_folder.filePath(QStringLiteral("train.py")));
+        QCOMPARE(m_dialog->stepsBox()->value(), 50);
+        QCOMPARE(m_dialog->varied().front().flag->currentText(), QStringLiteral("twice"));
+        QCOMPARE(m_dialog->varied().front().values->text(), QStringLiteral("off,on"));
+        QVERIFY(m_dialog->tryButton()->isEnabled());
     }
 };
 

@@ -170,19 +170,23 @@ private Q_SLOTS:
         core::Attribution &found = *pair.attribution;
         found.bars.push_back({core::Cause::Communication, 0.5, {}, {}});
         found.runS = 7.5;
-        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2) takes 7.5 s instead of 10.0 s: 3.0 s saved, 0.5 s added"));
+        QCOMPARE(causeFinding(pair),
+                 QStringLiteral("DDP (2) takes 7.5 s instead of 10.0 s from launch to exit: 3.0 s saved, 0.5 s added"));
         pair.wholeRun = core::SpeedUp{1.1, 0.9, 1.3, core::IntervalMethod::Welch, 0.3, 3, 3, 1, false};
-        QVERIFY2(causeFinding(pair).contains(u"10.0 s, which can be chance: "), qPrintable(causeFinding(pair)));
+        QVERIFY2(causeFinding(pair).contains(u"10.0 s from launch to exit, which can be chance: "),
+                 qPrintable(causeFinding(pair)));
         found.bars = {{core::Cause::Communication, 2, {}, {}}};
         found.runS = 12;
         pair.wholeRun.reset();
-        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2) takes 12.0 s instead of 10.0 s: 2.0 s added"));
+        QCOMPARE(causeFinding(pair),
+                 QStringLiteral("DDP (2) takes 12.0 s instead of 10.0 s from launch to exit: 2.0 s added"));
     }
 
     void aSettingsEffectIsALineAndTheRunsItRestsOnAreItsHint() {
         const core::FactorEffect effect{
             "lr", "lr 0.1 instead of 0.01", -1, -1.5, -0.5, {"baseline, lr 0.1", "DDP on 2 devices"}};
-        QCOMPARE(factorLine(effect, 10), QStringLiteral("lr 0.1 instead of 0.01: −1.00 s (−1.50 s to −0.50 s)"));
+        QCOMPARE(factorLine(effect, 10),
+                 QStringLiteral("lr 0.1 instead of 0.01: −1.00 s (−1.50 s to −0.50 s by the order of changes)"));
         QVERIFY(factorHelp({effect, effect}).endsWith(u"\nbaseline, lr 0.1\nDDP on 2 devices"));
     }
 
