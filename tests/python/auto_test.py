@@ -22,9 +22,10 @@ class Auto(Case):
     def epochs(self, frames):
         return [frame for frame in frames if frame["type"] == "epoch"]
 
-    def check_against_hand(self, words, steps):
+    def check_against_hand(self, words, steps, batch_s=0.0003):
         """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
-        preempted between two stamps spends that time in neither, and on a busy machine that happens in some epochs."""
+        preempted between two stamps spends that time in neither, and on a busy machine that happens in some epochs. Workers take the
+        core just when a batch has come."""
         run, done = self.followed(PLAIN, *words)
         said = self.printed(done)
         sent = self.check_frames(run, 1)[0]
@@ -33,11 +34,11 @@ class Auto(Case):
         self.assertEqual([epoch["samples"] for epoch in epochs], [640] * 5)
         for phase in said["hand"][0]:
             pairs = [(epoch["phases"][phase]["sum_s"], hand[phase]) for epoch, hand in zip(epochs, said["hand"])]
-            self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, 0.0003 * 20) for ours, hand in pairs), f"{phase}: {pairs}")
+            self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, batch_s * 20) for ours, hand in pairs), f"{phase}: {pairs}")
         # If its validation were in an epoch, each would be longer than its own work by so much.
         self.assertGreater(said["validation"], 5 * 0.16)
         rest = [epoch["duration_s"] - sum(hand.values()) for epoch, hand in zip(epochs, said["hand"])]
-        self.assertLess(min(rest), 0.08)
+        self.assertLess(min(rest), 0.5 * said["validation"] / 5)
         return run, said, sent
 
     def test_a_plain_loop_has_the_phases_of_timers_set_by_hand_the_same_bits_and_no_time_of_its_validation(self):
@@ -56,7 +57,7 @@ class Auto(Case):
     def test_the_start_of_loading_processes_is_load_and_that_of_a_validations_is_nobodys_time(self):
         for words in ["workers"], ["persist"]:
             with self.subTest(words):
-                _, said, sent = self.check_against_hand(words, 20)
+                _, said, sent = self.check_against_hand(words, 20, 0.002)  # its start takes 5 ms a batch
                 self.assertEqual(said["losses"], self.printed(self.call(sys.executable, PLAIN, *words))["losses"])
                 # Its start takes 0.1 s; in the step before it it would be `other`.
                 self.assertLess(min(epoch["phases"]["other"]["sum_s"] for epoch in self.epochs(sent)), 0.05)
@@ -115,6 +116,9 @@ class Auto(Case):
         self.assertGreaterEqual(seconds[0]["comm"], seconds[0]["exposed"])
         summary = self.result(run)["summary"]
         self.assertEqual((summary["method"], summary["world_size"], summary["steps"]), ("ddp", 2, 20))
+        (found,) = json.loads(self.ctl("show", run.name, "--json").stdout)["results"]["judgement"]["bottlenecks"]
+        self.assertEqual(found["bound"], "straggler-bound", found)
+        self.assertRegex(found["evidence"], "rank 1 spends .* more than the others, most of it in forward")
 
     def test_what_a_script_compiles_is_what_it_compiles_unfollowed(self):
         run, done = self.followed(COMPILED)

@@ -21,13 +21,40 @@ std::optional<double> sumOf(const Phases &phases, std::initializer_list<std::str
     return sum;
 }
 
+bool isDdp(const RunOutcome &run) {
+    const auto said = run.about.find("method");
+    return said != run.about.end() ? said->second == toString(Method::Ddp)
+                                   : run.config && run.config->method == Method::Ddp;
+}
+
+/// What the ranks of DDP have of sums of gradients alike: the least that any of them was held up. Absent where ranks report waiting
+/// by itself, or not all of them report the sums.
+std::optional<double> leastExposed(const RunOutcome &run) {
+    if (!isDdp(run) || run.processes < 2 || int(run.rankPhasesS.size()) != run.processes)
+        return std::nullopt;
+    std::optional<double> least;
+    for (const auto &[rank, phases] : run.rankPhasesS) {
+        const auto exposed = sumOf(phases, {phase::exposed});
+        if (!exposed || sumOf(phases, {phase::wait}))
+            return std::nullopt;
+        least = std::min(least.value_or(*exposed), *exposed);
+    }
+    return least;
+}
+
+/// As reported, or as it follows from the least of all ranks.
+std::optional<double> waitOf(const Phases &phases, std::optional<double> least) {
+    const auto exposed = sumOf(phases, {phase::exposed});
+    return least && exposed ? std::optional(*exposed - *least) : sumOf(phases, {phase::wait});
+}
+
 /// The middle rank by waiting, the longer waits first.
-const Phases &middleRank(const RunOutcome &run) {
+const Phases &middleRank(const RunOutcome &run, std::optional<double> least) {
     if (run.rankPhasesS.empty())
         return run.phasesS;
     std::vector<std::pair<double, int>> waits;
     for (const auto &[rank, phases] : run.rankPhasesS)
-        waits.emplace_back(-sumOf(phases, {phase::wait}).value_or(0), rank);
+        waits.emplace_back(-waitOf(phases, least).value_or(0), rank);
     std::ranges::sort(waits);
     return run.rankPhasesS.at(waits[(waits.size() - 1) / 2].second);
 }
@@ -70,7 +97,8 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     out.runS = *run.runTimeS;
     out.trainingS = *run.totalTrainingTimeS;
     out.startUpS = out.runS - out.trainingS;
-    const Phases &phases = middleRank(run);
+    const std::optional<double> least = leastExposed(run);
+    const Phases &phases = middleRank(run, least);
     out.loadS = sumOf(phases, {phase::load, phase::h2d});
     const double moved = sumOf(phases, {phase::scatter, phase::replicate, phase::gather}).value_or(0);
     if (const auto computed = sumOf(phases, {phase::forward, phase::backward, phase::optimizer}))
@@ -78,7 +106,7 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     if (!out.loadS && !out.computeS)
         return std::nullopt;
     const auto exposed = sumOf(phases, {phase::exposed});
-    const auto wait = sumOf(phases, {phase::wait});
+    const auto wait = waitOf(phases, least);
     if (exposed) {
         if (wait || isAlone(run))
             out.waitS = std::min(wait.value_or(0), *exposed);

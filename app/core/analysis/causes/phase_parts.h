@@ -21,10 +21,13 @@ struct TimeParts {
     /// parallel parts last until the slowest device is done, so waiting of its devices for each other is in here.
     std::optional<double> computeS;
     /// exposed less wait. Data parallel: scatter + replicate + gather + reduce: copies between devices, which one
-    /// device does not have. Where `wait` is unknown (GPUs, some scripts) waiting is in here.
+    /// device does not have. Where `wait` is unknown waiting is in here.
     std::optional<double> communicationS;
-    std::optional<double> waitS; ///< 0 for one process
-    double restS = 0;            ///< training time that is in none of the known parts
+    /// For slower ranks; 0 for one process. Where ranks of DDP don't report it by itself (GPUs, scripts), what a rank is held up by sums of
+    /// gradients longer than the rank that is held up least, which is the one that is waited for. What they wait for each other in turn
+    /// is then in communicationS.
+    std::optional<double> waitS;
+    double restS = 0; ///< training time that is in none of the known parts
 };
 
 /// Absent without both times or without any phase.
