@@ -10,7 +10,7 @@ namespace lockstep::core {
 namespace {
 
 std::string reachedText(const TimeToTarget &row, Target::Kind, ResultPlace) {
-    return std::to_string(row.reached) + " of " + std::to_string(row.repeats.size());
+    return row.repeats.empty() ? "-" : std::to_string(row.reached) + " of " + std::to_string(row.repeats.size());
 }
 
 std::optional<double> factorOf(const TimeToTarget &row) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/plan/script_dialog.h"
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QCompleter>
 #include <QDialogButtonBox>
@@ -289,6 +290,9 @@ void ScriptDialog::takeFlags() {
                 values << QString::fromStdString(choice);
             row.flag->addItem(QString::fromStdString(flag.name), values);
         }
+        const int widest = row.flag->view()->sizeHintForColumn(0) + 4 * grid; // no flag's name is cut
+        row.flag->view()->setMinimumWidth(widest);
+        row.flag->completer()->popup()->setMinimumWidth(widest);
         row.flag->setCurrentIndex(-1);
         row.flag->setCurrentText(typed);
     }

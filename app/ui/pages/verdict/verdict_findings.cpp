@@ -71,15 +71,28 @@ QString causeFinding(const core::PairJudgement &pair) {
 }
 
 QString fairnessFinding(const core::Judgement &judgement) {
-    std::map<core::FairnessWeight, std::set<std::string>> kinds;
+    struct Found {
+        std::set<std::string> kinds, runs; // of the comparisons
+        std::size_t rows = 0;
+    };
+    std::map<core::FairnessWeight, Found> found;
     for (const core::PairJudgement &pair : judgement.pairs)
-        for (const core::FairnessFinding &finding : pair.fairness)
-            kinds[finding.weight].insert(finding.key);
+        for (const core::FairnessFinding &finding : pair.fairness) {
+            Found &here = found[finding.weight];
+            here.kinds.insert(finding.key);
+            here.runs.insert(pair.run);
+            ++here.rows;
+        }
     QStringList counts;
     for (const core::FairnessWeight weight :
          {core::FairnessWeight::Decisive, core::FairnessWeight::Notable, core::FairnessWeight::Minor})
-        if (const std::size_t count = kinds[weight].size(); count > 0)
-            counts.append(words("%1 %2").arg(count).arg(QString::fromUtf8(core::toString(weight).data())));
+        if (const Found &here = found[weight]; here.rows > 0) {
+            const QString count =
+                words("%1 %2").arg(here.kinds.size()).arg(QString::fromUtf8(core::toString(weight).data()));
+            counts.append(here.rows == here.kinds.size()
+                              ? count
+                              : words("%1 in %2 comparisons").arg(count).arg(here.runs.size()));
+        }
     if (counts.isEmpty())
         return {};
     return words("Differences that were not meant: %1").arg(counts.join(QStringLiteral(", ")));

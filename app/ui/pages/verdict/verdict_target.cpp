@@ -46,6 +46,7 @@ VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidg
         m_typed = false;
         suggest();
     });
+    connect(m_kind, &QComboBox::activated, this, [this] { m_chosen = true; });
     connect(m_value, &QLineEdit::textEdited, this, [this] {
         m_typed = true;
         take();
@@ -79,8 +80,15 @@ void VerdictTarget::take() {
 }
 
 void VerdictTarget::refresh() {
-    if (!m_typed)
-        suggest();
+    if (m_typed)
+        return;
+    // A script may report no accuracy, and other runs do only after an epoch.
+    const TargetKind wanted = m_model.suggestion(TargetKind::Accuracy) || !m_model.suggestion(TargetKind::Loss)
+                                  ? TargetKind::Accuracy
+                                  : TargetKind::Loss;
+    if (const int row = m_kind->findData(int(wanted)); !m_chosen && row != m_kind->currentIndex())
+        return m_kind->setCurrentIndex(row);
+    suggest();
 }
 
 } // namespace lockstep::ui

@@ -33,7 +33,7 @@ private:
     QLineEdit *m_value;
     QLabel *m_unit, *m_mistake;
     QTableView *m_table;
-    bool m_typed = false;
+    bool m_typed = false, m_chosen = false; ///< the target, its kind: by a person
 };
 
 } // namespace lockstep::ui

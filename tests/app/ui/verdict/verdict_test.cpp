@@ -144,6 +144,8 @@ private Q_SLOTS:
         for (int row = 0; row < model.rowCount(); ++row)
             said.append(model.index(row).data().toString());
         QCOMPARE(said, QStringList({"decisive of DDP", "notable of DP", "notable of DDP", "minor of DP"}));
+        QCOMPARE(fairnessFinding(judgement),
+                 QStringLiteral("Differences that were not meant: 1 decisive, 1 notable in 2 comparisons, 1 minor"));
     }
 
     void thePairThatTheSentenceExplainsIsTheLargestGainElseTheLargestLoss() {
@@ -498,6 +500,30 @@ private Q_SLOTS:
         page.target()->kindBox()->setCurrentIndex(1);
         QVERIFY(model.target().kind == core::Target::Kind::Loss);
         QVERIFY(model.index(0, core::TargetModel::Time).data(core::ValueRole).isValid());
+    }
+
+    void runsWithoutAnAccuracyAreOfferedATargetForTheirLoss() {
+        core::TargetModel model;
+        VerdictTarget target(m_theme, model);
+        core::RunOutcome run;
+        for (int epoch = 1; epoch <= 2; ++epoch) {
+            core::MergedEpoch &made = run.epochs.emplace_back();
+            made.epoch = epoch;
+            made.durationS = 1;
+            made.loss = 1.0 / epoch;
+            made.complete = true;
+        }
+        core::RepeatGroup group;
+        group.name = "baseline";
+        group.runs = {run};
+        model.setGroups({group});
+        target.refresh();
+        QVERIFY(model.target().kind == core::Target::Kind::Loss);
+        QCOMPARE(model.index(0, core::TargetModel::Reached).data().toString(), QStringLiteral("1 of 1"));
+        target.kindBox()->setCurrentIndex(0); // as a person does
+        Q_EMIT target.kindBox()->activated(0);
+        target.refresh();
+        QCOMPARE(target.kindBox()->currentIndex(), 0);
     }
 
     void aRunWithoutItsExperimentOffersNothingToPress() {
