@@ -40,7 +40,9 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Install one version on both sides: what one of them doesn't know is not shown."},
     {"rank_cut", "warning", "agent", "a rank sends what can't be frames, without end",
      "Use this version's package in the script. The rank is no longer shown."},
-    {"straggler", "warning", "rank", "a rank's gradients are ready later than the others', over 20 steps and more",
+    {"straggler", "warning", "rank, agent",
+     "a rank's gradients are ready later than the others', over 20 steps and more; of scripts, over 20 reports and "
+     "more",
      "Look at its device and its neighbours on Live. On unlike devices, `--shards measured` gives it fewer samples."},
     {"hang", "error", "agent", "ranks wait in a collective for five median steps, at least 10 s",
      "Read in the console where each rank is, then stop the run."},

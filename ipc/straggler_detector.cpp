@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/report/straggler_detector.h"
+#include "ipc/straggler_detector.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
-namespace lockstep::trainer {
+#include "ipc/alerts.h"
+
+namespace lockstep {
 
 namespace {
 
@@ -100,16 +103,19 @@ std::optional<StragglerDetector::Slow> StragglerDetector::slownessOf(std::size_t
     if (!(later > matters * othersWhole))
         return {};
     Slow slow{ownPhases[0], false, later};
-    double most = 0;
+    double most = 0, all = 0;
     for (std::size_t i = 0; i < ownPhases.size(); ++i) {
         const double late = medianOf(timesOf(rank, 1 + i)) - medianOf(othersOf(rank, 1 + i));
         const bool alone = slowIn(rank, i, late, othersWhole);
+        all += std::max(late, 0.0);
         if ((late > most && alone == slow.alone) || (alone && !slow.alone)) {
             most = late;
             slow.alone = alone;
             slow.phase = ownPhases.at(i);
         }
     }
+    if (!slow.alone && all < later / 2)
+        return {};
     return slow;
 }
 
@@ -131,4 +137,19 @@ std::optional<StragglerDetector::Verdict> StragglerDetector::judge(std::int64_t 
     return verdict;
 }
 
-} // namespace lockstep::trainer
+std::string slownessInWords(const StragglerDetector::Verdict &verdict, const std::string &host) {
+    return "rank " + std::to_string(verdict.rank) + (host.empty() ? "" : " on " + host) + " is " +
+           (verdict.over ? "no longer slower" : "slower") + " than the others in " + std::string(verdict.phase);
+}
+
+AlertFrame stragglerAlert(const StragglerDetector::Verdict &verdict, const std::string &host, std::string_view steps) {
+    char later[32];
+    std::snprintf(later, sizeof later, "%.3g", verdict.readyLaterNs * 1e-6);
+    return makeAlert("straggler",
+                     slownessInWords(verdict, host) + ": its gradients are ready " + later + " ms later (median of " +
+                         std::to_string(StragglerDetector::window) + " " + std::string(steps) +
+                         "), so the other ranks wait",
+                     verdict.step);
+}
+
+} // namespace lockstep

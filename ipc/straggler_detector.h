@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "trainer/report/phase_clock.h"
+#include "ipc/frames.h"
+#include "ipc/phases.h"
 
-namespace lockstep::trainer {
+namespace lockstep {
 
 /// The phases of a rank's own work, before it must wait for others.
-inline constexpr std::array ownPhases = {Phase::Load, Phase::H2d, Phase::Forward, Phase::Backward, Phase::Optimizer};
+inline constexpr std::array ownPhases = {phase::load, phase::h2d, phase::forward, phase::backward, phase::optimizer};
 
 /// What one rank needed from the end of an all-reduce until its own last gradient of the next step was ready, in ns.
-/// All-reduce makes every rank's step equally long, but these times differ.
+/// All-reduce makes every rank's step equally long, but these times differ. `ready` may be more than the phases add up to.
 struct OwnTimes {
     double ready = 0;
     std::array<double, ownPhases.size()> phases{};
@@ -31,7 +34,10 @@ struct OwnTimes {
 ///  - in two thirds of the steps the rest of the phase's lag is over 25 %, i.e. steady, unlike a disturbance; and
 ///  - the phase costs the others 5 % of their own time, and they wait as long.
 /// A rank that lags by those 5 % in all phases for `lasting` steps is named with the phase of its largest share: then
-/// its core is slow, not a phase. A named rank is not named again until it has kept up for `calm` steps.
+/// its core is slow, not a phase. A rank that is late by time in no phase is not named. A named rank is not named again
+/// until it has kept up for `calm` steps.
+///
+/// A step may stand for several in a row, with their mean times.
 ///
 /// add() depends only on its arguments so far: ranks that get the same numbers come to the same verdict.
 class StragglerDetector {
@@ -40,9 +46,9 @@ public:
 
     struct Verdict {
         int rank = 0;
-        Phase phase = Phase::Backward;
-        bool over = false;       ///< the rank keeps up again
-        double readyLaterNs = 0; ///< median over the window
+        std::string_view phase = phase::backward; ///< of ownPhases
+        bool over = false;                        ///< the rank keeps up again
+        double readyLaterNs = 0;                  ///< median over the window
         std::int64_t step = 0;
     };
     explicit StragglerDetector(int ranks);
@@ -52,11 +58,11 @@ public:
 
 private:
     struct State {
-        std::optional<Phase> named;
+        std::optional<std::string_view> named;
         std::size_t calmSteps = 0, lateSteps = 0;
     };
     struct Slow {
-        Phase phase;
+        std::string_view phase;
         bool alone; ///< only this phase is slow, not the whole rank
         double readyLaterNs;
     };
@@ -79,4 +85,10 @@ private:
     mutable std::vector<double> m_scratch;
 };
 
-} // namespace lockstep::trainer
+/// "rank 1 on node-a is slower than the others in backward"
+[[nodiscard]] std::string slownessInWords(const StragglerDetector::Verdict &verdict, const std::string &host);
+/// The alert of a rank that is slow. `steps`: what add() was given, "steps" or otherwise.
+[[nodiscard]] AlertFrame stragglerAlert(const StragglerDetector::Verdict &verdict, const std::string &host,
+                                        std::string_view steps);
+
+} // namespace lockstep

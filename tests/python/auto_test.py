@@ -90,6 +90,12 @@ class Auto(Case):
         run, _ = self.followed(RANKS, "slow=1", options=("--nproc-per-node", "2"))
         self.check_two_ranks(run)
 
+    def test_a_slow_rank_is_named_while_the_script_runs(self):
+        run, _ = self.followed(RANKS, "slow=1", "epochs=15")
+        told = [frame for frame in self.frames(run) if frame["type"] == "alert"]
+        self.assertEqual([alert["kind"] for alert in told], ["straggler"])
+        self.assertRegex(told[0]["message"], "^rank 1 on .* is slower than the others in forward: its gradients are ready 3[0-9.]+ ms later")
+
     def test_a_script_ends_after_so_many_samples_at_the_same_step_of_every_rank(self):
         run, done = self.followed("-m", "lockstep", "--max-samples", str(2 * 32 * 13 - 1), RANKS, options=("--nproc-per-node", "2"))
         self.assertIn("the script ends after 13 steps, as it was asked to; its first step had 32 samples in each of 2 processes that train together", done.stderr + done.stdout)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include "ipc/straggler_detector.h"
 #include "trainer/engine/rank_session.h"
-#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 

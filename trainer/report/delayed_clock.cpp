@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "trainer/report/straggler_detector.h"
+#include "ipc/straggler_detector.h"
 
 namespace lockstep::trainer {
 
@@ -29,9 +29,10 @@ Result<TestDelay> parseTestDelay(const std::string &text) {
     const auto rank = std::from_chars(begin, begin + first, delay.rank);
     const auto factor = std::from_chars(begin + second + 1, end, delay.factor);
     const auto name = std::string_view(text).substr(first + 1, second - first - 1);
-    const auto phase = std::find_if(ownPhases.begin(), ownPhases.end(), [&](Phase p) { return nameOf(p) == name; });
+    const auto phase = phaseNamed(name);
     if (rank.ec != std::errc() || rank.ptr != begin + first || delay.rank < 0 || factor.ec != std::errc() ||
-        factor.ptr != end || !(delay.factor >= 1 && delay.factor <= 100) || phase == ownPhases.end())
+        factor.ptr != end || !(delay.factor >= 1 && delay.factor <= 100) || !phase ||
+        std::ranges::find(ownPhases, name) == ownPhases.end())
         return wrong;
     delay.phase = *phase;
     return delay;

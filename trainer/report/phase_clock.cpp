@@ -24,6 +24,13 @@ std::string_view nameOf(Phase phase) {
     return names.at(static_cast<std::size_t>(phase));
 }
 
+std::optional<Phase> phaseNamed(std::string_view name) {
+    for (std::size_t i = 0; i < phaseCount; ++i)
+        if (nameOf(static_cast<Phase>(i)) == name)
+            return static_cast<Phase>(i);
+    return {};
+}
+
 void StepTimes::add(Phase phase, std::int64_t ns) {
     const auto i = static_cast<std::size_t>(phase);
     m_ns.at(i) += ns;

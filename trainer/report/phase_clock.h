@@ -39,6 +39,7 @@ enum class Phase : std::uint8_t {
 };
 inline constexpr std::size_t phaseCount = static_cast<std::size_t>(Phase::Count);
 [[nodiscard]] std::string_view nameOf(Phase phase);
+[[nodiscard]] std::optional<Phase> phaseNamed(std::string_view name);
 
 /// Nanoseconds of one step by phase; a phase that was not measured is absent.
 class StepTimes {

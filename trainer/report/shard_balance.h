@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/straggler_detector.h"
+#include "ipc/straggler_detector.h"
 
 namespace lockstep::trainer {
 

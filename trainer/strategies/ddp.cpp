@@ -132,7 +132,7 @@ void Ddp::shareOwnTimes(const at::Tensor &slots) {
     const auto own = m_clock.takeOwn().value_or(StepTimes());
     std::array<double, OwnTimes::numbers> seconds{static_cast<double>(m_readyNs) * 1e-9};
     for (std::size_t i = 0; i < ownPhases.size(); ++i)
-        seconds.at(1 + i) = static_cast<double>(own.of(ownPhases.at(i)).value_or(0)) * 1e-9;
+        seconds.at(1 + i) = static_cast<double>(own.of(*phaseNamed(ownPhases.at(i))).value_or(0)) * 1e-9;
     const c10::AutoGradMode noGrad(false);
     const auto count = static_cast<std::int64_t>(seconds.size());
     slots.narrow(0, 1 + m_communicator.rank() * count, count)

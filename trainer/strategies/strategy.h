@@ -10,11 +10,11 @@
 #include <torch/types.h>
 
 #include "ipc/frames.h"
+#include "ipc/straggler_detector.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/models/model.h"
 #include "trainer/report/step_metric.h"
-#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 

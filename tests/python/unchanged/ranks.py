@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """DDP as many people write it. With torchrun's variables it is one rank; without, it starts two by mp.spawn. In each step one rank
-waits for 30 ms, named by the argument "slow=RANK"."""
+waits for 30 ms, named by the argument "slow=RANK". It trains 2 epochs, or "epochs=N"."""
 import os
 import sys
 import time
@@ -11,7 +11,12 @@ import torch.multiprocessing as mp
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-SLOW = next((int(word[5:]) for word in sys.argv if word.startswith("slow=")), -1)
+
+def given(name, default):
+    return next((int(word.partition("=")[2]) for word in sys.argv if word.startswith(f"{name}=")), default)
+
+
+SLOW = given("slow", -1)
 
 
 def work(rank, world, port):
@@ -26,7 +31,7 @@ def work(rank, world, port):
     model = DistributedDataParallel(torch.nn.Linear(20, 3))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = TensorDataset(torch.randn(640, 20), torch.randint(0, 3, (640,)))
-    for epoch in range(2):
+    for epoch in range(given("epochs", 2)):
         for x, y in DataLoader(data, 32, sampler=DistributedSampler(data)):
             if rank == SLOW:
                 time.sleep(0.03)

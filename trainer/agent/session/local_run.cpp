@@ -152,6 +152,7 @@ void LocalRun::makeSupervisor() {
     handlers.onRestart = [this] {
         m_intake->startOver();
         m_hangs.startOver();
+        m_slowRanks.startOver();
     };
     handlers.onOver = [this] { onRanksOver(); };
     handlers.onGone = m_handlers.onRanksGone;
@@ -189,11 +190,15 @@ void LocalRun::everySecond() {
     reapStrays();
     m_disk->check();
     checkHang();
+    for (FrameBody &found : m_slowRanks.takeFound())
+        m_journal->append(std::move(found));
 }
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
-    if (m_plan.nodes.node == 0)
-        m_hangs.take(rank, frame, m_clock.monoNs());
+    if (m_plan.nodes.node != 0)
+        return;
+    m_hangs.take(rank, frame, m_clock.monoNs());
+    m_slowRanks.take(rank, frame);
 }
 
 void LocalRun::checkHang() {

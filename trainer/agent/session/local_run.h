@@ -17,6 +17,7 @@
 #include "trainer/agent/session/hang_watch.h"
 #include "trainer/agent/session/run_end.h"
 #include "trainer/agent/session/run_samples.h"
+#include "trainer/agent/session/slow_rank_watch.h"
 
 namespace lockstep::agent {
 
@@ -92,7 +93,8 @@ private:
     GroupKeeper m_keeper;
     NewRunFolder m_folder;
     std::string m_host;
-    HangWatch m_hangs; ///< of all nodes' ranks, at agent 0
+    HangWatch m_hangs;         ///< of all nodes' ranks, at agent 0
+    SlowRankWatch m_slowRanks; ///< the same
     Handlers m_handlers;
     std::unique_ptr<RunJournal> m_journal;
     std::unique_ptr<RunSocket> m_socket;
