@@ -59,16 +59,24 @@ StragglerDetector::Window StragglerDetector::timesOf(std::size_t rank, std::size
     return times;
 }
 
+void StragglerDetector::findMiddles() {
+    const auto place = static_cast<std::ptrdiff_t>((m_ranks - 2) / 2);
+    for (std::size_t what = 0; what < OwnTimes::numbers; ++what)
+        for (std::size_t step = 0; step < window; ++step) {
+            for (std::size_t rank = 0; rank < m_ranks; ++rank)
+                m_scratch[rank] = valueOf(m_ring[step * m_ranks + rank], what);
+            const auto first = m_scratch.begin() + place;
+            std::nth_element(m_scratch.begin(), first, m_scratch.end());
+            m_middles.at(what).at(step) = {*first, *std::min_element(first + 1, m_scratch.end())};
+        }
+}
+
 StragglerDetector::Window StragglerDetector::othersOf(std::size_t rank, std::size_t what) const {
+    const Window own = timesOf(rank, what);
     Window times{};
     for (std::size_t step = 0; step < window; ++step) {
-        m_scratch.clear();
-        for (std::size_t other = 0; other < m_ranks; ++other)
-            if (other != rank)
-                m_scratch.push_back(valueOf(m_ring[step * m_ranks + other], what));
-        const auto middle = m_scratch.begin() + static_cast<std::ptrdiff_t>((m_scratch.size() - 1) / 2);
-        std::nth_element(m_scratch.begin(), middle, m_scratch.end());
-        times.at(step) = *middle;
+        const auto &[first, second] = m_middles.at(what).at(step);
+        times.at(step) = own.at(step) <= first ? second : first;
     }
     return times;
 }
@@ -120,6 +128,7 @@ std::optional<StragglerDetector::Slow> StragglerDetector::slownessOf(std::size_t
 }
 
 std::optional<StragglerDetector::Verdict> StragglerDetector::judge(std::int64_t step) {
+    findMiddles();
     std::optional<Verdict> verdict;
     for (std::size_t rank = 0; rank < m_ranks; ++rank) {
         State &state = m_states[rank];

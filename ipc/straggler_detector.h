@@ -71,6 +71,7 @@ private:
     [[nodiscard]] Window timesOf(std::size_t rank, std::size_t what) const;
     /// The same for the ranks it is compared with: the lower median of the other ranks in each step.
     [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
+    void findMiddles();
     /// The rest of a phase's lag in each step of the window, as a logarithm.
     [[nodiscard]] Window ownLagOf(std::size_t rank, std::size_t phase) const;
     [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double late, double othersWhole) const;
@@ -82,7 +83,10 @@ private:
     std::size_t m_next = 0, m_filled = 0;
     std::size_t m_sinceJudged = every - 1; ///< so that the first full window is judged at once
     std::vector<State> m_states;
-    mutable std::vector<double> m_scratch;
+    /// By number and step of the window: two neighbours in the order of all ranks. The lower median of all but one rank is the first of
+    /// them, or the second where that rank's own number is not above the first.
+    std::array<std::array<std::array<double, 2>, window>, OwnTimes::numbers> m_middles{};
+    std::vector<double> m_scratch;
 };
 
 /// "rank 1 on node-a is slower than the others in backward"

@@ -233,7 +233,7 @@ private Q_SLOTS:
         QVERIFY2(!attribute(reference, dumb, {}), "without phases nothing is attributed");
     }
 
-    void waitingThatOneSideDoesNotReportStaysInCommunication() {
+    void waitingThatRanksOfDdpDoNotReportFollowsFromTheirSums() {
         Noise none{std::mt19937(1), 0};
         Planted two;
         two.communication = 1;
@@ -242,6 +242,23 @@ private Q_SLOTS:
         for (RunOutcome &run : without.runs)
             for (auto &[rank, phases] : run.rankPhasesS)
                 phases.erase("wait");
+        const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
+        QVERIFY(std::fabs(found->secondsOf(Cause::Imbalance) - 0.5) < 1e-9);
+        QVERIFY(std::fabs(found->secondsOf(Cause::Communication) - 1) < 1e-9);
+        QVERIFY(found->notes.empty());
+    }
+
+    void waitingThatOneSideDoesNotReportStaysInCommunication() {
+        Noise none{std::mt19937(1), 0};
+        Planted two;
+        two.communication = 1;
+        two.wait = 0.5;
+        RepeatGroup without = groupOf("on GPUs", two, 2, none);
+        for (RunOutcome &run : without.runs) {
+            for (auto &[rank, phases] : run.rankPhasesS)
+                phases.erase("wait");
+            run.rankPhasesS[1].erase("exposed"); // so nothing follows from the other's
+        }
         const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
         QCOMPARE(found->secondsOf(Cause::Imbalance), 0.0);
         QVERIFY(found->secondsOf(Cause::Communication) > 0.99);
