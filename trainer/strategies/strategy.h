@@ -14,6 +14,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/models/model.h"
+#include "trainer/report/phase_clock.h"
 #include "trainer/report/step_metric.h"
 
 namespace lockstep::trainer {
