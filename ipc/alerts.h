@@ -41,8 +41,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"rank_cut", "warning", "agent", "a rank sends what can't be frames, without end",
      "Use this version's package in the script. The rank is no longer shown."},
     {"straggler", "warning", "rank, agent",
-     "a rank's gradients are ready later than the others', over 20 steps and more; of scripts, over 20 reports and "
-     "more",
+     "a rank's gradients are ready later than the others', over 20 steps and more; of scripts, over 20 windows of "
+     "steps and more",
      "Look at its device and its neighbours on Live. On unlike devices, `--shards measured` gives it fewer samples."},
     {"hang", "error", "agent", "ranks wait in a collective for five median steps, at least 10 s",
      "Read in the console where each rank is, then stop the run."},

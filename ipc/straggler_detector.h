@@ -34,8 +34,8 @@ struct OwnTimes {
 ///  - in two thirds of the steps the rest of the phase's lag is over 25 %, i.e. steady, unlike a disturbance; and
 ///  - the phase costs the others 5 % of their own time, and they wait as long.
 /// A rank that lags by those 5 % in all phases for `lasting` steps is named with the phase of its largest share: then
-/// its core is slow, not a phase. A rank that is late by time in no phase is not named. A named rank is not named again
-/// until it has kept up for `calm` steps.
+/// its core is slow, not a phase. A rank whose phases explain less than half of its lateness is not named unless one of
+/// them is slow by itself. A named rank is not named again until it has kept up for `calm` steps.
 ///
 /// A step may stand for several in a row, with their mean times.
 ///

@@ -36,7 +36,6 @@ VERSION = "0.5.0"
 WAYS = {"plain": "Truth", "lockstep": "Lockstep", "lines": "TraceML, three lines added", "traceml": "TraceML, unchanged"}
 LENET = ["--model", "lenet", "--batch", "32"]
 RANKS = 2
-PARTS = {"input": "load", "compute": "forward", "h2d": "h2d"}  # what TraceML calls a straggler's phases
 
 
 def environment(**more):
@@ -158,7 +157,7 @@ class Bench:
         seen.words = summary["primary_diagnosis"]["status"]
         evidence = times["diagnosis"]["evidence"]
         if "culprit_rank" in evidence:
-            seen.named = f"rank {evidence['culprit_rank']}, {PARTS.get(evidence['component'], 'no phase')}"
+            seen.named = f"rank {evidence['culprit_rank']}, {evidence['component']}"
         seen.sentences = re.findall(r"^\|  ((?:Verdict|Why|Next): .*?) +\|$", output, flags=re.M)
         return seen
 
@@ -201,24 +200,25 @@ def load_text(load):
 
 
 def middle(runs, get):
-    """What a run says whose load is the one in the middle."""
-    return get(sorted(runs, key=lambda each: get(each)[0])[len(runs) // 2])
+    """The run whose load, that `get` gives, is the one in the middle."""
+    return sorted(runs, key=lambda each: get(each)[0])[len(runs) // 2]
 
 
 def load_row(name, seen):
-    """A cell has the words, the time of loading a step, its share, and in brackets the same by hand."""
+    """A cell has the time of loading a step and its share in the middle one of the runs, the same by hand in that run, and the words that were
+    said most often."""
     row = [name]
     for way in WAYS:
         runs = seen.get(way, [])
         if way == "plain":
-            row.append(load_text(middle(runs, lambda each: each.hand)))
+            row.append(load_text(middle(runs, lambda each: each.hand).hand))
         elif not runs:
             row.append("-")
         elif not runs[0].steps:
             row.append("no steps")
         else:
-            said, hand = middle(runs, lambda each: each.load), middle(runs, lambda each: each.hand)
-            row.append(f"{load_text(said)} (by hand {load_text(hand)}): {most([each.words for each in runs])}")
+            run = middle(runs, lambda each: each.load)
+            row.append(f"{load_text(run.load)} (by hand {load_text(run.hand)}): {most([each.words for each in runs])}")
     return row
 
 

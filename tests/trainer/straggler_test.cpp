@@ -229,7 +229,7 @@ TEST_SUITE("straggler") {
         CHECK(!detector.add(0, {}));
     }
 
-    TEST_CASE("a rank that is late by time in no phase is not named by one that it is not slow in") {
+    TEST_CASE("a rank whose phases explain less than half of its lateness is not named by one that it is not slow in") {
         StragglerDetector detector(2);
         for (std::int64_t i = 0; i < 2000; ++i) {
             Step step;

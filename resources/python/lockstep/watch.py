@@ -41,7 +41,8 @@ class Watch:
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward
         self._iterators = itertools.count(1)
-        self._models: List[Any] = []  # weak references to DistributedDataParallel models
+        # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
+        self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
         self._scaled: Optional[Tuple[Any, Any]] = None  # what a GradScaler gave, and the loss it was given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
@@ -166,7 +167,7 @@ class Watch:
             return
         try:
             model._set_ddp_runtime_logging_sample_rate(1)
-            self._models.append(weakref.ref(model))
+            self._models[model] = 0
         except Exception as error:
             self.step_aside(error)
 
@@ -209,8 +210,9 @@ class Watch:
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
         """Method, model, backend, workers and batch size, as far as they can be seen; a library's callback knows better."""
-        about: Dict[str, Any] = {"method": "ddp" if self._models else "baseline" if world == 1 else None, "backend": backend}
-        models = [model for model in (each() for each in self._models) if model is not None]
+        models = list(self._models)
+        every = models and all(model.process_group.size() == world for model in models)  # else it is a part of another method
+        about: Dict[str, Any] = {"method": "ddp" if every else "baseline" if world == 1 else None, "backend": backend}
         if models:
             about["model"] = type(models[0].module).__name__
         elif world > 1 and backend is not None:
@@ -273,12 +275,15 @@ class Watch:
         """
         exposed = comm = 0
         try:
-            for reference in self._models:
-                model = reference()
-                if model is None or model.device_type != "cpu" or not model.require_backward_grad_sync:
+            for model, counted in list(self._models.items()):
+                if model.device_type != "cpu" or not model.require_backward_grad_sync:
                     continue
                 model.logger.set_runtime_stats_and_log()
                 times = model._get_ddp_logging_data()
+                began = int(times.get("backward_comm_time_start") or 0)
+                if began == counted:
+                    continue  # this backward was another model's
+                self._models[model] = began
                 way = int(times.get("backward_comm_time") or 0)
                 comm += way
                 exposed += max(0, way - int(times.get("backward_compute_comm_overlap_time") or 0))

@@ -73,7 +73,7 @@ TEST_SUITE("slow_rank") {
         REQUIRE(found.size() == 1);
         CHECK(messageOf(found[0]) ==
               "straggler: rank 1 on node-1 is slower than the others in backward: its gradients are ready 7.5 ms later "
-              "(median of 20 reports of 100 ms of steps), so the other ranks wait");
+              "(median of 20 windows of steps), so the other ranks wait");
         CHECK(std::get<AlertFrame>(found[0]).step.value_or(0) < 4 * 65);
         two.reports(240, quick, quick);
         found = two.watch.takeFound();

@@ -190,8 +190,6 @@ void LocalRun::everySecond() {
     reapStrays();
     m_disk->check();
     checkHang();
-    for (FrameBody &found : m_slowRanks.takeFound())
-        m_journal->append(std::move(found));
 }
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
@@ -199,6 +197,10 @@ void LocalRun::onRankFrame(int rank, const Frame &frame) {
         return;
     m_hangs.take(rank, frame, m_clock.monoNs());
     m_slowRanks.take(rank, frame);
+    for (FrameBody &found : m_slowRanks.takeFound()) {
+        m_journal->append(std::move(found));
+        m_journal->requestSync();
+    }
 }
 
 void LocalRun::checkHang() {

@@ -71,7 +71,7 @@ void SlowRankWatch::judge(std::int64_t step) {
     if (verdict->over)
         m_found.emplace_back(LogFrame{"info", slownessInWords(*verdict, host), "agent"});
     else
-        m_found.emplace_back(stragglerAlert(*verdict, host, "reports of 100 ms of steps"));
+        m_found.emplace_back(stragglerAlert(*verdict, host, "windows of steps"));
 }
 
 } // namespace lockstep::agent

@@ -16,15 +16,14 @@ namespace lockstep::agent {
 /// Names the rank of a script with DDP that makes the others wait, while it runs. Our own trainer's ranks find it out by themselves,
 /// and are not judged here. Of all nodes, at agent 0.
 ///
-/// What the detector takes for a step is what all ranks have reported since the last one, some 100 ms of steps: their mean. Ranks whose
-/// `exposed` is unknown, on GPUs, are not judged: there backward holds the waiting, too.
+/// What the detector takes for a step is what all ranks have reported since the last one: the mean of some 100 ms of steps, or one longer
+/// step. Ranks whose `exposed` is unknown, on GPUs, are not judged: there backward holds the waiting, too.
 class SlowRankWatch {
 public:
     void take(int rank, const Frame &frame);
     void startOver() { *this = SlowRankWatch(); } ///< all ranks were started again
 
-    /// Those that were found since the last call: one alert each time that a rank begins to be slow, a line for the log when it keeps
-    /// up again.
+    /// What was found since the last call: one alert each time that a rank begins to be slow, a line for the log when it keeps up again.
     [[nodiscard]] std::vector<FrameBody> takeFound() { return std::exchange(m_found, {}); }
 
 private:

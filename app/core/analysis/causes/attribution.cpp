@@ -41,6 +41,9 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
     if (!own.waitS && own.communicationS)
         notes.push_back(group.name +
                         " reports no waiting for slower ranks by itself: imbalance is inside communication.");
+    if (own.waitFollows && own.communicationS && *own.communicationS >= worthNoting * own.trainingS)
+        notes.push_back(group.name + " reports no waiting by itself: what its ranks wait for each other in turn is "
+                                     "inside communication.");
     const double share = own.restS / own.trainingS;
     if (share > worthNoting)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +

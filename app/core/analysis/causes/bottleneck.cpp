@@ -92,6 +92,21 @@ std::string ranksText(const std::vector<int> &ranks) {
     return out;
 }
 
+/// The rank that sums of gradients hold up least in every repeat: the others wait for it.
+std::optional<int> leastHeldUp(const RepeatGroup &group) {
+    std::optional<int> late;
+    for (const RunOutcome &run : group.runs) {
+        std::optional<std::pair<double, int>> least;
+        for (const auto &[rank, phases] : run.rankPhasesS)
+            if (const auto exposed = phases.find(phase::exposed); exposed != phases.end())
+                least = std::min(least.value_or(std::pair(exposed->second, rank)), std::pair(exposed->second, rank));
+        if (!least || (late && *late != least->second))
+            return std::nullopt;
+        late = least->second;
+    }
+    return late;
+}
+
 std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
                       " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + ")";
@@ -104,9 +119,14 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     if (slow && slow->ranks.size() > 1)
         return out + ": ranks " + ranksText(slow->ranks) + " spend up to " + secondsText(slow->moreS) +
                " more than the others, most of it in " + slow->phase + "." + waste;
-    return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
-                      " more than the others, most of it in " + slow->phase + "." + waste
-                : out + ": no one rank is slower, they wait for each other in turn.";
+    if (slow)
+        return out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
+               " more than the others, most of it in " + slow->phase + "." + waste;
+    if (!parts.waitFollows)
+        return out + ": no one rank is slower, they wait for each other in turn.";
+    const auto late = leastHeldUp(group);
+    return out + (late ? ": rank " + std::to_string(*late) + " is late, by time outside the phases that are told apart."
+                       : ": for another one in each repeat.");
 }
 
 std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
@@ -207,7 +227,9 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
         out.evidence = "Communication that nothing hides takes " + share(*out.share) + " of training time (" +
                        secondsText(*parts->communicationS) + stepText(group, *parts->communicationS) + "), computing " +
                        share(*parts->computeS / training) +
-                       (parts->waitS ? "." : "; waiting for slower ranks is not told apart from it.");
+                       (!parts->waitS        ? "; waiting for slower ranks is not told apart from it."
+                        : parts->waitFollows ? "; what ranks wait for each other in turn is in it."
+                                             : ".");
     else
         takeLaunch(group, *parts, out);
     if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {

@@ -27,7 +27,7 @@ bool isDdp(const RunOutcome &run) {
                                    : run.config && run.config->method == Method::Ddp;
 }
 
-/// What the ranks of DDP have of sums of gradients alike: the least that any of them was held up. Absent where ranks report waiting
+/// How long sums of gradients hold every rank of DDP up: the least of them. Absent where ranks report waiting
 /// by itself, or not all of them report the sums.
 std::optional<double> leastExposed(const RunOutcome &run) {
     if (!isDdp(run) || run.processes < 2 || int(run.rankPhasesS.size()) != run.processes)
@@ -110,6 +110,7 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     if (exposed) {
         if (wait || isAlone(run))
             out.waitS = std::min(wait.value_or(0), *exposed);
+        out.waitFollows = least.has_value();
         out.communicationS = *exposed - out.waitS.value_or(0) + moved;
     } else if (isAlone(run)) {
         out.waitS = 0;

@@ -27,7 +27,8 @@ struct TimeParts {
     /// gradients longer than the rank that is held up least, which is the one that is waited for. What they wait for each other in turn
     /// is then in communicationS.
     std::optional<double> waitS;
-    double restS = 0; ///< training time that is in none of the known parts
+    bool waitFollows = false; ///< waitS isn't reported, but follows from the sums of all ranks
+    double restS = 0;         ///< training time that is in none of the known parts
 };
 
 /// Absent without both times or without any phase.

@@ -238,7 +238,7 @@ void VerdictPage::refresh() {
     m_anatomy->refresh();
     const auto &stores = m_workspace.runs().stores();
     m_nodes->setRuns({stores.begin(), stores.end()});
-    m_target->refresh();
+    m_target->refresh(m_workspace.openId());
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is slow, and a run that goes on changes them often
         fitHeights();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/verdict/verdict_target.h"
 
+#include <utility>
+
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -60,6 +62,7 @@ void VerdictTarget::suggest() {
     const auto found = m_model.suggestion(kind);
     if (!found) {
         m_value->clear();
+        m_model.setTarget({kind, kind == TargetKind::Accuracy ? 1.0 : 0.0}); // no run has a value to compare with it
         return;
     }
     m_value->setText(kind == TargetKind::Accuracy ? QString::number(found->value * 100, 'f', 0)
@@ -79,7 +82,9 @@ void VerdictTarget::take() {
         m_model.setTarget({kind, kind == TargetKind::Accuracy ? value / 100 : value});
 }
 
-void VerdictTarget::refresh() {
+void VerdictTarget::refresh(const QString &experiment) {
+    if (std::exchange(m_experiment, experiment) != experiment)
+        m_typed = m_chosen = false;
     if (m_typed)
         return;
     // A script may report no accuracy, and other runs do only after an epoch.

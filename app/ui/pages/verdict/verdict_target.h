@@ -19,8 +19,8 @@ class VerdictTarget : public QWidget {
     Q_OBJECT
 public:
     VerdictTarget(const Theme &theme, core::TargetModel &model, QWidget *parent = nullptr);
-    /// Offers a target that all reached, unless one was typed.
-    void refresh();
+    /// Offers a target that all runs of the experiment reached, unless a person typed one for it.
+    void refresh(const QString &experiment);
     [[nodiscard]] QComboBox *kindBox() const { return m_kind; }
     [[nodiscard]] QLineEdit *valueField() const { return m_value; }
     [[nodiscard]] QTableView *table() const { return m_table; }
@@ -33,7 +33,8 @@ private:
     QLineEdit *m_value;
     QLabel *m_unit, *m_mistake;
     QTableView *m_table;
-    bool m_typed = false, m_chosen = false; ///< the target, its kind: by a person
+    QString m_experiment;
+    bool m_typed = false, m_chosen = false; ///< the target, its kind: by a person, for this experiment
 };
 
 } // namespace lockstep::ui

@@ -517,13 +517,16 @@ private Q_SLOTS:
         group.name = "baseline";
         group.runs = {run};
         model.setGroups({group});
-        target.refresh();
+        target.refresh(QStringLiteral("a"));
         QVERIFY(model.target().kind == core::Target::Kind::Loss);
         QCOMPARE(model.index(0, core::TargetModel::Reached).data().toString(), QStringLiteral("1 of 1"));
         target.kindBox()->setCurrentIndex(0); // as a person does
         Q_EMIT target.kindBox()->activated(0);
-        target.refresh();
+        target.refresh(QStringLiteral("a"));
         QCOMPARE(target.kindBox()->currentIndex(), 0);
+        QCOMPARE(model.index(0, core::TargetModel::Reached).data().toString(), QStringLiteral("-"));
+        target.refresh(QStringLiteral("another"));
+        QVERIFY(model.target().kind == core::Target::Kind::Loss);
     }
 
     void aRunWithoutItsExperimentOffersNothingToPress() {
