@@ -29,6 +29,7 @@
 // {"type":"comm",…,"epoch":1,"first_step":0,"last_step":12,"exposed_s":0.01,"wait_s":0.004,"hidden_s":0.02,
 //  "buckets":[{"bucket":0,"size_bytes":246824,"count":13,"ready_s":0.02,"start_s":…,"end_s":…}]}
 // {"type":"comm",…,"staleness":[3,9,1]}  (ps-async: updates by staleness)
+// {"type":"comm",…,"stage_steps":13,"stage_work":[{"phase":"forward","micro_batch":0,"start_s":0.001,"end_s":0.004},…]}  (pipeline)
 // {"type":"log",…,"level":"info","message":"…","source":"trainer"}
 // {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
 // {"type":"heartbeat",…,"at":{"step":40,"phase":"exposed","since_s":1.2,"collectives":812,
@@ -192,6 +193,15 @@ struct BucketTime {
     bool operator==(const BucketTime &) const = default;
 };
 
+/// pipeline: what a stage computes for one micro-batch of a step.
+struct StageWork {
+    std::string phase;           ///< forward | backward
+    int microBatch = 0;          ///< from 0, in the order of the batch
+    double startS = 0, endS = 0; ///< means over steps, in seconds since the first stage began the step
+    bool operator==(const StageWork &) const = default;
+};
+inline constexpr std::size_t mostStageWork = 256; ///< of one stage; of more nothing is reported
+
 struct CommFrame {
     int epoch = 1;
     std::int64_t firstStep = 0, lastStep = 0;
@@ -200,6 +210,8 @@ struct CommFrame {
     /// ps-async: this rank's updates of the servers by their staleness, 0 first; the last entry that fits, mostStaleness, counts all
     /// from there on. Empty for other methods.
     std::vector<std::int64_t> staleness;
+    std::int64_t stageSteps = 0;           ///< that stageWork is the mean of
+    std::vector<StageWork> stageWork = {}; ///< pipeline on one node: what this rank's stage computes, in order
     bool operator==(const CommFrame &) const = default;
 };
 

@@ -248,6 +248,18 @@ void read(ObjectReader &reader, CommFrame &comm) {
             comm.staleness.size() > mostStaleness + 1)
             reader.mistake().set("staleness", "at most " + std::to_string(mostStaleness + 1) + " counts");
     });
+    std::optional<std::int64_t> stageSteps;
+    reader.integer("stage_steps", stageSteps, 0, mostCounted);
+    comm.stageSteps = stageSteps.value_or(0);
+    reader.objects("stage_work", [&](ObjectReader &object) {
+        StageWork &work = comm.stageWork.emplace_back();
+        object.text("phase", work.phase, true);
+        object.integer("micro_batch", work.microBatch, 0, int(mostStageWork));
+        object.duration("start_s", work.startS);
+        object.duration("end_s", work.endS);
+        if (comm.stageWork.size() > mostStageWork)
+            object.mistake().set("stage_work", "at most " + std::to_string(mostStageWork) + " parts");
+    });
 }
 
 void read(ObjectReader &reader, LogFrame &log) {

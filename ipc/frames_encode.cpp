@@ -204,6 +204,12 @@ struct BodyWriter {
             put(json, "end_s", bucket.endS);
         });
         putArray(json, "staleness", comm.staleness);
+        if (comm.stageSteps > 0)
+            json.field("stage_steps", comm.stageSteps);
+        putObjects(json, "stage_work", comm.stageWork, [&](const StageWork &work) {
+            json.field("phase", work.phase).field("micro_batch", work.microBatch);
+            json.field("start_s", work.startS).field("end_s", work.endS);
+        });
     }
 
     void operator()(const LogFrame &log) const {

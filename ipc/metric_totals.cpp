@@ -74,9 +74,9 @@ MetricValues MetricTotals::ofEpoch(int epoch) const {
     return valuesOf(windows);
 }
 
-MetricValues MetricTotals::ofRun() const {
-    std::map<int, Scalars> whole; // by rank
-    RankWindows windows;
+/// Of rates and maxima what all epochs add up to, of the others the last epoch that has them.
+std::map<int, Scalars> MetricTotals::wholeRun() const {
+    std::map<int, Scalars> whole;
     std::map<std::string, int, std::less<>> lastEpoch;
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
@@ -91,7 +91,22 @@ MetricValues MetricTotals::ofRun() const {
                 else if (epoch == lastEpoch[name])
                     whole[rank].emplace(name, window);
             }
-    for (const auto &[rank, scalars] : whole)
+    return whole;
+}
+
+std::map<int, double> MetricTotals::ofRanks(std::string_view name) const {
+    std::map<int, double> out;
+    for (const auto &[rank, scalars] : wholeRun())
+        if (const auto found = scalars.find(name); found != scalars.end())
+            if (const double value = overRanks(m_specs.find(name)->second, {&found->second, 1}).sum;
+                isFiniteValue(value))
+                out.emplace(rank, value);
+    return out;
+}
+
+MetricValues MetricTotals::ofRun() const {
+    RankWindows windows;
+    for (const auto &[rank, scalars] : wholeRun())
         for (const auto &[name, window] : scalars)
             windows[name].push_back(window);
     return valuesOf(windows);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/metrics.h"
@@ -23,6 +24,8 @@ public:
     /// Without the metrics whose value is not finite.
     [[nodiscard]] MetricValues ofEpoch(int epoch) const;
     [[nodiscard]] MetricValues ofRun() const;
+    /// A metric of the run by rank: each rank's own value.
+    [[nodiscard]] std::map<int, double> ofRanks(std::string_view name) const;
 
 private:
     struct Part {
@@ -35,6 +38,7 @@ private:
     using RankWindows = std::map<std::string, std::vector<ScalarWindow>, std::less<>>; ///< by name, one window per rank
     void keepKnown(Scalars &scalars);
     [[nodiscard]] MetricValues valuesOf(const RankWindows &windows) const;
+    [[nodiscard]] std::map<int, Scalars> wholeRun() const; ///< by rank
 
     std::map<int, std::map<int, Part>> m_epochs; ///< by epoch, by rank
     std::map<std::string, MetricSpec, std::less<>> m_specs;

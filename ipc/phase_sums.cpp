@@ -46,6 +46,14 @@ PhaseSeconds secondsOf(const PhaseTimes &phases) {
     return out;
 }
 
+PhaseSeconds meanPhases(const std::vector<PhaseSeconds> &ranks) {
+    PhaseSeconds out;
+    for (const PhaseSeconds &rank : ranks)
+        for (const auto &[name, seconds] : rank)
+            out[name] += seconds / double(ranks.size());
+    return out;
+}
+
 double additiveSum(const PhaseTimes &phases) {
     return sumOfAdditive(phases);
 }

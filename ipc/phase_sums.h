@@ -22,6 +22,8 @@ using PhaseSeconds = std::map<std::string, double, std::less<>>;
 void add(PhaseTimes &sum, const PhaseTimes &more);
 /// The sums without the maxima.
 [[nodiscard]] PhaseSeconds secondsOf(const PhaseTimes &phases);
+/// The mean over ranks; of a phase that some did not measure, it is 0 there.
+[[nodiscard]] PhaseSeconds meanPhases(const std::vector<PhaseSeconds> &ranks);
 /// Sum of the phases that add up to an epoch, in seconds.
 [[nodiscard]] double additiveSum(const PhaseTimes &phases);
 [[nodiscard]] double additiveSum(const PhaseSeconds &phases);

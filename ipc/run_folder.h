@@ -155,7 +155,7 @@ struct Summary {
     std::optional<double> runTimeS;           ///< launch to exit
     std::optional<double> testAccuracy;       ///< 0..1
     std::vector<double> perClassAccuracy;
-    std::map<std::string, double, std::less<>> phasesS; ///< of the slowest rank
+    std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     std::string parametersSha256;
     std::optional<double> peakRssBytes;     ///< summed over the ranks
     std::vector<std::int64_t> replicaBatch; ///< DP: samples per replica

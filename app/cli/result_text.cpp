@@ -84,7 +84,7 @@ std::string measuredText(const ResultTable &table, const ShownRows &shown) {
            moreLine(shown.leftOut);
 }
 
-/// The phases that add up to the training time of each run's slowest rank.
+/// The phases that add up to the training time of each run's slowest rank, or of a pipeline's mean stage.
 std::string phaseText(const ResultTable &table, const ShownRows &shown) {
     Rows rows = {{"time in"}};
     for (const std::string_view phase : additivePhases())
@@ -171,7 +171,7 @@ std::string resultText(const ResultTable &table, const core::Judgement &judgemen
         out += "Loss and duration per epoch (medians over repeats)\n" + epochs + "\n";
     out += measuredText(core::judged(table, judgement), shown) + rowNotesText(table);
     if (const std::string phases = phaseText(table, shown); !phases.empty())
-        out += "\nWhere the training time goes (the slowest rank's)\n" + phases;
+        out += "\nWhere the training time goes (the slowest rank's; of a pipeline, its stages' mean)\n" + phases;
     if (const std::string metrics = metricsText(table, shown); !metrics.empty())
         out += "\nMetrics (means of the last epoch, rates of the whole run)\n" + metrics;
     if (const std::string published = publishedText(table); !published.empty())

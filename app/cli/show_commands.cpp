@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <QFile>
 
+#include "analysis/causes/pipeline_step.h"
 #include "analysis/causes/watching.h"
 #include "analysis/compare/repeat_group.h"
 #include "analysis/compare/time_to_target.h"
@@ -19,6 +20,7 @@
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "loaded_runs.h"
+#include "models/cells.h"
 #include "models/run_topology.h"
 #include "output.h"
 #include "queue/queue_origin.h"
@@ -50,6 +52,20 @@ std::string stalenessText(const core::RunUpdates &updates) {
     return QStringLiteral("updates by staleness: %1 (mean %2)")
         .arg(shares.join(QStringLiteral(", ")))
         .arg(core::meanStaleness(counts), 0, 'g', 3)
+        .toStdString();
+}
+
+/// "stages: cpu:0 busy 93 %, cpu:1 42 % of a step of 12.1 ms; idle 33 %, equally long ones 20 %"; empty without a pipeline.
+std::string stagesText(const core::RunStore &store) {
+    const auto step = core::pipelineStep(store);
+    if (!step)
+        return {};
+    QStringList busy;
+    for (const core::PipelineStage &stage : step->stages)
+        busy.append(QStringLiteral("%1 %2").arg(core::qs(stage.device), core::percent(stage.busyS / step->lengthS, 0)));
+    return QStringLiteral("stages busy: %1, of a step of %2 ms; idle %3, equally long ones %4")
+        .arg(busy.join(QStringLiteral(", ")), core::significant(step->lengthS * 1e3), core::percent(step->idle, 0),
+             core::percent(step->balancedIdle, 0))
         .toStdString();
 }
 
@@ -136,6 +152,8 @@ int showCommand(const std::string &id, bool json, bool all) {
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
     if (const std::string stale = stalenessText(store.updates()); !stale.empty())
         text += "  " + stale + "\n";
+    if (const std::string stages = stagesText(store); !stages.empty())
+        text += "  " + stages + "\n";
     for (const auto &[node, link] : store.links().all()) {
         text += "  node " + std::to_string(node) + "  " + sentenceOf(link);
         if (link.losses > 0)

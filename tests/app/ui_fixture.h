@@ -52,6 +52,7 @@ struct Shape {
     double ddpFactor = 0.6;     ///< of a step of DDP
     double spread = 0;          ///< of a run's speed, evenly drawn up to this share above and below
     bool chairs = false;        ///< a metric "chairs", 3 + rank in each step, and "tables", the step's number
+    bool traffic = false;       ///< with bytes that ranks sent
     double othersCores = 0;     ///< that other programs took of the machine while DDP ran
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
@@ -258,6 +259,23 @@ private:
         }
         return out;
     }
+    /// GPipe: each stage begins when the one before has done its first micro-batch, and is as long as the others.
+    [[nodiscard]] CommFrame stageWork(const StepsFrame &window, int rank) const {
+        CommFrame out;
+        out.epoch = window.epoch;
+        out.firstStep = window.firstStep;
+        out.lastStep = window.lastStep;
+        out.stageSteps = window.count;
+        const int micro = m_planned.config.microBatches, rest = ranks() - 1 - rank;
+        const double partS = m_shape.stepS * factor() / (3.0 * (micro + ranks() - 1));
+        for (int i = 0; i < micro; ++i)
+            out.stageWork.push_back({"forward", i, (rank + i) * partS, (rank + i + 1) * partS});
+        const double backS = (micro + ranks() - 1) * partS;
+        for (int i = 0; i < micro; ++i)
+            out.stageWork.push_back(
+                {"backward", i, backS + (rest + i) * 2 * partS, backS + (rest + i + 1) * 2 * partS});
+        return out;
+    }
     void window(int epoch, std::int64_t step) {
         const auto count =
             std::min<std::int64_t>(m_shape.windowSteps, m_shape.stepsPerEpoch * std::int64_t(epoch) - step);
@@ -272,6 +290,8 @@ private:
             const double mean = lossAt(double(step)) * std::uniform_real_distribution(0.88, 1.12)(m_random);
             frame.loss = LossWindow{mean * 0.9, mean, mean * 1.1, mean};
             frame.phases = phases(rank, count);
+            if (m_shape.traffic && specOf(m_planned.config.method).traffic != Traffic::None)
+                add(frame.scalars, "sent_mb", rank ? 4.8 : 4.9);
             for (std::int64_t at = step; m_shape.chairs && at < step + count; ++at) {
                 add(frame.scalars, "chairs", 3 + rank);
                 add(frame.scalars, "tables", double(at));
@@ -285,6 +305,8 @@ private:
                 updates.staleness = {rank ? 2 : 6, 3, rank ? 5 : 1};
                 send(rank, updates);
             }
+            if (m_planned.config.method == Method::Pipeline)
+                send(rank, stageWork(frame, rank));
         }
         DeviceFrame devices;
         devices.intervalS = 0.2;

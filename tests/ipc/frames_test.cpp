@@ -120,6 +120,24 @@ private Q_SLOTS:
         QVERIFY(Decoder().decode(line).has_value());
     }
 
+    void theWorkOfAPipelinesStageComesBackAndAFrameFullOfItFits() {
+        CommFrame body;
+        body.stageSteps = 13;
+        for (std::size_t i = 0; i < mostStageWork; ++i)
+            body.stageWork.push_back({i % 2 ? "backward" : "forward", int(i / 2), 1.2345678901234567e-3 * double(i + 1),
+                                      1.2345678901234567e-3 * double(i + 2)});
+        Frame frame;
+        frame.body = body;
+        const std::string line = encode(frame);
+        QVERIFY(line.size() < maxFrameBytes);
+        const auto decoded = Decoder().decode(line);
+        QVERIFY2(decoded.has_value(), decoded ? "" : decoded.error().message().c_str());
+        QVERIFY(std::get<CommFrame>(decoded->body) == body);
+        body.stageWork.push_back({"forward", 0, 0, 1});
+        frame.body = body;
+        QVERIFY(!Decoder().decode(encode(frame)));
+    }
+
     void unknownIsAbsentAndNullIsUnknown() {
         const auto frame = Decoder().decode(steps(R"(,"loss":null,"phases":null)"));
         QVERIFY(frame.has_value());

@@ -121,6 +121,16 @@ private Q_SLOTS:
         QCOMPARE(totals.ofRun().at("accuracy"), 0.5);
     }
 
+    void aMetricOfTheRunIsKnownByRank() {
+        MetricTotals totals;
+        for (const int rank : {0, 1})
+            for (const int epoch : {1, 2})
+                totals.take(rank, epochOf(epoch, {{"sent_mb", scalarOf(10 * rank + epoch)}}));
+        totals.take(0, epochOf(2, {{"other", scalarOf(1)}}));
+        QCOMPARE(totals.ofRanks("sent_mb"), (std::map<int, double>{{0, 2.0}, {1, 12.0}}));
+        QVERIFY(totals.ofRanks("none").empty());
+    }
+
     void stepsTakenAgainReplaceThoseBefore() {
         MetricTotals totals;
         totals.take(0, window(1, 0, 9, {{"mine", scalarOf(100)}}));

@@ -349,13 +349,18 @@ Result<void> Training::saveCheckpoint(int epochsDone) {
 Summary Training::summary() {
     Session &s = m_session;
     std::vector<double> own{peakRssBytes().value_or(std::nan("")), m_progress.total.durationS};
-    const auto phases = m_progress.total.phases.toNumbers();
-    own.insert(own.end(), phases.begin(), phases.end());
+    const auto ownPhases = m_progress.total.phases.toNumbers();
+    own.insert(own.end(), ownPhases.begin(), ownPhases.end());
     const auto rows = s.communicator->gather(own);
-    const auto slowest = std::max_element(rows.begin(), rows.end(), [](auto &a, auto &b) { return a[1] < b[1]; });
     double rss = 0;
-    for (const auto &row : rows)
+    std::size_t slowest = 0;
+    std::vector<PhaseSeconds> phases;
+    for (const auto &row : rows) {
         rss += row[0];
+        if (row[1] > rows[slowest][1])
+            slowest = phases.size();
+        phases.push_back(secondsOf(PhaseTotals::fromNumbers(std::span(row).subspan(2)).toFrame()));
+    }
 
     Summary summary = summaryOfSettings(s);
     summary.steps = m_progress.step;
@@ -368,7 +373,7 @@ Summary Training::summary() {
         summary.testAccuracy = m_lastEval->accuracy;
         summary.perClassAccuracy = m_lastEval->perClassAccuracy;
     }
-    summary.phasesS = secondsOf(PhaseTotals::fromNumbers(std::span(*slowest).subspan(2)).toFrame());
+    summary.phasesS = specOf(s.config.method).splitsModel ? meanPhases(phases) : phases[slowest];
     std::vector<torch::Tensor> parameters;
     for (const auto &parameter : s.model->parameters())
         parameters.push_back(parameter.detach().to(torch::kCPU).contiguous());

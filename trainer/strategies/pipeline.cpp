@@ -109,6 +109,7 @@ StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
     m_stop = false;
     m_loss = 0;
     m_computeNs = m_idleNs = 0;
+    m_beginNs = monotonicNs(); // unless the stage before says when the first one began
     cut(batch.targets.size(0));
     for (const StageAction &action : stageActions(m_schedule, static_cast<std::size_t>(m_stage),
                                                   static_cast<std::size_t>(m_stages), m_micro.size()))
@@ -120,6 +121,9 @@ StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
         if (channel)
             channel->finish();
     m_clock.lap(Phase::Exposed);
+    ++m_steps;
+    if (m_oneNode)
+        m_timeline.endStep(m_beginNs);
     m_bubble = static_cast<double>(m_idleNs) / static_cast<double>(std::max<std::int64_t>(1, m_idleNs + m_computeNs));
     return {at::scalar_tensor(m_loss, at::kDouble), m_stop};
 }
@@ -145,6 +149,7 @@ void Pipeline::forward(std::size_t number, const Batch &batch) {
     } else {
         StageMessage &message = await(*m_fromBefore, number);
         m_wantStop = message.header().wantStop != 0 || m_wantStop;
+        m_beginNs = message.header().beginNs;
         micro.input = message.content().detach().requires_grad_();
     }
     const std::int64_t startNs = monotonicNs();
@@ -152,10 +157,16 @@ void Pipeline::forward(std::size_t number, const Batch &batch) {
     micro.output = m_model->forwardThrough(m_begins[own], m_begins[own + 1], micro.input);
     if (isLast())
         micro.output = lossOf(micro, batch);
-    m_computeNs += monotonicNs() - startNs;
-    m_clock.lap(Phase::Forward);
+    computed(Phase::Forward, number, startNs);
     if (!isLast())
         send(*m_toNext, number, micro.output.detach(), m_wantStop);
+}
+
+void Pipeline::computed(Phase phase, std::size_t number, std::int64_t startNs) {
+    const std::int64_t endNs = m_clock.lap(phase);
+    m_computeNs += endNs - startNs;
+    if (m_oneNode)
+        m_timeline.add(phase, number, startNs, endNs);
 }
 
 /// The micro-batch's part of the mean over the batch; its part of the loss that is reported goes into m_loss.
@@ -183,8 +194,7 @@ void Pipeline::backward(std::size_t number) {
     }
     const std::int64_t startNs = monotonicNs();
     micro.output.backward(gradient);
-    m_computeNs += monotonicNs() - startNs;
-    m_clock.lap(Phase::Backward);
+    computed(Phase::Backward, number, startNs);
     if (!isFirst())
         send(*m_toBefore, number, micro.input.grad(), m_stop);
     micro.input = micro.output = torch::Tensor(); // their slot is free for another micro-batch
@@ -211,9 +221,19 @@ void Pipeline::send(StageChannel &channel, std::size_t number, const torch::Tens
     StageMessage &message = channel.next(number, m_micro[number].samples);
     message.content().copy_(content);
     message.header().wantStop = wantStop ? 1 : 0;
+    message.header().beginNs = m_beginNs;
     message.header().loss = m_loss;
     channel.send(number);
     m_clock.lap(Phase::Exposed); // the copy into the message
+}
+
+std::optional<CommFrame> Pipeline::takeComm() {
+    if (m_steps == 0)
+        return {};
+    CommFrame frame;
+    frame.lastStep = std::exchange(m_steps, 0) - 1;
+    m_timeline.moveTo(frame);
+    return frame;
 }
 
 int Pipeline::stageOf(const std::string &parameter) const {

@@ -8,6 +8,7 @@
 #include "trainer/comm/communicator.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/stage_timeline.h"
 #include "trainer/strategies/stage_channel.h"
 #include "trainer/strategies/stage_plan.h"
 #include "trainer/strategies/strategy.h"
@@ -42,6 +43,7 @@ public:
     [[nodiscard]] bool takesInputs() const override { return isFirst(); }
     [[nodiscard]] bool countsSamples() const override { return isFirst(); }
     [[nodiscard]] std::vector<StepMetric> measured() const override { return {{"bubble", m_bubble}}; }
+    [[nodiscard]] std::optional<CommFrame> takeComm() override;
 
 private:
     /// One micro-batch of a step in this stage.
@@ -54,6 +56,7 @@ private:
     void openChannels(const torch::Tensor &sample);
     void cut(std::int64_t samples);
     void forward(std::size_t number, const Batch &batch);
+    void computed(Phase phase, std::size_t number, std::int64_t startNs);
     [[nodiscard]] torch::Tensor lossOf(const Micro &micro, const Batch &batch);
     void backward(std::size_t number);
     [[nodiscard]] StageMessage &await(StageChannel &channel, std::size_t number);
@@ -78,6 +81,9 @@ private:
     double m_loss = 0;                          ///< of the step
     std::int64_t m_computeNs = 0, m_idleNs = 0; ///< of the step
     double m_bubble = 0;
+    std::int64_t m_beginNs = 0; ///< of the step, in the first stage
+    std::int64_t m_steps = 0;   ///< since the last frame
+    StageTimeline m_timeline;
 };
 
 } // namespace lockstep::trainer

@@ -13,6 +13,7 @@ namespace lockstep::trainer {
 
 struct StageHeader {
     std::int64_t sentNs = 0;   ///< CLOCK_MONOTONIC of the sender
+    std::int64_t beginNs = 0;  ///< forward: of the first stage, when it began the step
     std::int64_t wantStop = 0; ///< forward: some stage so far wants to; backward: all stop
     double loss = 0;           ///< backward, of the step's last micro-batch: the mean over the batch's real samples
 };

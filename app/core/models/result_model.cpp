@@ -42,6 +42,9 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
         return QStringLiteral("no GPU of its own for each rank");
     if (row.state == "done" && key.find("energy") != key.npos && !row.energyUnknown.empty())
         return qs(row.energyUnknown);
+    if (row.state == "done" && key == "memory")
+        return QStringLiteral(
+            "no sample of it; of devices that share one process (DP's replicas on a CPU) each one's part is not known");
     if (row.state == "done")
         return row.reference && isAgainstReference(key) ? QStringLiteral("the reference itself")
                                                         : QStringLiteral("not measured in this run");

@@ -32,6 +32,7 @@ public:
         FinalLoss,
         LossDifference,
         Utilisation,
+        Memory,
         GpuEnergy,
         ProcessorEnergy,
         EnergyPerSample,

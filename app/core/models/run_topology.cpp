@@ -81,10 +81,15 @@ Topology topologyOf(const RunStore &run) {
             }
             topology.links.push_back(link);
         }
+    addTrafficOf(run, topology);
+    return topology;
+}
+
+void addTrafficOf(const RunStore &run, Topology &topology) {
+    const RunConfig &config = *run.record()->config;
     const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
     const double numbers = isKnown ? gradientBytesOf(config.model).value_or(0) / sizeof(float) : 0;
-    addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config));
-    return topology;
+    addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config), config.servers);
 }
 
 QString linksLine(const RunStore &run) {

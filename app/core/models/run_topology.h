@@ -14,6 +14,9 @@ namespace lockstep::core {
 /// measured in the run (bandwidth) is absent.
 [[nodiscard]] Topology topologyOf(const RunStore &run);
 
+/// Puts the run's method's traffic between the ranks on these nodes.
+void addTrafficOf(const RunStore &run, Topology &topology);
+
 /// The links' state: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node. Without recent
 /// data of the run they are unknown, as its state is.
 [[nodiscard]] QString linksLine(const RunStore &run);

@@ -114,7 +114,7 @@ void putOn(Topology &topology, std::string_view method, double gradientBytes, in
     addTraffic(topology, method, gradientBytes);
 }
 
-void addTraffic(Topology &topology, std::string_view method, double gradientBytes) {
+void addTraffic(Topology &topology, std::string_view method, double gradientBytes, int servers) {
     topology.method = method;
     topology.gradientBytes = gradientBytes;
     topology.flows.clear();
@@ -128,10 +128,12 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
         for (int rank = 0; rank < ranks; ++rank)
             topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
     if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push))
-        for (int rank = 1; rank < ranks; ++rank) {
-            topology.flows.push_back({rank, 0, gradientBytes});
-            topology.flows.push_back({0, rank, gradientBytes});
-        }
+        for (int server = 0; server < servers; ++server)
+            for (int rank = 0; rank < ranks; ++rank)
+                if (rank != server) {
+                    topology.flows.push_back({rank, server, gradientBytes / servers});
+                    topology.flows.push_back({server, rank, gradientBytes / servers});
+                }
     for (TopologyLink &link : topology.links) {
         link.bytesThere = link.bytesBack = 0;
         for (const TopologyFlow &flow : topology.flows) {

@@ -164,7 +164,7 @@ struct RunOutcome {
     std::vector<MergedEpoch> epochs;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::vector<double> perClassAccuracy;
-    std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
+    std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
     MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)

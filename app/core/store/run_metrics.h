@@ -31,6 +31,7 @@ public:
     [[nodiscard]] const LossSeries *rankSeries(std::string_view name, int rank) const;
     [[nodiscard]] MetricValues ofEpoch(int epoch) const { return m_totals.ofEpoch(epoch); }
     [[nodiscard]] MetricValues ofRun() const { return m_totals.ofRun(); }
+    [[nodiscard]] std::map<int, double> ofRanks(std::string_view name) const { return m_totals.ofRanks(name); }
 
 private:
     struct Waiting {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "ipc/alerts.h"
-#include "ipc/phase_sums.h"
 #include "ipc/sound_values.h"
 #include "store/run_failure.h"
 #include "store/run_store.h"
@@ -70,17 +69,14 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
         out.totalTrainingTimeS = store.epochs().trainingS();
 }
 
-PhaseSeconds slowestRank(const RunStore &store) {
+PhaseSeconds slowestRank(const std::map<int, PhaseSeconds> &ranks) {
     PhaseSeconds slowest;
     double most = -1;
-    for (const auto &[rank, info] : store.ranks().all()) {
-        const PhaseTimes phases = store.phases().of(rank);
-        const double sum = additiveSum(phases);
-        if (sum <= most || phases.empty())
-            continue;
-        most = sum;
-        slowest = secondsOf(phases);
-    }
+    for (const auto &[rank, phases] : ranks)
+        if (const double sum = additiveSum(phases); sum > most) {
+            most = sum;
+            slowest = phases;
+        }
     return slowest;
 }
 
@@ -175,8 +171,8 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.metrics = store.metrics().ofRun();
     takeEpochs(store, out);
     out.divergence = divergenceOf(store);
-    out.phasesS = slowestRank(store);
     out.rankPhasesS = rankPhases(store);
+    out.phasesS = slowestRank(out.rankPhasesS);
     out.conditions = conditionsOf(store);
     if (const auto &result = life.result()) {
         out.warnings = result->warnings;
@@ -185,7 +181,18 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (result->summary)
             takeSummary(*result->summary, out);
     }
+    if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
+        out.phasesS = std::move(*mean);
     return out;
+}
+
+std::optional<PhaseSeconds> meanOfStages(const RunOutcome &run) {
+    if (!run.config || !specOf(run.config->method).splitsModel || int(run.rankPhasesS.size()) != run.processes)
+        return std::nullopt;
+    std::vector<PhaseSeconds> stages;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        stages.push_back(phases);
+    return meanPhases(stages);
 }
 
 } // namespace lockstep::core

@@ -150,9 +150,10 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const CommFrame &body) {
-    if (body.staleness.empty())
+    if (body.staleness.empty() && body.stageWork.empty())
         return;
     m_updates.take(frame.rank.value_or(0), body);
+    m_stages.take(frame.rank.value_or(0), body);
     note(Phases);
 }
 

@@ -18,6 +18,7 @@
 #include "store/run_metrics.h"
 #include "store/run_phases.h"
 #include "store/run_ranks.h"
+#include "store/run_stages.h"
 #include "store/run_updates.h"
 
 namespace lockstep::core {
@@ -77,6 +78,7 @@ public:
     [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< announced by changed(Loss)
     [[nodiscard]] const RunPhases &phases() const { return m_phases; }
     [[nodiscard]] const RunUpdates &updates() const { return m_updates; } ///< announced by changed(Phases)
+    [[nodiscard]] const RunStages &stages() const { return m_stages; }    ///< announced by changed(Phases)
     [[nodiscard]] const RunDevices &devices() const { return m_devices; }
     [[nodiscard]] const RunMessages &messages() const { return m_messages; }
     [[nodiscard]] const NodeLinks &links() const { return m_links; }
@@ -114,6 +116,7 @@ private:
     RunMetrics m_metrics;
     RunPhases m_phases;
     RunUpdates m_updates;
+    RunStages m_stages;
     RunDevices m_devices;
     RunMessages m_messages;
     NodeLinks m_links;

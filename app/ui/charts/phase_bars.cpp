@@ -55,18 +55,15 @@ PhaseBars::PhaseBars(const Theme &theme, QString name, QWidget *parent)
     : RowsChart(theme, std::move(name), 3, 34, parent) {}
 
 BarRows PhaseBars::layOut(const QRectF &area) const {
-    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small)),
-        values(Theme::figures(Type::Small, QFont::DemiBold));
+    const QFontMetricsF values(Theme::figures(Type::Small, QFont::DemiBold));
     BarRows out;
     double longest = 0;
     for (const PhaseBar &bar : bars()) {
-        const double rank = partOf(bar).isEmpty() ? 0 : BarRows::gap + small.horizontalAdvance(partOf(bar));
-        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(paintedName(runOf(bar))) + rank);
         out.valueWidth = std::max(
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
     }
-    out.nameWidth = std::min(out.nameWidth + 2, area.width() * 0.36);
+    out.nameWidth = std::min(widthOf(names()), area.width() * 0.36);
     out.high = longest > 0 ? longest * 1e3 : 1;
     out.place(area, bars().size(), 240, leastRow());
     return out;
@@ -108,36 +105,23 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
     }
 }
 
-/// A run's name is written once; if it needs two lines, across the height of all its ranks.
-void PhaseBars::paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const {
+QList<RowName> PhaseBars::names() const {
     const Palette &p = theme().palette();
-    const QFont bold = Theme::font(Type::Small, QFont::DemiBold), plain = Theme::font(Type::Small);
+    QList<RowName> out;
     for (qsizetype i = 0; i < bars().size(); ++i) {
         const PhaseBar &bar = bars()[i];
-        const QString name = paintedName(runOf(bar)), rank = partOf(bar);
-        const QRectF row(area.left(), rows.y(i), rows.nameWidth, rows.rowHeight);
-        const double rankWidth = rank.isEmpty() ? 0 : QFontMetricsF(plain).horizontalAdvance(rank) + BarRows::gap;
-        painter->setFont(plain);
-        painter->setPen(shadeOf(p.textSecondary, bar.whose.name));
-        painter->drawText(row, Qt::AlignVCenter | Qt::AlignRight, rank);
-        if (i > 0 && !bar.whose.name.isEmpty() && bars()[i - 1].whose == bar.whose)
-            continue;
-        qsizetype ranks = 1;
-        while (i + ranks < bars().size() && !bar.whose.name.isEmpty() && bars()[i + ranks].whose == bar.whose)
-            ++ranks;
-        painter->setFont(bold);
-        painter->setPen(shadeOf(p.text, bar.whose.name));
-        const double width = rows.nameWidth - rankWidth;
-        const bool two = QFontMetricsF(bold).horizontalAdvance(name) > width;
-        paintName(painter, {row.left(), row.top(), width, row.height() * double(two ? ranks : 1)}, name);
+        const bool further = i > 0 && !bar.whose.name.isEmpty() && bars()[i - 1].whose == bar.whose;
+        out.append({runOf(bar), partOf(bar), shadeOf(p.text, bar.whose.name), shadeOf(p.textSecondary, bar.whose.name),
+                    further});
     }
+    return out;
 }
 
 void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
     const BarRows rows = layOut(area);
     const QFont figures = Theme::figures(Type::Small, QFont::DemiBold);
-    paintNames(painter, area, rows);
+    paintRowNames(painter, area.left(), rows, names());
     for (qsizetype i = 0; i < bars().size(); ++i) {
         const PhaseBar &bar = bars()[i];
         const double y = rows.y(i);

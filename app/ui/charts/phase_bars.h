@@ -4,6 +4,7 @@
 #include <QList>
 #include <QString>
 
+#include "app/ui/charts/row_names.h"
 #include "app/ui/charts/rows_chart.h"
 
 namespace lockstep::ui {
@@ -41,7 +42,7 @@ protected:
 
 private:
     [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
-    void paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const;
+    [[nodiscard]] QList<RowName> names() const;
     void paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const;
 };
 

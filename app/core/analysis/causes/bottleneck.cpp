@@ -2,6 +2,7 @@
 #include "analysis/causes/bottleneck.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "analysis/causes/bottleneck_tips.h"
@@ -129,14 +130,31 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
                        : ": for another one in each repeat.");
 }
 
+/// "cpu:0 waits 2 %, cpu:1 64 %": the stages that wait least and most.
+std::string unequalStages(const RepeatGroup &group) {
+    const std::map<int, double> waits = waitShares(group);
+    if (waits.size() < 2)
+        return {};
+    const auto [least, most] = std::ranges::minmax_element(waits, {}, [](const auto &one) { return one.second; });
+    const std::vector<std::string> &devices = group.runs.front().deviceNames;
+    const auto name = [&](int rank) {
+        return std::size_t(rank) < devices.size() ? devices[std::size_t(rank)] : "stage " + std::to_string(rank + 1);
+    };
+    return ": " + name(least->first) + " waits " + share(least->second) + ", " + name(most->first) + ' ' +
+           share(most->second);
+}
+
 std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
+    constexpr double noMoreWithin = 0.03; // of training time
     const RunConfig &config = *group.runs.front().config;
     const int stages = deviceCount(config);
-    return "Stages of the pipeline wait for each other for " + share(*parts.waitS / parts.trainingS) +
-           " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " +
-           std::to_string(stages) + " equally long stages with " + settingText(config, "micro_batches") +
-           " it would be " + share(bubbleOf(stages, config.microBatches)) +
-           "; more comes from stages that take unequally long.";
+    const double waits = *parts.waitS / parts.trainingS, formula = bubbleOf(stages, config.microBatches);
+    return "Stages of the pipeline wait for each other for " + share(waits) + " of training time on average (" +
+           secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " + std::to_string(stages) +
+           " equally long stages with " + settingText(config, "micro_batches") + " it would be " + share(formula) +
+           (waits > formula + noMoreWithin
+                ? "; more comes from stages that take unequally long" + unequalStages(group) + '.'
+                : ".");
 }
 
 bool isPipeline(const RepeatGroup &group) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <ranges>
 
 #include "analysis/compare/result_table.h"
 #include "analysis/fairness/setting_factors.h"
@@ -198,17 +200,21 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
     addBatch(config, seconds, why, tips);
 }
 
-/// A stage waits for the others while the pipeline fills and empties.
-void addMicroBatches(const RunConfig &config, double waitS, Tips &tips) {
+/// A stage waits for the others while the pipeline fills and empties, which takes as long as a micro-batch's way through the other
+/// stages: of twice as many micro-batches, half as long. The stage that waits least determines the step, so only its waiting counts.
+void addMicroBatches(const RepeatGroup &group, const RunConfig &config, double trainingS, Tips &tips) {
+    const std::map<int, double> waits = waitShares(group);
+    if (waits.empty())
+        return;
     RunConfig more = config;
     more.microBatches = int(std::min<std::int64_t>(2 * std::int64_t(config.microBatches), globalBatch(config)));
     if (more.microBatches == config.microBatches)
         return;
-    const int stages = deviceCount(config);
-    const double left = bubbleOf(stages, more.microBatches) / bubbleOf(stages, config.microBatches);
-    tips.add({"micro_batches"}, more, tips.without(waitS * (1 - left)),
-             "waiting for other stages is " + tips.share(waitS) +
-                 ", and with more micro-batches the pipeline is full for longer");
+    const double left = double(config.microBatches) / double(more.microBatches);
+    const double leastS = trainingS * std::ranges::min(waits | std::views::values);
+    tips.add({"micro_batches"}, more, tips.without(leastS * (1 - left)),
+             "the stage that waits least waits for " + tips.share(leastS) +
+                 " of training time, and with more micro-batches the pipeline is full for longer");
 }
 
 void addShards(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
@@ -413,7 +419,7 @@ std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &par
         addCommunication(group, config, parts, tips);
         addFewerDevices(config, parts, {config.devices.front()}, tips);
     } else if (found.bound == Bound::Bubble)
-        addMicroBatches(config, *parts.waitS, tips);
+        addMicroBatches(group, config, parts.trainingS, tips);
     else if (found.bound == Bound::Straggler)
         addStraggler(group, config, parts, tips);
     else if (found.bound == Bound::Launch)

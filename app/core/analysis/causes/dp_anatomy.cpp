@@ -135,23 +135,10 @@ std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
 }
 
 std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs) {
-    std::vector<std::pair<std::string, std::vector<const RunStore *>>> byName;
-    for (const RunStore *run : runs) {
-        const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
-        auto found = std::ranges::find(byName, name, &decltype(byName)::value_type::first);
-        if (found == byName.end())
-            found = byName.insert(byName.end(), {name, {}});
-        found->second.push_back(run);
-    }
     std::vector<StepAnatomy> out;
     bool any = false;
-    for (const auto &[name, repeats] : byName) {
-        const RunStore *run = medianRepeat(repeats);
-        StepAnatomy one{name,
-                        run->identity().method().toStdString(),
-                        {},
-                        run->record() ? run->record()->repeat : 1,
-                        int(repeats.size())};
+    for (const auto &[name, run, repeat, repeats] : medianRepeats(runs)) {
+        StepAnatomy one{name, run->identity().method().toStdString(), {}, repeat, repeats};
         if (auto whole = dpAnatomy(*run)) {
             any = true;
             one.anatomy = std::move(*whole);

@@ -2,6 +2,7 @@
 #include "analysis/causes/median_repeat.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "store/run_store.h"
 
@@ -30,6 +31,23 @@ const RunStore *medianRepeat(const std::vector<const RunStore *> &repeats) {
         return newest;
     std::ranges::stable_sort(done, {}, trainingSOf);
     return done[(done.size() - 1) / 2];
+}
+
+std::vector<NamedRepeat> medianRepeats(const std::vector<const RunStore *> &runs) {
+    std::vector<std::pair<std::string, std::vector<const RunStore *>>> byName;
+    for (const RunStore *run : runs) {
+        const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
+        auto found = std::ranges::find(byName, name, &decltype(byName)::value_type::first);
+        if (found == byName.end())
+            found = byName.insert(byName.end(), {name, {}});
+        found->second.push_back(run);
+    }
+    std::vector<NamedRepeat> out;
+    for (const auto &[name, repeats] : byName) {
+        const RunStore *run = medianRepeat(repeats);
+        out.push_back({name, run, run->record() ? run->record()->repeat : 1, int(repeats.size())});
+    }
+    return out;
 }
 
 } // namespace lockstep::core

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/compare/result_table.h"
+#include "store/run_outcome.h"
 
 namespace lockstep::core {
 namespace {
@@ -48,10 +49,12 @@ std::optional<double> waitOf(const Phases &phases, std::optional<double> least) 
     return least && exposed ? std::optional(*exposed - *least) : sumOf(phases, {phase::wait});
 }
 
-/// The middle rank by waiting, the longer waits first.
-const Phases &middleRank(const RunOutcome &run, std::optional<double> least) {
+/// Of a pipeline the stages' mean; else the middle rank's by waiting, the longer waits first.
+Phases phasesOf(const RunOutcome &run, std::optional<double> least) {
     if (run.rankPhasesS.empty())
         return run.phasesS;
+    if (auto mean = meanOfStages(run))
+        return *std::move(mean);
     std::vector<std::pair<double, int>> waits;
     for (const auto &[rank, phases] : run.rankPhasesS)
         waits.emplace_back(-waitOf(phases, least).value_or(0), rank);
@@ -98,7 +101,7 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     out.trainingS = *run.totalTrainingTimeS;
     out.startUpS = out.runS - out.trainingS;
     const std::optional<double> least = leastExposed(run);
-    const Phases &phases = middleRank(run, least);
+    const Phases phases = phasesOf(run, least);
     out.loadS = sumOf(phases, {phase::load, phase::h2d});
     const double moved = sumOf(phases, {phase::scatter, phase::replicate, phase::gather}).value_or(0);
     if (const auto computed = sumOf(phases, {phase::forward, phase::backward, phase::optimizer}))
@@ -168,6 +171,20 @@ double phaseOf(const RunOutcome &run, int rank, std::string_view phase) {
         return 0;
     const auto found = phases->second.find(phase);
     return found == phases->second.end() ? 0 : found->second;
+}
+
+std::map<int, double> waitShares(const RepeatGroup &group) {
+    std::map<int, std::pair<double, int>> sums;
+    for (const RunOutcome &run : group.runs)
+        for (const auto &[rank, phases] : run.rankPhasesS)
+            if (const auto share = additiveShare(phases, phase::wait)) {
+                sums[rank].first += *share;
+                ++sums[rank].second;
+            }
+    std::map<int, double> out;
+    for (const auto &[rank, sum] : sums)
+        out[rank] = sum.first / sum.second;
+    return out;
 }
 
 std::optional<double> ownTime(const RunOutcome &run, int rank) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Where a run's time went, in the few parts that causes are named by. Seconds.
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@ namespace lockstep::core {
 
 /// Parts of a run's time. Of several ranks the one with the median waiting is taken (of two, the one that waits more):
 /// ranks of a synchronous step all take the same time, so one slow rank shows as the others' waiting and not as
-/// slower computing of all. Absent: no frame reports it.
+/// slower computing of all. Of a pipeline it is the mean of its stages, each of which computes something else. Absent: no frame
+/// reports it.
 struct TimeParts {
     double runS = 0;             ///< launch to exit
     double trainingS = 0;        ///< sum of epoch durations
@@ -48,6 +50,8 @@ struct RepeatParts {
 /// The means over a group's repeats; absent where no repeat reports phases.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RepeatGroup &group);
 
+/// The share of its phases for which each rank waits for others, 0..1, mean over the repeats that report it; without ranks that don't.
+[[nodiscard]] std::map<int, double> waitShares(const RepeatGroup &group);
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.
 [[nodiscard]] std::optional<double> ownTime(const RunOutcome &run, int rank);
 /// Of a rank of a run; 0 when it was not reported.

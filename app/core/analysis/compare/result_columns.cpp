@@ -257,6 +257,13 @@ std::vector<ResultColumn> accuracyAndLossColumns() {
          .inWindow = true,
          .measuredHead = "utilisation",
          .publishedHead = "utilisation"},
+        {.key = "memory",
+         .head = "Memory",
+         .help = "The most that each device used in an epoch: of a GPU, all that was allocated there; of a CPU device, "
+                 "its rank's whole process",
+         .value = memberOf(&ResultRow::memory),
+         .least = TextColumns::All,
+         .inWindow = true},
     };
 }
 

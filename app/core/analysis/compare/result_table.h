@@ -50,9 +50,10 @@ struct ResultRow {
     std::vector<double> perClassAccuracy;                     ///< of the median run
     std::vector<DeviceUse> devicesUse;                        ///< each device, mean over epochs and repeats
     std::string utilisation;                                  ///< "cpu:0 97 %, cpu:1 95 %"
-    std::optional<double> energyGpusJ, energyPackagesJ;       ///< medians, launch to exit (analysis/compare/energy.h)
-    std::optional<double> energyPerSampleJ, gpuHoursWaiting;  ///< likewise
-    std::string energyUnknown;                                ///< why the devices' energy is; empty: it is known
+    std::string memory; ///< "cpu:0 412 MiB, cpu:1 298 MiB": the most of each device over all repeats
+    std::optional<double> energyGpusJ, energyPackagesJ;      ///< medians, launch to exit (analysis/compare/energy.h)
+    std::optional<double> energyPerSampleJ, gpuHoursWaiting; ///< likewise
+    std::string energyUnknown;                               ///< why the devices' energy is; empty: it is known
     std::vector<std::string> hosts;
     int nodes = 1;
     std::map<std::string, double, std::less<>> phasesS;

@@ -136,6 +136,14 @@ std::string useText(const std::vector<DeviceUse> &devices) {
     return text;
 }
 
+std::string memoryText(const std::vector<DeviceUse> &devices) {
+    std::string text;
+    for (const DeviceUse &use : devices)
+        if (use.memoryMaxBytes)
+            text += (text.empty() ? "" : ", ") + use.device + " " + bytes(*use.memoryMaxBytes).toStdString();
+    return text;
+}
+
 /// Empty: the script did not say.
 std::string saidBy(const RunOutcome &outcome, std::string_view key) {
     const auto said = outcome.about.find(key);
@@ -248,6 +256,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.energyUnknown = row.energyPerSampleJ ? std::string() : whyEnergyUnknown(*middle);
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);
+    row.memory = memoryText(row.devicesUse);
     for (const RunOutcome *run : all)
         for (const std::string &contradiction : contradictions(*run))
             if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())

@@ -26,6 +26,7 @@
 #include "app/ui/pages/live/metric_card.h"
 #include "app/ui/pages/live/nodes_card.h"
 #include "app/ui/pages/live/phases_card.h"
+#include "app/ui/pages/live/stages_card.h"
 #include "app/ui/pages/live/updates_card.h"
 #include "app/ui/pages/live/verdict_line.h"
 #include "app/ui/pages/live/watching_line.h"
@@ -129,6 +130,7 @@ void LivePage::buildCards() {
     m_phases->body()->addWidget(m_verdict = new VerdictLine(m_theme, m_workspace, m_phases));
     connect(m_verdict, &QLabel::linkActivated, this, &LivePage::verdictWanted);
     addCard(m_anatomy = new AnatomyCard(m_theme, m_shown, this), m_rows);
+    addCard(m_stages = new StagesCard(m_theme, m_shown, this), m_rows);
     addCard(m_nodes = new NodesCard(m_theme, m_shown, this), m_rows);
     addCard(m_updates = new UpdatesCard(m_theme, m_shown, this), m_rows);
     addCard(m_metric = new MetricCard(m_theme, m_shown, this), m_rows);
@@ -148,8 +150,8 @@ void LivePage::addCard(LiveCard *card, QSplitter *row) {
 std::vector<std::pair<QString, LiveCard *>> LivePage::optionalCards() const {
     return {{QStringLiteral("duration"), m_duration}, {QStringLiteral("devices"), m_devices},
             {QStringLiteral("phases"), m_phases},     {QStringLiteral("anatomy"), m_anatomy},
-            {QStringLiteral("nodes"), m_nodes},       {QStringLiteral("updates"), m_updates},
-            {QStringLiteral("metric"), m_metric}};
+            {QStringLiteral("stages"), m_stages},     {QStringLiteral("nodes"), m_nodes},
+            {QStringLiteral("updates"), m_updates},   {QStringLiteral("metric"), m_metric}};
 }
 
 /// Before the cards, so that the Tab key comes to them first.
@@ -376,7 +378,7 @@ void LivePage::resetLayout() {
     // Parts of a whole: a splitter shares out what there is.
     m_top->setSizes({1100, 1000});
     m_bottom->setSizes({1100, 1000});
-    m_rows->setSizes({500, 500, 300, 200, 260, 300});
+    m_rows->setSizes({500, 500, 300, 240, 200, 260, 300});
 }
 
 } // namespace lockstep::ui

@@ -64,7 +64,7 @@ public:
     void saveLayout(QSettings &settings) const;
     void restoreLayout(const QSettings &settings);
     void resetLayout();
-    /// Shows or hides a card: "duration", "devices", "phases"; "anatomy", "nodes" and "metric" show where there is one.
+    /// Shows or hides a card: "duration", "devices", "phases"; "anatomy", "stages", "nodes", "updates" and "metric" show where there is one.
     [[nodiscard]] const QHash<QString, QAction *> &pictureActions() const { return m_actions; }
     /// Moves the crosshair to a run's position at that time.
     void showTime(const QString &runId, qint64 wallUs);
@@ -105,7 +105,7 @@ private:
     PhasesCard *m_phases;
     AnatomyCard *m_anatomy;
     LiveCard *m_nodes;
-    LiveCard *m_updates;
+    LiveCard *m_stages, *m_updates;
     MetricCard *m_metric;
     std::vector<LiveCard *> m_cards; ///< all of them, as they stand on the page
     VerdictLine *m_verdict;

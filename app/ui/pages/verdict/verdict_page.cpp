@@ -23,7 +23,9 @@
 #include "app/ui/pages/verdict/verdict_difference.h"
 #include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_head.h"
+#include "app/ui/pages/verdict/verdict_stages.h"
 #include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/pages/verdict/verdict_traffic.h"
 #include "app/ui/pages/verdict/worth_lines.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -84,6 +86,8 @@ QWidget *VerdictPage::buildBody() {
     buildAdvice();
     layout->addWidget(m_advice);
     layout->addWidget(m_anatomy = new VerdictAnatomy(m_theme, m_workspace.runs(), body));
+    layout->addWidget(m_stages = new VerdictStages(m_theme, m_workspace.runs(), body));
+    layout->addWidget(m_traffic = new VerdictTraffic(m_theme, m_workspace.runs(), body));
     layout->addWidget(m_nodes = new RunNodesCard(m_theme, body));
     layout->addWidget(buildResults(body));
     m_figures = new TwoColumns(body);
@@ -146,11 +150,26 @@ Card *VerdictPage::buildResults(QWidget *body) {
     m_table->setModel(&m_results.rows());
     m_table->setAccessibleName(tr("Results"));
     using Column = core::ResultModel::Column;
-    moveColumns(m_table, {Column::Name, Column::State, Column::Repeats, Column::TotalTraining, Column::SpeedUpTraining,
-                          Column::Efficiency, Column::Accuracy, Column::FinalLoss, Column::EpochMedian,
-                          Column::FirstEpoch, Column::PublishedTime, Column::PrintedSpeedUp, Column::RunTime,
-                          Column::SpeedUpRun, Column::SpeedUpEpoch, Column::AccuracyDifference, Column::LossDifference,
-                          Column::Utilisation, Column::Backend});
+    moveColumns(m_table, {Column::Name,
+                          Column::State,
+                          Column::Repeats,
+                          Column::TotalTraining,
+                          Column::SpeedUpTraining,
+                          Column::Efficiency,
+                          Column::Accuracy,
+                          Column::FinalLoss,
+                          Column::EpochMedian,
+                          Column::FirstEpoch,
+                          Column::PublishedTime,
+                          Column::PrintedSpeedUp,
+                          Column::RunTime,
+                          Column::SpeedUpRun,
+                          Column::SpeedUpEpoch,
+                          Column::AccuracyDifference,
+                          Column::LossDifference,
+                          Column::Utilisation,
+                          Column::Memory,
+                          Column::Backend});
     results->body()->addWidget(m_table);
     return results;
 }
@@ -210,6 +229,8 @@ std::vector<ChartSource *> VerdictPage::charts() const {
         out.push_back(m_anatomy->view());
     if (!m_nodes->nodes()->isEmpty())
         out.push_back(m_nodes->nodes()->topology());
+    if (!m_traffic->chart()->bars().isEmpty())
+        out.push_back(m_traffic->chart());
     return out;
 }
 
@@ -236,6 +257,8 @@ void VerdictPage::refresh() {
     m_difference->show(table, m_workspace.openId());
     refreshAdvice();
     m_anatomy->refresh();
+    m_stages->refresh();
+    m_traffic->refresh();
     const auto &stores = m_workspace.runs().stores();
     m_nodes->setRuns({stores.begin(), stores.end()});
     m_target->refresh(m_workspace.openId());

@@ -25,7 +25,9 @@ class VerdictAnatomy;
 class VerdictControls;
 class VerdictDifference;
 class VerdictHead;
+class VerdictStages;
 class VerdictTarget;
+class VerdictTraffic;
 class Waterfall;
 class Workspace;
 
@@ -50,6 +52,8 @@ public:
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
     [[nodiscard]] VerdictAnatomy *anatomy() const { return m_anatomy; }
+    [[nodiscard]] VerdictStages *stages() const { return m_stages; }
+    [[nodiscard]] VerdictTraffic *traffic() const { return m_traffic; }
     [[nodiscard]] AccuracyCard *accuracy() const { return m_accuracy; }
     [[nodiscard]] VerdictTarget *target() const { return m_target; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
@@ -85,6 +89,8 @@ private:
     TwoColumns *m_advice, *m_figures;
     VerdictTarget *m_target;
     VerdictAnatomy *m_anatomy;
+    VerdictStages *m_stages;
+    VerdictTraffic *m_traffic;
     RunNodesCard *m_nodes;
     QTableView *m_table, *m_classes, *m_use;
     UseModel *m_useModel;

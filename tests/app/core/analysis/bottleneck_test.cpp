@@ -3,6 +3,7 @@
 
 #include "analysis/causes/bottleneck.h"
 #include "analysis/causes/bottleneck_tips.h"
+#include "analysis/causes/phase_parts.h"
 #include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
@@ -127,9 +128,31 @@ private Q_SLOTS:
                      std::string::npos,
                  found.evidence.c_str());
         QVERIFY(!found.tips.empty());
-        QCOMPARE(found.tips.front().config.microBatches, 4); // idles 20 % instead of 33 %
-        QVERIFY2(found.tips.front().why.find("At most 1.1") != std::string::npos, found.tips.front().why.c_str());
+        QCOMPARE(found.tips.front().config.microBatches, 4); // half of 3.5 s of waiting goes
+        QVERIFY2(found.tips.front().why.find(
+                     "At most 1.21×: the stage that waits least waits for 35 % of training time") != std::string::npos,
+                 found.tips.front().why.c_str());
         verifyTips(found, {group});
+    }
+
+    void ofUnequalStagesTheWaitingIsTheirMeanAsTheBubbleIs() {
+        RunConfig config = ddp(2);
+        config.method = Method::Pipeline;
+        config.microBatches = 1;
+        const RepeatGroup group = groupOf("pipeline on 2 devices", config, {phases(0, 8, 2, 2), phases(0, 2, 8, 8)});
+        const std::string even = bottleneckOf(group, {group}).evidence;
+        QVERIFY2(even.find("wait for each other for 50 % of training time on average (5.00 s") != std::string::npos,
+                 even.c_str());
+        QVERIFY2(even.ends_with("with 1 micro-batch it would be 50 %."), even.c_str());
+        config.microBatches = 4;
+        const RepeatGroup filled =
+            groupOf("pipeline on 2 devices", config, {phases(0, 9.8, 0.2, 0.2), phases(0, 4, 6, 6)});
+        const std::string uneven = bottleneckOf(filled, {filled}).evidence;
+        QVERIFY2(uneven.ends_with("would be 20 %; more comes from stages that take unequally long: stage 1 waits 2 %, "
+                                  "stage 2 60 %."),
+                 uneven.c_str());
+        QVERIFY(bottleneckOf(filled, {filled}).tips.empty()); // the stage that determines the step hardly waits
+        QCOMPARE(*partsOf(group)->computeS, 5.0);
     }
 
     void noControlRunIsOfferedThatWouldTrainAsTheReferenceDoes() {

@@ -31,6 +31,7 @@ RunOutcome outcome(const std::string &run, double trainingS, double runS, double
         DeviceUse use;
         use.device = "cpu:0";
         use.utilizationMean = 0.5 * epoch;
+        use.memoryMaxBytes = 100.0 * 1024 * 1024 * epoch;
         one.devices = {use};
         out.epochs.push_back(one);
     }
@@ -124,6 +125,7 @@ private Q_SLOTS:
         QVERIFY(isClose(*ddp.firstEpochS, 0.6 * *ddp.totalTrainingTimeS));
         QVERIFY(isClose(*ddp.epochMedianS, 0.4 * *ddp.totalTrainingTimeS));
         QCOMPARE(ddp.utilisation, std::string("cpu:0 70 %")); // 0.5 for 60 % of the time, 1.0 for 40 %
+        QCOMPARE(ddp.memory, std::string("cpu:0 200 MiB"));
         QCOMPARE(*row(table, "DP on 2 devices").speedUpTraining, 0.5);
         QCOMPARE(*row(table, "baseline").speedUpTraining, 1.0);
         QVERIFY(row(table, "baseline").reference);

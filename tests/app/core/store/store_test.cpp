@@ -177,6 +177,33 @@ private Q_SLOTS:
         QCOMPARE(meanStaleness({}), 0.0);
     }
 
+    void workOfAPipelinesStagesIsAMeanOverAllSteps() {
+        RunStore store(QStringLiteral("r"));
+        const auto report = [&](int rank, std::int64_t steps, std::vector<StageWork> work) {
+            CommFrame comm;
+            comm.stageSteps = steps;
+            comm.stageWork = std::move(work);
+            Frame frame;
+            frame.rank = rank;
+            frame.body = comm;
+            store.take(frame);
+        };
+        report(0, 0, {{"forward", 0, 0, 1}});
+        QVERIFY(store.stages().ofRanks().empty());
+        report(0, 10, {{"forward", 0, 0, 1}, {"backward", 0, 1, 3}});
+        report(0, 30, {{"forward", 0, 0, 3}, {"backward", 0, 3, 5}});
+        report(1, 1, {{"forward", 0, 1, 2}});
+        const std::vector<StageWork> &work = store.stages().ofRanks().at(0);
+        QCOMPARE(work.size(), std::size_t(2));
+        QCOMPARE(work[0].endS, 2.5);
+        QCOMPARE(work[1].startS, 2.5);
+        QCOMPARE(work[1].endS, 4.5);
+        report(0, 1, {{"forward", 0, 0, 7}}); // resumed with other micro-batches
+        QCOMPARE(store.stages().ofRanks().at(0).size(), std::size_t(1));
+        QCOMPARE(store.stages().ofRanks().at(0)[0].endS, 7.0);
+        QCOMPARE(store.stages().ofRanks().size(), std::size_t(2));
+    }
+
     void timeLeftIsAtThePaceOfTheSlowestRank() {
         RunStore store(QStringLiteral("r"));
         store.setRecord(ddpRecord("r"));

@@ -13,8 +13,10 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/line_readout.h"
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/stage_view.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
+#include "app/ui/pages/live/stages_card.h"
 #include "app/ui/pages/live/updates_card.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -98,6 +100,34 @@ private Q_SLOTS:
             words.append(label->text());
         QVERIFY2(words.join(u'|').contains("mean 0.9 (rank 0: 0.5, rank 1: 1.3)"), qPrintable(words.join(u'|')));
         uitest::picture(*m_window, m_theme, "live-staleness");
+    }
+
+    void theStagesOfAPipelineStandOnACardWithTheirMicroBatches() {
+        const auto *card = live()->findChild<StagesCard *>();
+        QVERIFY(card && !card->isVisibleTo(live()));
+        closeWindow();
+        const std::string id =
+            uitest::writeOnDisk(*core::loadRecipe("model-parallel"), {.epochs = 2, .repeats = 2, .firstRun = 90});
+        openWindow({1600, 1000});
+        openAndDraw(id);
+        card = live()->findChild<StagesCard *>();
+        QTRY_VERIFY(card->isVisibleTo(live()));
+        const QList<StageBar> &bars = card->view()->bars();
+        QStringList rows;
+        for (const StageBar &bar : bars) {
+            rows.append(QStringLiteral("%1 %2 %3").arg(bar.run, bar.device).arg(bar.work.size()));
+            QVERIFY(std::ranges::is_sorted(bar.work, {}, &StageWork::startS));
+        }
+        QVERIFY2(rows.contains("pipeline on 2 devices, 8 micro-batches cpu:1 16"), qPrintable(rows.join(u'|')));
+        QVERIFY(card->view()->chartData().contains("pipeline on 2 devices, 8 micro-batches\tcpu:0\tbackward\t4\t"));
+        QStringList words;
+        for (const QLabel *label : card->findChildren<QLabel *>())
+            words.append(label->text());
+        const QString all = words.join(u'|');
+        QVERIFY2(all.contains("stages idle (equally long ones): ") &&
+                     all.contains("pipeline (2), 8 micro-batches 11 % (11 %)"),
+                 qPrintable(all));
+        uitest::picture(*m_window, m_theme, "live-stages");
     }
 
     void theListHasTheRunsByMethodAndRepeatsTogether() {

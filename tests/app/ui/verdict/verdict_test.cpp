@@ -12,6 +12,7 @@
 #include "analysis/causes/median_repeat.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/stage_view.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/verdict/accuracy_card.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
@@ -20,11 +21,14 @@
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/pages/verdict/verdict_stages.h"
 #include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/pages/verdict/verdict_traffic.h"
 #include "app/ui/pages/verdict/worth_lines.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "experiment/recipe.h"
 #include "ipc/unix_socket.h"
 #include "models/judgement_model.h"
 #include "models/roles.h"
@@ -97,8 +101,15 @@ struct OpenVerdict {
     VerdictPage page;
 
     OpenVerdict(Theme &theme, const uitest::Shape &shape)
-        : id(uitest::writeExperimentOnDisk(shape)), owner(FileLock::acquire(core::experimentFolder(id).lock())),
-          page(theme, workspace) {
+        : OpenVerdict(theme, [&] { return uitest::writeExperimentOnDisk(shape); }) {}
+    /// An experiment of that recipe.
+    OpenVerdict(Theme &theme, const char *recipe, const uitest::Shape &shape)
+        : OpenVerdict(theme, [&] { return uitest::writeOnDisk(*core::loadRecipe(recipe), shape); }) {}
+
+private:
+    template <class Write>
+    OpenVerdict(Theme &theme, const Write &write)
+        : id(write()), owner(FileLock::acquire(core::experimentFolder(id).lock())), page(theme, workspace) {
         QVERIFY(owner.has_value());
         page.resize(1280, 800);
         page.show();
@@ -427,6 +438,45 @@ private Q_SLOTS:
                  QStringLiteral("test accuracy / %; published: of MNIST, another data set"));
         card->publishedBox()->click();
         QVERIFY(!published());
+    }
+
+    void aPipelinesStepIsDrawnStageByStageWithWhatItsStagesIdle() {
+        {
+            OpenVerdict verdict(m_theme, "model-parallel", {.epochs = 2, .repeats = 3});
+            const VerdictStages *card = verdict.page.stages();
+            QVERIFY(card->isVisibleTo(&verdict.page));
+            QCOMPARE(card->view()->bars().size(), 6); // 1, 4 and 8 micro-batches on two devices
+            QStringList words;
+            for (const QLabel *label : card->findChildren<QLabel *>())
+                words.append(label->text());
+            QVERIFY2(words.join(u'|').contains("pipeline (2), 1 micro-batch 50 % (50 %)"),
+                     qPrintable(words.join(u'|')));
+            uitest::picture(*verdict.page.stages(), m_theme, "verdict-stages");
+        }
+        OpenVerdict other(m_theme, {.epochs = 2});
+        QVERIFY(!other.page.stages()->isVisibleTo(&other.page));
+    }
+
+    void whatRanksSendStandsBesideTheFormulaWhereRunsSendInDifferentWays() {
+        {
+            OpenVerdict verdict(m_theme, "allreduce-vs-server", {.epochs = 2, .repeats = 1, .traffic = true});
+            const VerdictTraffic *card = verdict.page.traffic();
+            QVERIFY(card->isVisibleTo(&verdict.page));
+            QStringList rows;
+            for (const BarData &bar : card->chart()->bars())
+                rows.append(QStringLiteral("%1: %2; %3").arg(bar.name, bar.text, bar.hint));
+            const QString all = rows.join(u'|');
+            // 1,199,882 parameters of 4 bytes: with two ranks a ring sends 2 (N-1)/N of them, a server and its only client all.
+            QVERIFY2(
+                rows.contains("DDP on 2 devices, rank 0: 4.90 MB, formula 4.80 MB; by the formula 4.80 MB to rank 1"),
+                qPrintable(all));
+            QVERIFY2(rows.contains(
+                         "server on 2 devices, rank 1: 4.80 MB, formula 4.80 MB; by the formula 4.80 MB to rank 0"),
+                     qPrintable(all));
+            uitest::picture(*verdict.page.traffic(), m_theme, "verdict-traffic");
+        }
+        OpenVerdict other(m_theme, {.epochs = 2, .traffic = true});
+        QVERIFY(!other.page.traffic()->isVisibleTo(&other.page)); // DDP alone: all send alike
     }
 
     void theStepThatIsDrawnIsTheMedianRepeatsAndSaysWhich() {
