@@ -3,7 +3,7 @@
 """Measures lockstep-trainer's BERT against Hugging Face's transformers on one CPU core, and prints the table of goals.
 
     bert_vs_python.py --bert DIR              5 repeats; needs a quiet core. DIR: what lockstepctl get-data bert got
-    bert_vs_python.py --bert DIR --accuracy   instead: test accuracy of the same fine-tuning on both sides, 3 seeds
+    bert_vs_python.py --bert DIR --accuracy   instead: test accuracy of the same fine-tuning on both sides, seeds 1 to 3 or those of --seeds
     bert_vs_python.py --bert DIR --write      also writes docs/benchmarks/bert.md
 
 Both sides use the same PyTorch, weights, texts, batch and core, and one intra-op thread. Sides take turns (who is first changes every
@@ -153,7 +153,7 @@ def accuracy(options):
     tuning = {"samples": TUNING["train"], "test": TUNING["test"], "epochs": TUNING["epochs"]}
     pairs = []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for seed in (1, 2, 3):
+        for seed in options.seeds:
             found = [pool.submit(side, seed, **tuning) for side in (each[0].ours, each[1].python)]
             pairs.append([one.result() for one in found])
             print(f"seed {seed}: {pairs[-1]}", file=sys.stderr, flush=True)
@@ -176,6 +176,7 @@ def main():
     parser.add_argument("--bert", type=pathlib.Path, required=True)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--accuracy", action="store_true")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--python", default=ROOT / ".cache/peers/bin/python")
