@@ -151,7 +151,7 @@ inline constexpr std::array methodTable{
                .traffic = Traffic::Stages,
                .notOnGpus = "pipeline sends activations between CPU devices, and not between GPUs yet",
                .notRecorded = "pipeline's activations go through the host, which a CUDA graph can't hold",
-               .keys = {"backend", "interface", "micro_batches", "pipeline_schedule", "stage_layers"},
+               .keys = {"backend", "interface", "stages", "micro_batches", "pipeline_schedule", "stage_layers"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
 };
 

@@ -28,6 +28,16 @@ bool anyGpu(const RunConfig &config) {
                                               [&](const NodePlace &node) { return isGpu(node.device); });
 }
 
+int stageCount(const RunConfig &config, int devices) {
+    if (!specOf(config.method).splitsModel)
+        return 1;
+    return config.stages > 0 ? config.stages : std::max(1, devices);
+}
+
+int batchParts(const RunConfig &config, int devices) {
+    return devices / stageCount(config, devices);
+}
+
 bool writesCheckpoints(const RunConfig &config) {
     return !config.checkpointDir.empty() || config.maxRestarts > 0;
 }

@@ -73,7 +73,9 @@ struct RunConfig {
     std::string shards = "even";    ///< even | measured | adaptive: each device's share of a batch
     int servers = 1;                ///< ranks that each hold a share of the parameters (ps-async)
     std::int64_t maxStaleness = -1; ///< ps-async: updates between a rank's reading and its own update; -1: no limit
-    int microBatches = 4;           ///< pipeline: parts of a batch that are in the pipeline at the same time
+    int stages =
+        0; ///< pipeline: devices that share out the model; 0: all of them; else several pipelines share out the batch
+    int microBatches = 4;                  ///< pipeline: parts of a batch that are in the pipeline at the same time
     std::string pipelineSchedule = "1f1b"; ///< 1f1b | gpipe
     std::string stageLayers;               ///< pipeline: layers of each stage, "2,3"; empty: by their measured times
     std::string scheduling = "batch";      ///< batch | other: Linux scheduling policy of the rank's threads
@@ -97,6 +99,10 @@ struct RunConfig {
 [[nodiscard]] int deviceCount(const RunConfig &config);
 /// Number of processes of the run, over all nodes: one per device for distributed methods, else one.
 [[nodiscard]] int processCount(const RunConfig &config);
+/// Among how many of the run's devices the model is shared out: the stages of a pipeline; 1 for other methods.
+[[nodiscard]] int stageCount(const RunConfig &config, int devices);
+/// Among how many devices, or pipelines of several, a batch is shared out.
+[[nodiscard]] int batchParts(const RunConfig &config, int devices);
 /// Whether any device on any node is a GPU.
 [[nodiscard]] bool anyGpu(const RunConfig &config);
 /// Whether epochs end with a checkpoint: into checkpointDir, else, for restarts, into the run's folder (RunFolder::checkpoints).

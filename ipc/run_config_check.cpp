@@ -64,12 +64,13 @@ void checkBatch(const RunConfig &config, Report &report) {
                        "give batch_size or batch_per_device, not both");
         return;
     }
-    const std::int64_t devices = deviceCount(config), batch = config.batchSize;
-    if (devices < 1 || batch < 1 || batch % devices == 0 || specOf(config.method).splitsModel)
+    const std::int64_t parts = batchParts(config, deviceCount(config)), batch = config.batchSize;
+    if (parts < 1 || batch < 1 || batch % parts == 0)
         return;
-    const std::int64_t below = batch / devices * devices, above = below + devices;
+    const std::int64_t below = batch / parts * parts, above = below + parts;
     report.add("batch_size",
-               "batch size " + std::to_string(batch) + " can't be divided among " + count(devices, "device"),
+               "batch size " + std::to_string(batch) + " can't be divided among " +
+                   count(parts, specOf(config.method).splitsModel ? "pipeline" : "device"),
                "use " + (below > 0 ? std::to_string(below) + " or " : std::string()) + std::to_string(above));
 }
 
@@ -103,11 +104,18 @@ void checkMethod(const RunConfig &config, Report &report) {
 void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model, Report &report) {
     if (!specOf(config.method).splitsModel)
         return;
-    const int devices = deviceCount(config);
-    if (config.microBatches > globalBatch(config))
+    const int devices = deviceCount(config), stages = stageCount(config, devices);
+    if (devices % stages != 0 || (stages == 1 && devices > 1)) {
+        report.add("stages", count(devices, "device") + " can't be pipelines of " + count(stages, "stage") + " each",
+                   devices > 1 ? "use 0, or a number from 2 on that divides " + std::to_string(devices)
+                               : "use 0, or more devices");
+        return;
+    }
+    const std::int64_t batch = globalBatch(config) / batchParts(config, devices);
+    if (config.microBatches > batch)
         report.add("micro_batches",
-                   "a batch of " + std::to_string(globalBatch(config)) + " can't be cut into " +
-                       std::to_string(config.microBatches) + " micro-batches",
+                   "a batch of " + std::to_string(batch) + " can't be cut into " + std::to_string(config.microBatches) +
+                       " micro-batches",
                    "use a larger batch or fewer micro-batches");
     const auto layers = parseStageLayers(config.stageLayers);
     if (!layers)
@@ -117,23 +125,24 @@ void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model
     if (model->sample.values == Values::Text)
         report.add("method", "pipeline can't pass on batches of different lengths yet, as texts make them",
                    "use the method ddp");
-    if (devices > model->layers && isModelFile(config.model) && model->layerNames.empty())
-        report.add("model",
-                   model->title + " is one layer, which pipeline can't share out among " + count(devices, "device"),
+    const char *const each = config.stages > 0 ? "stage" : "device";
+    const std::string among = count(stages, each);
+    if (stages > model->layers && isModelFile(config.model) && model->layerNames.empty())
+        report.add("model", model->title + " is one layer, which pipeline can't share out among " + among,
                    "name the submodules that are its layers as \"layers\" in " + descriptionOf(config.model) +
                        ", or use the method ddp");
-    else if (devices > model->layers)
-        report.add("devices",
-                   model->title + " has " + count(model->layers, "layer") + " for " + count(devices, "device"),
-                   "use " + std::to_string(model->layers) + " devices or fewer");
+    else if (stages > model->layers)
+        report.add(config.stages > 0 ? "stages" : "devices",
+                   model->title + " has " + count(model->layers, "layer") + " for " + among,
+                   "use " + std::to_string(model->layers) + ' ' + each + "s or fewer");
     if (!layers || layers->empty())
         return;
     const int sum = std::accumulate(layers->begin(), layers->end(), 0);
-    if (std::cmp_not_equal(layers->size(), devices) || sum != model->layers)
+    if (std::cmp_not_equal(layers->size(), stages) || sum != model->layers)
         report.add("stage_layers",
                    "\"" + config.stageLayers + "\" doesn't share out the " + count(model->layers, "layer") + " of " +
-                       model->title + " among " + count(devices, "device"),
-                   "give " + count(devices, "number") + " that add up to " + std::to_string(model->layers) +
+                       model->title + " among " + among,
+                   "give " + count(stages, "number") + " that add up to " + std::to_string(model->layers) +
                        ", or nothing");
 }
 

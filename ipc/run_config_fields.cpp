@@ -403,9 +403,15 @@ std::vector<FieldSpec> dataRows() {
             "update; "
             "0: all ranks update together, as in ps-sync; -1: no limit.",
             FieldType::Integer, Advanced, {.effect = FieldEffect::Means, .fixedOnResume = true}),
+        row<Integer<"stages", &C::stages, 0, 4096>>("stages", "Stages",
+                                                    "How many devices share out the model under pipeline; 0: all of "
+                                                    "them. With fewer, several pipelines share out "
+                                                    "the batch: 2 of 4 devices are two pipelines of two stages.",
+                                                    FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
         row<Integer<"micro_batches", &C::microBatches, 1, million>>(
             "micro_batches", "Micro-batches",
-            "Parts into which pipeline cuts a batch, so that its stages work at the same time; more of them idle less, "
+            "Parts into which a pipeline cuts its share of a batch, so that its stages work at the same time; more of "
+            "them idle less, "
             "and each "
             "computes less efficiently.",
             FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
@@ -416,8 +422,8 @@ std::vector<FieldSpec> dataRows() {
             Advanced, pipelineSchedules, {.effect = FieldEffect::Means}),
         row<Text<"stage_layers", &C::stageLayers>>(
             "stage_layers", "Layers of each stage",
-            "How many layers each device of pipeline computes, like 2,3; empty: by how long they take.",
-            FieldType::Text, Advanced, {.effect = FieldEffect::Means}),
+            "How many layers each stage of pipeline computes, like 2,3; empty: by how long they take.", FieldType::Text,
+            Advanced, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
             "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "
@@ -493,7 +499,7 @@ std::string effectiveValue(const FieldSpec &field, const RunConfig &config) {
 }
 
 double effectiveLr(const RunConfig &config, int devices) {
-    return config.lrRule == "linear" && !specOf(config.method).splitsModel ? config.lr * devices : config.lr;
+    return config.lrRule == "linear" ? config.lr * batchParts(config, devices) : config.lr;
 }
 
 int sentNumberBytes(const RunConfig &config) {

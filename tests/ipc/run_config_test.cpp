@@ -62,6 +62,7 @@ RunConfig changed() {
     config.shards = "measured";
     config.servers = 2;
     config.maxStaleness = 3;
+    config.stages = 2;
     config.microBatches = 8;
     config.pipelineSchedule = "gpipe";
     config.stageLayers = "2,3";
@@ -122,11 +123,11 @@ private Q_SLOTS:
                      threads, epochs, batchSize, batchPerDevice, lr, lrRule, lrSchedule, warmupSteps, clipGradNorm,
                      momentum, weightDecay, decayBiases, optimizer, dropout, seed, workers, workerCores, loader,
                      augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce,
-                     compressGradients, accumulate, shards, servers, maxStaleness, microBatches, pipelineSchedule,
-                     stageLayers, scheduling, init, saveFinal, checkpointDir, maxRestarts, onNonfinite, hangAfter,
-                     resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
+                     compressGradients, accumulate, shards, servers, maxStaleness, stages, microBatches,
+                     pipelineSchedule, stageLayers, scheduling, init, saveFinal, checkpointDir, maxRestarts,
+                     onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{65});
+        QCOMPARE(runConfigFields().size(), std::size_t{66});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -254,6 +255,16 @@ private Q_SLOTS:
         row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,2"})", "stage_layers",
             "\"2,2\" doesn't share out the 5 layers of lenet among 2 devices; give 2 numbers that add up to 5");
         row(R"({"method":"pipeline","devices":[0,1],"stage_layers":"2,x"})", "stage_layers", "is no list of layers");
+        row(R"({"method":"pipeline","devices":[0,1,2,3],"stages":3})", "stages",
+            "4 devices can't be pipelines of 3 stages each; use 0, or a number from 2 on that divides 4");
+        row(R"({"method":"pipeline","devices":[0,1],"stages":1})", "stages",
+            "2 devices can't be pipelines of 1 stage each");
+        row(R"({"method":"pipeline","devices":[0,1,2,3],"stages":2,"batch_size":63})", "batch_size",
+            "batch size 63 can't be divided among 2 pipelines; use 62 or 64");
+        row(R"({"method":"pipeline","devices":[0,1,2,3],"stages":2,"batch_size":8,"micro_batches":5})", "micro_batches",
+            "a batch of 4 can't be cut into 5 micro-batches");
+        row(R"({"method":"pipeline","devices":[0,1,2,3],"stages":2,"stage_layers":"1,1,1,2"})", "stage_layers",
+            "\"1,1,1,2\" doesn't share out the 5 layers of lenet among 2 stages; give 2 numbers that add up to 5");
         row(R"({"model":"bert"})", "model", "bert takes texts, and fashion-mnist holds images");
         row(R"({"dataset":"sentiment"})", "model", "sentiment holds texts in 3 classes; use bert");
         row(R"({"model":"bert","dataset":"text"})", "data_dir", "no file of texts is named; give a CSV or TSV file");

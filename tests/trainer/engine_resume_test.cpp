@@ -200,6 +200,7 @@ TEST_SUITE("engine_resume") {
              3,
              {"--method=ps-async", "--max-staleness=0", "--servers=2", "--optimizer=adam"}},
             {"a pipeline of two", 2, {"--method=pipeline", "--optimizer=adam", "--augment=affine", "--workers=1"}},
+            {"two pipelines of two", 4, {"--method=pipeline", "--stages=2", "--optimizer=adam"}},
             {"convnet with dropout, item loader", 0, {"--model=convnet", "--optimizer=sgd", "--loader=item"}},
             {"dp x2, convnet with dropout",
              0,

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "ipc/methods.h"
 #include "trainer/strategies/stage_plan.h"
@@ -48,8 +49,8 @@ struct Played {
     std::vector<std::size_t> kept; ///< the most micro-batches that each stage held activations of
 };
 
-/// Plays a step in which a forward takes 1, a backward takes 2, and messages no time. An order that deadlocks never ends: CHECKed.
-Played play(std::string_view schedule, std::size_t stages, std::size_t microBatches) {
+/// Plays a step in which a forward takes 1, a backward takes 2, and a message `wayS`. An order that deadlocks never ends: CHECKed.
+Played play(std::string_view schedule, std::size_t stages, std::size_t microBatches, double wayS = 0) {
     std::vector<std::vector<StageAction>> actions;
     for (std::size_t stage = 0; stage < stages; ++stage)
         actions.push_back(stageActions(schedule, stage, stages, microBatches));
@@ -69,7 +70,7 @@ Played play(std::string_view schedule, std::size_t stages, std::size_t microBatc
                     break;
                 if (!ahead && !forward.contains({stage, micro}))
                     break;
-                const double start = std::max(freeAt[stage], atEnd ? 0 : needed->second), takes = ahead ? 1 : 2;
+                const double start = std::max(freeAt[stage], atEnd ? 0 : needed->second + wayS), takes = ahead ? 1 : 2;
                 freeAt[stage] = start + takes;
                 (ahead ? forward : backward)[{stage, micro}] = freeAt[stage];
                 played.busy[stage] += takes;
@@ -130,11 +131,26 @@ TEST_SUITE("stage_plan") {
                 }
     }
 
-    TEST_CASE("1f1b keeps the activations of as many micro-batches as there are stages to come, gpipe those of all") {
+    TEST_CASE("a full pipeline hides the way of its messages: they delay a step by no more than one batch's way there "
+              "and back") {
+        constexpr double wayS = 0.1;
+        for (const std::string_view schedule : {"gpipe", "1f1b"})
+            for (std::size_t stages = 1; stages <= 5; ++stages)
+                for (std::size_t microBatches = 1; microBatches <= 20; ++microBatches) {
+                    CAPTURE(schedule);
+                    CAPTURE(stages);
+                    CAPTURE(microBatches);
+                    const double later =
+                        play(schedule, stages, microBatches, wayS).end - play(schedule, stages, microBatches).end;
+                    CHECK(later <= 2 * wayS * static_cast<double>(stages - 1) + 1e-9);
+                }
+    }
+
+    TEST_CASE("1f1b keeps the activations of two micro-batches for each stage to come, and one, gpipe those of all") {
         for (std::size_t stages = 1; stages <= 4; ++stages) {
             const Played narrow = play("1f1b", stages, 8), wide = play("gpipe", stages, 8);
             for (std::size_t stage = 0; stage < stages; ++stage) {
-                CHECK(narrow.kept[stage] == std::min<std::size_t>(8, stages - stage));
+                CHECK(narrow.kept[stage] == std::min<std::size_t>(8, 2 * (stages - stage) - 1));
                 CHECK(wide.kept[stage] == 8);
             }
         }

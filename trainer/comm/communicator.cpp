@@ -20,6 +20,7 @@ Communicator::Communicator(RankEnvironment env, c10::intrusive_ptr<c10d::Store> 
 void Communicator::connect(const std::string &backend, c10::Device device, const GlooPlace &place) {
     using Group = c10d::ProcessGroup;
     const int rank = m_env.rank, size = m_env.worldSize;
+    m_place = place;
     m_group = c10::make_intrusive<Group>(c10::make_intrusive<c10d::PrefixStore>("group", m_store), rank, size);
     const auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", m_store), rank, size, place);
     m_group->setBackend(c10::DeviceType::CPU, Group::BackendType::GLOO, gloo);
@@ -38,6 +39,10 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
     }
     m_someOnGpu = sum({device.is_cuda() ? 1.0 : 0.0}).front() > 0;
     m_lastEndNs = monotonicNs();
+}
+
+c10::intrusive_ptr<c10d::Backend> Communicator::makeGroup(const std::string &name, int rank, int size) {
+    return makeGloo(c10::make_intrusive<c10d::PrefixStore>(name, m_store), rank, size, m_place);
 }
 
 void Communicator::leave() {

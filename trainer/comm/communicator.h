@@ -44,6 +44,9 @@ public:
     /// Gives all ranks the numbers of `root`, in place.
     void broadcastFrom(int root, torch::Tensor tensor);
     void barrier();
+    /// Gloo between some of the ranks, of which this one is the `rank`-th of `size`. `name` is the group's alone, and all of its ranks
+    /// must call it. connect() comes first.
+    [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGroup(const std::string &name, int rank, int size);
     /// Call it before an exit that every rank decides on by itself from exchanged data. Rank 0 serves the store, so it
     /// waits to leave last; otherwise the others would report a lost rank. Takes at most 3 s.
     void part();
@@ -69,6 +72,7 @@ private:
     RankEnvironment m_env;
     c10::intrusive_ptr<c10d::Store> m_store;
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
+    GlooPlace m_place;
     bool m_someOnGpu = false;
     std::int64_t m_lastEndNs = 0;
     TrainingPosition *m_position = nullptr;

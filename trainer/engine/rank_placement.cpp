@@ -137,14 +137,14 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
                                            " ranks on this node, but --devices " + joined(config.devices) + " names " +
                                            std::to_string(here),
                                        "give one device a rank"));
-    const int devices = env.worldSize;
-    if (!specOf(config.method).splitsModel && config.batchPerDevice == 0 && config.batchSize % devices != 0) {
-        const std::int64_t below = config.batchSize / devices * devices;
-        return fail(Error::badArgument("batch size " + std::to_string(config.batchSize) + " can't be divided among " +
-                                           std::to_string(devices) + " ranks",
-                                       "use " + (below > 0 ? std::to_string(below) + " or " : "") +
-                                           std::to_string(below + devices),
-                                       "--batch-size"));
+    const int parts = batchParts(config, env.worldSize);
+    if (config.batchPerDevice == 0 && config.batchSize % parts != 0) {
+        const std::int64_t below = config.batchSize / parts * parts;
+        return fail(Error::badArgument(
+            "batch size " + std::to_string(config.batchSize) + " can't be divided among " + std::to_string(parts) +
+                (specOf(config.method).splitsModel ? " pipelines" : " ranks"),
+            "use " + (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + parts),
+            "--batch-size"));
     }
     return config;
 }
@@ -158,10 +158,9 @@ double effectiveLr(const RunConfig &config, const RankEnvironment &env) {
 }
 
 std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {
-    if (specOf(config.method).splitsModel)
-        return config.batchPerDevice > 0 ? config.batchPerDevice * env.worldSize : config.batchSize;
     if (isDistributed(config.method))
-        return config.batchPerDevice > 0 ? config.batchPerDevice : config.batchSize / env.worldSize;
+        return config.batchPerDevice > 0 ? config.batchPerDevice * stageCount(config, env.worldSize)
+                                         : config.batchSize / batchParts(config, env.worldSize);
     return globalBatch(config);
 }
 

@@ -357,8 +357,9 @@ Result<void> makeLoader(Session &session) {
     const RunConfig &config = session.config;
     LoaderOptions options;
     options.batchSize = processBatch(config, session.env);
-    options.worldSize = specOf(config.method).splitsModel ? 1 : session.communicator->worldSize();
-    options.rank = specOf(config.method).splitsModel ? 0 : session.communicator->rank();
+    const int ranks = session.communicator->worldSize(), stages = stageCount(config, ranks);
+    options.worldSize = ranks / stages; // the stages of a pipeline see the same samples
+    options.rank = session.communicator->rank() / stages;
     options.targetsOnly = !session.strategy->takesInputs();
     options.seed = config.seed;
     options.itemwise = config.loader == "item";

@@ -23,8 +23,7 @@ Summary summaryOfSettings(const Session &session) {
     summary.coresPerDevice = config.coresPerDevice;
     summary.threads = session.placement.threads;
     summary.workers = config.workers;
-    const int loading =
-        specOf(config.method).splitsModel ? 1 : session.env.worldSize; // ranks that load a part of their own
+    const int loading = session.env.worldSize / stageCount(config, session.env.worldSize); // parts of the data
     summary.workersTotal = config.workers * loading;
     summary.seed = config.seed;
     summary.batchSize = processBatch(config, session.env) * loading;

@@ -67,7 +67,8 @@ Made makePsAsync(const StrategyParts &parts) {
 Made makePipeline(const StrategyParts &parts) {
     const RunConfig &config = parts.config;
     return std::make_unique<Pipeline>(parts.model, parts.communicator, parts.clock,
-                                      Pipeline::Options{.microBatches = config.microBatches,
+                                      Pipeline::Options{.stages = stageCount(config, parts.communicator.worldSize()),
+                                                        .microBatches = config.microBatches,
                                                         .schedule = config.pipelineSchedule,
                                                         .layersPerStage = *parseStageLayers(config.stageLayers),
                                                         .sample = parts.sample,

@@ -28,13 +28,15 @@ std::vector<torch::Tensor> tensorsOf(const NamedTensors &named) {
 } // namespace
 
 Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options)
-    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_stage(communicator.rank()),
-      m_stages(communicator.worldSize()), m_microBatches(options.microBatches), m_schedule(options.schedule),
+    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_stages(options.stages),
+      m_stage(communicator.rank() % options.stages), m_microBatches(options.microBatches), m_schedule(options.schedule),
       m_oneNode(options.oneNode) {
     const auto parameters = m_model->parameters();
     c10d::verify_params_across_processes(communicator.group(), parameters, {});
     communicator.broadcast(parameters);
     shareOutLayers(options);
+    if (communicator.worldSize() > m_stages)
+        m_replicas.emplace(communicator, m_stages, m_oneNode);
 }
 
 void Pipeline::shareOutLayers(const Options &options) {
@@ -45,7 +47,14 @@ void Pipeline::shareOutLayers(const Options &options) {
     const torch::Tensor input = at::zeros(shape, pixels ? m_model->parameters().front().options().requires_grad(false)
                                                         : at::TensorOptions(at::kLong));
     if (options.layersPerStage.empty()) {
-        m_begins = splitLayers(m_communicator.gather(layerSeconds(input)));
+        const auto ofRanks = m_communicator.gather(layerSeconds(input));
+        std::vector<std::vector<double>> seconds(ofRanks.begin(), ofRanks.begin() + m_stages);
+        for (std::size_t rank = seconds.size(); rank < ofRanks.size();
+             ++rank) // of several pipelines, the slowest one's
+            std::ranges::transform(ofRanks[rank], seconds[rank % seconds.size()],
+                                   seconds[rank % seconds.size()].begin(),
+                                   [](double own, double other) { return std::max(own, other); });
+        m_begins = splitLayers(seconds);
     } else {
         m_begins = {0};
         for (const int layers : options.layersPerStage)
@@ -61,20 +70,21 @@ void Pipeline::openChannels(const torch::Tensor &sample) {
     const torch::Tensor before = m_model->forwardThrough(0, m_begins[own], sample);
     const torch::Tensor after = m_model->forwardThrough(m_begins[own], m_begins[own + 1], before);
     m_model->train();
-    const auto ahead = static_cast<std::size_t>(m_stages - m_stage);
+    const auto following = static_cast<std::size_t>(m_stages - m_stage - 1);
     m_slots = static_cast<std::size_t>(m_microBatches);
     if (m_schedule != "gpipe")
-        m_slots = std::min(m_slots, ahead + 1); // one more than are kept: it arrives while the stage computes
+        m_slots = std::min(m_slots, 2 * following + 2); // one more than are kept: it arrives while the stage computes
+    const int rank = m_communicator.rank();
     const auto open = [&](int peer, int tag, const torch::Tensor &like) {
         return std::make_unique<StageChannel>(m_communicator.group(), peer, tag, like, m_slots);
     };
     if (!isFirst()) {
-        m_fromBefore = open(m_stage - 1, forwardTag, before);
-        m_toBefore = open(m_stage - 1, backwardTag, before);
+        m_fromBefore = open(rank - 1, forwardTag, before);
+        m_toBefore = open(rank - 1, backwardTag, before);
     }
     if (!isLast()) {
-        m_toNext = open(m_stage + 1, forwardTag, after);
-        m_fromNext = open(m_stage + 1, backwardTag, after);
+        m_toNext = open(rank + 1, forwardTag, after);
+        m_fromNext = open(rank + 1, backwardTag, after);
     }
 }
 
@@ -121,6 +131,8 @@ StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
         if (channel)
             channel->finish();
     m_clock.lap(Phase::Exposed);
+    if (m_replicas)
+        averageGradients();
     ++m_steps;
     if (m_oneNode)
         m_timeline.endStep(m_beginNs);
@@ -202,6 +214,15 @@ void Pipeline::backward(std::size_t number) {
         for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
             if (channel)
                 channel->expect(later, m_micro[later].samples);
+}
+
+void Pipeline::averageGradients() {
+    const StageReplicas::Outcome outcome = m_replicas->average(tensorsOf(parametersOf(m_stage)), m_stop);
+    m_stop = outcome.stop;
+    m_clock.add(Phase::Comm, outcome.tookNs);
+    if (m_oneNode)
+        m_clock.add(Phase::Wait, outcome.waitNs);
+    m_clock.lap(Phase::Exposed);
 }
 
 /// Waits for a message. The time until it was sent is waiting for the other stage, the rest its way.

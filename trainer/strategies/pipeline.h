@@ -11,13 +11,17 @@
 #include "trainer/report/stage_timeline.h"
 #include "trainer/strategies/stage_channel.h"
 #include "trainer/strategies/stage_plan.h"
+#include "trainer/strategies/stage_replicas.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
 
-/// Model parallel: one process a device; rank r computes stage r, some consecutive layers of the model. A batch is cut into
+/// Model parallel: one process a device; each computes a stage, some consecutive layers of the model. A batch is cut into
 /// micro-batches that pass from stage to stage, activations forward and their gradients backward, so that the stages work at the same
 /// time. The gradients are those of the whole batch. CPU devices only.
+///
+/// With fewer stages than ranks there are several pipelines (DDP x pipeline): the first ranks are the first one. Each trains a part of the
+/// batch, and the ranks of a stage average their gradients after their last backward.
 ///
 /// Each rank trains the parameters of its own stage; after an epoch all ranks get all parameters, for evaluation and checkpoints. A
 /// wish to stop travels with the activations to the last stage, and what the last stage decides, and the loss, back with the
@@ -25,11 +29,12 @@ namespace lockstep::trainer {
 class Pipeline final : public Strategy {
 public:
     struct Options {
+        int stages = 1; ///< of a pipeline; a divisor of the number of ranks
         std::int64_t microBatches = 4;
         std::string schedule = "1f1b";   ///< of stageActions()
         std::vector<int> layersPerStage; ///< empty: by the layers' times, which each rank measures
         SampleSpec sample;
-        std::int64_t batch = 64; ///< samples a step
+        std::int64_t batch = 64; ///< samples a step of a pipeline
         bool oneNode = true;     ///< all ranks have one clock
     };
     /// Gives all ranks rank 0's parameters.
@@ -59,6 +64,7 @@ private:
     void computed(Phase phase, std::size_t number, std::int64_t startNs);
     [[nodiscard]] torch::Tensor lossOf(const Micro &micro, const Batch &batch);
     void backward(std::size_t number);
+    void averageGradients();
     [[nodiscard]] StageMessage &await(StageChannel &channel, std::size_t number);
     void send(StageChannel &channel, std::size_t number, const torch::Tensor &content, bool wantStop);
     [[nodiscard]] bool isFirst() const { return m_stage == 0; }
@@ -69,7 +75,8 @@ private:
     std::shared_ptr<Model> m_model;
     Communicator &m_communicator;
     PhaseClock &m_clock;
-    int m_stage, m_stages;
+    int m_stages, m_stage;
+    std::optional<StageReplicas> m_replicas; ///< of several pipelines
     std::int64_t m_microBatches;
     std::string m_schedule;
     bool m_oneNode;

@@ -34,7 +34,7 @@ std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &sec
 
 std::vector<StageAction> stageActions(std::string_view schedule, std::size_t stage, std::size_t stages,
                                       std::size_t microBatches) {
-    const std::size_t ahead = schedule == "gpipe" ? microBatches : std::min(microBatches, stages - stage - 1);
+    const std::size_t ahead = schedule == "gpipe" ? microBatches : std::min(microBatches, 2 * (stages - stage - 1));
     std::vector<StageAction> actions;
     std::size_t forward = 0, backward = 0;
     while (forward < ahead)

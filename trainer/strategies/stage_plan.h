@@ -19,9 +19,10 @@ struct StageAction {
 };
 
 /// What a stage does in a step, in order. "gpipe": all forward passes, then all backward ones (Huang et al., "GPipe", 2019). "1f1b":
-/// as soon as the pipeline is full, one backward after each forward, so that a stage keeps the activations of at most as many
-/// micro-batches as there are stages from it on (Narayanan et al., "PipeDream", 2019). Backward passes come in the order of the
-/// micro-batches in both.
+/// as soon as the pipeline is full, one backward after each forward (Narayanan et al., "PipeDream", 2019). A stage begins with two forward
+/// passes for each stage after it, one of them so that the next stage has its input before it needs it: otherwise each message's
+/// way there and back would hold both up in every micro-batch. So a stage keeps the activations of at most 2n + 1 micro-batches, with n
+/// stages after it. Backward passes come in the order of the micro-batches in both.
 [[nodiscard]] std::vector<StageAction> stageActions(std::string_view schedule, std::size_t stage, std::size_t stages,
                                                     std::size_t microBatches);
 

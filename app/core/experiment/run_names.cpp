@@ -80,6 +80,8 @@ std::string settingText(const RunConfig &config, std::string_view key) {
     if (key == "max_staleness")
         return config.maxStaleness < 0 ? "any staleness"
                                        : "staleness " + std::to_string(config.maxStaleness) + " at most";
+    if (key == "stages")
+        return config.stages == 0 ? "a stage a device" : counted(config.stages, "stage");
     if (key == "micro_batches")
         return std::to_string(config.microBatches) + (config.microBatches == 1 ? " micro-batch" : " micro-batches");
     if (key == "pipeline_schedule")

@@ -147,7 +147,7 @@ std::string unequalStages(const RepeatGroup &group) {
 std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
     constexpr double noMoreWithin = 0.03; // of training time
     const RunConfig &config = *group.runs.front().config;
-    const int stages = deviceCount(config);
+    const int stages = stageCount(config, deviceCount(config));
     const double waits = *parts.waitS / parts.trainingS, formula = bubbleOf(stages, config.microBatches);
     return "Stages of the pipeline wait for each other for " + share(waits) + " of training time on average (" +
            secondsText(*parts.waitS) + stepText(group, *parts.waitS) + "). Of " + std::to_string(stages) +

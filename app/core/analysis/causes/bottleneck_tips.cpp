@@ -207,7 +207,9 @@ void addMicroBatches(const RepeatGroup &group, const RunConfig &config, double t
     if (waits.empty())
         return;
     RunConfig more = config;
-    more.microBatches = int(std::min<std::int64_t>(2 * std::int64_t(config.microBatches), globalBatch(config)));
+    more.microBatches =
+        int(std::min<std::int64_t>(2 * std::int64_t(config.microBatches),
+                                   globalBatch(config) / std::max(1, batchParts(config, deviceCount(config)))));
     if (more.microBatches == config.microBatches)
         return;
     const double left = double(config.microBatches) / double(more.microBatches);

@@ -11,7 +11,7 @@ namespace lockstep::core {
 std::optional<PipelineStep> pipelineStep(const RunStore &store) {
     const auto &ranks = store.stages().ofRanks();
     const std::vector<std::string> names = store.devices().names();
-    if (ranks.empty() || ranks.size() != names.size())
+    if (!store.record() || !store.record()->config || ranks.empty() || ranks.size() != names.size())
         return std::nullopt;
     PipelineStep out;
     double busyS = 0;
@@ -30,7 +30,8 @@ std::optional<PipelineStep> pipelineStep(const RunStore &store) {
     if (!(out.lengthS > 0))
         return std::nullopt;
     out.idle = std::clamp(1 - busyS / (double(out.stages.size()) * out.lengthS), 0.0, 1.0);
-    out.balancedIdle = bubbleOf(int(out.stages.size()), int(microBatches));
+    const int stages = stageCount(*store.record()->config, int(out.stages.size()));
+    out.balancedIdle = bubbleOf(stages, int(microBatches));
     return out;
 }
 

@@ -19,10 +19,11 @@ struct PipelineStage {
 
 /// When the stages of a pipeline compute in a mean step, from the moment when the first stage begins it.
 struct PipelineStep {
-    std::vector<PipelineStage> stages; ///< first to last
+    std::vector<PipelineStage> stages; ///< first to last; of several pipelines, one after another
     double lengthS = 0;                ///< until the last work of any stage is done
     double idle = 0;                   ///< of all stages' time in it, 0..1: the bubble
-    double balancedIdle = 0; ///< the same of equally long stages: (S-1)/(M+S-1) of S stages and M micro-batches
+    double balancedIdle =
+        0; ///< the same of equally long stages: (S-1)/(M+S-1) of S stages a pipeline and M micro-batches
     bool operator==(const PipelineStep &) const = default;
 };
 

@@ -151,6 +151,13 @@ private Q_SLOTS:
         QVERIFY2(uneven.ends_with("would be 20 %; more comes from stages that take unequally long: stage 1 waits 2 %, "
                                   "stage 2 60 %."),
                  uneven.c_str());
+        config.devices = {"0", "1", "2", "3"};
+        config.stages = 2; // two pipelines: the formula is of one
+        const RepeatGroup twice =
+            groupOf("pipeline on 4 devices, 2 stages", config,
+                    {phases(0, 8, 2, 2), phases(0, 8, 2, 2), phases(0, 8, 2, 2), phases(0, 8, 2, 2)});
+        const std::string both = bottleneckOf(twice, {twice}).evidence;
+        QVERIFY2(both.ends_with("Of 2 equally long stages with 4 micro-batches it would be 20 %."), both.c_str());
         QVERIFY(bottleneckOf(filled, {filled}).tips.empty()); // the stage that determines the step hardly waits
         QCOMPARE(*partsOf(group)->computeS, 5.0);
     }

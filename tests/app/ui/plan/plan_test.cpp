@@ -110,6 +110,7 @@ private Q_SLOTS:
                                                            {"accumulate", "4"},
                                                            {"servers", "2"},
                                                            {"max_staleness", "3"},
+                                                           {"stages", "2"},
                                                            {"micro_batches", "8"},
                                                            {"stage_layers", "2,3"},
                                                            {"init", "/a.safetensors"},
