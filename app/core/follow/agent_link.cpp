@@ -62,7 +62,7 @@ Result<void> AgentLink::send(const std::string &line) {
 }
 
 void AgentLink::read() {
-    if (!device())
+    if (!device() || !device()->isOpen()) // a socket that nobody answered
         return;
     const QByteArray bytes = device()->readAll();
     const Result<void> fed =

@@ -44,6 +44,15 @@ RunFollower::~RunFollower() {
 }
 
 void RunFollower::start() {
+    findPlace();
+    readRecord();
+    m_store->setLink(LinkState::Replaying);
+    m_replay.open(m_folder);
+    m_retry.start(0);
+}
+
+/// An agent in a Slurm job says where it is some moments after it has made the folder, so that this may be asked again.
+void RunFollower::findPlace() {
     if (m_prefix.local())
         if (const auto origin = originOf(m_folder))
             m_prefix = *origin;
@@ -53,11 +62,7 @@ void RunFollower::start() {
         if (const Result<void> opened = m_copy->open(); !opened)
             logInfo("no copy of the run is kept: " + opened.error().message());
     }
-    readRecord();
-    m_store->setLink(LinkState::Replaying);
     m_node = m_prefix.local() ? ownNode(m_folder) : 0;
-    m_replay.open(m_folder);
-    m_retry.start(0);
 }
 
 void RunFollower::readRecord() {
@@ -83,6 +88,8 @@ void RunFollower::replaySlice() {
     reportGaps();
     if (refuseNewerFormat())
         return;
+    if (m_prefix.local())
+        findPlace();
     if (m_prefix.local())
         checkRunFiles();
     else

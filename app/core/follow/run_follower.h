@@ -56,6 +56,7 @@ Q_SIGNALS:
     void ended();
 
 private:
+    void findPlace();
     void replaySlice();
     void checkRunFiles();
     void checkRemote();

@@ -7,7 +7,6 @@
 #include "trainer/agent/commands/stdout_pump.h"
 #include "trainer/agent/nodes/interface_discovery.h"
 #include "trainer/agent/ranks/node_plan.h"
-#include "trainer/agent/ranks/slurm_origin.h"
 #include "trainer/agent/session/run_session.h"
 
 namespace lockstep::agent {
@@ -45,7 +44,6 @@ int runCommand(const CommandOptions &given) {
         if (const auto found = waitForAgent0(*plan); !found)
             return refuse({found.error()});
     StdoutPump out;
-    const int node = plan->nodes.node;
     auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
                                   [&out](int rank, ConsoleTap::Stream, std::string_view line) {
                                       out.put("[rank " + std::to_string(rank) + "] " + std::string(line));
@@ -58,8 +56,6 @@ int runCommand(const CommandOptions &given) {
     logging.file = (*session)->folder().agentConsole((*session)->node());
     setUpLogging(logging);
     std::fprintf(stderr, "run %s\n", (*session)->runId().c_str());
-    if (node == 0)
-        writeSlurmOrigin((*session)->folder());
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
     (*session)->onWaits([](const std::string &sentence) {
         std::fprintf(stderr, "%s; Ctrl-C gives it up\n", printable(sentence).c_str());

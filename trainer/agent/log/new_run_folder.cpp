@@ -7,6 +7,7 @@
 
 #include "ipc/file_lock.h"
 #include "ipc/file_system.h"
+#include "trainer/agent/log/slurm_origin.h"
 #include "trainer/agent/net/version.h"
 
 namespace lockstep::agent {
@@ -61,6 +62,8 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
     if (std::filesystem::exists(folder.config(), ignored))
         return fail(
             Error::badArgument("run " + record.run + " exists already", "leave the run id empty for a new one"));
+    if (node == 0)
+        writeSlurmOrigin(folder); // viewers on other machines open whatever has a log or a record
     if (const auto written = fs.writeAtomically(folder.config(), toJson(record)); !written) {
         tidyUp();
         return fail(unwritable(folder, written.error()));

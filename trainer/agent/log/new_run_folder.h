@@ -9,7 +9,7 @@
 namespace lockstep::agent {
 
 /// Creates a run's folder. It takes the lock first, so that of two agents with the same run id only one goes on, and
-/// then writes config.json. If the folder cannot be created or written, it returns a BadArgument error and leaves
+/// then writes origin.json, in a Slurm job, and config.json. If the folder cannot be created or written, it returns a BadArgument error and leaves
 /// nothing behind.
 class NewRunFolder {
 public:

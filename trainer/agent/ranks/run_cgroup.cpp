@@ -16,7 +16,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr int mostTries = 100;
-constexpr useconds_t betweenTries = 10'000;
+constexpr useconds_t betweenTriesUs = 10'000;
 
 /// Where the cgroup v2 tree is mounted; empty: nowhere.
 std::string mountOfTree() {
@@ -68,7 +68,7 @@ void RunCgroup::kill() const {
 
 void RunCgroup::remove() const {
     for (int i = 0; i < mostTries && ::rmdir(m_path.c_str()) != 0 && errno == EBUSY; ++i)
-        ::usleep(betweenTries);
+        ::usleep(betweenTriesUs);
 }
 
 } // namespace lockstep::agent

@@ -16,13 +16,13 @@ Result<std::string> readTrace(const std::string &path) {
     return realFileSystem().readAll(path);
 }
 
-struct Found {
+struct FoundTrace {
     int rank;
     Result<std::string> text;
 };
 
-std::vector<Found> findNew(const RunFolder &folder, const std::vector<int> &ranks, TraceSender::Sent &sent) {
-    std::vector<Found> found;
+std::vector<FoundTrace> findNew(const RunFolder &folder, const std::vector<int> &ranks, TraceSender::Sent &sent) {
+    std::vector<FoundTrace> found;
     for (const int rank : ranks) {
         std::error_code absent;
         const std::string path = folder.traces() + "/rank-" + std::to_string(rank) + ".json";

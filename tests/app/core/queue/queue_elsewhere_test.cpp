@@ -88,10 +88,13 @@ class QueueElsewhereTest : public QObject {
     /// Somebody else's run folder among one's own.
     std::string plantedRun() const {
         const std::string run = makeRunId();
-        const nlohmann::json origin = {{"host", "far"}, {"agent", plantedProgram()}};
         (void)realFileSystem().makeFolders(runFolder(run).path);
-        (void)realFileSystem().writeAtomically(runFolder(run).origin(), origin.dump());
+        plantOrigin(run);
         return run;
+    }
+    void plantOrigin(const std::string &run) const {
+        const nlohmann::json origin = {{"host", "far"}, {"agent", plantedProgram()}};
+        (void)realFileSystem().writeAtomically(runFolder(run).origin(), origin.dump());
     }
     bool started() const { return QFile::exists(far("started")); }
 
@@ -209,6 +212,21 @@ private Q_SLOTS:
         QVERIFY(QFile::remove(far("started")));
         (void)ctl({QStringLiteral("attach"), id}); // asked once
         QVERIFY(started());
+    }
+
+    void aRunWhoseFolderSaysOnlyLaterWhereItIsIsFollowedThere() {
+        const std::string run = makeRunId();
+        QVERIFY(realFileSystem().makeFolders(runFolder(run).path).has_value());
+        const auto lock = FileLock::acquire(runFolder(run).lock(0));
+        QVERIFY(lock.has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        follower.start();
+        QTRY_VERIFY(store.lifecycle().link() == LinkState::Connecting); // it looks for an agent on this machine
+        QVERIFY(!follower.remote());
+        plantOrigin(run);
+        QTRY_VERIFY(follower.remote());
+        QCOMPARE(follower.host(), QStringLiteral("far"));
     }
 
     void anExperimentsFolderThatNamesAProgramElsewhereStartsItOnlyWhenAsked() {

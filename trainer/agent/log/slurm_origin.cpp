@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "trainer/agent/ranks/slurm_origin.h"
+#include "trainer/agent/log/slurm_origin.h"
 
 #include <cstdlib>
 #include <filesystem>
