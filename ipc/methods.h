@@ -28,10 +28,6 @@ enum class Traffic : std::uint8_t {
 [[nodiscard]] constexpr bool sendsGradients(Traffic traffic) {
     return traffic != Traffic::None && traffic != Traffic::Stages;
 }
-/// Whether all ranks exchange in each step together.
-[[nodiscard]] constexpr bool inStep(Traffic traffic) {
-    return traffic == Traffic::Ring || traffic == Traffic::Server;
-}
 
 /// The part of a step in which each of S stages of a pipeline has nothing to do, with M micro-batches, where all stages take equally long
 /// and messages no time: (S-1)/(M+S-1), with GPipe as with 1F1B. Source: Huang et al., "GPipe", NeurIPS 2019, section 2.3.

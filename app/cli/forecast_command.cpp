@@ -77,13 +77,6 @@ Json outcomeJson(const core::ForecastOutcome &outcome) {
     return json;
 }
 
-std::string best(const char *method, const std::optional<int> &devices) {
-    if (!devices)
-        return {};
-    return std::string("Best number of devices for ") + method + ": " + std::to_string(*devices) +
-           (*devices == 1 ? " (more would not pay off)\n" : "\n");
-}
-
 std::string disturbedRuns(const std::vector<core::ForecastOutcome> &outcomes) {
     int disturbed = 0;
     for (const core::ForecastOutcome &outcome : outcomes)
@@ -135,8 +128,9 @@ std::string forecastText(const core::ForecastRecord &record) {
                         text(core::shortTime(row.exposedS)), text(core::shortTime(outcomes[i].measuredStepS)),
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
-    out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes) +
-           best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
+    out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes);
+    for (const auto &[method, devices] : forecast.best)
+        out += core::bestDevicesSentence(method, devices) + "\n";
     out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOf(core::allForecasts(), runs)) +
            "\n";
     for (const std::string &sentence : forecast.reservations)
@@ -271,6 +265,9 @@ int forecastCommand(const ForecastOptions &options) {
     record.input.ring = record.config.allReduce == "ring";
     record.input.sentShare = core::sentShareOf(record.config);
     record.input.onCpu = record.config.device == "cpu";
+    std::set<Method> methods = subject->methods;
+    methods.insert(record.input.methods.begin(), record.input.methods.end());
+    record.input.methods.assign(methods.begin(), methods.end());
     record.lab = lab->id;
     const core::MachineName machine = core::thisMachine();
     record.host = machine.host;
@@ -290,6 +287,10 @@ int forecastCommand(const ForecastOptions &options) {
                                                ", not between the places of the forecast.");
     else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
+    for (const Method method : subject->methods)
+        if (specOf(method).splitsModel)
+            record.forecast.reservations.push_back("No forecast of a " + std::string(specOf(method).title) +
+                                                   ": how evenly its layers can be shared out shows when it runs.");
     if (record.config.shards != RunConfig().shards)
         record.forecast.reservations.emplace_back(
             "Every device is forecast with an even share of the batch; shards that follow the devices' speed are not.");

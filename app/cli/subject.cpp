@@ -17,7 +17,13 @@ tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
     if (!run || !run->config || isScript(*run))
         return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
                                                         "choose another one, or a recipe")});
-    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}};
+    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}, {run->config->method}};
+}
+
+/// DDP before other methods that can be forecast, and these before others.
+int weightOf(const core::PlannedRun &run) {
+    const Traffic traffic = specOf(run.config.method).traffic;
+    return traffic == Traffic::Ring ? 2 : sendsGradients(traffic) ? 1 : 0;
 }
 
 tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std::vector<std::string> &set) {
@@ -39,10 +45,10 @@ tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std
     for (const core::PlannedRun &run : expanded->runs) {
         if (!run.command.empty())
             continue;
-        const bool foretold = inStep(specOf(run.config.method).traffic);
-        if (!first || (foretold && !inStep(specOf(first->config.method).traffic)))
+        if (!first || weightOf(run) > weightOf(*first))
             first = &run;
-        if (foretold)
+        subject.methods.insert(run.config.method);
+        if (sendsGradients(specOf(run.config.method).traffic))
             subject.devices.push_back(deviceCount(run.config));
     }
     if (!first)

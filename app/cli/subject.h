@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Subject {
     std::string recipe, title; ///< recipe: its name, or the run's id
     RunConfig config;
     std::vector<int> devices; ///< of the runs that can be forecast
+    std::set<Method> methods; ///< of all runs of lockstep-trainer
 };
 
 /// `what`: a run's id, or a recipe's name or file; of a recipe its first DDP run, else its first run. `set`: KEY=VALUE, for a recipe.

@@ -3,7 +3,7 @@
 """Measures how well the lab's fit meets sizes that it never saw, and how well a forecast meets the runs it foretells.
 
     bench_lab.py lab         held-out sizes from 64 KiB to 16 MiB: median and worst error, by operation
-    bench_lab.py forecast    DDP and ps-sync on as many CPU devices as there are: forecast before, then run; needs a lab in --home
+    bench_lab.py forecast    DDP, ps-sync and ps-async on as many CPU devices as there are: forecast before, then run; needs a lab in --home
     bench_lab.py all --write
     bench_lab.py level       whether nine of ten forecasts hold: forecasts of unlike work, each met by its runs; needs a lab in --home
 
@@ -29,8 +29,8 @@ LEVEL = [(model, batch, augment, steps)
          for lenet, convnet in zip((16, 24, 32, 48, 64, 96, 128, 192, 256, 384), (8, 12, 16, 24, 32, 40, 48, 56, 64, 80), strict=True)
          for model, batch, augment, steps in (("lenet", lenet, "affine" if lenet % 48 else "none", min(400, 60_000 // lenet)),
                                               ("convnet", convnet, "none", max(25, 1_600 // convnet)))]
-METHODS = ["ddp", "ps-sync"]  # those that can be forecast
-FORECAST_METHODS = ("ddp", "server")  # what a forecast calls them
+METHODS = ["ddp", "ps-sync", "ps-async"]  # those that can be forecast
+LEVEL_METHODS = METHODS[:2]
 LEVEL_GOAL = (0.80, 0.97)
 UNCALIBRATED = 9  # forecasts that must be graded before intervals are widened by what earlier ones missed
 
@@ -94,7 +94,7 @@ class Bench:
         """By forecast that its runs grade: whether its interval was calibrated, whether it held, its error."""
         grades, disturbed = [], 0
         for work in LEVEL:
-            title, made = self.foretold(*work, METHODS, 2, 1)
+            title, made = self.foretold(*work, LEVEL_METHODS, 2, 1)
             for row in made["rows"]:
                 disturbed += row["outcome"]["runs_disturbed"]
                 if row["outcome"]["measured_step_s"]:
@@ -116,16 +116,17 @@ def forecast_misses(rows):
     lacking = [f"{made - len(rows)} of {made} forecasts were not graded: their runs gave no step"] if len(rows) < made else []
     off = [f"{title}, {method} on {devices}: forecast off by {percent(outcome['error'])}, goal {percent(FORECAST_GOAL)}"
            for title, method, devices, _, outcome in rows if abs(outcome["error"]) > FORECAST_GOAL]
-    return lacking + off + [f"{title}: ps-sync ÷ ddp off by {percent(measured / forecast - 1)}, goal {percent(FORECAST_GOAL)}"
-                            for title, forecast, measured in server_ratios(rows) if abs(measured / forecast - 1) > FORECAST_GOAL]
+    return lacking + off + [f"{title}: {method} ÷ ddp off by {percent(measured / forecast - 1)}, goal {percent(FORECAST_GOAL)}"
+                            for title, method, forecast, measured in server_ratios(rows) if abs(measured / forecast - 1) > FORECAST_GOAL]
 
 
 def server_ratios(rows):
-    """(work, ps-sync's step ÷ DDP's as it was forecast, as it was measured)"""
+    """(work, method, its step ÷ DDP's as it was forecast, as it was measured)"""
     steps = {(title, method): (step["value"], outcome["measured_step_s"]) for title, method, _, step, outcome in rows}
-    ddp, server = FORECAST_METHODS
-    return [(title, *(one / other for one, other in zip(steps[title, server], steps[title, ddp], strict=True)))
-            for title in dict.fromkeys(title for title, _ in steps) if {(title, method) for method in FORECAST_METHODS} <= steps.keys()]
+    ddp, *servers = METHODS
+    return [(title, server, *(one / other for one, other in zip(steps[title, server], steps[title, ddp], strict=True)))
+            for server in servers for title in dict.fromkeys(title for title, _ in steps)
+            if {(title, ddp), (title, server)} <= steps.keys()]
 
 
 def level_misses(grades):
@@ -168,9 +169,10 @@ def forecast_text(rows):
         lines.append(f"| {title} | {method} | {devices} | {step['value'] * 1e3:.3f} ms | {step['low'] * 1e3:.3f} to {step['high'] * 1e3:.3f} | "
                      f"{outcome['measured_step_s'] * 1e3:.3f} ms ({outcome['runs']} runs) | {percent(outcome['error'])} |")
     errors = [abs(row[-1]["error"]) for row in rows]
-    ratios = "; ".join(f"{title}: {measured:.2f}, forecast {forecast:.2f}" for title, forecast, measured in server_ratios(rows))
+    ratios = "; ".join(f"{method}, {title}: {measured:.2f}, forecast {forecast:.2f}"
+                       for title, method, forecast, measured in server_ratios(rows))
     return (f"As many CPU ranks as there are cores; forecast made before the runs. Goal: {percent(FORECAST_GOAL)}. "
-            f"Median {percent(statistics.median(errors))}, worst {percent(max(errors))}.\n\n" + "\n".join(lines) + f"\n\nThe server's step ÷ DDP's, measured: {ratios}.\n")
+            f"Median {percent(statistics.median(errors))}, worst {percent(max(errors))}.\n\n" + "\n".join(lines) + f"\n\nA server's step ÷ DDP's, measured: {ratios}.\n")
 
 
 def ring_text(ratios):

@@ -105,7 +105,8 @@ struct Exchanged {
     const char *work = nullptr;
 };
 const Exchanged byAllReduce{{inTraining, "all_reduce"}, workInTraining}; // a lab on GPUs has the second alone
-const Exchanged byServer{{"server_all_reduce"}}, byRing{{"ring_all_reduce"}};
+constexpr const char *throughServer = "server_all_reduce";
+const Exchanged byServer{{throughServer}}, byRing{{"ring_all_reduce"}};
 
 std::optional<Communication> bucketed(const CommunicationModel &model, const Exchanged &exchanged, int ranks,
                                       const std::vector<ReadyBucket> &buckets, double sentShare, double backwardS) {
@@ -164,12 +165,15 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
         return row;
     const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
     const auto compute = computeOf(input, devices, batch);
-    const bool server = specOf(method).traffic == Traffic::Server;
+    const Traffic traffic = specOf(method).traffic;
+    const bool server = traffic != Traffic::Ring, pushes = traffic == Traffic::Push;
+    const auto sent = pushes ? std::vector<ReadyBucket>{{so.gradientBytes, compute->backwardS}}
+                             : readyBuckets(so.bucketsBytes, *compute);
     const auto talk = bucketed(model,
                                server       ? byServer
                                : input.ring ? byRing
                                             : byAllReduce,
-                               devices, readyBuckets(so.bucketsBytes, *compute), input.sentShare, compute->backwardS);
+                               devices, sent, pushes ? 1 : input.sentShare, compute->backwardS);
     if (!talk) {
         row.whyUnknown = std::string("can't tell: the lab did not measure ") + (server       ? "the server's way"
                                                                                 : input.ring ? "the ring"
@@ -179,8 +183,10 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     // On a CPU, hidden communication still costs its processor time.
     const double hidden = talk->allS.value - talk->exposedS.value;
     const double paid = input.onCpu ? hidden * talk->workS / talk->allS.value : 0;
-    const Interval exposed{talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high};
-    row.waitS = compute->strayS.value_or(0) * expectedMost(devices);
+    Interval exposed{talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high};
+    if (const auto alone = pushes ? model.predict(throughServer, 2, so.gradientBytes) : std::nullopt)
+        exposed.low = std::min(exposed.low, alone->low);
+    row.waitS = pushes ? 0 : compute->strayS.value_or(0) * expectedMost(devices);
     row.computeS = compute->stepS.value;
     row.computeMeasured = compute->measured;
     row.communicationS = talk->allS.value;
@@ -287,12 +293,18 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
     devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
     for (const MethodSpec &method : methodTable)
         for (const int n : devices)
-            if (n > 1 && inStep(method.traffic))
+            if (n > 1 && sendsGradients(method.traffic) && std::ranges::count(input.methods, method.id) > 0)
                 out.rows.push_back(rowOf(input, communication, out, method.id, n, *one));
-    out.bestDdp = bestOf(out, methodOf(Traffic::Ring).id);
-    out.bestServer = bestOf(out, methodOf(Traffic::Server).id);
+    for (const Method method : input.methods)
+        if (const auto best = bestOf(out, method))
+            out.best[method] = *best;
     out.reservations = reservationsOf(input, out);
     return out;
+}
+
+std::string bestDevicesSentence(Method method, int devices) {
+    return "Best for " + std::string(specOf(method).longName) + ": " +
+           (devices == 1 ? "one device, more are slower." : std::to_string(devices) + " devices.");
 }
 
 std::optional<ForecastGrade> gradeForecast(const ForecastRow &row, double measuredStepS) {

@@ -15,8 +15,12 @@
 // its processor time, which the lab measures beside the duration. Between two ranks of one machine nearly all of T is processor
 // time; over a slow network nearly none is. Where it is unknown, all of T counts; the interval then reaches down to the case in
 // which all of it hides. A server's step hides nothing: gradients are sent when all are ready.
+// An asynchronous server takes all gradients of a rank at once, after backward, on rank 0's cores: while a rank computes, it
+// serves the N-1 others. Together they wait as long as for the lab's exchange through a server of N ranks; the interval reaches
+// down to the exchange of two ranks, for a server that is free whenever a rank comes. Nobody waits for the slowest.
 // wait: ranks wait for the slowest of N: sigma·E[max of N normal draws], sigma being the standard deviation of a device's step.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +62,8 @@ struct ForecastInput {
     int devicesHere = 1;                ///< devices of that size with cores of their own
     bool overNodes = false;   ///< those devices are on several nodes, which may differ: the slowest sets the pace
     std::vector<int> devices; ///< numbers to forecast, 1 is always among them
+    std::vector<Method> methods = {Method::Ddp,
+                                   Method::PsSync}; ///< in any order; those that send no gradients are passed over
 };
 
 struct Interval {
@@ -81,8 +87,7 @@ struct Forecast {
     double gradientBytes = 0;
     std::vector<double> bucketsBytes; ///< as DDP reduces them
     std::vector<ForecastRow> rows;    ///< by method, then devices; without one device
-    std::optional<int> bestDdp,
-        bestServer; ///< devices with the shortest epoch; 1: more are not worth it. Absent: can't tell
+    std::map<Method, int> best;       ///< devices with the shortest epoch; 1: more are not worth it. Absent: can't tell
     std::vector<std::string> reservations; ///< a sentence each
 };
 
@@ -91,6 +96,9 @@ struct Forecast {
 
 /// An error where there is no probe of one device at the batch, or no size of the gradient.
 [[nodiscard]] std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication);
+
+/// "Best for distributed data parallel: 2 devices.", "Best for parameter server: one device, more are slower."
+[[nodiscard]] std::string bestDevicesSentence(Method method, int devices);
 
 /// DDP's buckets: parameters in reverse order; a bucket is closed when it reaches its cap. The first cap is 1 MiB.
 [[nodiscard]] std::vector<double> bucketsOf(const std::vector<double> &parameterBytes, double capMb);

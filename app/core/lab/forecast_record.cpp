@@ -44,7 +44,7 @@ ComputeProbe probeFrom(const Json &json) {
 }
 
 Json jsonOf(const ForecastRow &row) {
-    Json json = {{"method", specOf(row.method).traffic == Traffic::Ring ? "ddp" : "server"}, {"devices", row.devices}};
+    Json json = {{"method", std::string(toString(row.method))}, {"devices", row.devices}};
     if (!row.whyUnknown.empty()) {
         json["cannot_tell"] = row.whyUnknown;
         return json;
@@ -60,9 +60,15 @@ Json jsonOf(const ForecastRow &row) {
     json["ranks_measured"] = row.ranksMeasured;
     return json;
 }
+/// Older records say "server".
+Method forecastMethod(const std::string &name) {
+    const MethodSpec *known = findMethod(name);
+    return known ? known->id : Method::PsSync;
+}
+
 ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
-    row.method = methodOf(json.at("method").get<std::string>() == "ddp" ? Traffic::Ring : Traffic::Server).id;
+    row.method = forecastMethod(json.at("method").get<std::string>());
     row.devices = json.at("devices").get<int>();
     row.whyUnknown = json.value("cannot_tell", "");
     if (!row.whyUnknown.empty())
@@ -107,7 +113,9 @@ std::string forecastsFolder() {
 }
 
 std::string toJson(const ForecastRecord &record) {
-    Json probes = Json::array(), rows = Json::array();
+    Json probes = Json::array(), rows = Json::array(), best = Json::object();
+    for (const auto &[method, devices] : record.forecast.best)
+        best[std::string(toString(method))] = devices;
     for (const ComputeProbe &probe : record.input.probes)
         probes.push_back(jsonOf(probe));
     for (const ForecastRow &row : record.forecast.rows)
@@ -135,8 +143,7 @@ std::string toJson(const ForecastRecord &record) {
                        {"one_device_epoch_s", record.forecast.oneDeviceEpochS},
                        {"gradient_bytes", record.forecast.gradientBytes},
                        {"buckets_bytes", record.forecast.bucketsBytes},
-                       {"best_ddp_devices", orNull(record.forecast.bestDdp)},
-                       {"best_server_devices", orNull(record.forecast.bestServer)},
+                       {"best_devices", best},
                        {"reservations", record.forecast.reservations},
                        {"interval_level", forecastLevel},
                        {"widened_by", record.calibration.factor},
@@ -180,8 +187,9 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
         record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
         record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
-        record.forecast.bestDdp = documents::optionalIn<int>(json, "best_ddp_devices");
-        record.forecast.bestServer = documents::optionalIn<int>(json, "best_server_devices");
+        const Json best = json.value("best_devices", Json::object());
+        for (const auto &[method, devices] : best.items())
+            record.forecast.best[forecastMethod(method)] = devices.get<int>();
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
         record.calibration.factor = json.value("widened_by", 1.0);
         record.calibration.graded = json.value("widened_by_graded", 0);

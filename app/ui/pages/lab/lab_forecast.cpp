@@ -95,14 +95,8 @@ void LabForecast::showForecast() {
                                   core::shortTime(record->forecast.oneDeviceStepS),
                                   core::bytes(record->forecast.gradientBytes))
                              .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
-    if (record->forecast.bestDdp)
-        words << (*record->forecast.bestDdp == 1
-                      ? tr("DDP isn't worth it here: one device is fastest.")
-                      : tr("Best number of devices for DDP: %1.").arg(*record->forecast.bestDdp));
-    if (record->forecast.bestServer)
-        words << (*record->forecast.bestServer == 1
-                      ? tr("A server isn't worth it here: one device is fastest.")
-                      : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
+    for (const auto &[method, devices] : record->forecast.best)
+        words << QString::fromStdString(core::bestDevicesSentence(method, devices));
     words << QString::fromStdString(core::sentenceOf(record->calibration))
           << QString::fromStdString(core::sentenceOf(m_read.tally));
     for (const std::string &sentence : record->forecast.reservations)
