@@ -132,7 +132,7 @@ inline constexpr std::array methodTable{
                .traffic = Traffic::Push,
                .notOnGpus = "ps-async sends gradients between CPU devices, and not between GPUs yet",
                .notRecorded = "ps-async's gradients go through the host, which a CUDA graph can't hold",
-               .keys = {"backend", "interface", "servers", "max_staleness", "accumulate"},
+               .keys = {"backend", "interface", "servers", "server_devices", "max_staleness", "accumulate"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
     MethodSpec{.id = Method::Pipeline,
                .name = "pipeline",

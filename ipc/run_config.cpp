@@ -34,8 +34,16 @@ int stageCount(const RunConfig &config, int devices) {
     return config.stages > 0 ? config.stages : std::max(1, devices);
 }
 
+int trainingDevices(const RunConfig &config, int devices) {
+    return knowsKey(config.method, "server_devices") ? std::max(0, devices - config.serverDevices) : devices;
+}
+
+bool onlyServes(const RunConfig &config, int rank, int devices) {
+    return rank >= trainingDevices(config, devices);
+}
+
 int batchParts(const RunConfig &config, int devices) {
-    return devices / stageCount(config, devices);
+    return trainingDevices(config, devices) / stageCount(config, devices);
 }
 
 bool writesCheckpoints(const RunConfig &config) {
@@ -52,7 +60,8 @@ RunConfig withoutKeeping(RunConfig config) {
 }
 
 std::int64_t globalBatch(const RunConfig &config) {
-    return config.batchPerDevice > 0 ? config.batchPerDevice * deviceCount(config) : config.batchSize;
+    return config.batchPerDevice > 0 ? config.batchPerDevice * trainingDevices(config, deviceCount(config))
+                                     : config.batchSize;
 }
 
 const FieldSpec *findField(std::string_view key) {

@@ -70,8 +70,9 @@ struct RunConfig {
     std::string allReduce = "backend"; ///< backend | ring: the backend's all-reduce, or a ring of sends and receives
     std::string compressGradients = "none"; ///< none | fp16 | bf16: format in which gradients are sent
     int accumulate = 1; ///< parts of a device's share of a batch that are computed one after another, for one update
-    std::string shards = "even";    ///< even | measured | adaptive: each device's share of a batch
-    int servers = 1;                ///< ranks that each hold a share of the parameters (ps-async)
+    std::string shards = "even"; ///< even | measured | adaptive: each device's share of a batch
+    int servers = 1;             ///< ranks that each hold a share of the parameters (ps-async)
+    int serverDevices = 0; ///< devices, the last ones, that do only that; 0: the first ranks also train (ps-async)
     std::int64_t maxStaleness = -1; ///< ps-async: updates between a rank's reading and its own update; -1: no limit
     int stages =
         0; ///< pipeline: devices that share out the model; 0: all of them; else several pipelines share out the batch
@@ -101,6 +102,10 @@ struct RunConfig {
 [[nodiscard]] int processCount(const RunConfig &config);
 /// Among how many of the run's devices the model is shared out: the stages of a pipeline; 1 for other methods.
 [[nodiscard]] int stageCount(const RunConfig &config, int devices);
+/// How many devices train; the last ones may serve only (server_devices).
+[[nodiscard]] int trainingDevices(const RunConfig &config, int devices);
+/// Whether that rank's device does not train.
+[[nodiscard]] bool onlyServes(const RunConfig &config, int rank, int devices);
 /// Among how many devices, or pipelines of several, a batch is shared out.
 [[nodiscard]] int batchParts(const RunConfig &config, int devices);
 /// Whether any device on any node is a GPU.

@@ -74,6 +74,28 @@ void checkBatch(const RunConfig &config, Report &report) {
                "use " + (below > 0 ? std::to_string(below) + " or " : std::string()) + std::to_string(above));
 }
 
+void checkServers(const RunConfig &config, Report &report) {
+    if (!knowsKey(config.method, "servers"))
+        return;
+    const int devices = deviceCount(config);
+    if (config.servers > devices)
+        report.add("servers",
+                   count(config.servers, "server") + " can't be shared out among " + count(devices, "device") +
+                       ": each is a rank that also trains",
+                   "use " + std::to_string(devices) + " or fewer");
+    if (config.serverDevices == 0)
+        return;
+    if (config.serverDevices >= devices)
+        report.add("server_devices",
+                   count(config.serverDevices, "server device") + " of " + count(devices, "device") + " leave" +
+                       (config.serverDevices == 1 ? "s" : "") + " none to train",
+                   devices > 1 ? "use " + std::to_string(devices - 1) + " or fewer, or more devices"
+                               : "use 0, or more devices");
+    if (config.servers > 1)
+        report.add("servers", "servers that also train, and devices that only serve, are both given",
+                   "give servers or server_devices, not both");
+}
+
 void checkMethod(const RunConfig &config, Report &report) {
     const MethodSpec &method = specOf(config.method);
     if (!method.severalDevices && deviceCount(config) > 1)
@@ -87,11 +109,7 @@ void checkMethod(const RunConfig &config, Report &report) {
         else
             report.add("method", std::string(why), "use the method ddp, or the device kind cpu and the backend gloo");
     }
-    if (knowsKey(config.method, "servers") && config.servers > deviceCount(config))
-        report.add("servers",
-                   count(config.servers, "server") + " can't be shared out among " +
-                       count(deviceCount(config), "device") + ": each is a rank that also trains",
-                   "use " + std::to_string(deviceCount(config)) + " or fewer");
+    checkServers(config, report);
     if (config.backend != "nccl")
         return;
     if (hasReplicas(method))
@@ -148,7 +166,7 @@ void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model
 
 /// How a device's share of a batch is cut, and how large it is.
 void checkShares(const RunConfig &config, Report &report) {
-    const std::int64_t share = globalBatch(config) / std::max(1, deviceCount(config));
+    const std::int64_t share = globalBatch(config) / std::max(1, trainingDevices(config, deviceCount(config)));
     if (knowsKey(config.method, "accumulate") && config.accumulate > share)
         report.add("accumulate",
                    "a device's share of a batch, " + count(share, "sample") + ", can't be cut into " +

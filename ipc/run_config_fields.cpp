@@ -146,7 +146,7 @@ std::string inAnotherField(const RunConfig &) {
 }
 
 std::string effectiveLrText(const RunConfig &config) {
-    return realText(effectiveLr(config, deviceCount(config)));
+    return realText(effectiveLr(config, trainingDevices(config, deviceCount(config))));
 }
 
 /// Empty on a GPU, where the host's threads are torch's own choice.
@@ -397,6 +397,12 @@ std::vector<FieldSpec> dataRows() {
                                                       "How many ranks, from rank 0 on, each hold and update a share of "
                                                       "the parameters of ps-async, besides training.",
                                                       FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
+        row<Integer<"server_devices", &C::serverDevices, 0, 4096>>(
+            "server_devices", "Server devices",
+            "How many devices, the last ones, only hold and update the parameters of ps-async, a share each; 0: the "
+            "first "
+            "ranks do it besides training.",
+            FieldType::Integer, Advanced, {.effect = FieldEffect::Means}),
         row<Integer<"max_staleness", &C::maxStaleness, -1, million>>(
             "max_staleness", "Largest staleness",
             "How many updates of other ranks ps-async lets come between a rank's reading of the parameters and its own "

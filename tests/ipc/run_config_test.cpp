@@ -61,6 +61,7 @@ RunConfig changed() {
     config.accumulate = 4;
     config.shards = "measured";
     config.servers = 2;
+    config.serverDevices = 1;
     config.maxStaleness = 3;
     config.stages = 2;
     config.microBatches = 8;
@@ -123,11 +124,11 @@ private Q_SLOTS:
                      threads, epochs, batchSize, batchPerDevice, lr, lrRule, lrSchedule, warmupSteps, clipGradNorm,
                      momentum, weightDecay, decayBiases, optimizer, dropout, seed, workers, workerCores, loader,
                      augment, pinMemory, nonBlocking, precision, channelsLast, cudaGraph, bucketMb, allReduce,
-                     compressGradients, accumulate, shards, servers, maxStaleness, stages, microBatches,
+                     compressGradients, accumulate, shards, servers, serverDevices, maxStaleness, stages, microBatches,
                      pipelineSchedule, stageLayers, scheduling, init, saveFinal, checkpointDir, maxRestarts,
                      onNonfinite, hangAfter, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{66});
+        QCOMPARE(runConfigFields().size(), std::size_t{67});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -198,6 +199,7 @@ private Q_SLOTS:
             {"compress_gradients", {"fp8"}},
             {"shards", {"odd", "2,1"}},
             {"servers", {"0"}},
+            {"server_devices", {"-1"}},
             {"max_staleness", {"-2"}},
             {"loader", {"stream"}},
             {"precision", {"fp8"}},
@@ -240,6 +242,10 @@ private Q_SLOTS:
         row(R"({"method":"ps-sync","device":"cuda","devices":[0,1]})", "method", "between CPU devices");
         row(R"({"method":"ps-async","devices":[0,1],"servers":3})", "servers",
             "3 servers can't be shared out among 2 devices");
+        row(R"({"method":"ps-async","devices":[0,1],"server_devices":2})", "server_devices",
+            "2 server devices of 2 devices leave none to train");
+        row(R"({"method":"ps-async","devices":[0,1,2],"servers":2,"server_devices":1})", "servers",
+            "servers that also train, and devices that only serve, are both given");
         row(R"({"method":"ddp","device":"cuda","devices":[0,1],"all_reduce":"ring"})", "all_reduce",
             "between CPU devices");
         row(R"({"method":"ddp","devices":[0,1],"accumulate":33})", "accumulate",

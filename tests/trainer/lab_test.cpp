@@ -74,6 +74,17 @@ TEST_SUITE("lab") {
         }
     }
 
+    TEST_CASE("a ring's large shares are passed on in segments, and add up right") {
+        for (const int ranks : {2, 3}) {
+            CAPTURE(ranks);
+            const Lab lab(ranks, {"--sizes=1572868,2000004,9000004", "--collectives=ring_all_reduce", "--sweeps=1",
+                                  "--block-ms=0.5", "--oversubscribe"});
+            CAPTURE(lab.ended.out);
+            REQUIRE(lab.ended.code == 0); // every result is verified before it is measured
+            CHECK(lab.rows("ring_all_reduce").size() == 3);
+        }
+    }
+
     TEST_CASE(
         "bus bandwidth is nccl-tests': 2(N-1)/N of an all-reduce's, (N-1)/N of a share-out's, a broadcast's own") {
         const Lab lab(2, {"--sizes=65536", "--sweeps=1", "--block-ms=0.5", "--oversubscribe"});

@@ -35,7 +35,7 @@ std::int64_t stepsOfTheSlowOneMeanwhile(const std::vector<Frame> &frames) {
         if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
             if (frame.rank == 1)
                 slow += steps->count;
-            else
+            else if (frame.rank == 0)
                 meanwhile = slow;
         }
     return meanwhile;
@@ -62,6 +62,24 @@ TEST_SUITE("ps_async") {
             const auto epoch = bodiesOf<EpochFrame>(frames, 0).at(0);
             CHECK(epoch.phases.at("wait").sumS > 0.3 * epoch.phases.at("exposed").sumS); // for the slow rank
         }
+    }
+
+    TEST_CASE("a device that only serves sees no samples and leaves the batch to the others") {
+        const auto frames = unlikeRanks({"--server-devices=1"}, 3);
+        std::int64_t samples = 0;
+        for (const int rank : {0, 1}) {
+            const auto epoch = bodiesOf<EpochFrame>(frames, rank).at(0);
+            CHECK(epoch.steps == 40);
+            samples += epoch.samples;
+        }
+        CHECK(samples == 1920);
+        CHECK(stepsOfTheSlowOneMeanwhile(frames) < 30); // nobody waits for another one
+        const auto server = bodiesOf<EpochFrame>(frames, 2).at(0);
+        CHECK(server.samples == 0);
+        CHECK(server.steps == 40); // those of the slowest
+        CHECK(server.phases.at("wait").sumS > 0.8 * server.durationS);
+        CHECK(!server.scalars.contains("staleness"));
+        CHECK(bodiesOf<CommFrame>(frames, 2).empty());
     }
 
     TEST_CASE("each rank counts its updates of every server by their staleness") {

@@ -64,5 +64,9 @@ TEST_SUITE("traffic") {
             CHECK(rank.sent == doctest::Approx(k).epsilon(0.06)); // half as a rank, half as a server
             CHECK(rank.received == doctest::Approx(k).epsilon(0.06));
         }
+        const auto ranks = trafficOf(3, {"--method=ps-async", "--server-devices=1"});
+        for (const int rank : {0, 1})
+            CHECK(ranks[std::size_t(rank)].sent == doctest::Approx(k).epsilon(0.06));
+        CHECK(ranks[2].sent == doctest::Approx(2 * k).epsilon(0.06)); // it only serves
     }
 }

@@ -19,7 +19,8 @@ void sumThroughServer(c10d::ProcessGroup &group, const at::Tensor &buffer, const
 
 /// As a ring does it, in place: each rank sends to the next one and receives from the one before, a share of K/N bytes at a time.
 /// N-1 steps of reduce-scatter leave each rank with one share of the sum, N-1 steps of all-gather pass the shares on (Patarasuk and
-/// Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). `arriving`: holds at least one share,
+/// Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). A share of 512 KiB or more on CPUs leaves in up to
+/// four segments, each a transfer of its own, which are added up and passed on one by one. `arriving`: holds at least one share,
 /// ringShare() numbers. All ranks end with the same bits. Waits; throws what c10d throws.
 void sumAroundRing(c10d::ProcessGroup &group, const at::Tensor &buffer, const at::Tensor &arriving, int tag,
                    const OnTransfer &onTransfer = {});

@@ -16,7 +16,7 @@ namespace lockstep::trainer {
 namespace {
 
 int devicesInRun(const RunConfig &config, const RankEnvironment &env) {
-    return isDistributed(config.method) ? env.worldSize : deviceCount(config);
+    return isDistributed(config.method) ? trainingDevices(config, env.worldSize) : deviceCount(config);
 }
 
 std::string joined(const std::vector<std::string> &parts) {
@@ -138,6 +138,10 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
                                            std::to_string(here),
                                        "give one device a rank"));
     const int parts = batchParts(config, env.worldSize);
+    if (parts < 1) // of the devices of several launchers' nodes; else the config's check says so
+        return fail(Error::badArgument("--server-devices " + std::to_string(config.serverDevices) + " leaves none of " +
+                                           std::to_string(env.worldSize) + " ranks to train",
+                                       "give fewer, or start more ranks", "--server-devices"));
     if (config.batchPerDevice == 0 && config.batchSize % parts != 0) {
         const std::int64_t below = config.batchSize / parts * parts;
         return fail(Error::badArgument(

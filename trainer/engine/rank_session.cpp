@@ -358,8 +358,8 @@ Result<void> makeLoader(Session &session) {
     LoaderOptions options;
     options.batchSize = processBatch(config, session.env);
     const int ranks = session.communicator->worldSize(), stages = stageCount(config, ranks);
-    options.worldSize = ranks / stages; // the stages of a pipeline see the same samples
-    options.rank = session.communicator->rank() / stages;
+    options.worldSize = batchParts(config, ranks); // the stages of a pipeline see the same samples
+    options.rank = std::min(session.communicator->rank() / stages, options.worldSize - 1); // who only serves uses none
     options.targetsOnly = !session.strategy->takesInputs();
     options.seed = config.seed;
     options.itemwise = config.loader == "item";

@@ -23,7 +23,7 @@ Summary summaryOfSettings(const Session &session) {
     summary.coresPerDevice = config.coresPerDevice;
     summary.threads = session.placement.threads;
     summary.workers = config.workers;
-    const int loading = session.env.worldSize / stageCount(config, session.env.worldSize); // parts of the data
+    const int loading = batchParts(config, session.env.worldSize);
     summary.workersTotal = config.workers * loading;
     summary.seed = config.seed;
     summary.batchSize = processBatch(config, session.env) * loading;

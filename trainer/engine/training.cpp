@@ -26,11 +26,11 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// More than the laps, DP's parts and the buckets of a step, and than the transfers of eight buckets.
+/// More than the laps, DP's parts and the buckets of a step, and than the transfers of eight buckets in four segments each.
 std::size_t spansAStep(const Session &session) {
     const auto others = static_cast<std::size_t>(session.communicator->worldSize() - 1);
     return 64 + static_cast<std::size_t>(session.config.workers) +
-           (session.config.allReduce == "ring" ? 16 * others : 0);
+           (session.config.allReduce == "ring" ? 64 * others : 0);
 }
 
 StepRecorder::Outputs outputsOf(Session &session, DivergenceWatch &divergence) {
@@ -54,12 +54,21 @@ std::chrono::milliseconds windowOfSteps() {
     return std::chrono::milliseconds(good ? window : 100);
 }
 
-/// A rank's epoch as numbers for all ranks: loss, samples, seconds, then its metrics, which all ranks have in the
-/// same order.
-std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch) {
-    std::vector<double> numbers{lossSum, static_cast<double>(epoch.samples), epoch.durationS};
+std::size_t mostOf(const std::vector<std::vector<double>> &rows) {
+    double most = 0;
+    for (const auto &row : rows)
+        most = std::max(most, row.front());
+    return static_cast<std::size_t>(most);
+}
+
+/// A rank's epoch as numbers for all ranks: loss, samples, seconds, its number of metrics, then these, which all ranks that train have
+/// in the same order. One that only serves has fewer.
+std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch, std::size_t metrics) {
+    std::vector<double> numbers{lossSum, static_cast<double>(epoch.samples), epoch.durationS,
+                                static_cast<double>(epoch.scalars.size())};
     for (const auto &[name, scalar] : epoch.scalars)
         numbers.insert(numbers.end(), {scalar.sum, scalar.weight, scalar.min, scalar.max, scalar.last});
+    numbers.resize(4 + 5 * metrics);
     return numbers;
 }
 
@@ -70,7 +79,9 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
     epoch.steps = own.steps;
     epoch.samples = static_cast<std::int64_t>(numbers[1]);
     epoch.durationS = numbers[2];
-    std::size_t at = 3;
+    if (numbers[3] != static_cast<double>(own.scalars.size()))
+        return epoch;
+    std::size_t at = 4;
     for (const auto &[name, scalar] : own.scalars) {
         epoch.scalars[name] = {numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]};
         at += 5;
@@ -318,7 +329,8 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.replicas = m_recorder.epochReplicas();
     frame.readyBatches = m_readyBatches;
     frame.scalars = m_recorder.epochScalars();
-    const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame));
+    const std::size_t metrics = mostOf(m_session.communicator->gather({static_cast<double>(frame.scalars.size())}));
+    const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame, metrics));
     double lossSum = 0, samples = 0, longest = 0;
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
         lossSum += rows[rank][0];
@@ -357,7 +369,7 @@ Summary Training::summary() {
     std::vector<PhaseSeconds> phases;
     for (const auto &row : rows) {
         rss += row[0];
-        if (row[1] > rows[slowest][1])
+        if (row[1] > rows[slowest][1] && !onlyServes(s.config, static_cast<int>(phases.size()), s.env.worldSize))
             slowest = phases.size();
         phases.push_back(secondsOf(PhaseTotals::fromNumbers(std::span(row).subspan(2)).toFrame()));
     }

@@ -9,6 +9,7 @@
 #include "trainer/strategies/graphed.h"
 #include "trainer/strategies/pipeline.h"
 #include "trainer/strategies/ps_async.h"
+#include "trainer/strategies/serving_rank.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -59,9 +60,18 @@ Made makePsSync(const StrategyParts &parts) {
 }
 
 Made makePsAsync(const StrategyParts &parts) {
+    const RunConfig &config = parts.config;
+    const int ranks = parts.communicator.worldSize(), trainers = trainingDevices(config, ranks);
+    const bool apart = trainers < ranks;
+    const ParameterShares::Options shares{.servers = apart ? config.serverDevices : config.servers,
+                                          .firstServer = apart ? trainers : 0,
+                                          .trainers = trainers,
+                                          .maxStaleness = config.maxStaleness,
+                                          .optimizer = parts.optimizer};
+    if (onlyServes(config, parts.communicator.rank(), ranks))
+        return std::make_unique<ServingRank>(*parts.model, parts.communicator, parts.clock, shares);
     return std::make_unique<PsAsync>(parts.model, parts.communicator, parts.clock,
-                                     PsAsync::Options{parts.config.servers, parts.config.maxStaleness, parts.optimizer,
-                                                      parts.trace, parts.config.accumulate});
+                                     PsAsync::Options{shares, parts.trace, config.accumulate});
 }
 
 Made makePipeline(const StrategyParts &parts) {

@@ -36,6 +36,7 @@ ParameterServer::Update ParameterServer::update(int number, const torch::Tensor 
     ++rank.steps;
     if (wantStop)
         noteWish();
+    m_changed.notify_all(); // who only serves follows the steps
     updateIfAllowed();
     m_changed.wait(lock, [&] { return rank.doing != Doing::Waits || m_failure; });
     throwIfFailed();
@@ -96,6 +97,25 @@ bool ParameterServer::leave(int number, torch::Tensor into) {
     });
     throwIfFailed();
     into.copy_(m_parameters);
+    return m_stopAfter >= 0;
+}
+
+bool ParameterServer::waitBeyond(std::int64_t steps, bool wantStop) {
+    std::unique_lock lock(m_mutex);
+    if (wantStop)
+        noteWish();
+    const auto hasLeft = [](const Rank &rank) { return rank.doing == Doing::Left; };
+    m_changed.wait(lock, [&] {
+        return m_failure ||
+               std::ranges::all_of(m_ranks, [&](const Rank &rank) { return rank.steps > steps || hasLeft(rank); });
+    });
+    throwIfFailed();
+    return !std::ranges::all_of(m_ranks, hasLeft);
+}
+
+bool ParameterServer::stopWanted() {
+    const std::lock_guard lock(m_mutex);
+    throwIfFailed();
     return m_stopAfter >= 0;
 }
 

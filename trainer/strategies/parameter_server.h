@@ -43,6 +43,11 @@ public:
     /// The rank sends no more gradients in this epoch. Returns once that is true of all ranks: `into` then holds the epoch's last
     /// parameters. Whether any rank wanted to stop. Throws what fail() was given.
     bool leave(int rank, torch::Tensor into);
+    /// For a process that only serves. Returns once every rank has begun more steps than that, or has left; whether any goes on.
+    /// Throws what fail() was given.
+    bool waitBeyond(std::int64_t steps, bool wantStop);
+    /// Whether any rank wanted to stop. Throws what fail() was given.
+    [[nodiscard]] bool stopWanted();
     /// Whoever waits, or calls later, gets this exception.
     void fail(std::exception_ptr why);
 

@@ -2,46 +2,29 @@
 #include "trainer/strategies/ps_async.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
-#include <torch/csrc/distributed/c10d/reducer.hpp>
-
-#include "trainer/strategies/flat_tensors.h"
 
 namespace lockstep::trainer {
 
 PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator, PhaseClock &clock,
                  const Options &options)
     : m_communicator(communicator), m_clock(clock), m_passes(model, clock, options.accumulate), m_trace(options.trace),
+      m_trainers(options.shares.trainers), m_shares(*model, communicator, options.shares),
       m_messenger(communicator.group()), m_updates(mostStaleness + 1) {
     const c10::AutoGradMode noGrad(false);
-    for (const auto &item : model->named_parameters()) {
-        m_names.push_back(item.key());
-        m_parameters.push_back(item.value());
-    }
-    c10d::verify_params_across_processes(communicator.group(), m_parameters, {});
-    communicator.broadcast(m_parameters);
-    m_flatParameters = flattened(m_parameters);
-    m_flatGradients = at::empty_like(m_flatParameters);
-    const std::int64_t all = m_flatParameters.numel();
-    for (int server = 0; server < options.servers; ++server) {
-        Share share;
-        share.server = server;
-        share.first = all * server / options.servers;
-        share.numbers = all * (server + 1) / options.servers - share.first;
-        if (server == communicator.rank()) {
-            m_server = std::make_unique<ParameterServer>(share.of(m_flatParameters).clone(), options.optimizer,
-                                                         communicator.worldSize(), options.maxStaleness);
-        } else {
-            share.out = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers},
-                                                       m_flatParameters.scalar_type());
-            share.in = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers},
-                                                      m_flatParameters.scalar_type());
+    const torch::Tensor &flat = m_shares.flat();
+    m_flatGradients = at::empty_like(flat);
+    for (const ParameterShares::Share &share : m_shares.shares()) {
+        Way way;
+        way.share = share;
+        if (share.rank != communicator.rank()) {
+            way.out = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers}, flat.scalar_type());
+            way.in = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers}, flat.scalar_type());
         }
-        m_shares.push_back(std::move(share));
+        m_ways.push_back(std::move(way));
     }
 }
 
@@ -50,10 +33,11 @@ PsAsync::~PsAsync() = default;
 void PsAsync::startEpoch() {
     m_inEpoch = true;
     m_steps = 0;
-    if (!m_server)
+    if (!m_shares.server())
         return;
-    m_server->startEpoch();
-    m_links = std::make_unique<ServerLinks>(*m_server, m_messenger, m_communicator.rank(), m_communicator.worldSize());
+    m_shares.server()->startEpoch();
+    m_links = std::make_unique<ServerLinks>(*m_shares.server(), m_messenger,
+                                            ServerLinks::Ranks{m_communicator.rank(), m_trainers});
 }
 
 StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
@@ -70,25 +54,25 @@ StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
 }
 
 void PsAsync::setLrShare(double share) {
-    if (m_server)
-        m_server->optimizer().setLrShare(share);
+    if (m_shares.server())
+        m_shares.server()->optimizer().setLrShare(share);
 }
 
 void PsAsync::runOptimizer(Optimizer &optimizer) {
     optimizer.clearGradients();
 }
 
-void PsAsync::send(Share &share, ShareHeader::Kind kind, bool wantStop) {
-    share.out->header().kind = kind;
-    share.out->header().wantStop = wantStop ? 1 : 0;
-    share.received = m_messenger.receive(*share.in, share.server, ShareMessenger::ToRank);
-    share.sent = m_messenger.send(*share.out, share.server, ShareMessenger::ToServer);
+void PsAsync::send(Way &way, ShareHeader::Kind kind, bool wantStop) {
+    way.out->header().kind = kind;
+    way.out->header().wantStop = wantStop ? 1 : 0;
+    way.received = m_messenger.receive(*way.in, way.share.rank, ShareMessenger::ToRank);
+    way.sent = m_messenger.send(*way.out, way.share.rank, ShareMessenger::ToServer);
 }
 
-void PsAsync::receive(Share &share) {
-    share.received->wait();
-    share.sent->wait();
-    share.of(m_flatParameters).copy_(share.in->content());
+void PsAsync::receive(Way &way) {
+    way.received->wait();
+    way.sent->wait();
+    way.share.of(m_shares.flat()).copy_(way.in->content());
 }
 
 /// Sends the gradients and takes the new parameters. Whether this was the step after which all ranks stop.
@@ -96,49 +80,52 @@ bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
     const c10::AutoGradMode noGrad(false);
     const std::int64_t readyNs = monotonicNs();
     std::vector<torch::Tensor> gradients;
-    for (const torch::Tensor &parameter : m_parameters)
+    for (const torch::Tensor &parameter : m_shares.parameters())
         gradients.push_back((parameter.grad().defined() ? parameter.grad() : at::zeros_like(parameter)).flatten());
     at::cat_out(m_flatGradients, gradients);
-    for (Share &share : m_shares) {
-        if (share.isOwn())
+    for (Way &way : m_ways) {
+        if (way.isOwn())
             continue;
-        share.out->content().copy_(share.of(m_flatGradients));
-        send(share, ShareHeader::Gradients, wantStop);
+        way.out->content().copy_(way.share.of(m_flatGradients));
+        send(way, ShareHeader::Gradients, wantStop);
     }
-    std::vector<BucketStamp> stamps(m_shares.size());
+    std::vector<BucketStamp> stamps(m_ways.size());
     std::int64_t stale = 0, heldNs = 0, stopAfter = -1;
-    const auto finish = [&](Share &share) {
-        const ParameterServer::Update update = updateOf(share, wantStop);
-        BucketStamp &stamp = stamps[static_cast<std::size_t>(share.server)];
-        stamp = {share.numbers * static_cast<std::int64_t>(m_flatParameters.element_size()), readyNs, readyNs,
+    const auto finish = [&](std::size_t server) {
+        Way &way = m_ways[server];
+        const ParameterServer::Update update = updateOf(way, wantStop);
+        BucketStamp &stamp = stamps[server];
+        stamp = {way.share.numbers * static_cast<std::int64_t>(m_flatGradients.element_size()), readyNs, readyNs,
                  monotonicNs()};
         stale += update.staleness;
         heldNs = std::max(heldNs, update.heldNs);
         ++m_updates[static_cast<std::size_t>(std::min(update.staleness, mostStaleness))];
-        if (share.server == 0) { // with several servers, one decides
+        if (server == 0) { // with several servers, one decides
             stopAfter = update.stopAfter;
-            m_share = static_cast<double>(update.joined) / m_communicator.worldSize();
+            m_share = static_cast<double>(update.joined) / m_trainers;
         }
         if (m_trace)
-            m_trace->span(Trace::firstServer + share.server, "exchange", readyNs, stamp.endNs, stamp.bytes, readyNs);
+            m_trace->span(Trace::firstServer + static_cast<int>(server), "exchange", readyNs, stamp.endNs, stamp.bytes,
+                          readyNs);
     };
     for (const bool own : {true, false}) // the others' answers come meanwhile
-        for (Share &share : m_shares)
-            if (share.isOwn() == own)
-                finish(share);
-    copyFlat(m_flatParameters, m_parameters);
-    m_staleness = static_cast<double>(stale) / static_cast<double>(m_shares.size());
+        for (std::size_t server = 0; server < m_ways.size(); ++server)
+            if (m_ways[server].isOwn() == own)
+                finish(server);
+    m_shares.toModel();
+    m_staleness = static_cast<double>(stale) / static_cast<double>(m_ways.size());
     m_clock.add(Phase::Comm, m_statistics.add(stamps, backwardNs).commNs);
     m_clock.add(Phase::Wait, heldNs);
     m_statistics.addExposed(monotonicNs() - readyNs, heldNs);
     return ++m_steps >= stopAfter && stopAfter >= 0;
 }
 
-ParameterServer::Update PsAsync::updateOf(Share &share, bool wantStop) {
-    if (share.isOwn())
-        return m_server->update(m_communicator.rank(), share.of(m_flatGradients), wantStop, share.of(m_flatParameters));
-    receive(share);
-    return share.in->header().update;
+ParameterServer::Update PsAsync::updateOf(Way &way, bool wantStop) {
+    if (way.isOwn())
+        return m_shares.server()->update(m_communicator.rank(), way.share.of(m_flatGradients), wantStop,
+                                         way.share.of(m_shares.flat()));
+    receive(way);
+    return way.in->header().update;
 }
 
 bool PsAsync::finishEpoch(Optimizer &optimizer, bool stopped) {
@@ -146,14 +133,13 @@ bool PsAsync::finishEpoch(Optimizer &optimizer, bool stopped) {
         return stopped;
     const c10::AutoGradMode noGrad(false);
     const std::int64_t startNs = monotonicNs();
-    const bool stop = leaveServers();
+    const bool wanted = leaveServers();
     const std::int64_t waitNs = monotonicNs() - startNs;
     if (m_links)
         m_links->join();
     m_links.reset();
     m_inEpoch = false;
-    copyFlat(m_flatParameters, m_parameters);
-    shareState(optimizer);
+    const bool stop = m_shares.endEpoch(optimizer, wanted);
     m_clock.add(Phase::Comm, monotonicNs() - startNs);
     m_clock.add(Phase::Wait, waitNs);
     m_clock.lap(Phase::Exposed);
@@ -163,62 +149,20 @@ bool PsAsync::finishEpoch(Optimizer &optimizer, bool stopped) {
 /// Takes the epoch's last parameters once all ranks have sent their last gradients. Whether some rank wants to stop.
 bool PsAsync::leaveServers() {
     bool stop = false;
-    for (Share &share : m_shares)
-        if (!share.isOwn())
-            send(share, ShareHeader::Leaving, false);
-    for (Share &share : m_shares) {
+    for (Way &way : m_ways)
+        if (!way.isOwn())
+            send(way, ShareHeader::Leaving, false);
+    for (Way &way : m_ways) {
         bool wanted = false;
-        if (share.isOwn()) {
-            wanted = m_server->leave(m_communicator.rank(), share.of(m_flatParameters));
+        if (way.isOwn()) {
+            wanted = m_shares.server()->leave(m_communicator.rank(), way.share.of(m_shares.flat()));
         } else {
-            receive(share);
-            wanted = share.in->header().wantStop != 0;
+            receive(way);
+            wanted = way.in->header().wantStop != 0;
         }
-        stop = share.server == 0 ? wanted : stop;
+        stop = &way == &m_ways.front() ? wanted : stop;
     }
     return stop;
-}
-
-/// Gives all ranks the state of the servers' optimizers, for checkpoints and for a rollback.
-void PsAsync::shareState(Optimizer &optimizer) {
-    NamedTensors named;
-    const auto &own = optimizer.stateTensors();
-    for (std::size_t k = 0; k < own.size(); ++k) {
-        const auto &[key, tensors] = own[k];
-        const bool isCount = tensors.front().dim() == 0; // Adam's number of steps: one a server
-        torch::Tensor flat =
-            at::zeros({isCount ? static_cast<std::int64_t>(m_shares.size()) : m_flatParameters.numel()},
-                      tensors.front().options());
-        for (const Share &share : m_shares) {
-            const torch::Tensor part = isCount ? flat.narrow(0, share.server, 1) : share.of(flat);
-            if (share.isOwn())
-                part.copy_(m_server->optimizer().stateTensors()[k].second.front());
-            m_communicator.broadcastFrom(share.server, part);
-        }
-        const auto parts = isCount ? std::vector<torch::Tensor>(tensors.size(), flat[0]) : unflattened(flat, tensors);
-        for (std::size_t i = 0; i < parts.size(); ++i)
-            named.emplace_back(Optimizer::stateName(m_names[i], key), parts[i]);
-    }
-    if (auto loaded = optimizer.load(named); !loaded)
-        throw std::logic_error(loaded.error().message()); // cannot happen: the names and shapes are its own
-}
-
-void PsAsync::takeOptimizerState(const Optimizer &optimizer) {
-    const c10::AutoGradMode noGrad(false);
-    m_flatParameters.copy_(flattened(m_parameters));
-    if (!m_server)
-        return;
-    const Share &share = m_shares[static_cast<std::size_t>(m_communicator.rank())];
-    m_server->parameters().copy_(share.of(m_flatParameters));
-    NamedTensors state;
-    if (!optimizer.state().empty())
-        for (const auto &[key, tensors] : optimizer.stateTensors()) {
-            const bool isCount = tensors.front().dim() == 0;
-            state.emplace_back(Optimizer::stateName(ParameterServer::shareName, key),
-                               isCount ? tensors.front() : share.of(flattened(tensors)));
-        }
-    if (auto loaded = m_server->optimizer().load(state); !loaded)
-        throw std::logic_error(loaded.error().message()); // cannot happen: the names and shapes are its own
 }
 
 std::optional<CommFrame> PsAsync::takeComm() {

@@ -23,10 +23,10 @@ ShareMessenger::Work ShareMessenger::receive(ShareMessage &message, int from, Di
     return m_group->recv(message.tensors(), from, direction);
 }
 
-ServerLinks::ServerLinks(ParameterServer &server, ShareMessenger &messenger, int ownRank, int ranks)
-    : m_server(server), m_messenger(messenger), m_waiting(static_cast<std::size_t>(ranks)) {
-    for (int rank = 0; rank < ranks; ++rank) {
-        if (rank == ownRank)
+ServerLinks::ServerLinks(ParameterServer &server, ShareMessenger &messenger, Ranks ranks)
+    : m_server(server), m_messenger(messenger), m_waiting(static_cast<std::size_t>(ranks.count)) {
+    for (int rank = 0; rank < ranks.count; ++rank) {
+        if (rank == ranks.own)
             continue;
         m_threads.emplace_back([this, rank] { serve(rank); });
         pthread_setname_np(m_threads.back().native_handle(), ("server-" + std::to_string(rank)).c_str());

@@ -39,7 +39,12 @@ private:
 /// and the parameters back, until the rank leaves.
 class ServerLinks {
 public:
-    ServerLinks(ParameterServer &server, ShareMessenger &messenger, int ownRank, int ranks);
+    /// The server's clients: ranks from 0 on, but for its own.
+    struct Ranks {
+        int own = 0; ///< that many and more: none of the clients
+        int count = 0;
+    };
+    ServerLinks(ParameterServer &server, ShareMessenger &messenger, Ranks ranks);
     ~ServerLinks(); ///< breaks the links that are left
     void join();    ///< waits until all ranks have left
     ServerLinks(const ServerLinks &) = delete;

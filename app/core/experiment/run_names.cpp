@@ -77,6 +77,8 @@ std::string settingText(const RunConfig &config, std::string_view key) {
         return config.shards + " shards";
     if (key == "servers")
         return counted(config.servers, "server");
+    if (key == "server_devices")
+        return config.serverDevices == 0 ? "servers that train" : counted(config.serverDevices, "server device");
     if (key == "max_staleness")
         return config.maxStaleness < 0 ? "any staleness"
                                        : "staleness " + std::to_string(config.maxStaleness) + " at most";

@@ -36,7 +36,9 @@ std::vector<std::string> newestRuns(int most) {
 /// Whether a step of the run computes what a step of the forecast does, whatever the method, the devices and the length.
 bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
     if (appliesTo(*findField("shards"), run) && run.shards != RunConfig().shards)
-        return false;           // a forecast is of even shards
+        return false; // a forecast is of even shards
+    if (trainingDevices(run, deviceCount(run)) < deviceCount(run))
+        return false;           // and of servers that train, too
     RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
     for (const FieldSpec &field : runConfigFields())
         if (field.effect == FieldEffect::Means)

@@ -114,7 +114,7 @@ void putOn(Topology &topology, std::string_view method, double gradientBytes, in
     addTraffic(topology, method, gradientBytes);
 }
 
-void addTraffic(Topology &topology, std::string_view method, double gradientBytes, int servers) {
+void addTraffic(Topology &topology, std::string_view method, double gradientBytes, ServerRanks servers) {
     topology.method = method;
     topology.gradientBytes = gradientBytes;
     topology.flows.clear();
@@ -128,12 +128,15 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
         for (int rank = 0; rank < ranks; ++rank)
             topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
     if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push))
-        for (int server = 0; server < servers; ++server)
-            for (int rank = 0; rank < ranks; ++rank)
+        for (int i = 0; i < servers.servers; ++i) {
+            const int trainers = servers.apart ? ranks - servers.servers : ranks;
+            const int server = servers.apart ? trainers + i : i;
+            for (int rank = 0; rank < trainers; ++rank)
                 if (rank != server) {
-                    topology.flows.push_back({rank, server, gradientBytes / servers});
-                    topology.flows.push_back({server, rank, gradientBytes / servers});
+                    topology.flows.push_back({rank, server, gradientBytes / servers.servers});
+                    topology.flows.push_back({server, rank, gradientBytes / servers.servers});
                 }
+        }
     for (TopologyLink &link : topology.links) {
         link.bytesThere = link.bytesBack = 0;
         for (const TopologyFlow &flow : topology.flows) {

@@ -66,8 +66,13 @@ struct Topology {
 void putOn(Topology &topology, std::string_view method, double gradientBytes, int devicesPerNode);
 
 /// The method's traffic (Traffic says how much goes where; docs/recipes/allreduce-vs-server.md derives it) between the
-/// ranks on the nodes, as flows and as each link's bytes per step. `servers`: ranks that each hold a share of the parameters.
-void addTraffic(Topology &topology, std::string_view method, double gradientBytes, int servers = 1);
+/// ranks on the nodes, as flows and as each link's bytes per step. `servers`: ranks that each hold a share of the parameters, the
+/// first ones, or, if they do nothing else (`apart`), the last ones.
+struct ServerRanks {
+    int servers = 1;
+    bool apart = false;
+};
+void addTraffic(Topology &topology, std::string_view method, double gradientBytes, ServerRanks servers = {});
 
 /// Gradients of a model in fp32: 4 bytes × its parameters; nothing for a model that is not known.
 [[nodiscard]] std::optional<double> gradientBytesOf(std::string_view model);

@@ -80,10 +80,14 @@ PhaseSeconds slowestRank(const std::map<int, PhaseSeconds> &ranks) {
     return slowest;
 }
 
+/// Of the ranks that train.
 std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
     std::map<int, PhaseSeconds> out;
+    const RunRecord *record = store.record() ? &*store.record() : nullptr;
     for (const auto &[rank, info] : store.ranks().all())
-        if (const PhaseTimes phases = store.phases().of(rank); !phases.empty())
+        if (record && record->config && onlyServes(*record->config, rank, deviceCount(*record->config)))
+            continue;
+        else if (const PhaseTimes phases = store.phases().of(rank); !phases.empty())
             out.emplace(rank, secondsOf(phases));
     return out;
 }

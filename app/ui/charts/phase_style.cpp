@@ -64,7 +64,9 @@ QString phaseMeaning(const QString &phase) {
         {"wait",
          QObject::tr(
              "the part of exposed spent waiting for other ranks: until the latest one's gradients are ready; in a "
-             "pipeline, until the other stage has sent; with ps-async, as long as the limit on staleness holds back")},
+             "pipeline, until the other stage has sent; with ps-async, as long as the limit on staleness holds back; "
+             "on a device that only serves, until "
+             "gradients come")},
         {"scatter", QObject::tr("DP: splitting the batch over the devices")},
         {"replicate", QObject::tr("DP: copying the parameters to every device")},
         {"parallel_forward", QObject::tr("DP: forward on all replicas")},

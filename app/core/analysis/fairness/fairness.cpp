@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "analysis/compare/counted_groups.h"
+#include "analysis/compare/row_figures.h"
 #include "analysis/fairness/fairness_detail.h"
 #include "analysis/fairness/setting_factors.h"
 #include "experiment/plan.h"
@@ -54,6 +56,12 @@ void renameControl(SuggestedRun &control, const RunConfig &before, std::string_v
         control.name += now;
 }
 
+/// ": 1.31 (1.20-1.43) by training time"; empty while that is not known of both.
+std::string factorText(const RepeatGroup &reference, const RepeatGroup &run) {
+    const auto speedUp = speedUpBy(trainingTimeOf, reference, run, countedOf(reference, run));
+    return speedUp ? ": " + withRange(speedUp->factor, speedUp) + " by training time" : std::string();
+}
+
 /// One run settles all differences of its kind at once: `base`'s group with the other's settings. Where that is one of the two
 /// itself, nothing but these settings differs, and there is no third run to compare with.
 void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind, const std::vector<RepeatGroup> &others,
@@ -77,11 +85,14 @@ void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind,
         !takesChange(base, adopted, control.config))
         return;
     const RepeatGroup *there = groupOf(control.config, script, others);
+    const std::string factor = !there                         ? std::string()
+                               : kind == Settled::ByReference ? factorText(*there, other)
+                                                              : factorText(other, *there);
     for (Unlike &one : differences) {
         if (one.settled != kind)
             continue;
         if (there)
-            one.finding.sentence += " " + there->name + " is the one to compare with.";
+            one.finding.sentence += " " + there->name + " is the one to compare with" + factor + ".";
         else
             one.finding.control = control;
     }

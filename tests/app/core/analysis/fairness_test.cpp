@@ -451,7 +451,9 @@ private Q_SLOTS:
             const auto again = fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, made});
             const auto same = std::ranges::find(again, planted.key, &FairnessFinding::key);
             QVERIFY2(!same->control, planted.key);
-            QVERIFY2(same->sentence.find(made.name) != std::string::npos, same->sentence.c_str());
+            QVERIFY2(same->sentence.find(made.name + " is the one to compare with: ") != std::string::npos &&
+                         same->sentence.find(") by training time.") != std::string::npos,
+                     same->sentence.c_str());
         }
     }
 

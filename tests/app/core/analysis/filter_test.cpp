@@ -193,7 +193,7 @@ private Q_SLOTS:
     void keysAreOfferedWhileAWordIsWritten() {
         const std::vector<IndexedRun> none;
         QCOMPARE(texts(completeFilter(QStringLiteral("dev"), 3, none)),
-                 (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>="}));
+                 (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>=", "server_devices>="}));
         const FilterCompletion second = completeFilter(QStringLiteral("method=ddp accur"), 16, none);
         QCOMPARE(texts(second), QStringList{"accuracy>"});
         QCOMPARE(int(second.from), 11);

@@ -278,7 +278,7 @@ private Q_SLOTS:
         for (const core::TopologyFlow &flow : topology.flows)
             all += flow.bytes;
         QCOMPARE(all, 2 * (3 - 1) * 3e6);
-        core::addTraffic(topology, "ps-async", 3e6, 2); // two servers share the parameters, and the traffic
+        core::addTraffic(topology, "ps-async", 3e6, {2}); // two servers share the parameters, and the traffic
         const auto sent = [&](int rank) {
             double bytes = 0;
             for (const core::TopologyFlow &flow : topology.flows)
@@ -288,6 +288,9 @@ private Q_SLOTS:
         QCOMPARE(sent(0), 1.5e6 * (2 + 1)); // parameters to both others, gradients to the other server
         QCOMPARE(sent(1), sent(0));
         QCOMPARE(sent(2), 3e6);
+        core::addTraffic(topology, "ps-async", 3e6, {1, true}); // the last rank only serves
+        QCOMPARE(sent(2), 2 * 3e6);
+        QCOMPARE(sent(0), 3e6);
     }
 
     void whatWasNotMeasuredIsUnknown() {

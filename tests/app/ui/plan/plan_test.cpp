@@ -109,6 +109,7 @@ private Q_SLOTS:
                                                            {"bucket_mb", "4"},
                                                            {"accumulate", "4"},
                                                            {"servers", "2"},
+                                                           {"server_devices", "1"},
                                                            {"max_staleness", "3"},
                                                            {"stages", "2"},
                                                            {"micro_batches", "8"},

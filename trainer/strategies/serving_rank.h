@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+
+#include "trainer/comm/communicator.h"
+#include "trainer/report/phase_clock.h"
+#include "trainer/strategies/parameter_shares.h"
+#include "trainer/strategies/server_links.h"
+#include "trainer/strategies/strategy.h"
+
+namespace lockstep::trainer {
+
+/// A rank of ps-async whose device only holds and updates a share of the parameters (server_devices). Its steps are those of the slowest
+/// rank that trains: it waits in them, while threads of its own serve. It sees no samples.
+class ServingRank final : public Strategy {
+public:
+    ServingRank(const Model &model, Communicator &communicator, PhaseClock &clock,
+                const ParameterShares::Options &options);
+    ~ServingRank() override;
+
+    StepOutcome step(const Batch &batch, bool wantStop) override;
+    void setLrShare(double share) override { m_shares.server()->optimizer().setLrShare(share); }
+    void runOptimizer(Optimizer & /*optimizer*/) override {}
+    bool finishEpoch(Optimizer &optimizer, bool stopped) override;
+    void takeOptimizerState(const Optimizer &optimizer) override { m_shares.takeState(optimizer); }
+    [[nodiscard]] bool holdsWholeModel() const override { return false; }
+    [[nodiscard]] bool takesInputs() const override { return false; }
+    [[nodiscard]] bool countsSamples() const override { return false; }
+
+private:
+    void startEpoch();
+
+    PhaseClock &m_clock;
+    int m_trainers;
+    ParameterShares m_shares;
+    ShareMessenger m_messenger;
+    std::unique_ptr<ServerLinks> m_links; ///< during an epoch
+    std::int64_t m_steps = 0;             ///< of this epoch
+};
+
+} // namespace lockstep::trainer
