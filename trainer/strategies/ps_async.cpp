@@ -2,6 +2,7 @@
 #include "trainer/strategies/ps_async.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <ATen/Functions.h>
@@ -26,6 +27,9 @@ PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator
         }
         m_ways.push_back(std::move(way));
     }
+    if (m_shares.server())
+        for (const torch::Tensor &parameter : m_shares.parameters())
+            parameter.register_hook([](const torch::Tensor &) { std::this_thread::yield(); });
 }
 
 PsAsync::~PsAsync() = default;
@@ -43,7 +47,11 @@ void PsAsync::startEpoch() {
 StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
     if (!m_inEpoch)
         startEpoch();
+    if (m_shares.server())
+        std::this_thread::yield();
     const LocalPasses::Loss loss = m_passes.untilLastBackward(batch);
+    if (m_shares.server())
+        std::this_thread::yield();
     StepOutcome outcome{loss.reported, false};
     const std::int64_t backwardNs = monotonicNs();
     loss.toRun.backward();

@@ -20,6 +20,9 @@ namespace lockstep::trainer {
 /// gradients and gets the new parameters, without waiting for other ranks unless a limit on staleness says so (ParameterServer). CPU
 /// devices only.
 ///
+/// Where a rank also serves, its training thread gives way between operations: a kernel that preempts at its ticks alone, every 4 ms at
+/// 250 Hz, would else let the other ranks wait for the core through much of a step.
+///
 /// A wish to stop is told to the first server, which says after which step all ranks stop. At an epoch's end all ranks wait for each
 /// other and take the same parameters and the same optimizer's state.
 class PsAsync final : public Strategy {

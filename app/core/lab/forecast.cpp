@@ -186,6 +186,8 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     Interval exposed{talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high};
     if (const auto alone = pushes ? model.predict(throughServer, 2, so.gradientBytes) : std::nullopt)
         exposed.low = std::min(exposed.low, alone->low);
+    if (pushes && input.onCpu)
+        exposed.high += compute->stepS.value / 2;
     row.waitS = pushes ? 0 : compute->strayS.value_or(0) * expectedMost(devices);
     row.computeS = compute->stepS.value;
     row.computeMeasured = compute->measured;

@@ -17,7 +17,8 @@
 // which all of it hides. A server's step hides nothing: gradients are sent when all are ready.
 // An asynchronous server takes all gradients of a rank at once, after backward, on rank 0's cores: while a rank computes, it
 // serves the N-1 others. Together they wait as long as for the lab's exchange through a server of N ranks; the interval reaches
-// down to the exchange of two ranks, for a server that is free whenever a rank comes. Nobody waits for the slowest.
+// down to the exchange of two ranks, for a server that is free whenever a rank comes, and on CPU devices up to half of a device's
+// computing more, for one that can't take the core from rank 0's training. Nobody waits for the slowest.
 // wait: ranks wait for the slowest of N: sigma·E[max of N normal draws], sigma being the standard deviation of a device's step.
 #include <cstdint>
 #include <map>
