@@ -10,7 +10,8 @@ namespace lockstep::core {
 
 /// Whether a setting is one that comparisons vary: method, devices, backend, nodes.
 [[nodiscard]] bool isMeant(std::string_view key);
-/// "baseline", "DDP on 2 devices" (ipc/run_title.h); with the backend ("DDP on 2 devices, gloo") if requested.
+/// "baseline", "DDP on 2 devices" (ipc/run_title.h), "async server on 3 devices, 1 server device"; with the backend ("DDP on 2 devices,
+/// gloo") if requested.
 [[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
 /// A setting as part of a name: "4 workers", "batch loader", "fp64", "seed 1", "no pin memory".
 [[nodiscard]] std::string settingText(const RunConfig &config, std::string_view key);

@@ -5,7 +5,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QEvent>
-#include <QHash>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -17,7 +16,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "app/ui/charts/name_lines.h"
@@ -39,18 +37,10 @@ constexpr int sideWidth = 29 * grid, sideRow = 26;
 constexpr int reasonWidth = 150; ///< why a run failed
 constexpr int lossWidth = 44, pinWidth = 24, sideMargin = 3 * grid;
 
-/// Methods in their table's order, the names of each as they came, repeats together; pinned runs of other experiments last.
 std::vector<int> ranksOf(const std::vector<RunStyle> &styles) {
     std::vector<int> order(styles.size());
     std::iota(order.begin(), order.end(), 0);
-    QHash<QString, int> names;
-    for (const RunStyle &style : styles)
-        if (!names.contains(style.name))
-            names.insert(style.name, int(names.size()));
-    std::ranges::stable_sort(order, {}, [&](int at) {
-        const RunStyle &style = styles[std::size_t(at)];
-        return std::tuple(style.foreign, placeOf(style), names.value(style.name), style.repeat);
-    });
+    std::ranges::stable_sort(order, {}, [&](int at) { return placeOf(styles[std::size_t(at)]); });
     std::vector<int> ranks(styles.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         ranks[std::size_t(order[i])] = int(i);

@@ -40,9 +40,10 @@ void markMedians(const core::RunSet &runs, std::vector<RunStyle> &styles) {
 
 } // namespace
 
-std::ptrdiff_t placeOf(const RunStyle &style) {
+RunPlace placeOf(const RunStyle &style) {
     const MethodSpec *method = findMethod(style.method.toStdString());
-    return method ? method - methodTable.data() : std::ptrdiff_t(methodTable.size());
+    return {style.foreign, method ? method - methodTable.data() : std::ptrdiff_t(methodTable.size()), style.namePlace,
+            style.repeat};
 }
 
 std::vector<RunStyle> runStyles(const core::RunSet &runs, const RunQuestion &isShown, const RunQuestion &isForeign) {
@@ -62,8 +63,8 @@ std::vector<RunStyle> runStyles(const core::RunSet &runs, const RunQuestion &isS
         if (style.foreign && store->record()) // "2026-11-21 14:05:30" without year and seconds
             style.name += u' ' + core::wallTime(store->record()->startWallUs).mid(5, 11);
         auto &names = sameMethod[style.method];
-        const int place = names.try_emplace(style.name, int(names.size())).first->second;
-        style.color = shadeOfName(methodColor(style.method), place);
+        style.namePlace = names.try_emplace(style.name, int(names.size())).first->second;
+        style.color = shadeOfName(methodColor(style.method), style.namePlace);
         style.penStyle = penStyleOf(style.repeat);
         // A repeat that has just begun has nothing to show yet: the earlier one is labelled until then.
         if (!style.shown) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <tuple>
 #include <vector>
 
 #include "app/ui/charts/run_highlight.h"
@@ -25,6 +26,7 @@ struct RunStyle {
     QColor color;
     Qt::PenStyle penStyle = Qt::SolidLine;
     int repeat = 1;
+    int namePlace = 0;    ///< of its name among those of its method, in the order in which they came
     bool shown = true;    ///< not hidden by the person
     bool foreign = false; ///< of another experiment, pinned: its name contains when it began
     /// The newest shown run of its name that has steps: named at its line's end and in lanes.
@@ -36,8 +38,10 @@ struct RunStyle {
     [[nodiscard]] RunHighlight::Run key() const { return {runId, name}; }
 };
 
-/// The place of its method in the table of methods, baseline first; a method that a script invented comes last.
-[[nodiscard]] std::ptrdiff_t placeOf(const RunStyle &style);
+/// Sorts runs: methods in their table's order, baseline first and those that a script invented last; the names of each as they came,
+/// repeats together; pinned runs of other experiments after all.
+using RunPlace = std::tuple<bool, std::ptrdiff_t, int, int>;
+[[nodiscard]] RunPlace placeOf(const RunStyle &style);
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;
 /// One per run of the set, in its order.

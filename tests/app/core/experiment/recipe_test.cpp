@@ -5,6 +5,7 @@
 #include "experiment/planned_backend.h"
 #include "experiment/recipe.h"
 #include "experiment/recipe_shelf.h"
+#include "experiment/run_names.h"
 #include "launch/torchrun_command.h"
 #include "tests/qt_test.h"
 
@@ -210,6 +211,15 @@ private Q_SLOTS:
                  std::string("not run: the ring sends gradients between CPU devices, and not between GPUs yet"));
         QCOMPARE(onGpus->runs[3].notRunReason,
                  std::string("not run: ps-sync sends gradients between CPU devices, and not between GPUs yet"));
+    }
+
+    void devicesThatOnlyServeAreNamed() {
+        RunConfig config;
+        config.method = Method::PsAsync;
+        config.devices = {"0", "1", "2"};
+        QCOMPARE(runTitle(config), std::string("async server on 3 devices"));
+        config.serverDevices = 1;
+        QCOMPARE(runTitle(config), std::string("async server on 3 devices, 1 server device"));
     }
 
     void overNodesTheFirstOneAloneStandsBesideAll() {

@@ -18,6 +18,7 @@
 #include "app/ui/pages/live/live_side.h"
 #include "app/ui/pages/live/stages_card.h"
 #include "app/ui/pages/live/updates_card.h"
+#include "app/ui/pages/shared/run_style.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
@@ -128,6 +129,16 @@ private Q_SLOTS:
                      all.contains("pipeline (2), 8 micro-batches 11 % (11 %)"),
                  qPrintable(all));
         uitest::picture(*m_window, m_theme, "live-stages");
+    }
+
+    void namesOfOneMethodKeepTheirOrderWhicheverRepeatIsDrawn() {
+        RunStyle came, next;
+        came.method = next.method = QStringLiteral("ps-async");
+        came.repeat = 2; // the median one, which ran after the other name's first
+        next.namePlace = 1;
+        QVERIFY(placeOf(came) < placeOf(next));
+        next.method = QStringLiteral("baseline");
+        QVERIFY(placeOf(next) < placeOf(came));
     }
 
     void theListHasTheRunsByMethodAndRepeatsTogether() {
