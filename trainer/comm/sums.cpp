@@ -110,7 +110,7 @@ void sumAroundRing(c10d::ProcessGroup &group, const at::Tensor &buffer, const at
         std::int64_t startNs = 0, sentBytes = 0;
     };
     std::vector<Transfer> under(static_cast<std::size_t>(segments));
-    // In an adding step the share before the one that leaves arrives, and in a handing-on step, too.
+    // The share that arrives is the one before the share that leaves.
     const auto leaving = [&](int step, std::int64_t segment) {
         return shares.segment(step < addingSteps ? rank - step : rank + 1 - (step - addingSteps), segment);
     };

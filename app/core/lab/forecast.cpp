@@ -305,7 +305,7 @@ std::optional<Forecast> forecast(const ForecastInput &input, const Communication
 }
 
 std::string bestDevicesSentence(Method method, int devices) {
-    return "Best for " + std::string(specOf(method).longName) + ": " +
+    return std::string(specOf(method).label) + ": best on " +
            (devices == 1 ? "one device, more are slower." : std::to_string(devices) + " devices.");
 }
 

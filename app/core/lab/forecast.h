@@ -98,7 +98,7 @@ struct Forecast {
 /// An error where there is no probe of one device at the batch, or no size of the gradient.
 [[nodiscard]] std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication);
 
-/// "Best for distributed data parallel: 2 devices.", "Best for parameter server: one device, more are slower."
+/// "DDP: best on 2 devices.", "Server: best on one device, more are slower."
 [[nodiscard]] std::string bestDevicesSentence(Method method, int devices);
 
 /// DDP's buckets: parameters in reverse order; a bucket is closed when it reaches its cap. The first cap is 1 MiB.

@@ -127,16 +127,15 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
     if (ranks > 1 && topology.traffic == Traffic::Ring)
         for (int rank = 0; rank < ranks; ++rank)
             topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
-    if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push))
-        for (int i = 0; i < servers.servers; ++i) {
-            const int trainers = servers.apart ? ranks - servers.servers : ranks;
-            const int server = servers.apart ? trainers + i : i;
+    if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push)) {
+        const int trainers = servers.apart ? ranks - servers.servers : ranks, first = servers.apart ? trainers : 0;
+        for (int server = first; server < first + servers.servers; ++server)
             for (int rank = 0; rank < trainers; ++rank)
                 if (rank != server) {
                     topology.flows.push_back({rank, server, gradientBytes / servers.servers});
                     topology.flows.push_back({server, rank, gradientBytes / servers.servers});
                 }
-        }
+    }
     for (TopologyLink &link : topology.links) {
         link.bytesThere = link.bytesBack = 0;
         for (const TopologyFlow &flow : topology.flows) {

@@ -65,13 +65,13 @@ struct Topology {
 /// Puts up to `devicesPerNode` ranks on each usable node and the method's traffic between them.
 void putOn(Topology &topology, std::string_view method, double gradientBytes, int devicesPerNode);
 
-/// The method's traffic (Traffic says how much goes where; docs/recipes/allreduce-vs-server.md derives it) between the
-/// ranks on the nodes, as flows and as each link's bytes per step. `servers`: ranks that each hold a share of the parameters, the
-/// first ones, or, if they do nothing else (`apart`), the last ones.
+/// Ranks that each hold a share of the parameters.
 struct ServerRanks {
     int servers = 1;
-    bool apart = false;
+    bool apart = false; ///< they do nothing else, and are the last ranks; else the first
 };
+/// The method's traffic (Traffic says how much goes where; docs/recipes/allreduce-vs-server.md derives it) between the
+/// ranks on the nodes, as flows and as each link's bytes per step.
 void addTraffic(Topology &topology, std::string_view method, double gradientBytes, ServerRanks servers = {});
 
 /// Gradients of a model in fp32: 4 bytes × its parameters; nothing for a model that is not known.

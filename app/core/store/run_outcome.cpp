@@ -83,11 +83,11 @@ PhaseSeconds slowestRank(const std::map<int, PhaseSeconds> &ranks) {
 /// Of the ranks that train.
 std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
     std::map<int, PhaseSeconds> out;
-    const RunRecord *record = store.record() ? &*store.record() : nullptr;
+    const auto serves = [config = store.record() ? store.record()->config : std::nullopt](int rank) {
+        return config && onlyServes(*config, rank, deviceCount(*config));
+    };
     for (const auto &[rank, info] : store.ranks().all())
-        if (record && record->config && onlyServes(*record->config, rank, deviceCount(*record->config)))
-            continue;
-        else if (const PhaseTimes phases = store.phases().of(rank); !phases.empty())
+        if (const PhaseTimes phases = store.phases().of(rank); !phases.empty() && !serves(rank))
             out.emplace(rank, secondsOf(phases));
     return out;
 }
