@@ -2,11 +2,20 @@
 // The asynchronous parameter server with real ranks.
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <numeric>
 
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/trainer/trainer_process.h"
+#include "trainer/report/phase_clock.h"
+#include "trainer/strategies/giving_way.h"
 
 using namespace lockstep;
+using namespace lockstep::trainer;
 using namespace lockstep::trainer::test;
 
 namespace {
@@ -41,9 +50,47 @@ std::int64_t stepsOfTheSlowOneMeanwhile(const std::vector<Frame> &frames) {
     return meanwhile;
 }
 
+/// Seconds of this process and of another one that wants the same core all the time, while this one gives way every 0.1 ms.
+std::pair<double, double> givingWayBesideABusyProcess() {
+    const int core = sched_getcpu();
+    cpu_set_t before, one;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const pid_t other = fork();
+    if (other == 0)
+        for (volatile bool busy = true; busy;) {
+        }
+    REQUIRE(other > 0);
+    const auto threadNs = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+    };
+    GivingWay way;
+    const double startNs = threadNs();
+    for (const std::int64_t endNs = monotonicNs() + 1'500'000'000; monotonicNs() < endNs; way.now())
+        for (const double until = threadNs() + 100'000; threadNs() < until;) {
+        }
+    const double own = (threadNs() - startNs) / 1e9;
+    kill(other, SIGKILL);
+    rusage used{};
+    wait4(other, nullptr, 0, &used);
+    sched_setaffinity(0, sizeof before, &before);
+    return {own, static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6};
+}
+
 } // namespace
 
 TEST_SUITE("ps_async") {
+    TEST_CASE("a thread that gives way to its server keeps its part of a core that another process wants too") {
+        const auto [own, other] = givingWayBesideABusyProcess();
+        CAPTURE(own);
+        CAPTURE(other);
+        CHECK(own > 0.6 * other); // 0.03 if it gave way each time
+    }
+
     TEST_CASE("without a limit a fast rank is not held up by a slow one, whose updates are stale") {
         const auto frames = unlikeRanks({});
         CHECK(stepsOfTheSlowOneMeanwhile(frames) < 30); // of 40

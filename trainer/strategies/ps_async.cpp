@@ -2,7 +2,6 @@
 #include "trainer/strategies/ps_async.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <ATen/Functions.h>
@@ -27,9 +26,11 @@ PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator
         }
         m_ways.push_back(std::move(way));
     }
-    if (m_shares.server())
-        for (const torch::Tensor &parameter : m_shares.parameters())
-            parameter.register_hook([](const torch::Tensor &) { std::this_thread::yield(); });
+    if (!m_shares.server())
+        return;
+    m_givingWay = std::make_shared<GivingWay>();
+    for (const torch::Tensor &parameter : m_shares.parameters())
+        parameter.register_hook([way = m_givingWay](const torch::Tensor &) { way->now(); });
 }
 
 PsAsync::~PsAsync() = default;
@@ -47,11 +48,11 @@ void PsAsync::startEpoch() {
 StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
     if (!m_inEpoch)
         startEpoch();
-    if (m_shares.server())
-        std::this_thread::yield();
+    if (m_givingWay)
+        m_givingWay->now();
     const LocalPasses::Loss loss = m_passes.untilLastBackward(batch);
-    if (m_shares.server())
-        std::this_thread::yield();
+    if (m_givingWay)
+        m_givingWay->now();
     StepOutcome outcome{loss.reported, false};
     const std::int64_t backwardNs = monotonicNs();
     loss.toRun.backward();

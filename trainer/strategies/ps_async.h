@@ -8,6 +8,7 @@
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
 #include "trainer/strategies/comm_statistics.h"
+#include "trainer/strategies/giving_way.h"
 #include "trainer/strategies/local_passes.h"
 #include "trainer/strategies/parameter_shares.h"
 #include "trainer/strategies/server_links.h"
@@ -20,8 +21,7 @@ namespace lockstep::trainer {
 /// gradients and gets the new parameters, without waiting for other ranks unless a limit on staleness says so (ParameterServer). CPU
 /// devices only.
 ///
-/// Where a rank also serves, its training thread gives way between operations: a kernel that preempts at its ticks alone, every 4 ms at
-/// 250 Hz, would else let the other ranks wait for the core through much of a step.
+/// Where a rank also serves, its training thread gives way to it between operations (GivingWay).
 ///
 /// A wish to stop is told to the first server, which says after which step all ranks stop. At an epoch's end all ranks wait for each
 /// other and take the same parameters and the same optimizer's state.
@@ -70,7 +70,8 @@ private:
     torch::Tensor m_flatGradients; ///< all of them, one after another
     std::vector<Way> m_ways;       ///< by server
     ShareMessenger m_messenger;
-    std::unique_ptr<ServerLinks> m_links; ///< of this rank's server, during an epoch
+    std::shared_ptr<GivingWay> m_givingWay; ///< to this rank's server, where it has one
+    std::unique_ptr<ServerLinks> m_links;   ///< of this rank's server, during an epoch
     CommStatistics m_statistics;
     std::vector<std::int64_t> m_updates; ///< by staleness, since the last takeComm()
     bool m_inEpoch = false;
