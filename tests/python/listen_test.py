@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs that somebody else started: their ranks' frames over TCP (lockstepctl listen) and in growing files (lockstepctl follow)."""
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -241,6 +242,42 @@ class Listen(Case):
         yield self.frame(rank, 2 + windows, type="epoch", epoch=1, duration_s=0.1 * windows, samples=32 * windows, steps=windows,
                          start_mono_ns=1, phases={"forward": {"sum_s": 0.1 * windows, "max_s": 0.1}})
         yield self.frame(rank, 3 + windows, type="state", state="done")
+
+    def test_a_slow_rank_and_a_hang_are_named_while_the_ranks_report_over_the_network(self):
+        agent, address, token = self.listen()
+        links = [socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) for _ in range(2)]
+        for rank, link in enumerate(links):
+            self.addCleanup(link.close)
+            hello = {"type": "hello", "protocol": "1.0", "role": "rank", "rank": rank, "token": token}
+            link.sendall((json.dumps(hello) + "\n" + "".join(list(self.story(rank, 2, 0))[:2])).encode())
+        run = json.loads(agent.stdout.readline())["run"]
+        log = self.home / "runs" / run / "node-0.ndjson"
+        alerts = lambda: {frame["kind"]: frame["message"] for frame in map(json.loads, log.read_text().splitlines()[:-1]) if frame["type"] == "alert"}
+        numbers = itertools.count(2)
+
+        def named():
+            """Both ranks report four steps more, until the slow one is named."""
+            number = next(numbers)
+            for rank, link in enumerate(links):
+                seconds = {"load": 0.01, "forward": 0.03, "backward": 0.06 if rank else 0.03, "exposed": 0.03 if rank else 0.06}
+                phases = {name: {"sum_s": value, "max_s": value} for name, value in seconds.items()}
+                link.sendall(self.frame(rank, number, type="steps", epoch=1, first_step=4 * number, last_step=4 * number + 3, count=4,
+                                        samples=128, loss={"min": 1, "mean": 1, "max": 1, "last": 1}, phases=phases).encode())
+            return "straggler" in alerts()
+
+        wait_for(named, 20, "the slow rank")
+        self.assertIn("rank 1 on box1 is slower than the others in backward", alerts()["straggler"])
+        number = next(numbers)
+        where = {"step": 240, "phase": "exposed", "since_s": 12, "collectives": 7, "collectives_ended": 6, "wait_s": 12}
+        links[0].sendall(self.frame(0, number, type="heartbeat", at=where).encode())
+        elsewhere = {"step": 240, "phase": "load", "since_s": 12, "collectives": 6, "collectives_ended": 6}
+        links[1].sendall(self.frame(1, number, type="heartbeat", at=elsewhere).encode())
+        wait_for(lambda: "hang" in alerts(), 20, "the hang")
+        self.assertRegex(alerts()["hang"], "^rank 0 has waited for 1[2-9] s in collective 7 .*; rank 1 has not come: it is in .*load")
+        for link in links:  # all are asked where they are
+            self.assertTrue(any("stacks" in line for line in link.makefile()))
+        agent.terminate()
+        self.ended(agent, 130)
 
     def test_a_port_that_is_taken_is_named_with_who_holds_it(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -90,6 +90,9 @@ Result<void> ListenedRun::openLog() {
         return fail(journal.error());
     m_journal = std::move(*journal);
     m_disk.emplace(*m_journal, m_folder);
+    if (!m_options.fromFiles)
+        m_watch.emplace(m_clock, *m_journal,
+                        std::chrono::duration<double>(m_record.config.value_or(RunConfig()).hangAfter));
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
     if (!socket)
         return fail(socket.error());
@@ -120,6 +123,8 @@ void ListenedRun::openIntake() {
     handlers.onAllTraining = [this] { m_journal->state(RunState::Training); };
     handlers.scripted = !m_record.config;
     handlers.onState = [this](int rank, const StateFrame &state) { onState(rank, state); };
+    if (m_watch)
+        handlers.onFrame = [this](int rank, const Frame &frame) { m_watch->take(rank, frame); };
     m_intake = std::make_unique<FrameIntake>(m_clock, *m_journal, folder(), std::move(ranks), std::move(handlers));
 }
 
@@ -200,11 +205,18 @@ void ListenedRun::everySecond() {
     m_journal->requestSync();
     m_socket->rebindIfLost();
     m_disk->check();
+    checkHang();
     if (!m_disk->folderGone())
         return checkOver();
     m_outcome = RunState::Failed;
     m_ending = {exitFailed, "the run's folder " + folder().path + " was removed while it went on"};
     m_handlers.onServed(); // no log is left to serve
+}
+
+void ListenedRun::checkHang() {
+    const auto processOf = [](int) { return std::string(); }; // it may be on another machine
+    if (m_watch && m_watch->hangBegins(m_record.processes, processOf))
+        onControl({"stacks", "the watch over hangs"});
 }
 
 void ListenedRun::checkOver() {

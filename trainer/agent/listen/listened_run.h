@@ -17,6 +17,7 @@
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/run_socket.h"
 #include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/session/rank_watch.h"
 #include "trainer/agent/session/result_writer.h"
 
 namespace lockstep::agent {
@@ -83,6 +84,7 @@ private:
     void onControl(const Control &control);
     void onState(int rank, const StateFrame &state);
     void describe(const StateFrame &init, int rank);
+    void checkHang();
     [[nodiscard]] RunResult result() const;
 
     EventLoop &m_loop;
@@ -93,6 +95,7 @@ private:
     NewRunFolder m_folder;
     std::unique_ptr<RunJournal> m_journal;
     std::optional<DiskWatch> m_disk;      ///< from open() on
+    std::optional<RankWatch> m_watch;     ///< from open() on, unless frames may be old
     std::optional<ResultWriter> m_result; ///< once over
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<FrameIntake> m_intake;

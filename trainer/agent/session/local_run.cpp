@@ -39,8 +39,7 @@ void addByDefault(std::vector<std::string> &command, const std::string &flag, co
 
 LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
     : m_loop(loop), m_clock(clock), m_plan(std::move(plan)), m_keeper(std::move(keeper)), m_folder(std::move(folder)),
-      m_host(hostName()), m_hangs(std::chrono::duration<double>(m_plan.record.config.value_or(RunConfig()).hangAfter)) {
-}
+      m_host(hostName()) {}
 
 LocalRun::~LocalRun() {
     m_loop.unwatch(m_keeperToken);
@@ -55,6 +54,9 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);
+    if (node == 0)
+        m_watch.emplace(m_clock, *m_journal,
+                        std::chrono::duration<double>(m_plan.record.config.value_or(RunConfig()).hangAfter));
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, m_plan.record.run, node);
     if (!socket)
         return fail(socket.error());
@@ -151,8 +153,8 @@ void LocalRun::makeSupervisor() {
     handlers.onFailure = m_handlers.onRankFailed;
     handlers.onRestart = [this] {
         m_intake->startOver();
-        m_hangs.startOver();
-        m_slowRanks.startOver();
+        if (m_watch)
+            m_watch->startOver();
     };
     handlers.onOver = [this] { onRanksOver(); };
     handlers.onGone = m_handlers.onRanksGone;
@@ -193,14 +195,8 @@ void LocalRun::everySecond() {
 }
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
-    if (m_plan.nodes.node != 0)
-        return;
-    m_hangs.take(rank, frame, m_clock.monoNs());
-    m_slowRanks.take(rank, frame);
-    for (FrameBody &found : m_slowRanks.takeFound()) {
-        m_journal->append(std::move(found));
-        m_journal->requestSync();
-    }
+    if (m_watch)
+        m_watch->take(rank, frame);
 }
 
 void LocalRun::checkHang() {
@@ -210,15 +206,8 @@ void LocalRun::checkHang() {
                 return oddStateOf(one.pid);
         return std::string();
     };
-    if (!m_supervisor || m_plan.nodes.node != 0)
-        return;
-    if (auto hang = m_hangs.check(m_clock.monoNs(), m_plan.worldSize, processOf)) {
-        const bool begun = hang->kind == AlertName("hang").row().kind;
-        m_journal->append(std::move(*hang));
-        m_journal->requestSync();
-        if (begun) // where all ranks are is in the log before anybody ends them
-            m_handlers.onControl({"stacks", "the watch over hangs"});
-    }
+    if (m_supervisor && m_watch && m_watch->hangBegins(m_plan.worldSize, processOf))
+        m_handlers.onControl({"stacks", "the watch over hangs"}); // in the log before anybody ends the ranks
 }
 
 /// Without a folder nobody can read the run; it would only occupy the devices.

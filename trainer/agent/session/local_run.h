@@ -14,10 +14,9 @@
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/supervisor.h"
-#include "trainer/agent/session/hang_watch.h"
+#include "trainer/agent/session/rank_watch.h"
 #include "trainer/agent/session/run_end.h"
 #include "trainer/agent/session/run_samples.h"
-#include "trainer/agent/session/slow_rank_watch.h"
 
 namespace lockstep::agent {
 
@@ -93,10 +92,9 @@ private:
     GroupKeeper m_keeper;
     NewRunFolder m_folder;
     std::string m_host;
-    HangWatch m_hangs;         ///< of all nodes' ranks, at agent 0
-    SlowRankWatch m_slowRanks; ///< the same
     Handlers m_handlers;
     std::unique_ptr<RunJournal> m_journal;
+    std::optional<RankWatch> m_watch; ///< at agent 0, from open() on
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<RunSamples> m_samples;
     std::optional<DiskWatch> m_disk;

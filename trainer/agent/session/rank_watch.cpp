@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/rank_watch.h"
+
+#include <utility>
+
+#include "ipc/alerts.h"
+
+namespace lockstep::agent {
+
+void RankWatch::take(int rank, const Frame &frame) {
+    m_hangs.take(rank, frame, m_clock.monoNs());
+    m_slowRanks.take(rank, frame);
+    for (FrameBody &found : m_slowRanks.takeFound()) {
+        m_journal.append(std::move(found));
+        m_journal.requestSync();
+    }
+}
+
+bool RankWatch::hangBegins(int rankCount, const std::function<std::string(int rank)> &processOf) {
+    auto hang = m_hangs.check(m_clock.monoNs(), rankCount, processOf);
+    if (!hang)
+        return false;
+    const bool begins = hang->kind == AlertName("hang").row().kind; // else it is over
+    m_journal.append(std::move(*hang));
+    m_journal.requestSync();
+    return begins;
+}
+
+void RankWatch::startOver() {
+    m_hangs.startOver();
+    m_slowRanks.startOver();
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "ipc/clock.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/session/hang_watch.h"
+#include "trainer/agent/session/slow_rank_watch.h"
+
+namespace lockstep::agent {
+
+/// Looks in the frames of all nodes' ranks for what holds the run up, hangs and slow ranks, and writes alerts of it into the log.
+class RankWatch {
+public:
+    /// `hangAfter`: as HangWatch takes it. The journal must outlive the watch.
+    RankWatch(const Clock &clock, RunJournal &journal, std::chrono::duration<double> hangAfter)
+        : m_clock(clock), m_journal(journal), m_hangs(hangAfter) {}
+
+    void take(int rank, const Frame &frame); ///< frames of the present: a hang is found by the time that passes
+    /// Call each second. Whether a hang has begun; then where all ranks are should be asked before anybody ends them. `processOf`: as
+    /// HangWatch::check() takes it.
+    [[nodiscard]] bool hangBegins(int rankCount, const std::function<std::string(int rank)> &processOf);
+    void startOver(); ///< all ranks were started again
+
+private:
+    const Clock &m_clock;
+    RunJournal &m_journal;
+    HangWatch m_hangs;
+    SlowRankWatch m_slowRanks;
+};
+
+} // namespace lockstep::agent
