@@ -101,7 +101,7 @@ std::string step(int number) {
 
 TEST_SUITE("engine_resume") {
     TEST_CASE("a run killed anywhere goes on from its last checkpoint and ends bit for bit as an unbroken one") {
-        const SmallData data(960);
+        const SmallData data(960, 6000); // so that the last test takes longer than to notice it
         const Options options{data.option(),      "--epochs=3", "--batch-size=48",  "--train-samples=960",
                               "--optimizer=adam", "--lr=0.002", "--augment=affine", "--workers=2"};
         const std::string whole = BrokenRun(0, options).unbroken();
