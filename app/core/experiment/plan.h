@@ -21,7 +21,7 @@ struct PlannedRun {
     int repeats = 1;
     std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not per repeat
     std::string note;
-    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before
+    std::optional<double> estimateS;  ///< launch to exit; absent: nothing like it ran here before
     std::vector<std::string> command; ///< a script's command with placeholders; empty: lockstep-trainer
     ScriptClaims claims = {};         ///< about that script
     [[nodiscard]] bool runnable() const { return notRunReason.empty(); }

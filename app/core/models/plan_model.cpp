@@ -43,7 +43,7 @@ QString stateText(const PlanRow &row) {
 
 QString estimateHint(const PlannedRun &run) {
     return !run.runnable()       ? qs(run.notRunReason)
-           : run.command.empty() ? QStringLiteral("unknown: this never ran here before")
+           : run.command.empty() ? QStringLiteral("unknown: nothing like it ran here before")
                                  : QStringLiteral("unknown: the time of a script is not estimated");
 }
 

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +22,7 @@
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
 #include "ipc/median.h"
+#include "ipc/models.h"
 #include "ipc/run_folder.h"
 #include "store/run_index_rows_detail.h"
 
@@ -27,6 +30,8 @@ namespace lockstep::core {
 namespace {
 
 constexpr int rowsACommit = 500;
+constexpr std::size_t runsForAnEstimate = 9; ///< the newest ones
+constexpr std::array amountKeys{"epochs", "train_samples", "test_samples"};
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
@@ -93,6 +98,24 @@ bool prepare(const QString &connection) {
     return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
            query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
            query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion()));
+}
+
+/// A workKey() that is equal for runs whose steps take equally long, however many they are.
+std::string withoutAmounts(const std::string &work) {
+    std::string out;
+    std::istringstream lines(work);
+    for (std::string line; std::getline(lines, line);)
+        if (std::ranges::find(amountKeys, line.substr(0, line.find('='))) == amountKeys.end())
+            out += line + "\n";
+    return out;
+}
+
+/// How many samples a run trains with, over all epochs; absent when only its data tell.
+std::optional<double> samplesOf(const RunConfig &config) {
+    const DataSetSpec *set = findDataSet(config.dataset);
+    const std::int64_t all = set ? set->trainSamples : 0, first = config.trainSamples;
+    const std::int64_t each = all > 0 && first > 0 ? std::min(all, first) : std::max(all, first);
+    return each > 0 ? std::optional(double(each) * config.epochs) : std::nullopt;
 }
 
 } // namespace
@@ -299,7 +322,8 @@ std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineN
     query.prepare(
         QStringLiteral("SELECT run_s FROM runs WHERE work = ? AND host = ? AND cpu_model = ? AND state = 'done'"
                        " AND run_s IS NOT NULL"
-                       " ORDER BY start_us DESC LIMIT 9"));
+                       " ORDER BY start_us DESC LIMIT %1")
+            .arg(runsForAnEstimate));
     for (const std::string &value :
          {command.empty() ? workKey(config) : workKey(config, command), machine.host, machine.cpuModel})
         query.addBindValue(boundText(value));
@@ -307,6 +331,33 @@ std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineN
     std::vector<double> times;
     while (query.next())
         times.push_back(query.value(0).toDouble());
+    return times.empty() && command.empty() ? estimateByAmount(config, machine) : median(std::move(times));
+}
+
+/// The training's seconds go with the samples; those before and after it, tests and checkpoints among them, with the epochs.
+std::optional<double> RunIndex::estimateByAmount(const RunConfig &config, const MachineName &machine) const {
+    constexpr double leastShare = 0.01;
+    const std::optional<double> wanted = samplesOf(config);
+    if (!wanted)
+        return std::nullopt;
+    QSqlQuery query(QSqlDatabase::database(m_connection));
+    query.setForwardOnly(true);
+    query.prepare(
+        QStringLiteral("SELECT work, run_s, training_s, samples_s, epochs FROM runs WHERE host = ? AND cpu_model = ?"
+                       " AND state = 'done' AND run_s >= training_s AND training_s > 0 AND samples_s > 0"
+                       " AND epochs > 0 ORDER BY start_us DESC"));
+    query.addBindValue(boundText(machine.host));
+    query.addBindValue(boundText(machine.cpuModel));
+    query.exec();
+    const std::string step = withoutAmounts(workKey(config));
+    std::vector<double> times;
+    while (times.size() < runsForAnEstimate && query.next()) {
+        const double runS = query.value(1).toDouble(), trainingS = query.value(2).toDouble(),
+                     samplesPerS = query.value(3).toDouble(), epochs = query.value(4).toDouble();
+        if (trainingS * samplesPerS >= leastShare * *wanted &&
+            withoutAmounts(query.value(0).toString().toStdString()) == step)
+            times.push_back(*wanted / samplesPerS + (runS - trainingS) * std::max(1.0, config.epochs / epochs));
+    }
     return median(std::move(times));
 }
 

@@ -77,11 +77,13 @@ public:
     [[nodiscard]] std::vector<IndexedRun> runs() const;
     [[nodiscard]] std::optional<IndexedRun> run(const std::string &id) const;
     /// Median run_time_s of earlier done runs of the same config (seed and files aside), and of the same command where a script
-    /// ran, on that machine; absent without one.
+    /// ran, on that machine. Of our own trainer's, else what runs that differ only in their numbers of epochs and samples would have
+    /// taken for these numbers, unless theirs were below 1 % of them. Absent without such a run.
     [[nodiscard]] std::optional<double> estimate(const RunConfig &config, const MachineName &machine,
                                                  const std::vector<std::string> &command = {}) const;
 
 private:
+    [[nodiscard]] std::optional<double> estimateByAmount(const RunConfig &config, const MachineName &machine) const;
     RunIndex() = default;
     Result<void> readRun(const std::string &run);
     void forget(const std::vector<std::string> &runs);
