@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "nodes/torchrun_lines.h"
+
 namespace CLI {
 class App;
 }
@@ -32,7 +34,7 @@ struct ExportJobOptions {
     SlurmOptions slurm;
     std::string to, out = "-";
     std::string masterAddress, frames, image, nameSpace, claim, mount = "/shared", framesSecret;
-    int masterPort = 29500;
+    int masterPort = core::torchrunPort;
 };
 int exportJobCommand(const ExportJobOptions &options);
 

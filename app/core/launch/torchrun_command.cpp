@@ -4,24 +4,38 @@
 #include "base/command_prefix.h"
 #include "experiment/plan.h"
 #include "ipc/command_template.h"
+#include "launch/torchrun_options.h"
+#include "nodes/torchrun_lines.h"
 
 namespace lockstep::core {
 namespace {
 
-/// " --nproc-per-node 2 --max-restarts 1"
-std::string numbersOf(const RunConfig &config, int processes) {
-    return " --nproc-per-node " + std::to_string(processes) +
-           (config.maxRestarts > 0 ? " --max-restarts " + std::to_string(config.maxRestarts) : std::string());
+constexpr const char *job = "lockstep", *checkpoints = "lockstep-checkpoints";
+
+/// " --nproc-per-node 2"
+std::string optionsOf(const RunConfig &config, const TorchrunPlace &place) {
+    std::string text;
+    for (const auto &[flag, value] : torchrunOptions(config, place))
+        text += " " + flag + " " + quoteForShell(value);
+    return text;
+}
+
+TorchrunPlace onOneNode(const RunConfig &config) {
+    return {job, 1, {}, processCount(config), {}, {}};
 }
 
 /// With torchrun's usual port; our own agents use a free one.
 std::string torchrunOnNode(const RunConfig &config, int node) {
     const NodePlace &first = config.nodes.front();
     const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
-    std::string command = "torchrun --no-python --nnodes " + std::to_string(config.nodes.size()) + " --node-rank " +
-                          std::to_string(node) + numbersOf(config, processesOfNodes(config)[std::size_t(node)]) +
-                          " --master-addr " + quoteForShell(master) + " --master-port 29500 lockstep-trainer";
-    for (const std::string &argument : toArguments(configOfNode(config, node)))
+    const TorchrunPlace place{job,
+                              int(config.nodes.size()),
+                              std::to_string(node),
+                              processesOfNodes(config)[std::size_t(node)],
+                              master,
+                              torchrunPort};
+    std::string command = "torchrun --no-python" + optionsOf(config, place) + " lockstep-trainer";
+    for (const std::string &argument : toArguments(withCheckpointsIn(checkpoints, configOfNode(config, node))))
         command += " " + quoteForShell(argument);
     return command;
 }
@@ -37,9 +51,10 @@ std::string torchrunCommand(const RunConfig &config) {
     }
     std::string command;
     if (isDistributed(config.method))
-        command = "torchrun --no-python" + numbersOf(config, processCount(config)) + " ";
+        command = "torchrun --no-python" + optionsOf(config, onOneNode(config)) + " ";
     command += "lockstep-trainer";
-    for (const std::string &argument : toArguments(config))
+    for (const std::string &argument :
+         toArguments(isDistributed(config.method) ? withCheckpointsIn(checkpoints, config) : config))
         command += " " + quoteForShell(argument);
     return command;
 }
@@ -55,7 +70,7 @@ std::string torchrunCommand(const PlannedRun &run) {
     std::string command;
     if (isDistributed(run.config.method))
         command = std::string("torchrun") + (ownPython ? "" : " --no-python") +
-                  numbersOf(run.config, processCount(run.config)) + " ";
+                  optionsOf(run.config, onOneNode(run.config)) + " ";
     for (const std::string &word : words)
         command += (&word == words.data() ? "" : " ") + quoteForShell(word);
     return command;

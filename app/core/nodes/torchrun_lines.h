@@ -11,6 +11,8 @@
 
 namespace lockstep::core {
 
+inline constexpr int torchrunPort = 29500; ///< where torchrun's ranks meet unless another port is given
+
 /// A torchrun command for one node, as a person pastes it. Absent: not given, so torchrun's default applies.
 struct TorchrunLine {
     std::string text;
@@ -19,7 +21,7 @@ struct TorchrunLine {
     std::string masterAddress, rendezvousId;
     std::string script; ///< the program that every process runs
     [[nodiscard]] std::string master() const { return masterAddress.empty() ? "127.0.0.1" : masterAddress; }
-    [[nodiscard]] int port() const { return masterPort.value_or(29500); }
+    [[nodiscard]] int port() const { return masterPort.value_or(torchrunPort); }
 };
 
 /// Words as a POSIX shell takes them: quotes, backslashes and line continuations are read, nothing is expanded.

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "launch/jobs/job_shape.h"
+#include "launch/torchrun_options.h"
+#include "nodes/torchrun_lines.h"
 
 namespace lockstep::core {
 
@@ -12,7 +14,7 @@ namespace lockstep::core {
 struct JobPlace {
     int nodes = 1;
     std::string masterAddress; ///< torchrun: node 0's address; required for several nodes
-    int masterPort = 29500;
+    int masterPort = torchrunPort;
     std::string frames; ///< the ranks' LOCKSTEP_FRAMES: tcp://HOST:PORT or a folder; empty: unset
     // Kubernetes:
     std::string name;      ///< of the job; empty: derived from the run's

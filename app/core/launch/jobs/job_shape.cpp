@@ -6,6 +6,7 @@
 
 #include "ipc/command_template.h"
 #include "ipc/run_title.h"
+#include "launch/torchrun_options.h"
 
 namespace lockstep::core {
 
@@ -50,9 +51,10 @@ RunConfig configOfShare(const RunConfig &config, int processes) {
     return own;
 }
 
-Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes) {
+Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes, const std::string &checkpoints) {
     if (run.command.empty()) {
-        std::vector<std::string> words = toArguments(configOfShare(run.config, processes));
+        std::vector<std::string> words =
+            toArguments(withCheckpointsIn(checkpoints, configOfShare(run.config, processes)));
         words.insert(words.begin(), "lockstep-trainer");
         return words;
     }

@@ -25,8 +25,10 @@ struct JobShape {
 [[nodiscard]] RunConfig configOfShare(const RunConfig &config, int processes);
 
 /// The command that each process runs: the trainer or a script, with its arguments. BadArgument for a script that comes
-/// with Lockstep or lies next to its recipe: its path is meaningless on another machine.
-[[nodiscard]] Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes);
+/// with Lockstep or lies next to its recipe: its path is meaningless on another machine. `checkpoints`: the trainer's folder for them where
+/// restarts need one and the run names none; empty: the agent will give it one.
+[[nodiscard]] Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes,
+                                                          const std::string &checkpoints = {});
 
 /// "DDP on 2 devices, 'quoted'" as a name that schedulers accept: lower-case letters, digits and '-', at most `longest`
 /// characters, starting with a letter; never empty.

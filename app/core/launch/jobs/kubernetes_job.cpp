@@ -135,7 +135,9 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
                                        "write it like /shared", "mount"));
     Manifest out{
         *shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
-    auto command = jobCommand(run, out.processes);
+    // A pod's own files live as long as its restarts.
+    auto command =
+        jobCommand(run, out.processes, (place.claim.empty() ? "/tmp" : place.mount) + "/" + out.name + "-checkpoints");
     if (!command)
         return fail(command.error());
     for (const std::string &word : *command)
@@ -194,11 +196,14 @@ Result<std::string> kubernetesJob(const PlannedRun &run, const JobPlace &place) 
         return fail(manifest.error());
     const int nodes = manifest->shape.nodes();
     const std::string &name = manifest->name;
+    TorchrunPlace pods{name, nodes, "$(JOB_COMPLETION_INDEX)", manifest->processes, {}, {}};
+    if (nodes > 1) { // the pod's hostname is NAME-INDEX, its domain the headless service
+        pods.master = name + "-0." + name;
+        pods.port = place.masterPort;
+    }
     std::vector<std::string> numbers;
-    if (nodes > 1) // the pod's hostname is NAME-INDEX, its domain the headless service
-        numbers = {"--nnodes=" + std::to_string(nodes), "--node-rank=$(JOB_COMPLETION_INDEX)",
-                   "--master-addr=" + name + "-0." + name, "--master-port=" + std::to_string(place.masterPort)};
-    numbers.push_back("--nproc-per-node=" + std::to_string(manifest->processes));
+    for (const auto &[flag, value] : torchrunOptions(run.config, pods))
+        numbers.push_back(flag + "=" + value);
     Json pod = podSpec(place, manifest->processes,
                        containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, numbers)));
     if (nodes > 1)
@@ -211,7 +216,7 @@ Result<std::string> kubernetesJob(const PlannedRun &run, const JobPlace &place) 
          {{"completionMode", "Indexed"},
           {"completions", nodes},
           {"parallelism", nodes},
-          {"backoffLimit", 0}, // a rank restarted alone cannot rejoin its group
+          {"backoffLimit", 0}, // torchrun restarts the ranks; a pod that is started again can't rejoin its group
           {"template", {{"metadata", {{"labels", {{"lockstep/job", name}}}}}, {"spec", std::move(pod)}}}}}};
     if (nodes == 1)
         return toYaml(job);
@@ -236,16 +241,24 @@ Result<std::string> pyTorchJob(const PlannedRun &run, const JobPlace &place) {
     const auto replicas = [&](int count) {
         return Json{{"replicas", count}, {"restartPolicy", "Never"}, {"template", {{"spec", pod}}}};
     };
-    Json specs = {{"Master", replicas(1)}};
-    if (nodes > 1)
-        specs["Worker"] = replicas(nodes - 1);
+    Json spec = {{"nprocPerNode", std::to_string(manifest->processes)}, {"runPolicy", {{"cleanPodPolicy", "None"}}}};
+    if (run.config.maxRestarts >
+        0) { // the operator gives torchrun these, and lets the first worker be the meeting place
+        spec["elasticPolicy"] = {{"minReplicas", nodes},
+                                 {"maxReplicas", nodes},
+                                 {"rdzvBackend", "c10d"},
+                                 {"rdzvId", manifest->name},
+                                 {"maxRestarts", run.config.maxRestarts}};
+        spec["pytorchReplicaSpecs"] = {{"Worker", replicas(nodes)}};
+    } else {
+        spec["pytorchReplicaSpecs"] = {{"Master", replicas(1)}};
+        if (nodes > 1)
+            spec["pytorchReplicaSpecs"]["Worker"] = replicas(nodes - 1);
+    }
     return toYaml({{"apiVersion", "kubeflow.org/v1"},
                    {"kind", "PyTorchJob"},
                    {"metadata", metadata(run, place, manifest->name)},
-                   {"spec",
-                    {{"nprocPerNode", std::to_string(manifest->processes)},
-                     {"runPolicy", {{"cleanPodPolicy", "None"}}},
-                     {"pytorchReplicaSpecs", std::move(specs)}}}});
+                   {"spec", std::move(spec)}});
 }
 
 } // namespace lockstep::core

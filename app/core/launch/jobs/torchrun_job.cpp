@@ -23,12 +23,13 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
     if (shape->nodes() > 1 && place.masterAddress.empty())
         return fail(Error::badArgument("the " + std::to_string(shape->nodes()) + " nodes need node 0's address",
                                        "give its name or address: --master-addr HOST", "master_addr"));
+    const std::string job = place.name.empty() ? jobName("lockstep-" + run.name) : place.name;
     std::string text;
     if (!place.frames.empty())
         text += "export LOCKSTEP_FRAMES=" + quoteForShell(place.frames) + "\n";
     for (int node = 0; node < shape->nodes(); ++node) {
         const int processes = shape->processes[std::size_t(node)];
-        auto command = jobCommand(run, processes);
+        auto command = jobCommand(run, processes, job + "-checkpoints");
         if (!command)
             return fail(command.error());
         text += "# " + commentText(run.name) +
@@ -40,21 +41,13 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
                 command->erase(command->begin()); // torchrun starts Python itself
             else
                 words.emplace_back("--no-python");
-            const auto add = [&](const char *flag, const std::string &value) {
-                words.emplace_back(flag);
-                words.push_back(value);
-            };
-            if (shape->nodes() > 1) {
-                add("--nnodes", std::to_string(shape->nodes()));
-                add("--node-rank", std::to_string(node));
-            }
-            add("--nproc-per-node", std::to_string(processes));
-            if (run.config.maxRestarts > 0)
-                add("--max-restarts", std::to_string(run.config.maxRestarts));
-            if (!place.masterAddress.empty())
-                add("--master-addr", place.masterAddress);
+            TorchrunPlace here{job, shape->nodes(), std::to_string(node), processes, place.masterAddress, {}};
             if (!place.masterAddress.empty() || place.masterPort != JobPlace().masterPort)
-                add("--master-port", std::to_string(place.masterPort));
+                here.port = place.masterPort;
+            for (const auto &[flag, value] : torchrunOptions(run.config, here)) {
+                words.push_back(flag);
+                words.push_back(value);
+            }
         }
         words.insert(words.end(), command->begin(), command->end());
         text += shellLine(words) + "\n";
