@@ -70,6 +70,8 @@ Result<void> take(TorchrunLine &line, const std::string &flag, const std::string
         return into(line.masterPort, value);
     if (flag == "master-addr")
         line.masterAddress = value;
+    if (flag == "rdzv-backend")
+        line.rendezvousBackend = value;
     if (flag == "rdzv-id")
         line.rendezvousId = value;
     if (flag == "rdzv-endpoint") {
@@ -166,6 +168,8 @@ private:
     }
 
     void ranks() {
+        if (!std::ranges::all_of(m_lines, [](const TorchrunLine &line) { return line.numbersNodes(); }))
+            return;
         std::map<int, std::size_t> seen;
         for (std::size_t i = 0; i < m_lines.size(); ++i) {
             const int rank = m_lines[i].nodeRank.value_or(0);

@@ -11,17 +11,22 @@
 
 namespace lockstep::core {
 
-inline constexpr int torchrunPort = 29500; ///< where torchrun's ranks meet unless another port is given
+/// Where torchrun's nodes meet unless another port is given: by its static rendezvous, and by c10d.
+inline constexpr int torchrunPort = 29500, c10dPort = 29400;
 
 /// A torchrun command for one node, as a person pastes it. Absent: not given, so torchrun's default applies.
 struct TorchrunLine {
     std::string text;
     std::map<std::string, std::string> environment; ///< from assignments in front of it and exports before it
     std::optional<int> nodes, processes, nodeRank, masterPort;
-    std::string masterAddress, rendezvousId;
+    std::string masterAddress, rendezvousBackend, rendezvousId;
     std::string script; ///< the program that every process runs
     [[nodiscard]] std::string master() const { return masterAddress.empty() ? "127.0.0.1" : masterAddress; }
-    [[nodiscard]] int port() const { return masterPort.value_or(torchrunPort); }
+    /// Whether the nodes have the numbers that they are given; other rendezvous number them as they come.
+    [[nodiscard]] bool numbersNodes() const { return rendezvousBackend.empty() || rendezvousBackend == "static"; }
+    [[nodiscard]] int port() const {
+        return masterPort.value_or(rendezvousBackend == "c10d" ? c10dPort : torchrunPort);
+    }
 };
 
 /// Words as a POSIX shell takes them: quotes, backslashes and line continuations are read, nothing is expanded.

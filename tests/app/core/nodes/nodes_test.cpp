@@ -396,6 +396,9 @@ private Q_SLOTS:
             << QStringLiteral("torchrun --nnodes=2 --node_rank=0 --rdzv-id=7 --rdzv-endpoint=node1:29400 t.py")
             << QStringLiteral("torchrun --nnodes=1:2 --node_rank=1 --rdzv_id=8 --rdzv_endpoint=node1:29401 t.py")
             << QStringList{QStringLiteral("port_differs"), QStringLiteral("rendezvous_differs")};
+        const QString meeting =
+            QStringLiteral("torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-id=7 --rdzv-endpoint=node1:29400 t.py");
+        QTest::newRow("numbered by torchrun") << meeting << meeting << QStringList();
     }
     void contradictionsOfPastedCommandsAreNamed() {
         QFETCH(QString, first);
