@@ -63,7 +63,7 @@ BarRows PhaseBars::layOut(const QRectF &area) const {
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
     }
-    out.nameWidth = std::min(widthOf(names()), area.width() * 0.36);
+    out.nameWidth = nameColumn(names(), area.width());
     out.high = longest > 0 ? longest * 1e3 : 1;
     out.place(area, bars().size(), 240, leastRow());
     return out;

@@ -20,12 +20,21 @@ double partWidth(const RowName &name) {
 
 } // namespace
 
-double widthOf(const QList<RowName> &names) {
+double nameColumn(const QList<RowName> &names, double chartWidth) {
+    constexpr double usualShare = 0.36, largestShare = 0.45;
     const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold));
-    double widest = 0;
-    for (const RowName &name : names)
-        widest = std::max(widest, bold.horizontalAdvance(paintedName(name.run)) + partWidth(name));
-    return widest + 2;
+    double whole = 0, two = 0;
+    for (const RowName &name : names) {
+        const QString text = paintedName(name.run);
+        const double wanted = bold.horizontalAdvance(text);
+        double broken = wanted; // into two lines, where that takes the least
+        for (qsizetype at = text.indexOf(u' '); at >= 0; at = text.indexOf(u' ', at + 1))
+            broken = std::min(
+                broken, std::max(bold.horizontalAdvance(text.left(at)), bold.horizontalAdvance(text.mid(at + 1))));
+        whole = std::max(whole, wanted + partWidth(name));
+        two = std::max(two, broken + partWidth(name));
+    }
+    return std::min({whole + 2, std::max(two + 2, chartWidth * usualShare), chartWidth * largestShare});
 }
 
 void paintRowNames(QPainter *painter, double left, const BarRows &rows, const QList<RowName> &names) {

@@ -16,8 +16,9 @@ struct RowName {
     bool further = false; ///< a further row of the run above
 };
 
-/// Pixels that the widest of them takes.
-[[nodiscard]] double widthOf(const QList<RowName> &names);
+/// Pixels for the names in a chart of that width: as many as they take, but in a narrow chart no more than leaves room for the plot
+/// and no fewer than they take in two lines.
+[[nodiscard]] double nameColumn(const QList<RowName> &names, double chartWidth);
 /// Left of the rows' plot. A run's name is written once; if it needs two lines, across the height of all its rows.
 void paintRowNames(QPainter *painter, double left, const BarRows &rows, const QList<RowName> &names);
 

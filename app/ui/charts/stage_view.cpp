@@ -81,7 +81,7 @@ QList<RowName> StageView::names() const {
 BarRows StageView::layOut(const QRectF &area) const {
     const QFontMetricsF small(Theme::font(Type::Small));
     BarRows out;
-    out.nameWidth = std::min(widthOf(names()), area.width() * 0.36);
+    out.nameWidth = nameColumn(names(), area.width());
     double longest = 0;
     for (const StageBar &bar : bars()) {
         out.valueWidth = std::max(out.valueWidth, small.horizontalAdvance(busyText(bar)));

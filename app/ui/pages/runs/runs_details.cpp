@@ -230,7 +230,8 @@ void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
     m_facts = new QWidget(m_place->parentWidget());
     auto *form = new QFormLayout(m_facts);
     form->setContentsMargins(0, 0, 0, 0);
-    form->setHorizontalSpacing(2 * grid);
+    form->setRowWrapPolicy(QFormLayout::WrapLongRows); // an id that finds no room stands below its name
+    form->setHorizontalSpacing(3 * grid / 2);
     form->setVerticalSpacing(grid / 2);
     form->setLabelAlignment(Qt::AlignLeft);
     for (const auto &[name, value] : facts) {

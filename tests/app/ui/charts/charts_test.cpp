@@ -19,6 +19,7 @@
 #include "app/ui/charts/line_readout.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/phase_style.h"
+#include "app/ui/charts/row_names.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
@@ -174,6 +175,18 @@ private Q_SLOTS:
         QCOMPARE(view.namesAbove(1, 800), QStringList());
         QCOMPARE(view.namesAbove(2, 800), QStringList({"load", "exposed"})); // elsewhere than in the row above
         QCOMPARE(view.minimumSizeHint().height(), BarRows::heightOf(3, 16) + int(2 * leaderBand));
+    }
+
+    void aNarrowChartOfRowsLeavesRoomForNamesInTwoLinesAndForItsPlot() {
+        const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small));
+        const QList<RowName> names{{"async server on 2 devices", "rank 1", Qt::black, Qt::black}};
+        const double line = bold.horizontalAdvance("server (2)"), part = small.horizontalAdvance("rank 1");
+        const double narrow = (line + part) / 0.38; // 36 % of it would cut the second line
+        QVERIFY(nameColumn(names, narrow) > line + part);
+        QVERIFY(nameColumn(names, narrow) < 0.5 * narrow);
+        const double whole = nameColumn(names, 10'000);
+        QCOMPARE(nameColumn(names, 2'000), whole); // no more than the name takes
+        QVERIFY(nameColumn({{QString(500, u'x'), {}, Qt::black, Qt::black}}, 300) < 150);
     }
 
     void aMillionPointsBecomeAFewAPixelColumnAndNoPeakIsLost() {

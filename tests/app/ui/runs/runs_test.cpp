@@ -24,6 +24,7 @@
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "ipc/run_folder.h"
 #include "models/roles.h"
 #include "models/run_list_model.h"
 #include "store/run_notes.h"
@@ -225,6 +226,21 @@ private Q_SLOTS:
         QCOMPARE(page()->details()->note()->toPlainText(), QString());
         click(0);
         QTRY_COMPARE(page()->details()->note()->toPlainText(), QStringLiteral("remember"));
+    }
+
+    void idsAreReadWholeBesideTheTable() {
+        click(0);
+        const auto cut = [&] { // labels of ids, and how many of them lack room
+            std::pair<int, int> out;
+            for (const QLabel *label : page()->details()->findChildren<QLabel *>())
+                if (isRunId(label->text().toStdString())) {
+                    ++out.first;
+                    out.second += label->width() < label->fontMetrics().horizontalAdvance(label->text());
+                }
+            return out;
+        };
+        QTRY_VERIFY(cut().first > 0);
+        QTRY_COMPARE(cut().second, 0);
     }
 
     void whatLockstepctlNotesShowsHere() {
