@@ -42,6 +42,7 @@ struct SlurmCommandOptions {
     JobRunsOptions runs;
     SlurmOptions slurm;
     std::string id, out = "-";
+    std::string onAlert; ///< the person's command for alerts; empty: that of LOCKSTEP_ON_ALERT, or none
     bool save = false, detach = false, json = false;
 };
 int slurmScriptCommand(const SlurmCommandOptions &options);

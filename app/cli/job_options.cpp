@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "job_commands.h"
+#include "run_options.h"
 
 namespace lockstep::cli {
 namespace {
@@ -89,6 +90,7 @@ void addSlurm(CLI::App &app, SlurmCommandOptions &options, int &exitCode) {
     addRuns(*submit, options.runs);
     addSlurmPlace(*submit, options.slurm);
     submit->add_flag("--json", options.json, "Print JSON");
+    addOnAlert(*submit, options.onAlert);
     submit->callback([&options, &exitCode] { exitCode = slurmSubmitCommand(options); });
     auto *list = slurm->add_subcommand("list", "List submitted jobs: state, place in the queue, reason");
     list->add_flag("--json", options.json, "Print JSON");

@@ -12,7 +12,6 @@
 #include <QCoreApplication>
 #include <QProcess>
 
-#include "analysis/compare/setting_matters.h"
 #include "analysis/compare/width_reached.h"
 #include "base/format.h"
 #include "commands.h"
@@ -61,14 +60,10 @@ core::TrainingTimeSource trainingTimes() {
 }
 
 void startCommandOnAlerts(core::ExperimentRunner &runner, const QString &command) {
-    auto *feed = new core::AlertFeed(&runner);
+    auto *feed = core::feedOfAlertCommand(command, &runner);
     QObject::connect(&runner, &core::ExperimentRunner::runStarted, feed,
                      [feed](int, core::RunStore *store) { feed->watch(store); });
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, feed, &core::AlertFeed::readAll);
-    QObject::connect(feed, &core::AlertFeed::raised, &runner, [command](const core::RaisedAlert &raised) {
-        if (const auto started = core::startAlertCommand(command, raised); !started)
-            logWarning(started.error().message());
-    });
 }
 
 /// What the queue's owner needs from rooms that the queue does not know.
@@ -194,15 +189,13 @@ int printResults(const core::ExperimentRunner &runner, const RunOptions &options
     if (options.json) {
         nlohmann::ordered_json json = {{"experiment", runner.experiment().id}, {"exit_code", runner.exitCode()}};
         if (!options.tried.empty())
-            json["matters"] = core::whetherItMatters(options.tried, report.judgement.pairs);
+            json["matters"] = report.judgement.matters;
         json["results"] = nlohmann::ordered_json::parse(core::exportResults(report, core::ExportFormat::Json));
         print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {
         print("\n" + resultText(report.table, report.judgement));
-        const std::string matters =
-            options.tried.empty() ? "" : core::whetherItMatters(options.tried, report.judgement.pairs);
-        if (!matters.empty())
-            print("\n" + matters + "\n");
+        if (!options.tried.empty() && !report.judgement.matters.empty())
+            print("\n" + report.judgement.matters + "\n");
     }
     if (options.out.empty())
         return Done;
@@ -279,8 +272,7 @@ int runCommand(const RunOptions &options) {
         if (!folder.empty())
             if (const auto writable = core::checkWritableFolder(folder); !writable)
                 return complain(writable.error());
-    if (!options.onAlert.empty()) // for this process, or for the owner that it starts
-        qputenv(core::alertCommandVariable, QByteArray::fromStdString(options.onAlert));
+    core::setAlertCommand(options.onAlert);
     if (!options.queueOn.empty())
         return queueOnCommand(options);
     std::string id = options.experiment;

@@ -9,15 +9,19 @@
 
 namespace lockstep::cli {
 
+void addOnAlert(CLI::App &command, std::string &onAlert) {
+    command.add_option(
+        "--on-alert", onAlert,
+        "Shell command that runs on the queue's machine for each alert, at most once a minute for a kind;\n"
+        "LOCKSTEP_ALERT and LOCKSTEP_ALERT_KIND in its environment say what happened");
+}
+
 void addRunOptions(CLI::App &command, RunOptions &options) {
     command.add_flag("--detach", options.detach, "Own the queue in the background and return at once");
     command.add_option("--out", options.out, "Write results and curves into this folder");
     command.add_option("--tensorboard", options.tensorBoard,
                        "Write TensorBoard event files to this folder during the runs");
-    command.add_option(
-        "--on-alert", options.onAlert,
-        "Shell command that runs on the queue's machine for each alert, at most once a minute for a kind;\n"
-        "LOCKSTEP_ALERT and LOCKSTEP_ALERT_KIND in its environment say what happened");
+    addOnAlert(command, options.onAlert);
     command.add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
     command.add_flag("!--no-check", options.check,
                      "Skip the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"

@@ -8,6 +8,8 @@ class App;
 
 namespace lockstep::cli {
 
+/// --on-alert: the person's own command for alerts (queue/alert_command.h).
+void addOnAlert(CLI::App &command, std::string &onAlert);
 /// Where and how runs go, and what becomes of their results: the options that `run` and `study` share.
 void addRunOptions(CLI::App &command, RunOptions &options);
 /// run, and the internal command own.

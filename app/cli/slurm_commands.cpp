@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -17,6 +19,8 @@
 #include "job_runs.h"
 #include "loaded_runs.h"
 #include "output.h"
+#include "queue/alert_command.h"
+#include "queue/followed_runs.h"
 #include "queue/slurm/slurm_experiment.h"
 #include "stop_signals.h"
 
@@ -54,6 +58,40 @@ Result<core::SlurmRecord> submitted(const std::string &id) {
         return fail(Error::badArgument("experiment " + id + " is not submitted yet", "lockstepctl slurm submit " + id));
     return record;
 }
+
+constexpr std::chrono::seconds lastAlertsLimit{20}; ///< for what a run that is over still has to say
+
+/// Starts the person's command for alerts of the runs of an experiment in Slurm.
+class AlertedRuns {
+public:
+    AlertedRuns(core::SlurmWatch &watch, const QString &command) {
+        auto *feed = core::feedOfAlertCommand(command, &m_runs);
+        QObject::connect(&m_runs, &core::FollowedRuns::added, feed, [this, feed](int entry, core::RunStore *store) {
+            m_open.insert(entry);
+            feed->watch(store);
+        });
+        QObject::connect(&m_runs, &core::FollowedRuns::ended, feed, [this, feed](int entry) {
+            feed->readAll();
+            m_open.erase(entry);
+            if (m_exits && m_open.empty())
+                QCoreApplication::exit(Done);
+        });
+        const auto follow = [this, &watch] { m_runs.follow(watch.experiment()); };
+        QObject::connect(&watch, &core::SlurmWatch::changed, &m_runs, follow);
+        follow();
+    }
+    /// Exits once the runs that are over have said all.
+    void exitWhenRead() {
+        m_exits = true;
+        QTimer::singleShot(m_open.empty() ? std::chrono::seconds(0) : lastAlertsLimit,
+                           [] { QCoreApplication::exit(Done); });
+    }
+
+private:
+    core::FollowedRuns m_runs;
+    std::set<int> m_open; ///< entries whose runs are followed
+    bool m_exits = false;
+};
 
 /// Prints why an entry waits whenever that changes, while others of the array may run.
 class WaitPrinter : public QObject {
@@ -154,6 +192,7 @@ int slurmSubmitCommand(const SlurmCommandOptions &options) {
         }
         return complain(job.error());
     }
+    core::setAlertCommand(options.onAlert);
     const int owned = ownInBackground(id);
     print(options.json
               ? Json{{"experiment", id}, {"job", *job}}.dump() + "\n"
@@ -236,7 +275,15 @@ int slurmOwnCommand(const std::string &id) {
     core::SlurmWatch watch;
     if (const auto owned = watch.own(id); !owned)
         return complain(owned.error());
-    QObject::connect(&watch, &core::SlurmWatch::finished, &watch, [] { QCoreApplication::exit(Done); });
+    std::optional<AlertedRuns> alerted;
+    if (const QString command = core::alertCommand(); !command.isEmpty())
+        alerted.emplace(watch, command);
+    QObject::connect(&watch, &core::SlurmWatch::finished, &watch, [&] {
+        if (alerted)
+            alerted->exitWhenRead();
+        else
+            QCoreApplication::exit(Done);
+    });
     const StopSignals signals([] { QCoreApplication::exit(Stopped); }); // the jobs continue by themselves
     watch.start();
     return QCoreApplication::exec();

@@ -179,6 +179,14 @@ class Slurm(SlurmTest):
         self.assertTrue(list(self.home.glob("checkpoints/*/*.safetensors")), "a checkpoint is left")
         wait_for(lambda: not self.lab.processes_inside(), 20, "no process on any node")
 
+    def test_a_command_of_the_persons_own_hears_of_alerts_while_nobody_follows(self):
+        heard = self.home / "heard"
+        experiment, _ = self.submit(self.recipe(self.DDP, lr=1e30), "--nodes", "2", "--interface", "eth0",
+                                    "--on-alert", f'echo "$LOCKSTEP_ALERT_KIND $LOCKSTEP_ALERT_TITLE" >> {heard}')
+        self.assertEqual(self.over(experiment)["entries"][0]["state"], "failed")
+        wait_for(lambda: heard.exists() and " DDP on 2 devices\n" in heard.read_text(), 40, "the command", self.logs_of_agents)
+        self.assertIn("loss", heard.read_text())
+
     def test_a_requeued_job_goes_on_from_its_checkpoint_and_ends_as_an_unbroken_one(self):
         whole, _ = self.two_nodes(epochs=6, train_samples=6400)
         whole_result = self.result(self.over(whole)["entries"][0]["run"])

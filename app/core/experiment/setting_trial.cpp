@@ -47,6 +47,14 @@ Result<SettingTrial> settingTrialFrom(std::string_view text) {
     return trial;
 }
 
+std::vector<const FieldSpec *> triableSettings(const RunConfig &like) {
+    std::vector<const FieldSpec *> out;
+    for (const FieldSpec &field : runConfigFields())
+        if (!changesTheWork(field) && appliesTo(field, like))
+            out.push_back(&field);
+    return out;
+}
+
 Result<Recipe> recipeOf(const SettingTrial &trial, const RunConfig &like, const std::string &title) {
     const FieldSpec *field = findField(trial.key);
     if (!field)

@@ -20,6 +20,9 @@ struct SettingTrial {
 /// From "bucket_mb=1,5,100".
 [[nodiscard]] Result<SettingTrial> settingTrialFrom(std::string_view text);
 
+/// The settings of which recipeOf() makes trials of this configuration, in the order of runConfigFields().
+[[nodiscard]] std::vector<const FieldSpec *> triableSettings(const RunConfig &like);
+
 /// The configuration as it is, then with each of the values, all of them for as many steps. A value that the configuration can't have,
 /// or a setting that changes nothing in it, is an error.
 [[nodiscard]] Result<Recipe> recipeOf(const SettingTrial &trial, const RunConfig &like, const std::string &title);

@@ -37,7 +37,9 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
     if (key == "published_time_s" || key == "printed_speed_up")
         return QStringLiteral("a published figure's column");
     if (key == "efficiency" && row.speedUpTraining)
-        return QStringLiteral("one device, or more than the devices differs: the speed-up says nothing of them alone");
+        return QStringLiteral(
+            "no more devices than the reference, or more than the devices differs: the speed-up says nothing of "
+            "them alone");
     if (row.state == "done" && key == "gpu_hours_waiting")
         return QStringLiteral("no GPU of its own for each rank");
     if (row.state == "done" && key.find("energy") != key.npos && !row.energyUnknown.empty())

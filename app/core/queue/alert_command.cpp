@@ -4,6 +4,7 @@
 #include <QProcess>
 
 #include "ipc/alerts.h"
+#include "ipc/logging.h"
 
 namespace lockstep::core {
 namespace {
@@ -11,6 +12,11 @@ namespace {
 constexpr int longestText = 4000; ///< a program's environment is limited
 
 } // namespace
+
+void setAlertCommand(const std::string &command) {
+    if (!command.empty())
+        qputenv(alertCommandVariable, QByteArray::fromStdString(command));
+}
 
 QString alertCommand() {
     return qEnvironmentVariable(alertCommandVariable);
@@ -36,6 +42,15 @@ Result<void> startAlertCommand(const QString &command, const RaisedAlert &raised
     if (!process.startDetached())
         return fail(Error::failed("the command for alerts can't be started: " + process.errorString().toStdString()));
     return {};
+}
+
+AlertFeed *feedOfAlertCommand(const QString &command, QObject *parent) {
+    auto *feed = new AlertFeed(parent);
+    QObject::connect(feed, &AlertFeed::raised, feed, [command](const RaisedAlert &raised) {
+        if (const auto started = startAlertCommand(command, raised); !started)
+            logWarning(started.error().message());
+    });
+    return feed;
 }
 
 } // namespace lockstep::core

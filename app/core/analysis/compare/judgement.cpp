@@ -9,6 +9,7 @@
 #include "analysis/compare/counted_groups.h"
 #include "analysis/compare/measured_control.h"
 #include "analysis/compare/row_figures.h"
+#include "analysis/compare/setting_matters.h"
 #include "analysis/compare/settling_rounds.h"
 #include "analysis/compare/verdict.h"
 #include "base/format.h"
@@ -57,19 +58,20 @@ bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
     });
 }
 
-std::optional<double> efficiencyOf(double factor, int devices, const std::vector<FairnessFinding> &findings) {
-    const double each = factor / devices;
+std::optional<double> fairEfficiency(double factor, const PairDevices &devices,
+                                     const std::vector<FairnessFinding> &findings) {
+    const std::optional<double> each = efficiencyOf(factor, devices);
     const bool workers = std::ranges::any_of(findings, [](const FairnessFinding &f) { return f.key == "workers"; });
-    return devices < 2 || hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : std::optional(each);
+    return hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : each;
 }
 
-PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, int devices,
+PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, const PairDevices &devices,
                         const std::vector<std::string> &varies, const std::vector<RepeatGroup> &groups) {
     const std::optional<CountedRepeats> counted = countedOf(reference, run);
     PairJudgement out;
     out.reference = reference.name;
     out.run = run.name;
-    out.devices = devices;
+    out.devices = devices.run;
     out.training = speedUpBy(trainingTimeOf, reference, run, counted);
     out.epoch = speedUpBy(laterEpochS, reference, run, counted);
     out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
@@ -80,7 +82,7 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, in
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
                               varies, groups);
     if (out.training)
-        out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
+        out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness);
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
         out.adjusted = adjustedFactorOf(reference, run, groups);
     out.attribution = attribute(reference, run, groups);
@@ -94,8 +96,8 @@ std::vector<PairJudgement> controlledPairs(const std::vector<RepeatGroup> &group
     std::vector<PairJudgement> out;
     for (const PairJudgement &pair : pairs)
         if (const PairJudgement *control = controlInstead(groups, pairs, pair)) {
-            out.push_back(judgePair(*findGroup(groups, control->run), *findGroup(groups, pair.run), pair.devices,
-                                    varies, groups));
+            out.push_back(judgePair(*findGroup(groups, control->run), *findGroup(groups, pair.run),
+                                    {control->devices, pair.devices}, varies, groups));
             if (!out.back().training)
                 out.pop_back();
         }
@@ -286,6 +288,17 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
     return out.take();
 }
 
+/// On as many devices each.
+bool areOfOneMethod(const std::vector<RepeatGroup> &groups) {
+    const auto configOf = [](const RepeatGroup &group) -> const std::optional<RunConfig> & {
+        return group.runs.front().config;
+    };
+    return !groups.empty() && configOf(groups.front()) && std::ranges::all_of(groups, [&](const RepeatGroup &group) {
+        const std::optional<RunConfig> &own = configOf(group), &first = configOf(groups.front());
+        return own && own->method == first->method && deviceCount(*own) == deviceCount(*first);
+    });
+}
+
 } // namespace
 
 Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
@@ -296,7 +309,8 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     const auto reference = std::ranges::find_if(groups, &RepeatGroup::reference);
     for (const RepeatGroup &group : groups) {
         if (reference != groups.end() && !group.reference)
-            out.pairs.push_back(judgePair(*reference, group, devicesOf(group, table), varies, groups));
+            out.pairs.push_back(
+                judgePair(*reference, group, {devicesOf(*reference, table), devicesOf(group, table)}, varies, groups));
         out.bottlenecks.push_back(bottleneckOf(group, groups));
     }
     decideFamilies(out.pairs);
@@ -315,6 +329,8 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     out.sentence = verdictSentence(table, groups, out.pairs);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
+    if (varies.size() == 1 && areOfOneMethod(groups))
+        out.matters = whetherItMatters(varies.front(), out.pairs);
     out.reservations = reservationsOf(groups, out, Beside::Nothing);
     out.otherReservations = reservationsOf(groups, out, Beside::FindingsAndButtons);
     return out;

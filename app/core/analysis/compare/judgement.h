@@ -24,7 +24,7 @@ struct PairJudgement {
     std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
     std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
     std::optional<SpeedUp> wholeRun; ///< launch to exit
-    /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
+    /// efficiencyOf() the training speed-up; absent, too, where another program, loader or such stands between them.
     std::optional<double> efficiency;
     /// Rounds (roundOf()) that it does not count, since other programs were busy in them.
     std::vector<std::string> disturbedRounds;
@@ -41,6 +41,8 @@ struct Judgement {
     std::vector<VerdictLine> lines; ///< what a person reads first
     std::string sentence;           ///< a manager reads it, an engineer checks it; empty until something can be said
     std::string publishedCause; ///< whether the published cause holds here, in a sentence; empty: none was published
+    std::string
+        matters; ///< where all runs are of one method and differ in one setting: whether that matters (setting_matters.h)
     std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
     /// Those that are told neither by a finding of fairness nor by a button that settles them, for who shows these as well.
     std::vector<std::string> otherReservations;

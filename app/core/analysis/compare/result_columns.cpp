@@ -203,7 +203,7 @@ std::vector<ResultColumn> speedUpColumns() {
         {.key = "efficiency",
          .head = "Efficiency",
          .unit = "%",
-         .help = "Speed-up in training time ÷ devices",
+         .help = "Speed-up in training time ÷ how many times as many devices as the reference has",
          .format = ResultFormat::Share,
          .value = memberOf(&ResultRow::efficiency),
          .inWindow = true,

@@ -138,7 +138,6 @@ std::optional<double> wholeFactor(const ResultRow &reference, const ResultRow &r
                    : meanFactorOf(reference.runTimes, row.runTimes);
 }
 
-/// Efficiency = speed-up ÷ devices, of several. The reference has none: against itself that says nothing.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
         return !row.published && row.name == table.reference;
@@ -151,8 +150,8 @@ void computeSpeedUps(ResultTable &table) {
             continue;
         row.speedUpTraining = meanFactorOf(reference->trainingTimes, row.trainingTimes);
         row.speedUpRun = wholeFactor(*reference, row);
-        if (row.speedUpTraining && row.devices > 1 && !row.reference)
-            row.efficiency = *row.speedUpTraining / row.devices;
+        if (row.speedUpTraining)
+            row.efficiency = efficiencyOf(*row.speedUpTraining, {reference->devices, row.devices});
     }
 }
 
@@ -203,6 +202,10 @@ std::string dataText(const PlannedRun &run, bool quick) {
 }
 
 } // namespace
+
+std::optional<double> efficiencyOf(double factor, const PairDevices &devices) {
+    return devices.run > devices.reference ? std::optional(factor * devices.reference / devices.run) : std::nullopt;
+}
 
 std::vector<std::string> metricNames(const ResultTable &table) {
     std::vector<std::string> out;

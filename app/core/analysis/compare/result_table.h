@@ -19,6 +19,13 @@ struct FailedRepeat {
     bool operator==(const FailedRepeat &) const = default;
 };
 
+/// Of two runs that are compared, devices in all.
+struct PairDevices {
+    int reference = 1, run = 1;
+};
+/// Speed-up ÷ how many times as many devices the run has. Absent where it has no more than the reference, of which it says nothing.
+[[nodiscard]] std::optional<double> efficiencyOf(double factor, const PairDevices &devices);
+
 /// One line of the verdict's table: all repeats of one run, or one published figure. Absent is unknown.
 struct ResultRow {
     std::string name; ///< "DDP on 2 devices"
@@ -39,7 +46,7 @@ struct ResultRow {
     std::optional<double> publishedTimeS; ///< its kind is in `kind`
     std::optional<double> speedUpTraining,
         speedUpRun;                   ///< the reference's measured time ÷ this one's, of geometric means
-    std::optional<double> efficiency; ///< speedUpTraining ÷ devices, of several; once judged as PairJudgement's
+    std::optional<double> efficiency; ///< efficiencyOf() speedUpTraining; once judged as PairJudgement's
     /// Against the reference, of ours alone and once judged (judgement.h): by training time, by the median epoch after the
     /// first, launch to exit; with their 95 % intervals where both have three repeats.
     std::optional<SpeedUp> trainingInterval, epochInterval, runInterval;

@@ -41,7 +41,7 @@ struct VerdictLine {
     std::string method;    ///< the run's
     Outcome outcome = Outcome::Pending;
     std::optional<SpeedUp> speedUp;   ///< by training time, over `against`
-    std::optional<double> efficiency; ///< speed-up ÷ devices, of several; as PairJudgement's
+    std::optional<double> efficiency; ///< as PairJudgement's
     std::string reason;               ///< one, in few words: "91 % of the extra time is device compute"; may be empty
     std::optional<SuggestedRun> settles; ///< where it can't be told: one press towards an answer
     std::vector<FailedRepeat> failed;    ///< of its repeats, whatever the others say

@@ -271,9 +271,11 @@ void SlurmWatch::poll() {
     }
     m_lastError.clear();
     // A run that ended after squeue's answer is seen by the next poll.
-    if (reconcile(m_experiment, m_record, *jobs, slurmAttempts(m_record)))
+    if (reconcile(m_experiment, m_record, *jobs, slurmAttempts(m_record))) {
         if (const auto written = writeExperiment(m_experiment); !written)
             logWarning("the experiment's state can't be written: " + written.error().message());
+        Q_EMIT changed();
+    }
     if (m_experiment.over() && jobsOf(*jobs, m_record.job).empty()) {
         m_timer.stop();
         Q_EMIT finished();

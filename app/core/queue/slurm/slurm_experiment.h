@@ -67,6 +67,7 @@ public:
     [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
 
 Q_SIGNALS:
+    void changed(); ///< experiment()
     void finished();
 
 private:

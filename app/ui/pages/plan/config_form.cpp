@@ -18,15 +18,9 @@
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/field_row.h"
 #include "ipc/model_facts.h"
+#include "models/cells.h"
 
 namespace lockstep::ui {
-namespace {
-
-QString text(std::string_view view) {
-    return QString::fromUtf8(view.data(), qsizetype(view.size()));
-}
-
-} // namespace
 
 ConfigForm::ConfigForm(const Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme) {
     setObjectName(QStringLiteral("scrolled"));
@@ -71,14 +65,14 @@ void ConfigForm::addGroup(FieldGroup group, const QString &title, QVBoxLayout *l
 }
 
 QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
-    auto *label = new QLabel(text(spec.label));
+    auto *label = new QLabel(core::qs(spec.label));
     auto *row = new FieldRow(label, this);
-    const QString hint = QStringLiteral("%1\n%2").arg(text(spec.help), QString::fromStdString(flagOf(spec)));
+    const QString hint = QStringLiteral("%1\n%2").arg(core::qs(spec.help), QString::fromStdString(flagOf(spec)));
     label->setToolTip(hint);
     QWidget *editor = makeEditor(spec, row);
     editor->setToolTip(hint);
-    editor->setAccessibleName(text(spec.label));
-    editor->setObjectName(QStringLiteral("field_") + text(spec.key));
+    editor->setAccessibleName(core::qs(spec.label));
+    editor->setObjectName(QStringLiteral("field_") + core::qs(spec.key));
     label->setBuddy(editor);
     row->addEditor(editor);
     if (!spec.fileEnding.empty())
@@ -87,23 +81,23 @@ QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
     mistake->setWordWrap(true);
     mistake->hide();
     row->setNote(mistake);
-    m_fields.insert(text(spec.key), {&spec, editor, label, mistake, row});
-    m_order.append(text(spec.key));
+    m_fields.insert(core::qs(spec.key), {&spec, editor, label, mistake, row});
+    m_order.append(core::qs(spec.key));
     return row;
 }
 
 /// Beside the list of a field whose value may be a file, too.
 QPushButton *ConfigForm::makeFileButton(const FieldSpec &spec, QWidget *parent) {
     auto *button = new QPushButton(tr("File…"), parent);
-    button->setObjectName(QStringLiteral("file_") + text(spec.key));
-    button->setAccessibleName(tr("%1 from a file").arg(text(spec.label)));
+    button->setObjectName(QStringLiteral("file_") + core::qs(spec.key));
+    button->setAccessibleName(tr("%1 from a file").arg(core::qs(spec.label)));
     button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_F));
-    button->setToolTip(tr("Choose a file (*%1) (Alt+F)").arg(text(spec.fileEnding)));
+    button->setToolTip(tr("Choose a file (*%1) (Alt+F)").arg(core::qs(spec.fileEnding)));
     connect(button, &QPushButton::clicked, this, [this, &spec] {
-        const QString file =
-            QFileDialog::getOpenFileName(this, text(spec.label), {}, tr("Models (*%1)").arg(text(spec.fileEnding)));
+        const QString file = QFileDialog::getOpenFileName(this, core::qs(spec.label), {},
+                                                          tr("Models (*%1)").arg(core::qs(spec.fileEnding)));
         if (!file.isEmpty())
-            Q_EMIT edited(text(spec.key), file);
+            Q_EMIT edited(core::qs(spec.key), file);
     });
     return button;
 }
@@ -126,7 +120,7 @@ QWidget *ConfigForm::makeMethods(QWidget *parent) {
     rows->setContentsMargins(0, 0, 0, 0);
     rows->setSpacing(grid / 2);
     for (const MethodSpec &spec : methodTable) {
-        auto *tick = new QCheckBox(text(spec.label), box);
+        auto *tick = new QCheckBox(core::qs(spec.label), box);
         connect(tick, &QCheckBox::toggled, this, [this, method = spec.id](bool on) {
             if (!m_showing)
                 Q_EMIT methodChosen(method, on);
@@ -140,7 +134,7 @@ QWidget *ConfigForm::makeMethods(QWidget *parent) {
 }
 
 QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
-    const QString key = text(spec.key);
+    const QString key = core::qs(spec.key);
     if (spec.key == "method")
         return makeMethods(parent);
     if (spec.type == FieldType::Switch) {
@@ -154,7 +148,7 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
     if (spec.type == FieldType::Choice) {
         auto *box = new QComboBox(parent);
         for (const std::string_view choice : spec.choices)
-            box->addItem(text(choice), text(choice));
+            box->addItem(core::qs(choice), core::qs(choice));
         box->setPlaceholderText(tr("set by the recipe"));
         connect(box, &QComboBox::currentIndexChanged, this, [this, key, box](int index) {
             if (!m_showing && index >= 0)
@@ -223,7 +217,7 @@ std::vector<Error> ConfigForm::setMistakes(const std::vector<Error> &mistakes) {
             byKey[key].append(sentence);
     }
     for (const FormField &field : std::as_const(m_fields)) {
-        const QStringList sentences = byKey.value(text(field.spec->key));
+        const QStringList sentences = byKey.value(core::qs(field.spec->key));
         field.mistake->setText(sentences.join(QLatin1Char('\n')));
         field.mistake->setVisible(!sentences.isEmpty());
         setStyleProperty(field.editor, "mistake", !sentences.isEmpty());

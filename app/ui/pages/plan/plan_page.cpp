@@ -66,6 +66,10 @@ void PlanPage::connectParts() {
     connect(m_places, &PlanPlaces::allowed, this, &PlanPage::start);
     connect(m_places, &PlanPlaces::nodesWanted, this, &PlanPage::nodesWanted);
     connect(m_places, &PlanPlaces::failed, this, &PlanPage::failed);
+    connect(m_planned, &PlannedRunsCard::planned, this, [this](const core::Recipe &recipe) {
+        quickBox()->setChecked(false); // it would make the trial longer or shorter
+        recipes()->addAndChoose(PlanDraft(recipe), QStringLiteral("trial"));
+    });
     connect(m_planned->startButton(), &QPushButton::clicked, this, &PlanPage::start);
     connect(&m_workspace.starter(), &ExperimentStarter::changed, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
@@ -174,6 +178,10 @@ ConfigForm *PlanPage::form() const {
 
 QPushButton *PlanPage::startButton() const {
     return m_planned->startButton();
+}
+
+QPushButton *PlanPage::tryButton() const {
+    return m_planned->tryButton();
 }
 
 QComboBox *PlanPage::sideBySideBox() const {

@@ -40,6 +40,7 @@ public:
     void setStartError(const QString &sentence);
     [[nodiscard]] ConfigForm *form() const;
     [[nodiscard]] QPushButton *startButton() const;
+    [[nodiscard]] QPushButton *tryButton() const;
     [[nodiscard]] QComboBox *sideBySideBox() const;
     [[nodiscard]] QCheckBox *quickBox() const;
     [[nodiscard]] RecipeList *recipes() const;

@@ -10,6 +10,7 @@
 
 #include "app/ui/pages/plan/plan_rows.h"
 #include "app/ui/pages/plan/torchrun_box.h"
+#include "app/ui/pages/plan/trial_dialog.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "experiment/planned_backend.h"
@@ -61,6 +62,12 @@ QStringList notesOf(const core::Plan &plan) {
 PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
     : Card(tr("What will run"), parent), m_theme(theme) {
     setMinimumWidth(40 * grid);
+    m_try = new QPushButton(tr("Try a setting…"), this);
+    m_try->setShortcut(QKeySequence(Qt::ALT | Qt::Key_V));
+    m_try->setToolTip(
+        tr("Does a setting matter? Trains the chosen run for some seconds with a few values of it (Alt+V)"));
+    connect(m_try, &QPushButton::clicked, this, &PlannedRunsCard::trySetting);
+    addTool(m_try);
     m_rows = new QListView(this);
     m_rows->setResizeMode(QListView::Adjust); // a row is as high as its text has lines
     m_rows->setModel(&m_model);
@@ -70,7 +77,7 @@ PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
     m_rows->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_rows->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_rows->setAccessibleName(tr("What will run"));
-    connect(m_rows->selectionModel(), &QItemSelectionModel::currentChanged, this, &PlannedRunsCard::showCommand);
+    connect(m_rows->selectionModel(), &QItemSelectionModel::currentChanged, this, &PlannedRunsCard::showChosen);
     body()->addWidget(m_rows, 1);
     m_notes = makeLabel({}, "muted", this);
     m_notes->setWordWrap(true);
@@ -105,7 +112,7 @@ void PlannedRunsCard::show(const core::Plan &plan, int sideBySide) {
     const QStringList notes = notesOf(plan);
     m_notes->setText(notes.join(QLatin1Char('\n')));
     m_notes->setVisible(!notes.isEmpty());
-    showCommand();
+    showChosen();
 }
 
 void PlannedRunsCard::showNothing() {
@@ -113,13 +120,13 @@ void PlannedRunsCard::showNothing() {
     m_rows->setEnabled(true);
     setSummary({});
     m_notes->hide();
-    showCommand();
+    showChosen();
 }
 
 void PlannedRunsCard::showOutdated() {
     m_rows->setEnabled(false);
     setSummary({});
-    showCommand();
+    showChosen();
 }
 
 void PlannedRunsCard::setSummary(const QString &words) {
@@ -154,9 +161,26 @@ void PlannedRunsCard::setStart(const QString &words, bool enabled) {
     m_start->setEnabled(enabled);
 }
 
-void PlannedRunsCard::showCommand() {
+void PlannedRunsCard::showChosen() {
+    const core::PlannedRun *run = chosen();
+    m_command->show(run);
+    m_try->setEnabled(run && run->runnable() && run->command.empty() && m_rows->isEnabled());
+}
+
+const core::PlannedRun *PlannedRunsCard::chosen() const {
     const int row = m_rows->currentIndex().row();
-    m_command->show(row < 0 || row >= m_model.rowCount() ? nullptr : &m_model.runAt(row));
+    return row < 0 || row >= m_model.rowCount() ? nullptr : &m_model.runAt(row);
+}
+
+void PlannedRunsCard::trySetting() {
+    const core::PlannedRun *run = chosen();
+    if (!run)
+        return;
+    auto *dialog = new TrialDialog(run->config, QString::fromStdString(run->name), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModal(true);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] { Q_EMIT planned(dialog->recipe()); });
+    dialog->show();
 }
 
 void PlannedRunsCard::restyle() {

@@ -28,10 +28,16 @@ public:
     [[nodiscard]] core::PlanModel &model() { return m_model; }
     [[nodiscard]] TorchrunBox *command() const { return m_command; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
+    [[nodiscard]] QPushButton *tryButton() const { return m_try; }
     [[nodiscard]] QString mistakes() const;
 
+Q_SIGNALS:
+    void planned(const lockstep::core::Recipe &recipe); ///< a trial of a setting of the chosen run
+
 private:
-    void showCommand();
+    void showChosen();
+    void trySetting();
+    [[nodiscard]] const core::PlannedRun *chosen() const; ///< null: none
     void setSummary(const QString &words);
     void showMistakes();
     void restyle();
@@ -43,7 +49,7 @@ private:
     QListView *m_rows;
     QLabel *m_notes, *m_mistakes, *m_summary;
     TorchrunBox *m_command;
-    QPushButton *m_start;
+    QPushButton *m_start, *m_try;
 };
 
 } // namespace lockstep::ui

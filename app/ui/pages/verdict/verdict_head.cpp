@@ -23,9 +23,10 @@ VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent)
     body()->addWidget(m_lines = new WorthLines(this));
     body()->addWidget(m_none =
                           makeLabel(tr("No verdict yet: the reference and another run must be done."), "title", this));
+    body()->addWidget(m_matters = makeLabel({}, "cardTitle", this));
     body()->addWidget(m_published = makeLabel({}, "secondary", this));
     body()->addWidget(m_repeats = makeLabel({}, "muted", this));
-    for (QLabel *label : {m_none, m_published, m_repeats}) {
+    for (QLabel *label : {m_none, m_matters, m_published, m_repeats}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     }
@@ -43,6 +44,8 @@ void VerdictHead::show(const core::ResultTable &table, const core::Judgement &ju
     m_lines->setVisible(!judgement.lines.empty());
     m_none->setVisible(judgement.lines.empty());
     setNote(QString::fromStdString(table.datasetNote));
+    m_matters->setText(QString::fromStdString(judgement.matters));
+    m_matters->setVisible(!judgement.matters.empty());
     m_published->setText(QString::fromStdString(judgement.publishedCause));
     m_published->setVisible(!judgement.publishedCause.empty());
     const auto anyLine = [&](const auto &is) { return std::ranges::any_of(judgement.lines, is); };

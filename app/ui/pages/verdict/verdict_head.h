@@ -31,7 +31,7 @@ private:
 
     const Theme &m_theme;
     WorthLines *m_lines;
-    QLabel *m_none, *m_published, *m_repeats;
+    QLabel *m_none, *m_matters, *m_published, *m_repeats;
     QPushButton *m_export;
 };
 

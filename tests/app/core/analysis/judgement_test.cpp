@@ -119,6 +119,18 @@ private Q_SLOTS:
         QVERIFY(found.bottlenecks.front().bound == Bound::Input);
     }
 
+    void ofRunsThatDifferInOneSettingItIsSaidWhetherItMatters() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        addRepeats(runs, "baseline, 4 workers", config(Method::Baseline, 1, 4), 1, 4);
+        QVERIFY2(judge(resultTable(runs), runs, {"workers"})
+                     .matters.starts_with("workers matters: \"baseline, 4 workers\" is 2.0"),
+                 judge(resultTable(runs), runs, {"workers"}).matters.c_str());
+        QCOMPARE(judge(resultTable(runs), runs, {}).matters, std::string());
+        const auto methods = study(true);
+        QCOMPARE(judge(resultTable(methods), methods, {"workers"}).matters, std::string());
+    }
+
     void aRepeatThatStandsOutIsLeftOutOfFactorAndBarsAlikeAndNamed() {
         std::vector<RunOutcome> runs = study(false, 5);
         runs[1] = runOf("baseline", config(Method::Baseline, 1, 0), 6, 4, 0, 1.8); // the machine stalled
@@ -177,6 +189,17 @@ private Q_SLOTS:
                  joined(found.reservations).c_str());
         const ResultTable shown = judged(resultTable(stalled), found);
         QCOMPARE(*shown.rows[1].speedUpRun, pair.wholeRun->factor);
+    }
+
+    void efficiencyCountsTheDevicesOfTheReferenceToo() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 8);
+        addRepeats(runs, "DDP on 2 devices again", config(Method::Ddp, 2, 0), 1, 8);
+        addRepeats(runs, "DDP on 4 devices", config(Method::Ddp, 4, 0), 1, 4);
+        const Judgement found = judge(resultTable(runs), runs, {});
+        QVERIFY(!found.pairs[0].efficiency); // of equal devices a factor is no efficiency
+        QCOMPARE(*found.pairs[1].efficiency, found.pairs[1].training->factor / 2);
+        QVERIFY2(found.sentence.find("90 % efficient") != std::string::npos, found.sentence.c_str());
     }
 
     void efficiencyIsOfDevicesAlone() {

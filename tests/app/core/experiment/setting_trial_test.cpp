@@ -36,6 +36,21 @@ PairJudgement pairOf(const char *run, double low, double high, bool different) {
 class CoreSettingTrialTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void theSettingsThatCanBeTriedAreThoseOfWhichARecipeCanBeMade() {
+        std::vector<std::string_view> keys;
+        for (const FieldSpec *field : triableSettings(ddp())) {
+            keys.push_back(field->key);
+            SettingTrial trial;
+            trial.key = field->key;
+            const auto recipe = recipeOf(trial, ddp(), "DP against DDP"); // which lacks values only
+            QVERIFY(!recipe && recipe.error().what.starts_with("no other value of "));
+        }
+        for (const std::string_view key : {"bucket_mb", "workers", "precision"})
+            QVERIFY2(std::ranges::find(keys, key) != keys.end(), key.data());
+        for (const std::string_view key : {"epochs", "seed", "model", "method", "checkpoint_dir", "stages"})
+            QVERIFY2(std::ranges::find(keys, key) == keys.end(), key.data());
+    }
+
     void theRunAsItIsComesFirstThenEachOtherValueAllForAsManySteps() {
         const auto trial = settingTrialFrom("bucket-mb=1,25,100");
         QVERIFY(trial.has_value());

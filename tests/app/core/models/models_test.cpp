@@ -190,7 +190,7 @@ private Q_SLOTS:
         QCOMPARE(shown(model, 0, ResultModel::Repeats), QStringLiteral("0 of 1"));
         QCOMPARE(shown(model, 0, ResultModel::Notes), QString()); // nothing to say is nothing unknown
         QVERIFY(meaning(ResultModel::SpeedUpTraining).contains("Reference's training time ÷ this run's"));
-        QVERIFY(meaning(ResultModel::Efficiency).contains("÷ devices"));
+        QVERIFY(meaning(ResultModel::Efficiency).contains("÷ how many times as many devices"));
         QCOMPARE(classes.rowCount(), 2);
         QCOMPARE(classes.columnCount(), 11);
         QCOMPARE(shown(classes, 0, 1), QStringLiteral("100.00"));
