@@ -63,6 +63,20 @@ TEST_SUITE("parameter_server") {
         CHECK(bench.push(0, 2).staleness == 1);
     }
 
+    TEST_CASE("who only serves counts the steps of ranks that had all left before it looked") {
+        Bench bench(2, ParameterServer::unlimited);
+        for (int step = 0; step < 3; ++step)
+            for (const int rank : {0, 1})
+                (void)bench.push(rank, 1);
+        const auto leave = [&](int rank) { (void)bench.server.leave(rank, vectorOf(0)); };
+        auto other = std::async(std::launch::async, leave, 0);
+        leave(1);
+        other.get();
+        CHECK(bench.server.waitBeyond(1, false));
+        CHECK(bench.server.waitBeyond(2, false));
+        CHECK(!bench.server.waitBeyond(3, false));
+    }
+
     TEST_CASE("at a limit of 0 all ranks' gradients make one update with their mean and the whole learning rate") {
         Bench bench(3, 0);
         auto first = bench.pushLater(0, 1), second = bench.pushLater(2, 2);

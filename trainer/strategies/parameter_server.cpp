@@ -36,12 +36,14 @@ ParameterServer::Update ParameterServer::update(int number, const torch::Tensor 
     ++rank.steps;
     if (wantStop)
         noteWish();
+    ++*m_handled;
     m_changed.notify_all(); // who only serves follows the steps
     updateIfAllowed();
     m_changed.wait(lock, [&] { return rank.doing != Doing::Waits || m_failure; });
     throwIfFailed();
     into.copy_(m_parameters);
     rank.last.stopAfter = m_stopAfter;
+    ++*m_handled;
     const Update done = rank.last;
     if (std::exchange(rank.read, m_version) != m_version)
         updateIfAllowed(); // it reads something newer than it was going to
@@ -110,7 +112,9 @@ bool ParameterServer::waitBeyond(std::int64_t steps, bool wantStop) {
                std::ranges::all_of(m_ranks, [&](const Rank &rank) { return rank.steps > steps || hasLeft(rank); });
     });
     throwIfFailed();
-    return !std::ranges::all_of(m_ranks, hasLeft);
+    // They may have left before this process came to count: it counts all of their steps nevertheless, as they have.
+    const std::int64_t most = std::ranges::max(m_ranks, {}, &Rank::steps).steps;
+    return steps < most || !std::ranges::all_of(m_ranks, hasLeft);
 }
 
 bool ParameterServer::stopWanted() {

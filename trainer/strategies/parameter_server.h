@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -43,13 +45,16 @@ public:
     /// The rank sends no more gradients in this epoch. Returns once that is true of all ranks: `into` then holds the epoch's last
     /// parameters. Whether any rank wanted to stop. Throws what fail() was given.
     bool leave(int rank, torch::Tensor into);
-    /// For a process that only serves. Returns once every rank has begun more steps than that, or has left; whether any goes on.
-    /// Throws what fail() was given.
+    /// For a process that only serves. Returns once every rank has begun more steps than that, or has left; whether any goes on, or
+    /// has taken more steps. Throws what fail() was given.
     bool waitBeyond(std::int64_t steps, bool wantStop);
     /// Whether any rank wanted to stop. Throws what fail() was given.
     [[nodiscard]] bool stopWanted();
     /// Whoever waits, or calls later, gets this exception.
     void fail(std::exception_ptr why);
+
+    /// Grows with each message that it begins or has dealt with; for any thread.
+    [[nodiscard]] std::shared_ptr<const std::atomic<std::int64_t>> handled() const { return m_handled; }
 
     /// Between two epochs only.
     [[nodiscard]] torch::Tensor parameters() const { return m_parameters; }
@@ -76,6 +81,7 @@ private:
     std::vector<Rank> m_ranks;
     std::int64_t m_version = 0, m_stopAfter = -1;
     std::exception_ptr m_failure;
+    std::shared_ptr<std::atomic<std::int64_t>> m_handled = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 } // namespace lockstep::trainer

@@ -28,7 +28,7 @@ PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator
     }
     if (!m_shares.server())
         return;
-    m_givingWay = std::make_shared<GivingWay>();
+    m_givingWay = std::make_shared<GivingWay>(m_shares.server()->handled());
     for (const torch::Tensor &parameter : m_shares.parameters())
         parameter.register_hook([way = m_givingWay](const torch::Tensor &) { way->now(); });
 }
