@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 
@@ -223,6 +224,11 @@ void renewReference(Recipe &recipe, const std::vector<Resolved> &runs) {
 /// A B C, A B C, …; then, once each, the runs that can't run.
 void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
     bool known = true;
+    std::map<const Resolved *, std::optional<double>> estimates; // each is looked up once
+    if (estimate)
+        for (const Resolved &one : runs)
+            if (one.run.runnable())
+                estimates[&one] = estimate(one.run.config, one.run.command);
     for (int repeat = 1; repeat <= repeats; ++repeat)
         for (const Resolved &one : runs) {
             if (!one.run.runnable())
@@ -230,8 +236,7 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
             PlannedRun &run = plan.runs.emplace_back(one.run);
             run.repeat = repeat;
             run.repeats = repeats;
-            if (estimate)
-                run.estimateS = estimate(run.config, run.command);
+            run.estimateS = estimates[&one];
             known = known && run.estimateS.has_value();
         }
     plan.order = drawRounds(plan.runnableCount() / repeats, repeats, plan.orderSeed);

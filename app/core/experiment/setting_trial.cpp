@@ -2,6 +2,7 @@
 #include "experiment/setting_trial.h"
 
 #include <algorithm>
+#include <array>
 
 #include "experiment/study.h"
 
@@ -17,6 +18,8 @@ RunConfig shortened(const RunConfig &full, std::int64_t steps) {
     const std::int64_t samples = steps * globalBatch(config);
     config.epochs = epochsOfTrial;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
+    if (const DataSetSpec *set = findDataSet(config.dataset); set && set->trainSamples > 0)
+        config.trainSamples = std::min(config.trainSamples, set->trainSamples);
     if (config.testSamples == 0 || config.testSamples > testSamplesOfTrial)
         config.testSamples = testSamplesOfTrial;
     config.trace = 0;
@@ -30,8 +33,10 @@ bool changesTheWork(const FieldSpec &field) {
     const bool another = field.effect == FieldEffect::None || field.effect == FieldEffect::Length ||
                          field.effect == FieldEffect::Chance || field.effect == FieldEffect::Start ||
                          field.effect == FieldEffect::Beside;
-    return field.perProcess || another || field.key == "model" || field.key == "dataset" || field.key == "method" ||
-           field.key == "devices" || field.key == "nodes";
+    static constexpr std::array otherWork{"model",        "dataset",  "method",       "device",     "devices",
+                                          "nodes",        "augment",  "dropout",      "max_tokens", "text_column",
+                                          "label_column", "bert_dir", "oversubscribe"};
+    return field.perProcess || another || std::ranges::find(otherWork, field.key) != otherWork.end();
 }
 
 } // namespace
@@ -73,6 +78,8 @@ Result<Recipe> recipeOf(const SettingTrial &trial, const RunConfig &like, const 
     std::vector<RunConfig> configs{base};
     for (const std::string &value : trial.values) {
         RunConfig config = base;
+        if (trial.key == "workers") // whose cores were chosen for another number of them
+            config.workerCores.clear();
         if (auto set = field->set(config, value); !set)
             return fail(set.error());
         if (const auto mistakes = validate(config); !mistakes.empty())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// A few values of one setting, each trained for some seconds: does the setting matter here?
+// A few values of one setting, each trained for a few hundred steps: does the setting matter here?
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace lockstep::core {
 struct SettingTrial {
     std::string key = "bucket_mb";
     std::vector<std::string> values; ///< besides the configuration's own
-    std::int64_t steps = 100;        ///< of an epoch; each run has three
+    std::int64_t steps = 100;        ///< of an epoch, or as many as its samples make; each run has three
     int repeats = 3;
 };
 

@@ -10,32 +10,26 @@
 namespace lockstep::core {
 namespace {
 
-constexpr const char *job = "lockstep", *checkpoints = "lockstep-checkpoints";
-
 /// " --nproc-per-node 2"
 std::string optionsOf(const RunConfig &config, const TorchrunPlace &place) {
     std::string text;
     for (const auto &[flag, value] : torchrunOptions(config, place))
-        text += " " + flag + " " + quoteForShell(value);
+        text += " " + flag + (value.empty() ? "" : " " + quoteForShell(value));
     return text;
 }
 
 TorchrunPlace onOneNode(const RunConfig &config) {
-    return {job, 1, {}, processCount(config), {}, {}};
+    return {1, {}, processCount(config), {}, {}};
 }
 
 /// With torchrun's usual port; our own agents use a free one.
 std::string torchrunOnNode(const RunConfig &config, int node) {
     const NodePlace &first = config.nodes.front();
     const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
-    const TorchrunPlace place{job,
-                              int(config.nodes.size()),
-                              std::to_string(node),
-                              processesOfNodes(config)[std::size_t(node)],
-                              master,
-                              torchrunPort};
+    const TorchrunPlace place{int(config.nodes.size()), std::to_string(node),
+                              processesOfNodes(config)[std::size_t(node)], master, torchrunPort};
     std::string command = "torchrun --no-python" + optionsOf(config, place) + " lockstep-trainer";
-    for (const std::string &argument : toArguments(withCheckpointsIn(checkpoints, configOfNode(config, node))))
+    for (const std::string &argument : toArguments(configOfNode(config, node)))
         command += " " + quoteForShell(argument);
     return command;
 }
@@ -54,7 +48,7 @@ std::string torchrunCommand(const RunConfig &config) {
         command = "torchrun --no-python" + optionsOf(config, onOneNode(config)) + " ";
     command += "lockstep-trainer";
     for (const std::string &argument :
-         toArguments(isDistributed(config.method) ? withCheckpointsIn(checkpoints, config) : config))
+         toArguments(withCheckpointsIn(torchrunRestarts(config, 1) ? "lockstep-checkpoints" : "", config)))
         command += " " + quoteForShell(argument);
     return command;
 }

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "launch/torchrun_options.h"
 
-#include "nodes/torchrun_lines.h"
-
 namespace lockstep::core {
 
 std::vector<std::pair<std::string, std::string>> torchrunOptions(const RunConfig &config, const TorchrunPlace &place) {
-    const bool several = place.nodes > 1, restarts = config.maxRestarts > 0;
     std::vector<std::pair<std::string, std::string>> out;
-    if (several)
+    if (place.nodes > 1) {
         out.emplace_back("--nnodes", std::to_string(place.nodes));
-    if (several && !restarts)
         out.emplace_back("--node-rank", place.node);
-    out.emplace_back("--nproc-per-node", std::to_string(place.processes));
-    if (restarts) {
-        out.emplace_back("--max-restarts", std::to_string(config.maxRestarts));
-        out.emplace_back("--rdzv-id", place.job);
     }
-    if (several && restarts) {
-        out.emplace_back("--rdzv-backend", "c10d");
-        out.emplace_back("--rdzv-endpoint", place.master + ":" + std::to_string(place.port.value_or(torchrunPort)));
+    out.emplace_back("--nproc-per-node", std::to_string(place.processes));
+    if (torchrunRestarts(config, place.nodes)) {
+        out.emplace_back("--max-restarts", std::to_string(config.maxRestarts));
+        out.emplace_back("--standalone", ""); // gives each launch an id: a restart takes no other one's checkpoint
         return out;
     }
     if (!place.master.empty())
@@ -29,8 +22,12 @@ std::vector<std::pair<std::string, std::string>> torchrunOptions(const RunConfig
     return out;
 }
 
+bool torchrunRestarts(const RunConfig &config, int nodes) {
+    return isDistributed(config.method) && nodes == 1 && config.maxRestarts > 0;
+}
+
 RunConfig withCheckpointsIn(const std::string &folder, RunConfig config) {
-    if (config.maxRestarts > 0 && config.checkpointDir.empty())
+    if (config.checkpointDir.empty())
         config.checkpointDir = folder;
     return config;
 }

@@ -11,7 +11,6 @@ namespace lockstep::core {
 
 /// What torchrun must be told besides the command.
 struct TorchrunPlace {
-    std::string job; ///< the same on all nodes; tells restarts of this job from another one's
     int nodes = 1;
     std::string node = "0";  ///< this one's number
     int processes = 1;       ///< on this node
@@ -19,13 +18,14 @@ struct TorchrunPlace {
     std::optional<int> port; ///< on which node 0 listens; absent: torchrun's own default
 };
 
-/// Flags and their values: {"--nnodes", "2"}, …. With restarts, several nodes meet by torchrun's c10d rendezvous: its static one does
-/// not bring the nodes together again. Then torchrun numbers the nodes.
+/// Flags and their values, empty for a switch: {"--nnodes", "2"}, …. One node restarts its ranks as often as the config says; several
+/// nodes don't: each node's torchrun counts its own failures, so that they would not meet again in the same attempt.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> torchrunOptions(const RunConfig &config,
                                                                                const TorchrunPlace &place);
+/// Whether torchrun will restart the ranks of such a run.
+[[nodiscard]] bool torchrunRestarts(const RunConfig &config, int nodes);
 
-/// The trainer's config under torchrun, which has no folder for a run: its checkpoints go into `folder` where restarts need some and
-/// no folder is chosen.
+/// The same training with its checkpoints in `folder`, if the config names none: torchrun has no folder for a run. Empty: unchanged.
 [[nodiscard]] RunConfig withCheckpointsIn(const std::string &folder, RunConfig config);
 
 } // namespace lockstep::core

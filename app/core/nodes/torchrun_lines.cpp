@@ -93,6 +93,10 @@ std::string named(std::size_t index) {
     return "command " + std::to_string(index + 1);
 }
 
+std::string endpoint(const TorchrunLine &line) {
+    return "--rdzv-endpoint=" + line.master() + ":" + std::to_string(line.port());
+}
+
 class Check {
 public:
     Check(const std::vector<TorchrunLine> &lines, const DoctorSnapshot *snapshot)
@@ -139,23 +143,33 @@ private:
             !values.empty())
             say("master_differs", "all commands",
                 "the commands name different masters: " + values + "; each would wait for a rank 0 elsewhere",
-                "name the node with rank 0 in all: --master-addr=" + zero.master());
+                zero.numbersNodes() ? "name the node with rank 0 in all: --master-addr=" + zero.master()
+                                    : "name one in all: " + endpoint(zero));
         if (const std::string values = differing([](const TorchrunLine &line) { return std::to_string(line.port()); });
             !values.empty())
             say("port_differs", "all commands", "the commands name different ports: " + values,
-                "name one in all: --master-port=" + std::to_string(zero.port()));
+                "name one in all: " +
+                    (zero.numbersNodes() ? "--master-port=" + std::to_string(zero.port()) : endpoint(zero)));
         if (const std::string values = differing(
                 [](const TorchrunLine &line) { return line.rendezvousId.empty() ? "none" : line.rendezvousId; });
             !values.empty())
             say("rendezvous_differs", "all commands", "the commands name different rendezvous: " + values,
                 "name one in all: --rdzv-id=" + (zero.rendezvousId.empty() ? "1" : zero.rendezvousId));
+        if (const std::string values = differing([](const TorchrunLine &line) {
+                return line.rendezvousBackend.empty() ? std::string("static") : line.rendezvousBackend;
+            });
+            !values.empty())
+            say("rendezvous_differs", "all commands", "the commands name different rendezvous: " + values,
+                "name one in all: --rdzv-backend=" +
+                    (zero.rendezvousBackend.empty() ? std::string("static") : zero.rendezvousBackend));
         if (const std::string values = differing([](const TorchrunLine &line) { return line.script; }); !values.empty())
             say("script_differs", "all commands", "the commands run different programs: " + values,
                 "run the same one everywhere", Severity::Warning);
         if (zero.master().starts_with("127.") || zero.master() == "localhost" || zero.master() == "::1")
             say("master_loopback", named(first()),
                 "the master is " + zero.master() + ", which is each node's own loopback address",
-                "name an address of the first node that the others reach: --master-addr=ADDRESS");
+                std::string("name an address of the first node that the others reach: ") +
+                    (zero.numbersNodes() ? "--master-addr=ADDRESS" : "--rdzv-endpoint=ADDRESS:PORT"));
     }
 
     void counts() {
@@ -197,7 +211,7 @@ private:
                 for (const char *variable : {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"})
                     if (const auto found = m_lines[i].environment.find(variable); found != m_lines[i].environment.end())
                         interface(i, *node, variable, found->second);
-                if (m_lines[i].nodeRank.value_or(0) == 0 && m_lines.size() > 1)
+                if (m_lines[i].numbersNodes() && m_lines[i].nodeRank.value_or(0) == 0 && m_lines.size() > 1)
                     masterIsHere(i, *node);
                 if (const int wanted = m_lines[i].processes.value_or(1);
                     !node->facts->gpus.empty() && wanted > int(node->facts->gpus.size()))

@@ -31,7 +31,8 @@ namespace {
 
 constexpr int rowsACommit = 500;
 constexpr std::size_t runsForAnEstimate = 9; ///< the newest ones
-constexpr std::array amountKeys{"epochs", "train_samples", "test_samples"};
+constexpr std::array amountKeys{"epochs", "train_samples"};
+constexpr int runsLookedAt = 200;
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
@@ -114,6 +115,8 @@ std::string withoutAmounts(const std::string &work) {
 std::optional<double> samplesOf(const RunConfig &config) {
     const DataSetSpec *set = findDataSet(config.dataset);
     const std::int64_t all = set ? set->trainSamples : 0, first = config.trainSamples;
+    if (first == 0 && !config.dataDir.empty())
+        return std::nullopt;
     const std::int64_t each = all > 0 && first > 0 ? std::min(all, first) : std::max(all, first);
     return each > 0 ? std::optional(double(each) * config.epochs) : std::nullopt;
 }
@@ -345,7 +348,8 @@ std::optional<double> RunIndex::estimateByAmount(const RunConfig &config, const 
     query.prepare(
         QStringLiteral("SELECT work, run_s, training_s, samples_s, epochs FROM runs WHERE host = ? AND cpu_model = ?"
                        " AND state = 'done' AND run_s >= training_s AND training_s > 0 AND samples_s > 0"
-                       " AND epochs > 0 ORDER BY start_us DESC"));
+                       " AND epochs > 0 ORDER BY start_us DESC LIMIT %1")
+            .arg(runsLookedAt));
     query.addBindValue(boundText(machine.host));
     query.addBindValue(boundText(machine.cpuModel));
     query.exec();
@@ -356,7 +360,7 @@ std::optional<double> RunIndex::estimateByAmount(const RunConfig &config, const 
                      samplesPerS = query.value(3).toDouble(), epochs = query.value(4).toDouble();
         if (trainingS * samplesPerS >= leastShare * *wanted &&
             withoutAmounts(query.value(0).toString().toStdString()) == step)
-            times.push_back(*wanted / samplesPerS + (runS - trainingS) * std::max(1.0, config.epochs / epochs));
+            times.push_back(*wanted / samplesPerS + (runS - trainingS) * config.epochs / epochs);
     }
     return median(std::move(times));
 }

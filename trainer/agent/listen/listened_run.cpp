@@ -140,6 +140,8 @@ void ListenedRun::onControl(const Control &control) {
 void ListenedRun::startOver(int rank) {
     m_intake->startOver(rank);
     m_ranks[rank].final.reset();
+    if (m_watch)
+        m_watch->startOver(); // its collectives count from 0 again
 }
 
 void ListenedRun::takeLine(int rank, std::string_view line) {

@@ -14,7 +14,7 @@
 namespace lockstep::agent {
 
 /// Finds ranks that wait in a collective for others that do not come, from the ranks' own heartbeats (RankPosition). Of all
-/// nodes, at agent 0. A rank that evaluates, writes a checkpoint or starts may take its time; one of which nothing is heard
+/// nodes, at agent 0 or a listener. A rank that evaluates, writes a checkpoint or starts may take its time; one of which nothing is heard
 /// may not.
 class HangWatch {
 public:

@@ -14,7 +14,7 @@
 namespace lockstep::agent {
 
 /// Names the rank of a script with DDP that makes the others wait, while it runs. Our own trainer's ranks find it out by themselves,
-/// and are not judged here. Of all nodes, at agent 0.
+/// and are not judged here. Of all nodes, at agent 0 or a listener.
 ///
 /// What the detector takes for a step is what all ranks have reported since the last one: the mean of some 100 ms of steps, or one longer
 /// step. Ranks whose `exposed` is unknown, on GPUs, are not judged: there backward holds the waiting, too.

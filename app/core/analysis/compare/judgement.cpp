@@ -288,14 +288,18 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
     return out.take();
 }
 
-/// On as many devices each.
-bool areOfOneMethod(const std::vector<RepeatGroup> &groups) {
-    const auto configOf = [](const RepeatGroup &group) -> const std::optional<RunConfig> & {
-        return group.runs.front().config;
+/// Whether the runs are of our own trainer and have all settings in common but this one, paths and seeds aside.
+bool differOnlyIn(const std::string &key, const std::vector<RepeatGroup> &groups) {
+    using enum FieldEffect;
+    const auto alike = [&](const RunConfig &a, const RunConfig &b) {
+        return std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
+            const bool besides = field.effect == None || field.effect == Chance || field.effect == Route;
+            return field.key == key || besides || effectiveValue(field, a) == effectiveValue(field, b);
+        });
     };
-    return !groups.empty() && configOf(groups.front()) && std::ranges::all_of(groups, [&](const RepeatGroup &group) {
-        const std::optional<RunConfig> &own = configOf(group), &first = configOf(groups.front());
-        return own && own->method == first->method && deviceCount(*own) == deviceCount(*first);
+    return !groups.empty() && std::ranges::all_of(groups, [&](const RepeatGroup &group) {
+        const RunOutcome &own = group.runs.front(), &first = groups.front().runs.front();
+        return group.command.empty() && own.config && first.config && alike(*own.config, *first.config);
     });
 }
 
@@ -329,7 +333,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     out.sentence = verdictSentence(table, groups, out.pairs);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
-    if (varies.size() == 1 && areOfOneMethod(groups))
+    if (varies.size() == 1 && differOnlyIn(varies.front(), groups))
         out.matters = whetherItMatters(varies.front(), out.pairs);
     out.reservations = reservationsOf(groups, out, Beside::Nothing);
     out.otherReservations = reservationsOf(groups, out, Beside::FindingsAndButtons);

@@ -41,8 +41,7 @@ struct Judgement {
     std::vector<VerdictLine> lines; ///< what a person reads first
     std::string sentence;           ///< a manager reads it, an engineer checks it; empty until something can be said
     std::string publishedCause; ///< whether the published cause holds here, in a sentence; empty: none was published
-    std::string
-        matters; ///< where all runs are of one method and differ in one setting: whether that matters (setting_matters.h)
+    std::string matters; ///< where the runs differ in one setting alone: whether that matters (setting_matters.h)
     std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
     /// Those that are told neither by a finding of fairness nor by a button that settles them, for who shows these as well.
     std::vector<std::string> otherReservations;

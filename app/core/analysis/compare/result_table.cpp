@@ -112,14 +112,18 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
         return;
     const Published &published = *recipe.published;
     std::optional<double> reference;
+    PairDevices devices;
     for (const PublishedRun &run : published.runs)
-        if (run.name == published.reference)
+        if (run.name == published.reference) {
             reference = run.timeS;
+            devices.reference = std::max(1, run.devices);
+        }
     for (const PublishedRun &run : published.runs) {
         ResultRow row = publishedRow(run, published);
         if (reference && run.timeS && *run.timeS > 0) {
             row.speedUpTraining = *reference / *run.timeS;
-            row.efficiency = *row.speedUpTraining / std::max(1, run.devices);
+            devices.run = run.devices;
+            row.efficiency = efficiencyOf(*row.speedUpTraining, devices);
         }
         row.reference = run.name == published.reference;
         table.rows.push_back(std::move(row));

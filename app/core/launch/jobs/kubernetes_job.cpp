@@ -136,8 +136,9 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
     Manifest out{
         *shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
     // A pod's own files live as long as its restarts.
+    const std::string checkpoints = (place.claim.empty() ? "/tmp" : place.mount) + "/" + out.name + "-checkpoints";
     auto command =
-        jobCommand(run, out.processes, (place.claim.empty() ? "/tmp" : place.mount) + "/" + out.name + "-checkpoints");
+        jobCommand(run, out.processes, torchrunRestarts(run.config, shape->nodes()) ? checkpoints : std::string());
     if (!command)
         return fail(command.error());
     for (const std::string &word : *command)
@@ -196,14 +197,14 @@ Result<std::string> kubernetesJob(const PlannedRun &run, const JobPlace &place) 
         return fail(manifest.error());
     const int nodes = manifest->shape.nodes();
     const std::string &name = manifest->name;
-    TorchrunPlace pods{name, nodes, "$(JOB_COMPLETION_INDEX)", manifest->processes, {}, {}};
+    TorchrunPlace pods{nodes, "$(JOB_COMPLETION_INDEX)", manifest->processes, {}, {}};
     if (nodes > 1) { // the pod's hostname is NAME-INDEX, its domain the headless service
         pods.master = name + "-0." + name;
         pods.port = place.masterPort;
     }
     std::vector<std::string> numbers;
     for (const auto &[flag, value] : torchrunOptions(run.config, pods))
-        numbers.push_back(flag + "=" + value);
+        numbers.push_back(value.empty() ? flag : flag + "=" + value);
     Json pod = podSpec(place, manifest->processes,
                        containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, numbers)));
     if (nodes > 1)
@@ -235,26 +236,19 @@ Result<std::string> pyTorchJob(const PlannedRun &run, const JobPlace &place) {
     if (!manifest)
         return fail(manifest.error());
     const int nodes = manifest->shape.nodes();
+    std::vector<std::string> words; // the operator tells torchrun of its nodes
+    if (torchrunRestarts(run.config, nodes))
+        words = {"--standalone", "--max-restarts=" + std::to_string(run.config.maxRestarts)};
     Json pod = podSpec(place, manifest->processes,
-                       containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, {})));
+                       containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, words)));
     pod.erase("restartPolicy"); // set per replica, below
     const auto replicas = [&](int count) {
         return Json{{"replicas", count}, {"restartPolicy", "Never"}, {"template", {{"spec", pod}}}};
     };
     Json spec = {{"nprocPerNode", std::to_string(manifest->processes)}, {"runPolicy", {{"cleanPodPolicy", "None"}}}};
-    if (run.config.maxRestarts >
-        0) { // the operator gives torchrun these, and lets the first worker be the meeting place
-        spec["elasticPolicy"] = {{"minReplicas", nodes},
-                                 {"maxReplicas", nodes},
-                                 {"rdzvBackend", "c10d"},
-                                 {"rdzvId", manifest->name},
-                                 {"maxRestarts", run.config.maxRestarts}};
-        spec["pytorchReplicaSpecs"] = {{"Worker", replicas(nodes)}};
-    } else {
-        spec["pytorchReplicaSpecs"] = {{"Master", replicas(1)}};
-        if (nodes > 1)
-            spec["pytorchReplicaSpecs"]["Worker"] = replicas(nodes - 1);
-    }
+    spec["pytorchReplicaSpecs"] = {{"Master", replicas(1)}};
+    if (nodes > 1)
+        spec["pytorchReplicaSpecs"]["Worker"] = replicas(nodes - 1);
     return toYaml({{"apiVersion", "kubeflow.org/v1"},
                    {"kind", "PyTorchJob"},
                    {"metadata", metadata(run, place, manifest->name)},

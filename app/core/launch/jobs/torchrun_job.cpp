@@ -23,13 +23,16 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
     if (shape->nodes() > 1 && place.masterAddress.empty())
         return fail(Error::badArgument("the " + std::to_string(shape->nodes()) + " nodes need node 0's address",
                                        "give its name or address: --master-addr HOST", "master_addr"));
-    const std::string job = place.name.empty() ? jobName("lockstep-" + run.name) : place.name;
+    const std::string checkpoints =
+        torchrunRestarts(run.config, shape->nodes())
+            ? (place.name.empty() ? jobName("lockstep-" + run.name) : place.name) + "-checkpoints"
+            : std::string();
     std::string text;
     if (!place.frames.empty())
         text += "export LOCKSTEP_FRAMES=" + quoteForShell(place.frames) + "\n";
     for (int node = 0; node < shape->nodes(); ++node) {
         const int processes = shape->processes[std::size_t(node)];
-        auto command = jobCommand(run, processes, job + "-checkpoints");
+        auto command = jobCommand(run, processes, checkpoints);
         if (!command)
             return fail(command.error());
         text += "# " + commentText(run.name) +
@@ -41,12 +44,13 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
                 command->erase(command->begin()); // torchrun starts Python itself
             else
                 words.emplace_back("--no-python");
-            TorchrunPlace here{job, shape->nodes(), std::to_string(node), processes, place.masterAddress, {}};
+            TorchrunPlace here{shape->nodes(), std::to_string(node), processes, place.masterAddress, {}};
             if (!place.masterAddress.empty() || place.masterPort != JobPlace().masterPort)
                 here.port = place.masterPort;
             for (const auto &[flag, value] : torchrunOptions(run.config, here)) {
                 words.push_back(flag);
-                words.push_back(value);
+                if (!value.empty())
+                    words.push_back(value);
             }
         }
         words.insert(words.end(), command->begin(), command->end());

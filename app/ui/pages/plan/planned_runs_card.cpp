@@ -65,7 +65,7 @@ PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
     m_try = new QPushButton(tr("Try a setting…"), this);
     m_try->setShortcut(QKeySequence(Qt::ALT | Qt::Key_V));
     m_try->setToolTip(
-        tr("Does a setting matter? Trains the chosen run for some seconds with a few values of it (Alt+V)"));
+        tr("Does a setting matter? Trains the chosen run for a few hundred steps with a few values of it (Alt+V)"));
     connect(m_try, &QPushButton::clicked, this, &PlannedRunsCard::trySetting);
     addTool(m_try);
     m_rows = new QListView(this);

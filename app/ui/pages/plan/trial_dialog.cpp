@@ -57,6 +57,7 @@ TrialDialog::TrialDialog(const RunConfig &like, const QString &name, QWidget *pa
     m_steps->setValue(int(core::SettingTrial().steps));
     m_steps->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_steps->setSuffix(tr(" steps an epoch, three epochs"));
+    m_steps->setToolTip(tr("Fewer, if the training set of these runs has no more"));
     form->addRow(tr("&Length"), m_steps);
     layout->addLayout(form);
     m_help = makePlainLabel({}, "muted", this);

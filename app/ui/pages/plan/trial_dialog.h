@@ -12,7 +12,7 @@ class QSpinBox;
 
 namespace lockstep::ui {
 
-/// Does a setting matter? Makes a recipe of one run as it is and with other values of one setting, for a few seconds each
+/// Does a setting matter? Makes a recipe of one run as it is and with other values of one setting, for a few hundred steps each
 /// (core/experiment/setting_trial.h).
 class TrialDialog : public QDialog {
     Q_OBJECT

@@ -336,6 +336,9 @@ private Q_SLOTS:
         whole.epochs = 10;
         // 19,200 samples a second, and a second of starting and testing for three epochs.
         QCOMPARE(*index->estimate(whole, box), 600'000 / 19'200.0 + 10 / 3.0);
+        RunConfig less = *quick.config;
+        less.epochs = 1;
+        QCOMPARE(*index->estimate(less, box), 1.0);
         QVERIFY(!index->estimate(whole, {"elsewhere", ""}));
         RunConfig other = whole;
         other.batchSize = 128; // other steps
