@@ -276,6 +276,22 @@ class Listen(Case):
         self.assertRegex(alerts()["hang"], "^rank 0 has waited for 1[2-9] s in collective 7 .*; rank 1 has not come: it is in .*load")
         for link in links:  # all are asked where they are
             self.assertTrue(any("stacks" in line for line in link.makefile()))
+            link.close()
+        again = [socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) for _ in range(2)]
+        for rank, link in enumerate(again):  # started again, they hang in the same collective: that is another hang
+            self.addCleanup(link.close)
+            hello = {"type": "hello", "protocol": "1.0", "role": "rank", "rank": rank, "token": token, "pid": 77 + rank}
+            link.sendall((json.dumps(hello) + "\n" + "".join(list(self.story(rank, 2, 0))[:2])).encode())
+        numbers = itertools.count(2)
+
+        def second_hang():
+            number = next(numbers)
+            for rank, link in enumerate(again):
+                link.sendall(self.frame(rank, number, type="heartbeat", at=elsewhere if rank else where).encode())
+            time.sleep(0.3)
+            return sum('"kind":"hang"' in line for line in log.read_text().splitlines()) == 2
+
+        wait_for(second_hang, 20, "the second hang")
         agent.terminate()
         self.ended(agent, 130)
 
