@@ -155,13 +155,10 @@ private:
             !values.empty())
             say("rendezvous_differs", "all commands", "the commands name different rendezvous: " + values,
                 "name one in all: --rdzv-id=" + (zero.rendezvousId.empty() ? "1" : zero.rendezvousId));
-        if (const std::string values = differing([](const TorchrunLine &line) {
-                return line.rendezvousBackend.empty() ? std::string("static") : line.rendezvousBackend;
-            });
+        if (const std::string values = differing([](const TorchrunLine &line) { return line.rendezvousBackend; });
             !values.empty())
             say("rendezvous_differs", "all commands", "the commands name different rendezvous: " + values,
-                "name one in all: --rdzv-backend=" +
-                    (zero.rendezvousBackend.empty() ? std::string("static") : zero.rendezvousBackend));
+                "name one in all: --rdzv-backend=" + zero.rendezvousBackend);
         if (const std::string values = differing([](const TorchrunLine &line) { return line.script; }); !values.empty())
             say("script_differs", "all commands", "the commands run different programs: " + values,
                 "run the same one everywhere", Severity::Warning);

@@ -19,11 +19,11 @@ struct TorchrunLine {
     std::string text;
     std::map<std::string, std::string> environment; ///< from assignments in front of it and exports before it
     std::optional<int> nodes, processes, nodeRank, masterPort;
-    std::string masterAddress, rendezvousBackend, rendezvousId;
-    std::string script; ///< the program that every process runs
+    std::string masterAddress, rendezvousId, rendezvousBackend = "static"; ///< the backend: torchrun's default
+    std::string script;                                                    ///< the program that every process runs
     [[nodiscard]] std::string master() const { return masterAddress.empty() ? "127.0.0.1" : masterAddress; }
     /// Whether the nodes have the numbers that they are given; other rendezvous number them as they come.
-    [[nodiscard]] bool numbersNodes() const { return rendezvousBackend.empty() || rendezvousBackend == "static"; }
+    [[nodiscard]] bool numbersNodes() const { return rendezvousBackend == "static"; }
     [[nodiscard]] int port() const {
         return masterPort.value_or(rendezvousBackend == "c10d" ? c10dPort : torchrunPort);
     }

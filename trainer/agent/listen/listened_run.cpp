@@ -91,8 +91,7 @@ Result<void> ListenedRun::openLog() {
     m_journal = std::move(*journal);
     m_disk.emplace(*m_journal, m_folder);
     if (!m_options.fromFiles)
-        m_watch.emplace(m_clock, *m_journal,
-                        std::chrono::duration<double>(m_record.config.value_or(RunConfig()).hangAfter));
+        m_watch.emplace(m_clock, *m_journal, m_record.config);
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
     if (!socket)
         return fail(socket.error());

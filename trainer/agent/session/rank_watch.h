@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ipc/clock.h"
+#include "ipc/run_config.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/session/hang_watch.h"
 #include "trainer/agent/session/slow_rank_watch.h"
@@ -15,9 +17,10 @@ namespace lockstep::agent {
 /// Looks in the frames of all nodes' ranks for what holds the run up, hangs and slow ranks, and writes alerts of it into the log.
 class RankWatch {
 public:
-    /// `hangAfter`: as HangWatch takes it. The journal must outlive the watch.
-    RankWatch(const Clock &clock, RunJournal &journal, std::chrono::duration<double> hangAfter)
-        : m_clock(clock), m_journal(journal), m_hangs(hangAfter) {}
+    /// `config`: the run's, whose hang_after counts; none: the default. The journal must outlive the watch.
+    RankWatch(const Clock &clock, RunJournal &journal, const std::optional<RunConfig> &config)
+        : m_clock(clock), m_journal(journal),
+          m_hangs(std::chrono::duration<double>(config.value_or(RunConfig()).hangAfter)) {}
 
     void take(int rank, const Frame &frame); ///< frames of the present: a hang is found by the time that passes
     /// Call each second. Whether a hang has begun; then where all ranks are should be asked before anybody ends them. `processOf`: as
