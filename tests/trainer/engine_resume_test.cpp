@@ -219,7 +219,8 @@ TEST_SUITE("engine_resume") {
             options.insert(options.end(), way.options.begin(), way.options.end());
             const std::string whole = BrokenRun(way.ranks, options).unbroken();
             BrokenRun run(way.ranks, options);
-            run.breakAt(R"("state":"training")", SIGTERM);
+            if (way.ranks <= 2) // of three and more: the test before this
+                run.breakAt(R"("state":"training")", SIGTERM);
             run.breakAt(step(14), SIGTERM);
             run.breakAt(step(24), SIGKILL, way.ranks != 2);
             CHECK(run.resumed() == whole);

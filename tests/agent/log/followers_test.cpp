@@ -184,7 +184,7 @@ TEST_CASE("status prints state, record and result as one line") {
 
 TEST_CASE("the device frames measure the viewer, too") {
     const TestHome home;
-    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000;burn"}});
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000"}});
     FollowClient viewer(run.socket, 0);
     const bool seen = eventually([&] {
         const auto frames = bodiesOf<DeviceFrame>(framesOf(run.folder));

@@ -26,7 +26,7 @@ constexpr double busyShare = 0.05;
 
 TEST_CASE("an epoch frame carries the mean and largest use of every device of the run in that epoch") {
     const TestHome home;
-    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=2;steps=60;step_ms=20;burn"}});
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=2;steps=45;step_ms=20;burn"}});
     (void)resultOf(run.folder);
     const auto frames = framesOf(run.folder);
     const auto epochs = bodiesOf<EpochFrame>(frames);
@@ -53,7 +53,7 @@ TEST_CASE("an epoch frame carries the mean and largest use of every device of th
 
 TEST_CASE("devices are sampled about five times a second, ranks and the agent with them") {
     const TestHome home;
-    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=150;step_ms=20;burn"}});
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=130;step_ms=20;burn"}});
     const RunResult result = resultOf(run.folder);
     const auto samples = bodiesOf<DeviceFrame>(framesOf(run.folder));
     CHECK(static_cast<double>(samples.size()) > 1.0 * result.runTimeS);
