@@ -38,7 +38,7 @@ struct Hello {
     /// By node. Follower: the first seq it lacks; agent: the seq that log writes next.
     std::optional<std::map<int, std::uint64_t>> nextSeqs;
     std::string run, name;
-    std::string token;               ///< from agent K > 0, to join agent 0 (ipc/node_messages.h)
+    std::string token;               ///< rank: lets it report over TCP (lockstepctl listen)
     std::optional<std::int64_t> pid; ///< of a local follower, so that its CPU time can be measured
     bool ownsQueue = false;          ///< follower: it owns the run's queue, and is not a viewer
     bool live = false;               ///< agent: false if only the finished log is left

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The protocol between agent 0 and an agent K > 0 of one run: TCP to agent 0's listener on its node's interface, one
-// JSON object per line, at most 64 KiB. Nothing is encrypted, as with c10d, Gloo and NCCL. The token keeps
-// unauthenticated connections out; listening on one interface only keeps it off other networks.
+// JSON object per line, at most 64 KiB. It is TLS 1.3 with a pre-shared key, which both sides derive from the run's token
+// (trainer/agent/net/tls_session.h). What the ranks themselves send by c10d, Gloo and NCCL is not encrypted.
 //
-//   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N,"token":T}
+//   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N}
 //          {"type":"node","what":"join","processes":P,"shared":false,"machine":{…},"devices":[…]}   after each hello
 //   0 → K  {"type":"hello","role":"agent","run":ID,"node":0,"next_seq":M}   M: the first line of K's log that agent 0 lacks;
-//          or {"type":"error",…} and the connection ends: wrong token, unknown node, another version
+//          or {"type":"error",…} and the connection ends: unknown node, another version
 //   K → 0  sealed log lines of node-K.ndjson from M on, byte for byte; among them is a heartbeat each second
 //   0 → K  ack (next_seq: all lines before it are on agent 0's disk); ping, which K answers with pong and both its clocks
 //   0 → K  go (world_size, first_rank, master_addr, master_port, restarts, number): sent when every node has joined;

@@ -22,11 +22,12 @@ sockaddr_in loopback(int port) {
 }
 
 /// False when that end is gone.
-bool pass(int from, int to) {
+bool pass(int from, int to, std::string &carried) {
     char bytes[65536];
     const ssize_t n = ::recv(from, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n <= 0)
         return false;
+    carried.append(bytes, static_cast<std::size_t>(n));
     for (ssize_t sent = 0; sent < n;) {
         const ssize_t m = ::send(to, bytes + sent, static_cast<std::size_t>(n - sent), MSG_NOSIGNAL);
         if (m <= 0)
@@ -75,6 +76,11 @@ void TcpRelay::restore() {
     bind();
 }
 
+std::string TcpRelay::carried() {
+    const std::lock_guard lock(m_mutex);
+    return m_carried;
+}
+
 void TcpRelay::run() {
     while (!m_stop) {
         std::vector<pollfd> fds;
@@ -91,12 +97,12 @@ void TcpRelay::run() {
             continue;
         }
         const std::lock_guard lock(m_mutex);
-        m_pairs.remove_if([](const Pair &pair) {
+        m_pairs.remove_if([this](const Pair &pair) {
             pollfd ends[] = {{pair.near.get(), POLLIN, 0}, {pair.far.get(), POLLIN, 0}};
             if (::poll(ends, 2, 0) <= 0)
                 return false;
-            return (ends[0].revents && !pass(pair.near.get(), pair.far.get())) ||
-                   (ends[1].revents && !pass(pair.far.get(), pair.near.get()));
+            return (ends[0].revents && !pass(pair.near.get(), pair.far.get(), m_carried)) ||
+                   (ends[1].revents && !pass(pair.far.get(), pair.near.get(), m_carried));
         });
         pollfd waiting{m_listener.get(), POLLIN, 0};
         if (!m_listener.valid() || ::poll(&waiting, 1, 0) <= 0)

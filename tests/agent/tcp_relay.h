@@ -18,6 +18,7 @@ public:
     void cut();
     void restore();
     void freeze(bool frozen) { m_frozen = frozen; }
+    [[nodiscard]] std::string carried(); ///< every byte so far, both ways: what a listener on the network has
 
 private:
     void run();
@@ -26,9 +27,10 @@ private:
         lockstep::Fd near, far;
     };
     int m_port = 0, m_targetPort = 0;
-    std::mutex m_mutex; ///< guards the two below
+    std::mutex m_mutex; ///< guards the three below
     lockstep::Fd m_listener;
     std::list<Pair> m_pairs;
+    std::string m_carried;
     std::atomic<bool> m_frozen = false, m_stop = false;
     std::thread m_thread;
 };

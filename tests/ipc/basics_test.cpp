@@ -10,6 +10,7 @@
 #include "ipc/json_text.h"
 #include "ipc/json_writer.h"
 #include "ipc/printable.h"
+#include "ipc/sha256.h"
 #include "tests/ipc/test_folder.h"
 #include "tests/qt_test.h"
 
@@ -140,6 +141,16 @@ private Q_SLOTS:
         QCOMPARE(::truncate(path.c_str(), 5), 0);
         QCOMPARE(realFileSystem().readAll(path, 5)->size(), std::size_t{5});
         QVERIFY(!realFileSystem().readAll(path, 4));
+    }
+
+    void sha256IsThatOfTheStandard() { // FIPS 180-2, appendix B.1
+        QCOMPARE(sha256Hex("abc"), std::string("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        QCOMPARE(sha256Hex(""), std::string("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"));
+        Sha256 pieces;
+        pieces.add("a");
+        QCOMPARE(pieces.hex(), sha256Hex("a")); // and more may follow
+        pieces.add("bc");
+        QCOMPARE(pieces.hex(), sha256Hex("abc"));
     }
 
     void invalidUtf8IsReplaced() {

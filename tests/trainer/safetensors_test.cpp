@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include "ipc/sha256.h"
 #include "temp_folder.h"
 #include "trainer/data/safetensors.h"
 
@@ -170,15 +171,10 @@ TEST_SUITE("safetensors") {
         CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
     }
 
-    TEST_CASE("SHA-256 is SHA-256") { // FIPS 180-2, appendix B.1
-        CHECK(sha256Hex("abc", 3) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        CHECK(sha256Hex("", 0) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    }
-
     TEST_CASE("a model's fingerprint is that of its fp32 bytes, one parameter after the other") {
         const auto a = torch::randn({4, 3}), b = torch::randn({5});
         const auto together = torch::cat({a.flatten(), b});
-        const auto expected = sha256Hex(together.const_data_ptr(), together.nbytes());
+        const auto expected = sha256Hex({static_cast<const char *>(together.const_data_ptr()), together.nbytes()});
         CHECK(parametersSha256({a, b}) == expected);
         CHECK(parametersSha256({a.to(torch::kFloat64), b}) == expected);
         CHECK(parametersSha256({a.t().contiguous().t(), b}) == expected);

@@ -10,8 +10,8 @@
 #include <torch/torch.h>
 #include <zlib.h>
 
+#include "ipc/sha256.h"
 #include "ipc/unix_socket.h"
-#include "trainer/data/safetensors.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -160,7 +160,8 @@ Result<IdxFile> readIdx(const std::string &path, int dimensions) {
     auto bytes = readWhole(found);
     if (!bytes)
         return fail(bytes.error());
-    const auto sha256 = sha256Hex(bytes->const_data_ptr<std::uint8_t>(), static_cast<std::size_t>(bytes->numel()));
+    const std::string sha256 = sha256Hex({reinterpret_cast<const char *>(bytes->const_data_ptr<std::uint8_t>()),
+                                          static_cast<std::size_t>(bytes->numel())});
     if (isGzip(*bytes)) {
         bytes = unpack(found, *bytes);
         if (!bytes)

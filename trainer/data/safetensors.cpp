@@ -9,6 +9,7 @@
 #include <torch/torch.h>
 
 #include "ipc/file_system.h"
+#include "ipc/sha256.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -159,7 +160,7 @@ Result<void> checkSeal(const std::string &path, std::string &bytes, std::string_
     if (at == 0 || digest->second.size() != digestLength)
         return damaged(path, "its sha256 is no digest");
     bytes.replace(8 + at, digestLength, digestLength, '0');
-    const std::string own = sha256Hex(bytes.data(), bytes.size());
+    const std::string own = sha256Hex(bytes);
     if (own != digest->second)
         return damaged(path, "its bytes have changed since it was written: it says sha256 " +
                                  digest->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
@@ -244,7 +245,7 @@ Result<void> writeTensors(const std::string &path, const TensorFile &file) {
     for (const auto &tensor : tensors)
         bytes.append(static_cast<const char *>(tensor.const_data_ptr()), tensor.nbytes());
     if (file.sealed)
-        bytes.replace(8 + placeOfDigest(text), digestLength, sha256Hex(bytes.data(), bytes.size()));
+        bytes.replace(8 + placeOfDigest(text), digestLength, sha256Hex(bytes));
     return realFileSystem().writeAtomically(path, bytes);
 }
 

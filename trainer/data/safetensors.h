@@ -26,8 +26,6 @@ struct TensorFile {
 /// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);
 
-/// SHA-256, lower-case hex.
-[[nodiscard]] std::string sha256Hex(const void *data, std::size_t bytes);
 /// SHA-256 of all parameters as fp32 little-endian bytes in state_dict order.
 [[nodiscard]] std::string parametersSha256(const std::vector<torch::Tensor> &parameters);
 

@@ -11,8 +11,8 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "ipc/sha256.h"
 #include "trainer/data/delimited_text.h"
-#include "trainer/data/safetensors.h"
 #include "trainer/data/word_piece.h"
 
 namespace lockstep::trainer {
@@ -148,7 +148,7 @@ Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
         return fail(kept.error());
     TextSets sets{maker.make(texts, labels, *classes, records.train),
                   maker.make(texts, labels, *classes, records.test)};
-    const std::string sha256 = sha256Hex(bytes->data(), bytes->size());
+    const std::string sha256 = sha256Hex(*bytes);
     for (DataSet *set : {&sets.train, &sets.test}) {
         for (const auto &[label, number] : *classes)
             set->classNames.push_back(label);

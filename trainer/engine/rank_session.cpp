@@ -15,9 +15,9 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
+#include "ipc/sha256.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
-#include "trainer/data/safetensors.h"
 #include "trainer/data/text_set.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/models/bert_folder.h"
@@ -165,7 +165,7 @@ Result<void> compareModelFiles(Session &session) {
         const auto bytes = realFileSystem().readAll(path, anySize);
         if (!bytes)
             return fail(bytes.error());
-        own += sha256Hex(bytes->data(), bytes->size());
+        own += sha256Hex(*bytes);
     }
     const auto all = session.communicator->exchange("model_file", own);
     const auto other = std::ranges::find_if(all, [&](const std::string &one) { return one != all.front(); });

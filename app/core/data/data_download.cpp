@@ -66,8 +66,8 @@ void DataDownload::checkNext() {
     fetch();
 }
 
-void DataDownload::checked(const std::unique_ptr<QCryptographicHash> &hash) {
-    const bool right = hash && hash->result().toHex().toStdString() == m_source.files[m_missing.size()].sha256;
+void DataDownload::checked(const std::unique_ptr<Sha256> &hash) {
+    const bool right = hash && hash->hex() == m_source.files[m_missing.size()].sha256;
     if (!right)
         putAside();
     m_missing.push_back(!right);

@@ -11,6 +11,7 @@
 #include "data/dataset_source.h"
 #include "data/file_hash.h"
 #include "ipc/error.h"
+#include "ipc/sha256.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::core {
@@ -54,7 +55,7 @@ protected:
 
 private:
     void checkNext();
-    void checked(const std::unique_ptr<QCryptographicHash> &hash);
+    void checked(const std::unique_ptr<Sha256> &hash);
     void putAside();
     [[nodiscard]] std::int64_t spaceNeeded() const;
 

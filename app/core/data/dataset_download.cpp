@@ -89,7 +89,7 @@ void DatasetDownload::answered() {
         return;
     m_part.resize(0);
     m_part.seek(0);
-    m_sum->reset();
+    *m_sum = Sha256();
     m_got = 0;
 }
 
@@ -111,7 +111,7 @@ void DatasetDownload::takeBytes() {
             Error::failed(m_part.fileName().toStdString() + " can't be written: " + m_part.errorString().toStdString(),
                           "free some room, then start again: it resumes where it stopped"));
     }
-    m_sum->addData(bytes);
+    m_sum->add({bytes.constData(), std::size_t(bytes.size())});
     m_got += bytes.size();
     Q_EMIT progressed(QString::fromStdString(file().name), m_before + m_got, source().bytes());
 }
@@ -137,7 +137,7 @@ void DatasetDownload::replyEnded() {
 }
 
 void DatasetDownload::keep() {
-    const std::string sum = m_sum->result().toHex().toStdString();
+    const std::string sum = m_sum->hex();
     if (sum != file().sha256) {
         m_part.resize(0);
         return mirrorFailed(

@@ -2,13 +2,13 @@
 #pragma once
 #include <memory>
 
-#include <QCryptographicHash>
 #include <QFile>
 #include <QNetworkAccessManager>
 #include <QPointer>
 #include <QStringList>
 
 #include "data/data_download.h"
+#include "ipc/sha256.h"
 
 class QNetworkReply;
 
@@ -39,7 +39,7 @@ private:
     QNetworkAccessManager m_network;
     QPointer<QNetworkReply> m_reply;
     QFile m_part;
-    std::unique_ptr<QCryptographicHash> m_sum; ///< of what m_part holds
+    std::unique_ptr<Sha256> m_sum; ///< of what m_part holds
     std::size_t m_index = 0, m_mirror = 0;
     qint64 m_before = 0; ///< bytes of the finished files
     qint64 m_got = 0;    ///< of the current file

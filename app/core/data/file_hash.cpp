@@ -18,7 +18,7 @@ void FileHash::start(const QString &path, Done done) {
     m_file.close();
     m_file.setFileName(path);
     m_file.open(QIODevice::ReadOnly);
-    m_hash = std::make_unique<QCryptographicHash>(QCryptographicHash::Sha256);
+    m_hash = std::make_unique<Sha256>();
     m_done = std::move(done);
     m_timer.start(0);
 }
@@ -32,7 +32,7 @@ void FileHash::stop() {
 void FileHash::readOn() {
     const QByteArray chunk = m_file.isOpen() ? m_file.read(chunkBytes) : QByteArray();
     if (!chunk.isEmpty())
-        return m_hash->addData(chunk);
+        return m_hash->add({chunk.constData(), std::size_t(chunk.size())});
     const bool whole = m_file.isOpen() && m_file.error() == QFileDevice::NoError;
     const Done done = std::move(m_done);
     stop();

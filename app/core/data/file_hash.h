@@ -3,10 +3,11 @@
 #include <functional>
 #include <memory>
 
-#include <QCryptographicHash>
 #include <QFile>
 #include <QObject>
 #include <QTimer>
+
+#include "ipc/sha256.h"
 
 namespace lockstep::core {
 
@@ -16,7 +17,7 @@ class FileHash : public QObject {
     Q_OBJECT
 public:
     /// Null: the file can't be read. The hash can be fed further.
-    using Done = std::function<void(std::unique_ptr<QCryptographicHash> hash)>;
+    using Done = std::function<void(std::unique_ptr<Sha256> hash)>;
 
     explicit FileHash(QObject *parent = nullptr);
     void start(const QString &path, Done done); ///< `done` is never called from inside start()
@@ -27,7 +28,7 @@ private:
 
     QTimer m_timer;
     QFile m_file;
-    std::unique_ptr<QCryptographicHash> m_hash;
+    std::unique_ptr<Sha256> m_hash;
     Done m_done;
 };
 

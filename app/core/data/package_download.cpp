@@ -211,7 +211,7 @@ void PackageDownload::checkNext() {
     const DatasetFile &file = source().files[m_wanted[m_checked].file];
     const QString part = inWork(file.name + ".part");
     hash(part, [this, &file, part](const auto &hash) {
-        const std::string sum = hash ? hash->result().toHex().toStdString() : std::string("unknown");
+        const std::string sum = hash ? hash->hex() : std::string("unknown");
         if (sum != file.sha256 || QFileInfo(part).size() != file.bytes)
             return over(Error::failed(file.name + " in " + package().title() + " is another file (sha256 " +
                                           sum.substr(0, 12) + "…, expected " + file.sha256.substr(0, 12) + "…)",

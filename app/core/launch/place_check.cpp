@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
-#include <QCryptographicHash>
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "ipc/sha256.h"
 
 namespace lockstep::core {
 namespace {
@@ -27,9 +27,7 @@ std::string fileOfPlaces() {
 /// The current book of nodes, as a fingerprint: only changes matter.
 std::string bookNow() {
     const auto text = realFileSystem().readAll(nodesFile());
-    return QCryptographicHash::hash(QByteArray::fromStdString(text.value_or("")), QCryptographicHash::Sha256)
-        .toHex()
-        .toStdString();
+    return sha256Hex(text.value_or(""));
 }
 
 std::string placesOfRun(const RunConfig &config, const CommandPrefix &where) {

@@ -6,13 +6,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <QCryptographicHash>
 #include <QDeadlineTimer>
 #include <QFile>
 #include <QRandomGenerator>
 #include <QRegularExpression>
 
 #include "ipc/run_folder.h"
+#include "ipc/sha256.h"
 #include "ipc/socket_folder.h"
 
 namespace lockstep::core {
@@ -94,8 +94,11 @@ std::string knownFingerprint(const std::string &file, int line) {
         words.removeFirst();
     if (words.size() < 3)
         return {};
-    const QByteArray hash = QCryptographicHash::hash(QByteArray::fromBase64(words[2]), QCryptographicHash::Sha256);
-    return "SHA256:" + hash.toBase64(QByteArray::OmitTrailingEquals).toStdString();
+    Sha256 hash;
+    hash.add(QByteArray::fromBase64(words[2]).toStdString());
+    const Sha256::Digest digest = hash.digest();
+    const QByteArray bytes(reinterpret_cast<const char *>(digest.data()), qsizetype(digest.size()));
+    return "SHA256:" + bytes.toBase64(QByteArray::OmitTrailingEquals).toStdString();
 }
 
 NodeError sshError(const std::string &host, const std::string &said) {

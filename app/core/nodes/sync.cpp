@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <sys/prctl.h>
 
-#include <QCryptographicHash>
 #include <QDeadlineTimer>
 #include <QFile>
 #include <QStandardPaths>

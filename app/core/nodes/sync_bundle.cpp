@@ -7,7 +7,6 @@
 #include <set>
 
 #include <nlohmann/json.hpp>
-#include <QCryptographicHash>
 #include <QFile>
 #include <QFileInfo>
 #include <QLibraryInfo>
@@ -17,12 +16,15 @@
 #include "data/dataset_source.h"
 #include "ipc/documents.h"
 #include "ipc/run_folder.h"
+#include "ipc/sha256.h"
 #include "nodes/torch_line.h"
 
 namespace lockstep::core {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr qint64 hashedAtOnce = 1 << 20;
 
 bool plainPath(std::string_view path) {
     constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
@@ -33,12 +35,15 @@ bool plainPath(std::string_view path) {
 
 Result<void> read(SyncFile &file) {
     QFile source(QString::fromStdString(file.source));
-    QCryptographicHash hash(QCryptographicHash::Sha256);
-    if (!source.open(QIODevice::ReadOnly) || !hash.addData(&source))
+    Sha256 hash;
+    if (source.open(QIODevice::ReadOnly))
+        for (QByteArray block = source.read(hashedAtOnce); !block.isEmpty(); block = source.read(hashedAtOnce))
+            hash.add({block.constData(), std::size_t(block.size())});
+    if (!source.isOpen() || source.error() != QFileDevice::NoError)
         return fail(Error::failed(file.source + " can't be read: " + source.errorString().toStdString(),
                                   "check that it exists and is readable"));
     file.bytes = source.size();
-    file.sha256 = hash.result().toHex().toStdString();
+    file.sha256 = hash.hex();
     file.executable = QFileInfo(source).isExecutable();
     return {};
 }
@@ -182,10 +187,7 @@ std::string SyncBundle::manifest() const {
 }
 
 std::string SyncBundle::version() const {
-    return QCryptographicHash::hash(QByteArray::fromStdString(manifest()), QCryptographicHash::Sha256)
-        .toHex()
-        .left(16)
-        .toStdString();
+    return sha256Hex(manifest()).substr(0, 16);
 }
 
 Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "nodes/sync_transfer.h"
 
-#include <QCryptographicHash>
 #include <QDir>
 #include <QFile>
 #include <QRegularExpression>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "ipc/sha256.h"
 #include "nodes/sync_scripts.h"
 
 namespace lockstep::core {
@@ -211,15 +211,15 @@ std::string beginningSha256(const std::string &file, std::int64_t bytes) {
     QFile source(QString::fromStdString(file));
     if (!source.open(QIODevice::ReadOnly))
         return {};
-    QCryptographicHash hash(QCryptographicHash::Sha256);
+    Sha256 hash;
     while (bytes > 0) {
         const QByteArray block = source.read(std::min<qint64>(blockBytes, bytes));
         if (block.isEmpty())
             return {};
-        hash.addData(block);
+        hash.add({block.constData(), std::size_t(block.size())});
         bytes -= block.size();
     }
-    return hash.result().toHex().toStdString();
+    return hash.hex();
 }
 
 } // namespace lockstep::core

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "tests/agent/nodes_run.h"
 #include "tests/agent/tcp_relay.h"
 #include "tests/figure.h"
+#include "trainer/agent/net/net_talk.h"
 
 using namespace lockstep;
 using namespace std::chrono_literals;
@@ -330,9 +332,41 @@ TEST_CASE("a connection with a wrong token is refused and reported with its addr
     const std::string wrong = run.ask(1, run.request(1, run.join(), "0123456789abcdef0123456789abcdef"));
     CHECK(valueOf(wrong, "type") == "error");
     CHECK_MESSAGE(wrong.find("token is wrong") != std::string::npos, wrong);
-    CHECK(hasAlert(run.log(0), "connection_refused", "127.0.0.1:"));
+    CHECK(eventually([&] { return hasAlert(run.log(0), "connection_refused", "127.0.0.1:"); }));
     CHECK_FALSE(std::filesystem::exists(run.folder(1).path));
     CHECK(run.log(0).find(run.token()) == std::string::npos);
+    REQUIRE(valueOf(run.startOther(1), "type") == "ready");
+    CHECK((resultOf(run.folder(0)).state == RunState::Done));
+}
+
+TEST_CASE("who listens on the network between two agents reads neither what the ranks report nor the token") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=20"}}, {}});
+    run.startFirst();
+    TcpRelay relay(run.join());
+    REQUIRE(valueOf(run.startOther(1, relay.address()), "type") == "ready");
+    const RunResult result = resultOf(run.folder(0));
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    CHECK(run.copy(1) == run.log(1));
+    const std::string carried = relay.carried();
+    CHECK(carried.size() > run.log(1).size());
+    CHECK(carried.find(run.runId()) != std::string::npos); // which secret is meant
+    for (const std::string &said : {run.token(), std::string("\"type\""), std::string("steps"), std::string("hello")})
+        CHECK_MESSAGE(carried.find(said) == std::string::npos, said);
+}
+
+TEST_CASE("a stranger who speaks no TLS to agent 0 is refused and reported; the run goes on waiting") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});
+    run.startFirst();
+    const std::string join = run.join();
+    const auto address = lockstep::agent::netAddress("127.0.0.1", std::stoi(join.substr(join.rfind(':') + 1)));
+    REQUIRE(address);
+    const Fd stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(stranger.get(), address->get(), address->length) == 0);
+    REQUIRE(lockstep::agent::writeAll(stranger.get(), R"({"type":"hello","role":"agent","protocol":"1.0"})"
+                                                      "\n"));
+    CHECK(eventually([&] { return hasAlert(run.log(0), "connection_refused", "it is no agent of this version"); }));
     REQUIRE(valueOf(run.startOther(1), "type") == "ready");
     CHECK((resultOf(run.folder(0)).state == RunState::Done));
 }

@@ -22,16 +22,18 @@ std::string peerAddress(int fd) {
     return addressAndPort(address, length);
 }
 
-std::shared_ptr<LineSocket> LineSocket::open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers) {
-    return std::shared_ptr<LineSocket>(new LineSocket(loop, clock, std::move(fd), std::move(handlers)));
+std::shared_ptr<LineSocket> LineSocket::open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers,
+                                             std::unique_ptr<TlsSession> tls) {
+    return std::shared_ptr<LineSocket>(new LineSocket(loop, clock, std::move(fd), std::move(handlers), std::move(tls)));
 }
 
-LineSocket::LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers)
-    : m_loop(loop), m_clock(clock), m_fd(std::move(fd)), m_handlers(std::move(handlers)),
+LineSocket::LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers, std::unique_ptr<TlsSession> tls)
+    : m_loop(loop), m_clock(clock), m_fd(std::move(fd)), m_handlers(std::move(handlers)), m_tls(std::move(tls)),
       m_peer(peerAddress(m_fd.get())), m_lastHeardNs(clock.monoNs()) {
     const int one = 1; // send small messages at once: a stop must not wait for a full segment
     ::setsockopt(m_fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     m_token = m_loop.watch(m_fd.get(), EPOLLIN, [this](std::uint32_t events) { onEvent(events); });
+    sendWhatTlsSays();
 }
 
 LineSocket::~LineSocket() {
@@ -63,7 +65,34 @@ void LineSocket::read() {
     if (n <= 0)
         return lose(n == 0 ? "the other side closed it" : std::strerror(errno));
     m_lastHeardNs = m_clock.monoNs();
-    const auto fed = m_framer.feed({buffer.data(), static_cast<std::size_t>(n)}, [this](std::string_view line) {
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
+    if (!m_tls)
+        return takeLines(bytes);
+    std::string plain;
+    const bool trusted = m_tls->established();
+    const Result<void> decrypted = m_tls->receive(bytes, plain);
+    sendWhatTlsSays();
+    takeLines(plain);
+    if (decrypted || !open())
+        return;
+    if (trusted || !m_handlers.onUntrusted)
+        return lose(decrypted.error().message());
+    close();
+    const auto onUntrusted = m_handlers.onUntrusted;
+    onUntrusted(decrypted.error());
+}
+
+/// The handshake's next message, or why there is none.
+void LineSocket::sendWhatTlsSays() {
+    const std::size_t before = m_out.size();
+    if (m_tls)
+        m_tls->takeOutgoing(m_out);
+    if (m_out.size() > before)
+        flush();
+}
+
+void LineSocket::takeLines(std::string_view bytes) {
+    const auto fed = m_framer.feed(bytes, [this](std::string_view line) {
         const auto onLine = m_handlers.onLine; // the handler may replace m_handlers
         if (open())
             onLine(line);
@@ -75,7 +104,12 @@ void LineSocket::read() {
 void LineSocket::send(std::string_view lines) {
     if (!open())
         return;
-    m_out.append(lines);
+    if (m_tls) {
+        m_tls->send(lines);
+        m_tls->takeOutgoing(m_out);
+    } else {
+        m_out.append(lines);
+    }
     flush();
 }
 

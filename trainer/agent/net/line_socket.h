@@ -9,19 +9,22 @@
 #include "ipc/line_framer.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/tls_session.h"
 
 namespace lockstep::agent {
 
-/// A connected stream socket that carries lines in both directions, on the agent's loop. Handlers may close it or drop
-/// the last reference to it. After close() or onClosed, no handler is called any more.
+/// A connected stream socket that carries lines in both directions, on the agent's loop, encrypted if it has a TlsSession. Handlers may
+/// close it or drop the last reference to it. After close(), onClosed or onUntrusted, no handler is called any more.
 class LineSocket : public std::enable_shared_from_this<LineSocket> {
 public:
     struct Handlers {
         std::function<void(std::string_view line)> onLine;
-        std::function<void(const std::string &why)> onClosed; ///< by the peer, or a line too long; not by close()
-        std::function<void()> onRoom;                         ///< room() is true again; may be empty
+        std::function<void(const std::string &why)> onClosed;   ///< by the peer, or a line too long; not by close()
+        std::function<void()> onRoom;                           ///< room() is true again; may be empty
+        std::function<void(const Error &why)> onUntrusted = {}; ///< instead of onClosed: the TLS handshake failed
     };
-    static std::shared_ptr<LineSocket> open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers);
+    static std::shared_ptr<LineSocket> open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers,
+                                            std::unique_ptr<TlsSession> tls = nullptr);
     ~LineSocket();
 
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
@@ -35,9 +38,11 @@ public:
     [[nodiscard]] const std::string &peer() const { return m_peer; }         ///< "10.0.0.2:51234"
 
 private:
-    LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers);
+    LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers, std::unique_ptr<TlsSession> tls);
     void onEvent(std::uint32_t events);
     void read();
+    void takeLines(std::string_view bytes);
+    void sendWhatTlsSays();
     void flush();
     void lose(const std::string &why);
 
@@ -45,6 +50,7 @@ private:
     const Clock &m_clock;
     Fd m_fd;
     Handlers m_handlers;
+    std::unique_ptr<TlsSession> m_tls; ///< null: nothing is encrypted
     LineFramer m_framer;
     EventLoop::Token m_token = 0;
     std::string m_out, m_peer;

@@ -100,16 +100,20 @@ void NodeLink::retry() {
 
 void NodeLink::greet(Fd fd) {
     m_greeted = false;
+    auto tls = std::make_unique<TlsSession>(TlsSession::Side::Client, m_options.runId, m_options.token);
+    if (!tls->usable())
+        return distrust(TlsSession::whyUnusable());
     m_socket = LineSocket::open(m_loop, m_clock, std::move(fd),
                                 {[this](std::string_view line) { takeLine(line); },
-                                 [this](const std::string &why) { lose(why); }, [this] { pump(); }});
+                                 [this](const std::string &why) { lose(why); }, [this] { pump(); },
+                                 [this](const Error &why) { distrust(why); }},
+                                std::move(tls));
     Hello hello;
     hello.role = "agent";
     hello.run = m_options.runId;
     hello.node = m_options.node;
     hello.name = m_options.host;
     hello.nextSeq = m_journal.nextSeq();
-    hello.token = m_options.token;
     m_socket->send(encode(hello) + "\n");
 }
 
@@ -137,13 +141,8 @@ void NodeLink::takeLine(std::string_view line) {
 
 void NodeLink::takeHello(std::string_view line) {
     const auto hello = decodeHello(line);
-    if (!hello) {
-        const Error &why = hello.error();
-        if (m_joined)
-            return lose(why.message());
-        close();
-        return m_handlers.onRefused(why);
-    }
+    if (!hello)
+        return distrust(hello.error());
     m_greeted = m_up = true;
     m_lostNs = 0;
     m_backoff = firstBackoff;
@@ -161,6 +160,13 @@ void NodeLink::takeHello(std::string_view line) {
     else
         m_handlers.onJoined();
     pump();
+}
+
+void NodeLink::distrust(const Error &why) {
+    if (m_joined)
+        return lose(why.message());
+    close();
+    m_handlers.onRefused(why);
 }
 
 void NodeLink::lose(const std::string &why) {

@@ -63,6 +63,7 @@ private:
     void greet(Fd fd);
     void takeLine(std::string_view line);
     void takeHello(std::string_view line);
+    void distrust(const Error &why); ///< what answers is not, or does not want, this run's agent
     void lose(const std::string &why);
     void retry();
     void checkLink();

@@ -23,6 +23,8 @@ struct NodeListener::PendingConnection {
 };
 
 Result<std::unique_ptr<NodeListener>> NodeListener::open(EventLoop &loop, const Clock &clock, Options options) {
+    if (!TlsSession(TlsSession::Side::Server, options.runId, options.token).usable())
+        return fail(TlsSession::whyUnusable());
     auto port = bindMasterPort(options.address, options.port);
     if (!port)
         return fail(port.error());
@@ -61,10 +63,13 @@ void NodeListener::accept() {
             return;
         auto pending = std::make_unique<PendingConnection>();
         PendingConnection *raw = pending.get();
-        raw->socket = LineSocket::open(m_loop, m_clock, std::move(*fd),
-                                       {[this, raw](std::string_view line) { onHello(*raw, line); },
-                                        [this, raw](const std::string &) { forget(*raw); },
-                                        {}});
+        raw->socket =
+            LineSocket::open(m_loop, m_clock, std::move(*fd),
+                             {[this, raw](std::string_view line) { onHello(*raw, line); },
+                              [this, raw](const std::string &) { forget(*raw); },
+                              {},
+                              [this, raw](const Error &why) { refuse(*raw, why); }},
+                             std::make_unique<TlsSession>(TlsSession::Side::Server, m_options.runId, m_options.token));
         raw->timer = m_loop.after(nodeHelloTimeout, [this, raw] {
             refuse(*raw, Error::failed("no hello within 5 s", "send a hello line first"));
         });
@@ -80,10 +85,8 @@ Result<Hello> NodeListener::checkHello(std::string_view line) const {
     auto hello = decodeHello(line);
     if (!hello)
         return hello;
-    if (hello->role != "agent" || !sameSecret(m_options.token, hello->token))
-        return fail(Error::failed("its token is wrong", "take the one that agent 0 answered for this run"));
-    if (hello->run != m_options.runId)
-        return fail(Error::failed("it is of run " + hello->run + ", this is run " + m_options.runId));
+    if (hello->role != "agent" || hello->run != m_options.runId)
+        return fail(Error::failed("it is no agent of run " + m_options.runId));
     const int number = hello->node.value_or(0);
     if (number < 1 || number > m_options.otherNodes)
         return fail(Error::failed("node " + std::to_string(number) + " is not one of this run's " +

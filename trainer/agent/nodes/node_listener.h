@@ -14,8 +14,8 @@
 
 namespace lockstep::agent {
 
-/// Where node 0 of a run listens for the agents of the other nodes. A connection whose hello has the run's id, its
-/// token and a node's number is passed to onNode; any other is refused and closed. All calls on the loop's thread.
+/// Where node 0 of a run listens for the agents of the other nodes. A connection that is encrypted by the run's token, and whose hello
+/// has the run's id and a node's number, is passed to onNode; any other is refused and closed. All calls on the loop's thread.
 class NodeListener {
 public:
     struct Options {

@@ -16,6 +16,7 @@ namespace lockstep::ui {
 namespace {
 constexpr int planLine = 20, planBox = 20, boxGap = 4;
 constexpr int planLeft = 40; ///< of a row's text, after its number and its mark
+constexpr int recipeLine = 18;
 
 void paintRowBack(QPainter *painter, const QStyleOptionViewItem &option, const Palette &p) {
     painter->setRenderHint(QPainter::Antialiasing);
@@ -155,11 +156,8 @@ QSize PlanRowDelegate::sizeHint(const QStyleOptionViewItem &option, const QModel
 
 RecipeDelegate::RecipeDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
 
-RecipeDelegate::Lines RecipeDelegate::linesOf(const QModelIndex &index, int width) {
-    const QFont small = Theme::font(Type::Small);
-    return {wrapped(index.data().toString(), Theme::font(Type::Body, QFont::DemiBold), width, 2),
-            wrapped(index.data(SummaryRole).toString(), small, width, 4),
-            wrapped(index.data(PublishedLineRole).toString(), small, width, 8)};
+QStringList RecipeDelegate::linesOf(const QModelIndex &index, int width) {
+    return wrapped(index.data().toString(), Theme::font(Type::Body, QFont::DemiBold), width, 2);
 }
 
 void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
@@ -167,30 +165,19 @@ void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option
     painter->save();
     paintRowBack(painter, option, p);
     QRect box = option.rect.adjusted(grid, grid, -grid, -grid);
-    const Lines lines = linesOf(index, box.width());
-    int y = box.top();
-    const auto draw = [&](const QStringList &texts, const QFont &font, const QColor &color, int height) {
-        painter->setFont(font);
-        painter->setPen(color);
-        for (const QString &text : texts) {
-            painter->drawText(QRect(box.left(), y, box.width(), height), Qt::AlignVCenter | Qt::AlignLeft, text);
-            y += height;
-        }
-        y += texts.isEmpty() ? 0 : 4;
-    };
-    draw(lines.title, Theme::font(Type::Body, QFont::DemiBold), p.text, 18);
-    draw(lines.summary, Theme::font(Type::Small), p.textSecondary, 16);
-    draw(lines.published, Theme::font(Type::Small), p.textMuted, 16);
+    painter->setFont(Theme::font(Type::Body, QFont::DemiBold));
+    painter->setPen(p.text);
+    for (const QString &line : linesOf(index, box.width())) {
+        painter->drawText(QRect(box.left(), box.top(), box.width(), recipeLine), Qt::AlignVCenter | Qt::AlignLeft,
+                          line);
+        box.setTop(box.top() + recipeLine);
+    }
     painter->restore();
 }
 
 QSize RecipeDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
-    const int width = viewWidth(option, 240) - 2 * grid;
-    const Lines lines = linesOf(index, width);
-    const auto height = [](const QStringList &texts, int line) {
-        return texts.isEmpty() ? 0 : int(texts.size()) * line + 4;
-    };
-    return {200, 2 * grid + height(lines.title, 18) + height(lines.summary, 16) + height(lines.published, 16) - 4};
+    const QStringList lines = linesOf(index, viewWidth(option, 240) - 2 * grid);
+    return {200, 2 * grid + int(lines.size()) * recipeLine};
 }
 
 } // namespace lockstep::ui

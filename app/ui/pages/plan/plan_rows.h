@@ -29,20 +29,17 @@ private:
     const Theme &m_theme;
 };
 
-/// A row of the recipes: title, one line, the published result.
+/// A row of the recipes: the title. What the chosen one is about stands below the list.
 class RecipeDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
-    enum Role { SummaryRole = Qt::UserRole + 1, PublishedLineRole, NameRole };
+    enum Role { NameRole = Qt::UserRole + 1 };
     explicit RecipeDelegate(const Theme &theme, QObject *parent = nullptr);
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
 private:
-    struct Lines {
-        QStringList title, summary, published;
-    };
-    [[nodiscard]] static Lines linesOf(const QModelIndex &index, int width);
+    [[nodiscard]] static QStringList linesOf(const QModelIndex &index, int width);
     const Theme &m_theme;
 };
 

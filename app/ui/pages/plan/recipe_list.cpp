@@ -49,11 +49,9 @@ void RecipeList::load() {
 void RecipeList::add(PlanDraft draft, const QString &name) {
     const core::Recipe &recipe = draft.recipe();
     auto *row = new QListWidgetItem(QString::fromStdString(recipe.title), this);
-    row->setData(RecipeDelegate::SummaryRole, QString::fromStdString(recipe.summary));
-    const QString published = publishedLine(recipe);
-    row->setData(RecipeDelegate::PublishedLineRole, published.isEmpty() ? QString() : tr("Published, ") + published);
     row->setData(RecipeDelegate::NameRole, name);
-    row->setToolTip(QString::fromStdString(recipe.question));
+    row->setToolTip(QString::fromStdString(recipe.summary) + QLatin1Char('\n') +
+                    QString::fromStdString(recipe.question));
     m_drafts.push_back(std::move(draft));
 }
 

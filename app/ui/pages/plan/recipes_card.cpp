@@ -5,6 +5,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
+#include <QLabel>
 #include <QMessageBox>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -31,7 +32,12 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFact
     : Card(tr("Recipes"), parent), m_theme(theme), m_draft(draft), m_list(new RecipeList(theme, this)), m_facts(facts) {
     setMinimumWidth(30 * grid);
     setMaximumWidth(52 * grid);
-    body()->addWidget(m_list);
+    body()->addWidget(m_list, 1);
+    for (QLabel *label : {m_summary = makeLabel({}, "secondary", this), m_published = makeLabel({}, "muted", this)}) {
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        body()->addWidget(label);
+    }
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
                         tr("What it shows, what was published, and results from elsewhere (Shift+F1)"),
                         &RecipesCard::showAbout);
@@ -67,6 +73,12 @@ QAction *RecipesCard::addListAction(const QString &name, void (RecipesCard::*act
 }
 
 void RecipesCard::refresh() {
+    const core::Recipe &recipe = m_draft.recipe();
+    m_summary->setText(QString::fromStdString(recipe.summary));
+    m_summary->setVisible(!recipe.summary.empty());
+    const QString published = publishedLine(recipe);
+    m_published->setText(tr("Published, ") + published);
+    m_published->setVisible(!published.isEmpty());
     m_remove->setEnabled(m_list->isSaved());
     m_about->setEnabled(RecipeReaderDialog::hasPage(m_list->currentName()));
 }

@@ -7,6 +7,7 @@
 #include "app/ui/widgets/card.h"
 
 class QAction;
+class QLabel;
 class QToolButton;
 
 namespace lockstep::ui {
@@ -20,7 +21,7 @@ public:
     /// `draft`: the chosen recipe with the person's changes, which is saved, duplicated and shared.
     RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFacts &facts, QWidget *parent = nullptr);
     [[nodiscard]] RecipeList *list() const { return m_list; }
-    void refresh(); ///< what can be done with the chosen recipe
+    void refresh(); ///< what the chosen recipe is, and what can be done with it
 
 private:
     QToolButton *addButton(const QString &name, const QKeySequence &keys, const QString &tip,
@@ -38,6 +39,7 @@ private:
     Theme &m_theme;
     const PlanDraft &m_draft;
     RecipeList *m_list;
+    QLabel *m_summary, *m_published; ///< of the chosen recipe
     const MachineFacts &m_facts;
     ScriptEntries m_lastScript; ///< of the last study, to be changed
     QToolButton *m_about, *m_script, *m_open, *m_save;

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Fuzzes everything that reads what others say, with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
+#   tests/fuzz/fuzz.sh [SECONDS] [NAME...]     SECONDS a target (300), one after the other; NAME: wire, peers, documents, words, store, data
+# Needs clang with libFuzzer (Debian: clang) and what ./run --setup installs. Inputs that reached something new stay in build-fuzz/corpus,
+# so that the next time goes on from them. Prints a line a target, and exits with 1 when one was brought down: then the input's file is
+# named, and belongs among the target's seeds in tests/fuzz/seeds, with a regression test.
+set -u
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+folder="$root/build-fuzz"
+seconds=300
+if [[ "${1:-}" =~ ^[0-9]+$ ]]; then
+    seconds="$1"
+    shift
+fi
+names=("$@")
+[ $# -gt 0 ] || names=(wire peers documents words store data)
+trainer=OFF app=OFF
+for name in "${names[@]}"; do
+    case "$name" in
+    wire | peers) ;;
+    documents | words | store) app=ON ;;
+    data) trainer=ON ;;
+    *)
+        echo "fuzz.sh: no target is called '$name'; there are wire, peers, documents, words, store and data" >&2
+        exit 2
+        ;;
+    esac
+done
+# The agent's library is part of every build; the trainer's needs the PyTorch that ./run has set up.
+cmake -G Ninja -S "$root" -B "$folder" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLOCKSTEP_FUZZ=ON \
+    -DLOCKSTEP_TESTS=ON -DLOCKSTEP_APP="$app" -DLOCKSTEP_TRAINER="$trainer" -DLOCKSTEP_BENCH=OFF >"$folder.log" 2>&1 &&
+    ninja -C "$folder" "${names[@]/#/fuzz_}" >>"$folder.log" 2>&1 || {
+    tail -n 20 "$folder.log" >&2
+    echo "fuzz.sh: the build failed; its output is in $folder.log" >&2
+    exit 1
+}
+failed=0
+for name in "${names[@]}"; do
+    corpus="$folder/corpus/$name" log="$folder/$name.log"
+    mkdir -p "$corpus"
+    seeds=("$root/tests/fuzz/seeds/$name")
+    [ "$name" != documents ] || seeds+=("$root/resources/recipes")
+    # detect_leaks: libtorch keeps what it allocated until the process ends
+    ASAN_OPTIONS=detect_leaks=$([ "$name" = data ] && echo 0 || echo 1) "$folder/bin/fuzz_$name" -max_len=8192 -rss_limit_mb=4096 -timeout=20 \
+        -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$folder/$name-" "$corpus" "${seeds[@]}" >"$log" 2>&1
+    code=$?
+    executions="$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+    rate="$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")"
+    if [ "$code" -eq 0 ]; then
+        echo "$name: ${executions:-?} executions, ${rate:-?} a second, $(find "$corpus" -type f | wc -l) inputs kept, nothing found"
+    else
+        failed=1
+        echo "$name: brought down after ${executions:-?} executions by $(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1); see $log"
+    fi
+done
+exit "$failed"
