@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <charconv>
+#include <limits>
 
 #include "ipc/crc32c.h"
 #include "ipc/log.h"
@@ -9,7 +10,8 @@ namespace lockstep {
 
 namespace {
 constexpr std::string_view crcKey = ",\"crc\":\"";
-constexpr std::size_t sealLength = crcKey.size() + 8 + 2; // 8 digits, then "}
+constexpr std::size_t sealLength = crcKey.size() + 8 + 2;                   // 8 digits, then "}
+constexpr std::uint64_t mostSeq = std::numeric_limits<std::int64_t>::max(); // so that the next one is a number, too
 } // namespace
 
 std::string sealLine(std::string_view encodedFrame, int node, std::uint64_t seq) {
@@ -55,10 +57,8 @@ template <class T> std::optional<T> numberAtEnd(std::string_view &line, std::str
 } // namespace
 
 std::optional<std::uint64_t> detail::sealedSeq(std::string_view line) {
-    if (!crcHolds(line))
-        return std::nullopt;
-    line.remove_suffix(sealLength);
-    return numberAtEnd<std::uint64_t>(line, ",\"seq\":");
+    const auto place = placeOfSealedLine(line);
+    return place ? std::optional(place->seq) : std::nullopt;
 }
 
 std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
@@ -67,7 +67,7 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     line.remove_suffix(sealLength);
     const auto seq = numberAtEnd<std::uint64_t>(line, ",\"seq\":");
     const auto node = seq ? numberAtEnd<int>(line, "\"node\":") : std::nullopt;
-    if (!node || *node < 0)
+    if (!node || *node < 0 || *seq > mostSeq)
         return std::nullopt;
     return SealedPlace{*node, *seq};
 }

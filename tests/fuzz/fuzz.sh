@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Fuzzes everything that reads what others say, with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
-#   tests/fuzz/fuzz.sh [SECONDS] [NAME...]     SECONDS a target (300), one after the other; NAME: wire, peers, documents, words, store, data
-# Needs clang with libFuzzer (Debian: clang) and what ./run --setup installs. Inputs that reached something new stay in build-fuzz/corpus,
+#   tests/fuzz/fuzz.sh [SECONDS] [NAME...]     SECONDS a target (300), one after the other; NAME: wire, log, peers, documents, words, store, data
+# Needs clang 16 or newer with libFuzzer (Debian: clang-16 and libclang-rt-16-dev) and what ./run --setup installs. Inputs that reached something new stay in build-fuzz/corpus,
 # so that the next time goes on from them. Prints a line a target, and exits with 1 when one was brought down: then the input's file is
 # named, and belongs among the target's seeds in tests/fuzz/seeds, with a regression test.
 set -u
@@ -14,21 +14,29 @@ if [[ "${1:-}" =~ ^[0-9]+$ ]]; then
     shift
 fi
 names=("$@")
-[ $# -gt 0 ] || names=(wire peers documents words store data)
+[ $# -gt 0 ] || names=(wire log peers documents words store data)
 trainer=OFF app=OFF
 for name in "${names[@]}"; do
     case "$name" in
-    wire | peers) ;;
+    wire | log | peers) ;;
     documents | words | store) app=ON ;;
     data) trainer=ON ;;
     *)
-        echo "fuzz.sh: no target is called '$name'; there are wire, peers, documents, words, store and data" >&2
+        echo "fuzz.sh: no target is called '$name'; there are wire, log, peers, documents, words, store and data" >&2
         exit 2
         ;;
     esac
 done
+compiler=""
+for version in $(seq 30 -1 16); do
+    [ -n "$compiler" ] || compiler="$(command -v "clang++-$version")"
+done
+if [ -z "$compiler" ]; then
+    echo "fuzz.sh: no clang++-16 or newer is in PATH: install clang-16 and libclang-rt-16-dev" >&2
+    exit 2
+fi
 # The agent's library is part of every build; the trainer's needs the PyTorch that ./run has set up.
-cmake -G Ninja -S "$root" -B "$folder" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLOCKSTEP_FUZZ=ON \
+cmake -G Ninja -S "$root" -B "$folder" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLOCKSTEP_FUZZ=ON \
     -DLOCKSTEP_TESTS=ON -DLOCKSTEP_APP="$app" -DLOCKSTEP_TRAINER="$trainer" -DLOCKSTEP_BENCH=OFF >"$folder.log" 2>&1 &&
     ninja -C "$folder" "${names[@]/#/fuzz_}" >>"$folder.log" 2>&1 || {
     tail -n 20 "$folder.log" >&2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a rank or a viewer says, and the lines of a log.
+// What a rank or a viewer says, and the lines of a log, one by one.
 #include "ipc/frames.h"
 #include "ipc/line_framer.h"
 #include "ipc/log.h"
@@ -40,12 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     static_cast<void>(framer.feed(bytes, [&](std::string_view line) { fuzzLine(decoder, checker, line); }));
     require(framer.pending() < maxFrameBytes);
     fuzzLine(decoder, checker, bytes);
-    const InputFile log(bytes);
-    std::uint64_t good = 0;
-    const auto read = readLog(log.path(), 0, [&](std::string_view line) {
-        require(crcHolds(line));
-        ++good;
-    });
-    require(read && read->lines == good);
     return 0;
 }

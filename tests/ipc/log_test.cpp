@@ -2,6 +2,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "ipc/crc32c.h"
 #include "ipc/log.h"
 #include "sample_frames.h"
 #include "test_folder.h"
@@ -126,6 +127,24 @@ private Q_SLOTS:
         QCOMPARE(read.report.lines, std::uint64_t{3});
         QVERIFY(readAll(m_path, 10).seqs.empty());
         QVERIFY(!readLog(m_path + "-missing", 0, [](std::string_view) {}));
+    }
+
+    /// With a checksum that holds, but as no agent seals it: found by fuzzing.
+    void aLineWithoutItsNodeOrWithASeqThatNoneFollowsIsDamaged() {
+        const auto sealed = [](std::string body) { return body + ",\"crc\":\"" + crcText(crc32c(body)) + "\"}"; };
+        const std::string good = sealed(R"({"type":"log","node":0,"seq":0)");
+        const auto place = placeOfSealedLine(good);
+        QVERIFY(place && place->node == 0 && place->seq == 0);
+        for (const char *body :
+             {R"({"type":"log","seq":0)", R"({"type":"log","node":-1,"seq":0)",
+              R"({"type":"log","node":0,"seq":18446744073709551615)",
+              R"({"type":"log","node":0,"seq":9223372036854775808)", R"({"type":"log","node":0,"seq":-1)"}) {
+            const std::string line = sealed(body);
+            QVERIFY2(crcHolds(line) && !placeOfSealedLine(line), body);
+            LineChecker checker;
+            QVERIFY2(checker.check(line) == LineChecker::Verdict::Damaged, body);
+            QVERIFY2(checker.check(good) == LineChecker::Verdict::Good, body); // and the numbers go on
+        }
     }
 
     // Fault 13: any byte of a log flipped.

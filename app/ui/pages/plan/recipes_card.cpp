@@ -33,6 +33,7 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFact
     setMinimumWidth(30 * grid);
     setMaximumWidth(52 * grid);
     body()->addWidget(m_list, 1);
+    body()->addWidget(makeLine(this));
     for (QLabel *label : {m_summary = makeLabel({}, "secondary", this), m_published = makeLabel({}, "muted", this)}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

@@ -17,6 +17,7 @@
 #include "app/ui/pages/plan/plan_page.h"
 #include "app/ui/pages/plan/recipe_list.h"
 #include "app/ui/pages/plan/recipe_reader_dialog.h"
+#include "app/ui/pages/plan/recipes_card.h"
 #include "app/ui/pages/shared/device_picker.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -370,6 +371,28 @@ private Q_SLOTS:
         QVERIFY2(lines.size() >= 2, qPrintable(lines.join('\n')));
         QVERIFY(lines.filter(QStringLiteral("colour")).size() == 1 &&
                 lines.filter(QStringLiteral("epochs")).size() == 1);
+    }
+
+    void whatTheChosenRecipeIsAboutStandsBelowTheListAndNothingOfTheOthers() {
+        const auto shown = [this] {
+            QStringList texts;
+            for (const QLabel *label : m_page->findChild<RecipesCard *>()->findChildren<QLabel *>())
+                if (label->isVisibleTo(m_page.get()))
+                    texts.append(label->text());
+            return texts.join(QLatin1Char('\n'));
+        };
+        for (const std::string &name : core::builtInRecipes()) {
+            QVERIFY(m_page->choose(QString::fromStdString(name)));
+            for (const std::string &other : core::builtInRecipes()) {
+                const auto recipe = core::loadRecipe(other);
+                QVERIFY(recipe.has_value());
+                QVERIFY2(shown().contains(QString::fromStdString(recipe->summary)) == (other == name), other.c_str());
+            }
+        }
+        QVERIFY(m_page->choose(QStringLiteral("lenet-dp-vs-ddp")));
+        QVERIFY2(shown().contains(QStringLiteral("Published, 8 × H100: baseline 73.0 s")), qPrintable(shown()));
+        QVERIFY(m_page->choose(QStringLiteral("free")));
+        QVERIFY2(!shown().contains(QStringLiteral("Published")), qPrintable(shown()));
     }
 
     void everyBuiltInRecipeHasAPageThatOpensByOneKey() {
