@@ -55,7 +55,7 @@ inline std::vector<Frame> sampleFrames() {
         DeviceFrame{0.2, {cpu, gpu}, {{0, 12, 0.98, 1e8}}, ProcessSample{{}, 11, 0.01, 5e6}, {{{}, 99, 0.02, 7e7}}});
     bodies.push_back(DeviceFrame{0.2, {}, {}, {}, {}});
     bodies.push_back(
-        CommFrame{1, 0, 12, 0.01, 0.02, 0.004, {{0, 246824, 13, 0.02, 0.021, 0.03}, {1, 4, 13, {}, {}, {}}}});
+        CommFrame{1, 0, 12, 0.01, 0.02, 0.004, {{0, 246824, 13, 0.02, 0.021, 0.03}, {1, 4, 13, {}, {}, {}}}, {}});
     bodies.push_back(CommFrame{1, 0, 12, 0.01, 0.0, 0.004, {}, {3, 0, 9, 1}});
     bodies.push_back(LogFrame{"warning", "ein Ünïcode-Satz ✓ \x01\t", "trainer"});
     bodies.push_back(AlertFrame{"error", "rank_died", "rank 1 on box was killed by SIGKILL", 77});
