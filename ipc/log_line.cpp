@@ -4,7 +4,6 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/log.h"
-#include "ipc/log_line_detail.h"
 
 namespace lockstep {
 
@@ -56,11 +55,6 @@ template <class T> std::optional<T> numberAtEnd(std::string_view &line, std::str
 
 } // namespace
 
-std::optional<std::uint64_t> detail::sealedSeq(std::string_view line) {
-    const auto place = placeOfSealedLine(line);
-    return place ? std::optional(place->seq) : std::nullopt;
-}
-
 std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     if (!crcHolds(line))
         return std::nullopt;
@@ -75,7 +69,8 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
 LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
 
 LineChecker::Verdict LineChecker::check(std::string_view line) {
-    return checkSeq(detail::sealedSeq(line));
+    const auto place = placeOfSealedLine(line);
+    return checkSeq(place ? std::optional(place->seq) : std::nullopt);
 }
 
 LineChecker::Verdict LineChecker::checkSeq(std::optional<std::uint64_t> seq) {

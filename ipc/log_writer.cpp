@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ipc/line_file.h"
 #include "ipc/log.h"
-#include "ipc/log_line_detail.h"
 
 namespace lockstep {
 
@@ -19,9 +18,9 @@ Result<Recovered> recover(const std::string &path, std::string_view text, int no
     while (end != std::string_view::npos) {
         const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
         const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
-        if (const auto seq = detail::sealedSeq(text.substr(start, end - start))) {
+        if (const auto place = placeOfSealedLine(text.substr(start, end - start))) {
             recovered.goodBytes = end + 1;
-            recovered.nextSeq = *seq + 1;
+            recovered.nextSeq = place->seq + 1;
             break;
         }
         end = before;
@@ -33,7 +32,7 @@ Result<Recovered> recover(const std::string &path, std::string_view text, int no
     if (recovered.goodBytes == 0)
         return recovered;
     const std::string_view first = text.substr(0, text.find('\n'));
-    if (!detail::sealedSeq(first))
+    if (!placeOfSealedLine(first))
         return recovered; // the header is damaged; each later line has its own crc
     const auto frame = Decoder().decode(first);
     const auto *header = frame ? std::get_if<HeaderFrame>(&frame->body) : nullptr;

@@ -24,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr qint64 hashedAtOnce = 1 << 20;
-
 bool plainPath(std::string_view path) {
     constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
     return !path.empty() && path.front() != '/' && path.front() != '-' &&
@@ -35,15 +33,13 @@ bool plainPath(std::string_view path) {
 
 Result<void> read(SyncFile &file) {
     QFile source(QString::fromStdString(file.source));
-    Sha256 hash;
-    if (source.open(QIODevice::ReadOnly))
-        for (QByteArray block = source.read(hashedAtOnce); !block.isEmpty(); block = source.read(hashedAtOnce))
-            hash.add({block.constData(), std::size_t(block.size())});
-    if (!source.isOpen() || source.error() != QFileDevice::NoError)
+    if (source.open(QIODevice::ReadOnly)) {
+        file.bytes = source.size();
+        file.sha256 = sha256OfNext(source, file.bytes);
+    }
+    if (file.sha256.empty())
         return fail(Error::failed(file.source + " can't be read: " + source.errorString().toStdString(),
                                   "check that it exists and is readable"));
-    file.bytes = source.size();
-    file.sha256 = hash.hex();
     file.executable = QFileInfo(source).isExecutable();
     return {};
 }
@@ -171,6 +167,19 @@ Result<LocalTrainer> withoutTorch(const LocalLine &line) {
 }
 
 } // namespace
+
+std::string sha256OfNext(QFile &source, std::int64_t bytes) {
+    constexpr qint64 hashedAtOnce = 1 << 20;
+    Sha256 hash;
+    while (bytes > 0) {
+        const QByteArray block = source.read(std::min<qint64>(hashedAtOnce, bytes));
+        if (block.isEmpty())
+            return {};
+        hash.add({block.constData(), std::size_t(block.size())});
+        bytes -= block.size();
+    }
+    return hash.hex();
+}
 
 std::int64_t SyncBundle::bytes() const {
     std::int64_t sum = 0;

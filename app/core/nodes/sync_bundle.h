@@ -9,6 +9,8 @@
 #include "ipc/error.h"
 #include "nodes/local_lines.h"
 
+class QFile;
+
 namespace lockstep::core {
 
 /// One file to copy: its path here, and its path in the bundle's folder.
@@ -31,8 +33,11 @@ struct SyncBundle {
     [[nodiscard]] std::string version() const;
 };
 
+/// SHA-256 of a file's next bytes, as hex; empty if there are fewer or they can't be read.
+[[nodiscard]] std::string sha256OfNext(QFile &source, std::int64_t bytes);
+
 /// Reads, hashes and sorts the files (fills in bytes, sha256, executable). Refuses paths that leave the folder or
-/// contain anything but letters, digits and ._+-/. Blocks: about 2 s per gigabyte.
+/// contain anything but letters, digits and ._+-/. Blocks: 0.6 s per gigabyte that the system has in memory.
 [[nodiscard]] Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files);
 
 /// The PyTorch of a trainer on this machine (`lockstep-trainer --facts`); no folder if that PyTorch is not here.

@@ -7,7 +7,6 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
-#include "ipc/sha256.h"
 #include "nodes/sync_scripts.h"
 
 namespace lockstep::core {
@@ -209,17 +208,7 @@ Result<double> sendByTar(const Transfer &transfer) {
 
 std::string beginningSha256(const std::string &file, std::int64_t bytes) {
     QFile source(QString::fromStdString(file));
-    if (!source.open(QIODevice::ReadOnly))
-        return {};
-    Sha256 hash;
-    while (bytes > 0) {
-        const QByteArray block = source.read(std::min<qint64>(blockBytes, bytes));
-        if (block.isEmpty())
-            return {};
-        hash.add({block.constData(), std::size_t(block.size())});
-        bytes -= block.size();
-    }
-    return hash.hex();
+    return source.open(QIODevice::ReadOnly) ? sha256OfNext(source, bytes) : std::string();
 }
 
 } // namespace lockstep::core

@@ -82,7 +82,7 @@ void LineSocket::read() {
     onUntrusted(decrypted.error());
 }
 
-/// The handshake's next message, or why there is none.
+/// Encrypted lines, the handshake's next message, or why there is none.
 void LineSocket::sendWhatTlsSays() {
     const std::size_t before = m_out.size();
     if (m_tls)
@@ -106,10 +106,9 @@ void LineSocket::send(std::string_view lines) {
         return;
     if (m_tls) {
         m_tls->send(lines);
-        m_tls->takeOutgoing(m_out);
-    } else {
-        m_out.append(lines);
+        return sendWhatTlsSays();
     }
+    m_out.append(lines);
     flush();
 }
 
