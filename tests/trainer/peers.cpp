@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/trainer/peers.h"
 
+#include <unistd.h>
+
+#include <map>
+
 #include <doctest/doctest.h>
 
 #include "trainer/data/data_set.h"
@@ -19,7 +23,24 @@ void writeIdx(const std::string &path, const torch::Tensor &data) {
     file.write(static_cast<const char *>(bytes.const_data_ptr()), bytes.numel());
 }
 
+std::string searchPython(const std::string &module) {
+    for (const std::string python : {LOCKSTEP_PEERS, LOCKSTEP_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"})
+        if (!python.empty() && ::access(python.c_str(), X_OK) == 0 &&
+            Process(python,
+                    {"-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('" + module + "'))"})
+                    .wait()
+                    .code == 0)
+            return python;
+    return {};
+}
+
 } // namespace
+
+std::string pythonWith(const std::string &module) {
+    static std::map<std::string, std::string> found;
+    const auto known = found.find(module);
+    return known != found.end() ? known->second : found[module] = searchPython(module);
+}
 
 double relativeDifference(const TensorFile &file, const TensorFile &expected) {
     REQUIRE(file.tensors.size() == expected.tensors.size());

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Python's PyTorch as the measure: finds one, and gives both sides the same small data.
-#include <unistd.h>
-
 #include "tests/trainer/trainer_process.h"
 #include "trainer/data/safetensors.h"
 
 namespace lockstep::trainer::test {
 
 /// A Python that imports the module, or empty. The build's peers come first: they have torchvision too.
-inline std::string pythonWith(const std::string &module) {
-    for (const std::string python : {LOCKSTEP_PEERS, LOCKSTEP_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"})
-        if (!python.empty() && ::access(python.c_str(), X_OK) == 0 &&
-            Process(python,
-                    {"-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('" + module + "'))"})
-                    .wait()
-                    .code == 0)
-            return python;
-    return {};
-}
+[[nodiscard]] std::string pythonWith(const std::string &module);
 
 /// The example of docs/own-model.md as it stands there: writes net.py into the folder and lets this Python make net.pt and net.json.
 void makeOwnModel(const std::string &python, const TempFolder &folder);

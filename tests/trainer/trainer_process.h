@@ -22,11 +22,16 @@
 
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
+#include "tests/trainer/loaded_trainer/loaded_trainer.h"
 #include "tests/trainer/temp_folder.h"
 
 namespace lockstep::trainer::test {
 
 using Environment = std::map<std::string, std::string>;
+
+inline std::string trainerBinary() {
+    return LOCKSTEP_BIN_DIR "/lockstep-trainer";
+}
 
 struct Ended {
     std::optional<int> code; ///< absent: killed by a signal, or by us after the limit
@@ -44,11 +49,14 @@ public:
         std::vector<std::string> texts{program};
         texts.insert(texts.end(), arguments.begin(), arguments.end());
         std::vector<std::string> settings = environment(more);
+        m_pid = startLoaded({m_out, m_err, texts, settings}, more);
+        if (m_pid > 0)
+            return;
         posix_spawn_file_actions_t files;
         posix_spawn_file_actions_init(&files);
         posix_spawn_file_actions_addopen(&files, 1, m_out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         posix_spawn_file_actions_addopen(&files, 2, m_err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        auto argv = pointers(texts), envp = pointers(settings);
+        auto argv = pointersTo(texts), envp = pointersTo(settings);
         if (::posix_spawn(&m_pid, program.c_str(), &files, nullptr, argv.data(), envp.data()) != 0)
             m_pid = -1;
         posix_spawn_file_actions_destroy(&files);
@@ -91,33 +99,34 @@ private:
         std::vector<std::string> settings;
         for (char **it = environ; *it; ++it) {
             const std::string setting = *it, name = setting.substr(0, setting.find('='));
-            const bool launcher = name == "RANK" || name == "LOCAL_RANK" || name == "WORLD_SIZE" ||
-                                  name == "LOCAL_WORLD_SIZE" || name == "LOCKSTEP_FRAMES" ||
-                                  name.starts_with("MASTER_") || name.starts_with("SLURM_") ||
-                                  name.starts_with("OMPI_") || name.starts_with("TORCHELASTIC_");
-            if (!launcher && !more.contains(name))
+            if (!isLaunchers(name) && !more.contains(name))
                 settings.push_back(setting);
         }
         for (const auto &[name, value] : more)
             settings.push_back(name + "=" + value);
         return settings;
     }
-    static std::vector<char *> pointers(std::vector<std::string> &texts) {
-        std::vector<char *> list;
-        for (auto &text : texts)
-            list.push_back(text.data());
-        list.push_back(nullptr);
-        return list;
+    /// A trainer's process; -1 if it has to be loaded for itself: with a setting that a library may read meanwhile, or with a descriptor
+    /// that it inherits.
+    static pid_t startLoaded(const StartRequest &request, const Environment &more) {
+        if (request.arguments.front() != trainerBinary())
+            return -1;
+        for (const auto &[name, value] : more)
+            if ((!name.starts_with("LOCKSTEP_") && !isLaunchers(name)) || name.ends_with("_FD"))
+                return -1;
+        static LoadedTrainer trainer(trainerBinary());
+        return trainer.start(request);
+    }
+    static bool isLaunchers(const std::string &name) {
+        return name == "RANK" || name == "LOCAL_RANK" || name == "WORLD_SIZE" || name == "LOCAL_WORLD_SIZE" ||
+               name == "LOCKSTEP_FRAMES" || name.starts_with("MASTER_") || name.starts_with("SLURM_") ||
+               name.starts_with("OMPI_") || name.starts_with("TORCHELASTIC_");
     }
 
     TempFolder m_folder;
     std::string m_out, m_err;
     pid_t m_pid = -1;
 };
-
-inline std::string trainerBinary() {
-    return LOCKSTEP_BIN_DIR "/lockstep-trainer";
-}
 
 /// Adds "--flag=value" where that flag isn't given.
 inline void addByDefault(std::vector<std::string> &arguments, const std::string &more) {
