@@ -65,6 +65,7 @@ private:
 struct LogGap {
     std::uint64_t firstSeq = 0, lastSeq = 0;
     [[nodiscard]] std::uint64_t count() const { return lastSeq - firstSeq + 1; }
+    [[nodiscard]] std::string text() const; ///< "3 frames lost, seq 17-19"
     bool operator==(const LogGap &) const = default;
 };
 

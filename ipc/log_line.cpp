@@ -66,6 +66,12 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     return SealedPlace{*node, *seq};
 }
 
+std::string LogGap::text() const {
+    return count() == 1 ? "1 frame lost, seq " + std::to_string(firstSeq)
+                        : std::to_string(count()) + " frames lost, seq " + std::to_string(firstSeq) + "-" +
+                              std::to_string(lastSeq);
+}
+
 LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
 
 LineChecker::Verdict LineChecker::check(std::string_view line) {

@@ -38,6 +38,10 @@ int trainingDevices(const RunConfig &config, int devices) {
     return knowsKey(config.method, "server_devices") ? std::max(0, devices - config.serverDevices) : devices;
 }
 
+bool hasServingDevices(const RunConfig &config) {
+    return trainingDevices(config, deviceCount(config)) < deviceCount(config);
+}
+
 bool onlyServes(const RunConfig &config, int rank, int devices) {
     return rank >= trainingDevices(config, devices);
 }

@@ -104,6 +104,8 @@ struct RunConfig {
 [[nodiscard]] int stageCount(const RunConfig &config, int devices);
 /// How many devices train; the last ones may serve only (server_devices).
 [[nodiscard]] int trainingDevices(const RunConfig &config, int devices);
+/// Whether some of them only serve.
+[[nodiscard]] bool hasServingDevices(const RunConfig &config);
 /// Whether that rank's device does not train.
 [[nodiscard]] bool onlyServes(const RunConfig &config, int rank, int devices);
 /// Among how many devices, or pipelines of several, a batch is shared out.

@@ -184,8 +184,7 @@ int showCommand(const std::string &id, bool json, bool all) {
             text += "    what to do: " + advice + "\n";
     }
     for (const LogGap &gap : store.log().gaps)
-        text += "  ! " + std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) + "-" +
-                std::to_string(gap.lastSeq) + "\n";
+        text += "  ! " + gap.text() + "\n";
     print(text + "\n" + loaded->text(all));
     return Done;
 }

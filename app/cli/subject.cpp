@@ -47,7 +47,7 @@ tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std
             continue;
         if (!first || weightOf(run) > weightOf(*first))
             first = &run;
-        if (trainingDevices(run.config, deviceCount(run.config)) < deviceCount(run.config))
+        if (hasServingDevices(run.config))
             continue; // a forecast is of servers that train, too
         subject.methods.insert(run.config.method);
         if (sendsGradients(specOf(run.config.method).traffic))

@@ -120,6 +120,8 @@ private Q_SLOTS:
         QVERIFY(report.has_value());
         QCOMPARE(report->gaps.size(), std::size_t{1});
         QCOMPARE(report->gaps[0].count(), writer.linesLost());
+        QCOMPARE(LogGap({7, 9}).text(), std::string("3 frames lost, seq 7-9"));
+        QCOMPARE(LogGap({7, 7}).text(), std::string("1 frame lost, seq 7"));
         QCOMPARE(report->lines + writer.linesLost(), seq);
     }
 

@@ -140,8 +140,8 @@ bool isMeant(std::string_view key) {
 
 std::string runTitle(const RunConfig &config, bool withBackend) {
     const MethodSpec &method = specOf(config.method);
-    const bool apart = trainingDevices(config, deviceCount(config)) < deviceCount(config);
-    return titleOf(method, deviceCount(config)) + (apart ? ", " + settingText(config, "server_devices") : "") +
+    return titleOf(method, deviceCount(config)) +
+           (hasServingDevices(config) ? ", " + settingText(config, "server_devices") : "") +
            (withBackend && method.processPerDevice ? ", " + config.backend : std::string());
 }
 

@@ -37,7 +37,7 @@ std::vector<std::string> newestRuns(int most) {
 bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
     if (appliesTo(*findField("shards"), run) && run.shards != RunConfig().shards)
         return false; // a forecast is of even shards
-    if (trainingDevices(run, deviceCount(run)) < deviceCount(run))
+    if (hasServingDevices(run))
         return false;           // and of servers that train, too
     RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
     for (const FieldSpec &field : runConfigFields())

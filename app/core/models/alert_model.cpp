@@ -57,8 +57,7 @@ std::vector<AlertRow> AlertModel::alerts() {
             add(line.wallUs, line.alert);
         for (const LogGap &gap : store->log().gaps)
             add(m_gapsUs.try_emplace({store->runId(), gap.firstSeq}, store->log().lastWallUs).first->second,
-                makeAlert("gap", std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) +
-                                     "-" + std::to_string(gap.lastSeq)));
+                makeAlert("gap", gap.text()));
         if (store->lifecycle().link() == LinkState::AgentDied)
             add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
     }

@@ -89,9 +89,8 @@ void addTrafficOf(const RunStore &run, Topology &topology) {
     const RunConfig &config = *run.record()->config;
     const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
     const double numbers = isKnown ? gradientBytesOf(config.model).value_or(0) / sizeof(float) : 0;
-    const bool apart = trainingDevices(config, deviceCount(config)) < deviceCount(config);
     addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config),
-               apart ? ServerRanks{config.serverDevices, true} : ServerRanks{config.servers});
+               hasServingDevices(config) ? ServerRanks{config.serverDevices, true} : ServerRanks{config.servers});
 }
 
 QString linksLine(const RunStore &run) {
