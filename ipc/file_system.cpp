@@ -93,13 +93,15 @@ private:
 class RealFileSystem final : public FileSystem {
 public:
     Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) override {
-        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        Result<Fd> fd = openRegular(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
+        if (!fd)
+            return fail(fd.error());
         struct stat status {};
-        if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+        if (::fstat(fd->get(), &status) != 0)
             return fail(Error::system("can't open " + path, errno));
         if (status.st_size == 0)
             static_cast<void>(syncFolder(folderOf(path))); // best effort: the log works without it
-        return std::make_unique<RealAppendFile>(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+        return std::make_unique<RealAppendFile>(std::move(*fd), path, static_cast<std::uint64_t>(status.st_size));
     }
 
     Result<std::string> readAll(const std::string &path, std::uint64_t largest) override {

@@ -316,6 +316,8 @@ public:
     Decoder(Decoder &&) noexcept;
     Decoder &operator=(Decoder &&) noexcept;
     [[nodiscard]] Result<Frame> decode(std::string_view line);
+    /// Whether the frame that was decoded last has this key, also where its value says nothing, as null or [] do.
+    [[nodiscard]] bool has(std::string_view key) const;
 
 private:
     struct Impl;

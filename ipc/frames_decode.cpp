@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "ipc/device_fields.h"
@@ -345,6 +346,7 @@ FrameBody bodyOf(std::string_view type) {
 
 struct Decoder::Impl {
     dom::parser parser{maxFrameBytes};
+    std::optional<dom::object> decoded; ///< in the parser's memory
 };
 
 Decoder::Decoder() : m_impl(new Impl) {
@@ -362,6 +364,7 @@ Decoder &Decoder::operator=(Decoder &&other) noexcept {
 }
 
 Result<Frame> Decoder::decode(std::string_view line) {
+    m_impl->decoded.reset();
     if (line.size() >= maxFrameBytes)
         return fail(Error::failed("a frame of " + std::to_string(line.size()) + " bytes is too long",
                                   "a frame has at most " + std::to_string(maxFrameBytes - 1) + " bytes"));
@@ -374,7 +377,8 @@ Result<Frame> Decoder::decode(std::string_view line) {
         return fail(Error::failed("a frame has the same key twice"));
 
     Mistake mistake;
-    ObjectReader reader(root.get_object().value_unsafe(), mistake);
+    m_impl->decoded = root.get_object().value_unsafe();
+    ObjectReader reader(*m_impl->decoded, mistake);
     Frame frame;
     std::string type;
     reader.text("type", type, true);
@@ -397,6 +401,14 @@ Result<Frame> Decoder::decode(std::string_view line) {
         frame.extra.emplace_back(std::string(key), simdjson::minify(value));
     });
     return frame;
+}
+
+bool Decoder::has(std::string_view key) const {
+    if (m_impl->decoded)
+        for (const auto field : *m_impl->decoded)
+            if (field.key == key)
+                return true;
+    return false;
 }
 
 } // namespace lockstep

@@ -13,6 +13,14 @@ namespace {
 
 using nlohmann::json;
 
+/// A peer's sentence, as far as it is passed on.
+std::string onOneLine(std::string_view text) {
+    constexpr std::size_t longest = 500;
+    std::string line = validUtf8(text.substr(0, longest));
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return line;
+}
+
 std::string inQuotes(std::string_view text) {
     return "\"" + validUtf8(text.substr(0, 80)) + "\"";
 }
@@ -34,8 +42,9 @@ Result<json> parseMessage(std::string_view line, std::string_view type) {
     const auto &got = object["type"].get_ref<const std::string &>();
     if (got == "error" && type != "error") {
         const auto message = object.find("message");
-        return fail(Error::failed(message != object.end() && message->is_string() ? message->get<std::string>()
-                                                                                  : "the peer refused"));
+        return fail(Error::failed(message != object.end() && message->is_string()
+                                      ? onOneLine(message->get<std::string>())
+                                      : "the peer refused"));
     }
     if (got != type)
         return fail(Error::failed("expected a " + std::string(type) + ", got a " + inQuotes(got)));

@@ -8,7 +8,7 @@
 namespace lockstep {
 
 Result<Fd> openRegular(const std::string &path, int flags) {
-    Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK)); // a pipe that nobody writes to opens at once
+    Fd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0600)); // a pipe is not waited for
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
         return fail(Error::system("can't open " + path, errno));

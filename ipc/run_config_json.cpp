@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
@@ -25,19 +26,47 @@ std::string page(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+/// What a document may cost beside its size. Json keeps an object's keys in their order and compares each new one with all before it.
+class ParseLimits {
+public:
+    explicit ParseLimits(std::size_t textBytes)
+        : m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
+
+    /// Whether the value is kept.
+    bool take(int level, Json::parse_event_t event) {
+        const auto depth = static_cast<std::size_t>(level);
+        m_tooDeep = m_tooDeep || depth > deepest;
+        if (m_tooDeep)
+            return false;
+        if (event == Json::parse_event_t::object_start)
+            m_keys[depth + 1] = 0;
+        else if (event == Json::parse_event_t::key)
+            m_compared += m_keys[depth]++;
+        return m_compared <= m_mostCompared;
+    }
+    /// What the document is beyond them; null: within.
+    [[nodiscard]] const char *broken() const {
+        return m_tooDeep ? " is nested too deeply" : m_compared > m_mostCompared ? " has too many keys" : nullptr;
+    }
+
+private:
+    static constexpr std::size_t deepest = 64;
+    std::size_t m_mostCompared, m_compared = 0;
+    std::array<std::size_t, deepest + 2> m_keys{}; ///< of the object that is open at that depth
+    bool m_tooDeep = false;
+};
+
+} // namespace
+
 Result<Json> parseObject(std::string_view text, std::string_view what) {
-    constexpr std::size_t deepest = 64;
-    std::size_t depth = 0;
-    bool tooDeep = false;
-    const auto bounded = [&](int level, Json::parse_event_t, Json &) {
-        depth = static_cast<std::size_t>(level);
-        tooDeep = tooDeep || depth > deepest;
-        return !tooDeep;
-    };
+    ParseLimits limits(text.size());
+    const auto bounded = [&](int level, Json::parse_event_t event, Json &) { return limits.take(level, event); };
     try {
         Json json = Json::parse(text.begin(), text.end(), bounded);
-        if (tooDeep)
-            return fail(Error::badArgument(std::string(what) + " is nested too deeply"));
+        if (const char *broken = limits.broken())
+            return fail(Error::badArgument(std::string(what) + broken));
         if (!json.is_object())
             return fail(Error::badArgument(std::string(what) + " should be a JSON object"));
         return json;

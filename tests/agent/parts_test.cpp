@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ipc/file_system.h"
+#include "ipc/log.h"
 #include "tests/agent/agent_process.h"
 #include "tests/agent/follow_client.h"
 #include "tests/hang_limit.h"
@@ -20,6 +21,8 @@
 #include "trainer/agent/devices/proc_files.h"
 #include "trainer/agent/devices/use_history.h"
 #include "trainer/agent/log/frame_gate.h"
+#include "trainer/agent/log/node_log.h"
+#include "trainer/agent/log/reported_summary.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/trace_merge.h"
 #include "trainer/agent/net/event_loop.h"
@@ -118,15 +121,42 @@ TEST_CASE("the gate lets a rank's own gapless frames through, once, and nothing 
     gate.take(0, frame(1, 5));
     gate.take(0, frame(0, 5, R"(,"node":0)"));
     gate.take(0, frame(0, 5, R"(,"crc":"00000000")"));
+    gate.take(0, frame(0, 5, R"(,"node":null)"));
+    gate.take(0, frame(0, 5, R"(,"seq":null)"));
+    gate.take(0, frame(0, 5, R"(, "crc":"00000000")"));
+    gate.take(0, R"({"crc":"x","type":"heartbeat","rank":0,"rseq":5,"mono_ns":1,"wall_us":2})");
     gate.take(0, R"({"type":"heartbeat","rank":0,"mono_ns":1,"wall_us":2})");
     gate.take(0, R"({"type":"exit","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"pid":1,"host":"h"})");
     gate.take(0, R"({"type":"link","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"of_node":1,"link":"lost"})");
     gate.take(0, frame(0, 5, ",\"padding\":\"" + std::string(maxFrameBytes - 120, 'x') + "\""));
     gate.take(0, "not JSON");
-    CHECK(bad.size() == 8);
+    CHECK(bad.size() == 12);
     CHECK(good.size() == 3);
     gate.take(0, "");
-    CHECK(bad.size() == 8);
+    CHECK(bad.size() == 12);
+}
+
+TEST_CASE("what a script says of itself is kept in bounds") {
+    ReportedSummary reported;
+    RunRecord record;
+    for (int i = 0; i < 1000; ++i) {
+        Frame frame;
+        StateFrame state;
+        state.about.emplace("word" + std::to_string(i), "x");
+        frame.body = state;
+        reported.take(0, frame);
+    }
+    Frame frame;
+    EpochFrame epoch;
+    epoch.epoch = 1;
+    epoch.durationS = 1;
+    for (int i = 0; i < 1000; ++i)
+        epoch.phases["phase" + std::to_string(i)].sumS = 1;
+    frame.body = epoch;
+    reported.take(0, frame);
+    const auto summary = reported.summary(record, 1);
+    REQUIRE(summary);
+    CHECK(summary->phasesS.size() == 256);
 }
 
 TEST_CASE("the seq of a sealed line is read from its end, whatever its texts say") {
@@ -161,6 +191,40 @@ TEST_CASE("a follower reads the same bytes from the file as from memory, from an
         CHECK(same);
         CHECK(position.nextSeq == 40'001);
     }
+}
+
+TEST_CASE("a gap of millions of lines in another node's log takes no memory, and its followers pass over it") {
+    const TestHome home;
+    LogDisk disk;
+    LogFileReader reader;
+    const std::string path = home.path() + "/node-1.ndjson";
+    auto log = NodeLog::open(realFileSystem(), disk, reader, path, 1, false);
+    REQUIRE(log);
+    const auto take = [&](std::uint64_t seq) {
+        Frame frame;
+        frame.body = LogFrame{"info", "line " + std::to_string(seq), "agent"};
+        return (*log)->take(sealLine(encode(frame), 1, seq));
+    };
+    std::vector<std::uint64_t> seqs;
+    for (std::uint64_t block = 0; block < 200; ++block)
+        for (const std::uint64_t seq : {block * 9'000'000, block * 9'000'000 + 1})
+            seqs.push_back(seq);
+    for (const std::uint64_t seq : seqs)
+        REQUIRE(take(seq) == NodeLog::Verdict::Taken);
+    CHECK((*log)->nextSeq() == seqs.back() + 1);
+    for (const std::uint64_t from : {std::uint64_t(0), std::uint64_t(5'000'000), seqs.back()}) {
+        LogWindow::Position position;
+        position.nextSeq = from;
+        std::string all;
+        while (position.nextSeq < (*log)->nextSeq()) {
+            std::string some;
+            (*log)->window().read(position, some, 5000);
+            all += some;
+        }
+        CHECK(std::ranges::count(all, '\n') ==
+              std::ranges::count_if(seqs, [from](std::uint64_t seq) { return seq >= from; }));
+    }
+    CHECK(take(seqs.back() + 20'000'000) == NodeLog::Verdict::Damaged);
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA does") {

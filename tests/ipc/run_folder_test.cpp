@@ -118,6 +118,15 @@ private Q_SLOTS:
         qunsetenv("LOCKSTEP_HOME");
     }
 
+    void aDocumentOfVeryManyKeysIsRefusedAtOnce() {
+        std::string text = "{";
+        for (int i = 0; i < 300'000; ++i)
+            text += "\"k" + std::to_string(i) + "\":0,";
+        const auto record = runRecordFromJson(text + "\"run\":\"x\"}");
+        QVERIFY(!record);
+        QVERIFY2(record.error().message().find("too many keys") != std::string::npos, record.error().message().c_str());
+    }
+
     void runIdsAreTimesAndChance() {
         QCOMPARE(makeRunId(FixedClock(), 0x89abcdef), std::string("20260102T030405Z-89abcdef"));
         QCOMPARE(makeRunId(FixedClock(), 1), std::string("20260102T030405Z-00000001"));

@@ -154,6 +154,17 @@ class Listen(Case):
         agent.terminate()
         _, err = self.ended(agent, 130)
         self.assertEqual(err.count("was refused"), 3)
+        agent, address, _ = self.listen("--token-file", secret, "--port", str(self.free_port()))
+        for _ in range(70):
+            with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) as link:
+                link.sendall(json.dumps({"type": "error", "message": "a\n" + "b" * 60000}).encode() + b"\n")
+                link.makefile().readline()
+        agent.terminate()
+        _, err = self.ended(agent, 130)
+        self.assertEqual(err.count("was refused"), 50, "a stranger's words fill no file")
+        self.assertEqual(err.count("further ones are not reported"), 1)
+        self.assertLess(len(err), 50 * 800)
+        self.assertNotIn("\nbbb", err)
         for words, said in ((("--interface", "nosuch0"), "nosuch0"), (("--token-file", self.home / "none"), "token"),
                             (("--socket", "/x", "--token-file", secret), "--")):
             self.assertIn(said, self.agent("listen", *words, code=2).stderr)

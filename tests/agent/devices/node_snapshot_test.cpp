@@ -61,6 +61,24 @@ TEST_CASE("an agent reports the state of its node, and why its trainer reports n
     CHECK(loopback);
 }
 
+TEST_CASE("strangers that hold connections open keep nobody from measuring, and no listener alive") {
+    const TestHome home;
+    Listening listening("secret");
+    std::vector<Fd> silent;
+    for (int i = 0; i < 300; ++i) {
+        const auto where = netAddress("127.0.0.1", listening.port);
+        REQUIRE(where);
+        Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::connect(fd.get(), where->get(), where->length) == 0);
+        (void)writeAll(fd.get(), "L");
+        silent.push_back(std::move(fd));
+    }
+    const Json result = connected({{"address", "127.0.0.1"}, {"port", listening.port}, {"token", "secret"}});
+    CHECK(result.value("ok", false));
+    listening.child.closeInput();
+    CHECK(listening.child.wait() == 0); // although the strangers are still there
+}
+
 TEST_CASE("live lines come by themselves, a ping is answered with the clock, and the end of stdin ends it") {
     const TestHome home;
     Child child({agentBinary(), "node", "--every", "0.2"},

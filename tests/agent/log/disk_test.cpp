@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A disk that fails or does not answer: the user is told, nothing is lost, and a stop stops.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -110,6 +111,20 @@ TEST_CASE("a console that the disk refuses for a while is whole afterwards, or s
                                              " bytes are missing here: No such file or directory]\nthree\n"
                                        : "two\nthree\n"));
     }
+}
+
+TEST_CASE("a pipe in a console's place, which nobody reads, holds up nothing that is written after it") {
+    const TestHome home;
+    const std::string folder = dataHome(), path = folder + "/rank-0.bad", other = folder + "/rank-1.log";
+    std::filesystem::create_directories(folder);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    {
+        agent::LogDisk disk;
+        disk.write(disk.openText(path), "one\n");
+        disk.write(disk.openText(other), "two\n");
+        CHECK(disk.run([] {}).wait_for(lockstep::test::hangLimit) == std::future_status::ready);
+    }
+    CHECK(contentsOf(other) == "two\n");
 }
 
 TEST_CASE("a log that can't be synced is an alert at once and a sentence in result.json, and training goes on") {

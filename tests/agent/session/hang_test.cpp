@@ -109,6 +109,15 @@ TEST_CASE("a rank of which nothing is heard is named, whatever it was doing, wit
     }
 }
 
+TEST_CASE("a rank that says it waits, and has entered no collective, waits in none") {
+    for (const auto ended : {std::optional<std::int64_t>(), std::optional<std::int64_t>(7)}) {
+        Watched run;
+        run.state(0, RunState::Training);
+        run.hear(0, HeartbeatFrame{RankPosition{40, "exposed", 1000, ended, ended, 1000}});
+        CHECK(run.check().empty());
+    }
+}
+
 TEST_CASE("a rank that evaluates, writes a checkpoint or starts may take its time while it is heard") {
     for (const RunState state : {RunState::Init, RunState::Evaluating, RunState::Checkpointing}) {
         Watched run;

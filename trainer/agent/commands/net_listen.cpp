@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -17,6 +21,7 @@
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/net/net_talk.h"
 #include "trainer/agent/net/secrets.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 
 namespace lockstep::agent {
 
@@ -45,15 +50,14 @@ void takeBulk(int fd) {
     (void)writeAll(fd, "GOT " + std::to_string(bytes) + " " + std::to_string(ns) + "\n");
 }
 
-void serveOne(Fd connection, const std::string &token) {
-    const int fd = connection.get();
-    const int one = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setSocketPatience(fd, 8s);
-    const auto greeting = readNetLine(fd);
-    if (!greeting || !greeting->starts_with(netGreeting) ||
-        !sameSecret(token, std::string_view(*greeting).substr(netGreeting.size())) || !writeAll(fd, "HELLO\n"))
-        return;
+bool authenticates(int fd, const std::string &token) {
+    constexpr std::size_t mostGreetingBytes = 200;
+    const auto greeting = readNetLine(fd, mostGreetingBytes, std::chrono::steady_clock::now() + 5s);
+    return greeting && greeting->starts_with(netGreeting) &&
+           sameSecret(token, std::string_view(*greeting).substr(netGreeting.size())) && writeAll(fd, "HELLO\n");
+}
+
+void answer(int fd) {
     while (const auto line = readNetLine(fd)) {
         if (*line == "SEND")
             return takeBulk(fd);
@@ -61,6 +65,54 @@ void serveOne(Fd connection, const std::string &token) {
             return;
     }
 }
+
+/// The connections that are open, each with a thread of its own.
+class Connections {
+public:
+    explicit Connections(std::string token) : m_token(std::move(token)) {}
+
+    void add(Fd fd, const std::string &from) {
+        std::erase_if(m_all, [](const auto &one) { return one->over.load(); });
+        if (m_all.size() >= most)
+            return;
+        const int one = 1;
+        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        setSocketPatience(fd.get(), 8s);
+        One &added = *m_all.emplace_back(std::make_unique<One>());
+        added.fd = std::move(fd);
+        {
+            const std::lock_guard lock(m_mutex);
+            added.unauthenticated = m_unauthenticated.add(from, [fd = added.fd.get()] { ::shutdown(fd, SHUT_RDWR); });
+        }
+        added.thread = std::jthread([this, &added] { serve(added); });
+    }
+
+private:
+    static constexpr std::size_t most = 2 * UnauthenticatedPeers::most;
+    struct One {
+        Fd fd;
+        UnauthenticatedPeers::Id unauthenticated = 0;
+        std::atomic<bool> over = false; ///< its thread is about to end
+        std::jthread thread;            ///< joined before the members above go
+    };
+
+    void serve(One &one) {
+        const bool known = authenticates(one.fd.get(), m_token);
+        {
+            const std::lock_guard lock(m_mutex);
+            m_unauthenticated.remove(one.unauthenticated);
+        }
+        if (known)
+            answer(one.fd.get());
+        ::shutdown(one.fd.get(), SHUT_RDWR); // the descriptor itself is closed with the next connection
+        one.over = true;
+    }
+
+    std::string m_token;
+    std::mutex m_mutex; ///< guards m_unauthenticated
+    UnauthenticatedPeers m_unauthenticated;
+    std::list<std::unique_ptr<One>> m_all;
+};
 
 struct Listener {
     Fd fd;
@@ -94,28 +146,27 @@ Listener listenAt(const std::string &address, int port) {
 }
 
 /// Serves until stdin ends or the time is up, since the caller may disappear without notice.
-void serve(const std::vector<Listener> &listeners, const std::string &token) {
-    constexpr std::size_t mostConnections = 256;
+void serve(const std::vector<Listener> &listeners, Connections &connections) {
     std::vector<pollfd> waits = {{STDIN_FILENO, POLLIN, 0}};
     for (const Listener &listener : listeners)
         waits.push_back({listener.fd.get(), POLLIN, 0});
-    std::vector<std::jthread> connections;
     const auto end = std::chrono::steady_clock::now() + 10min;
-    while (std::chrono::steady_clock::now() < end && connections.size() < mostConnections) {
+    while (std::chrono::steady_clock::now() < end) {
         if (::poll(waits.data(), waits.size(), 1000) <= 0)
             continue;
         if (waits[0].revents != 0) {
             char byte = 0;
             if (::read(STDIN_FILENO, &byte, 1) <= 0)
-                break;
+                return;
         }
         for (std::size_t i = 1; i < waits.size(); ++i) {
             if ((waits[i].revents & POLLIN) == 0)
                 continue;
-            Fd connection(::accept4(waits[i].fd, nullptr, nullptr, SOCK_CLOEXEC));
+            sockaddr_storage from{};
+            socklen_t length = sizeof from;
+            Fd connection(::accept4(waits[i].fd, reinterpret_cast<sockaddr *>(&from), &length, SOCK_CLOEXEC));
             if (connection.valid())
-                connections.emplace_back(
-                    [connection = std::move(connection), token]() mutable { serveOne(std::move(connection), token); });
+                connections.add(std::move(connection), numericAddress(reinterpret_cast<sockaddr *>(&from), length));
         }
     }
 }
@@ -141,9 +192,10 @@ int netListenCommand() {
     std::printf("%s\n", said.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     std::fflush(stdout);
     std::erase_if(listeners, [](const Listener &one) { return !one.fd.valid(); });
-    serve(listeners, token);
+    Connections connections(std::move(token));
+    serve(listeners, connections);
     std::fflush(stdout);
-    ::_exit(0); // nobody needs the connections that are still open
+    ::_exit(0); // nobody needs the connections that are still open, and none is waited for
 }
 
 } // namespace lockstep::agent

@@ -63,6 +63,7 @@ private:
     void checkPatience();
     void onSignal(int number);
     void quit(ListenEnding ending); ///< ends before a run began
+    void noteRefusal(const std::string &message);
 
     ListenPlan m_plan;
     Handlers m_handlers;
@@ -79,6 +80,7 @@ private:
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
     ListenEnding m_ending; ///< if no run began
+    int m_refusals = 0;
 };
 
 } // namespace lockstep::agent

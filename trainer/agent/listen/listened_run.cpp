@@ -13,6 +13,7 @@ namespace lockstep::agent {
 namespace {
 /// If the number of ranks is unknown: a further rank may still come this long after the last known one ended.
 constexpr std::int64_t lateNs = 3'000'000'000;
+constexpr std::int64_t recordEveryNs = 1'000'000'000;
 
 /// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one.
 std::optional<RunConfig> configFrom(const About &about, int worldSize) {
@@ -178,14 +179,26 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
     }
     const bool known = std::any_of(m_record.machines.begin(), m_record.machines.end(),
                                    [&](const MachineRecord &machine) { return machine.host == init.host; });
-    if (!init.host.empty() && !known) {
+    if (!init.host.empty() && !known && m_record.machines.size() < m_ranks.size()) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
         machine.host = init.host;
         m_record.machines.push_back(std::move(machine));
     }
-    if (const auto written = realFileSystem().writeAtomically(folder().config(), toJson(m_record)); !written)
-        logWarning("the run's record can't be written: " + written.error().message());
+    m_recordChanged = true;
+    writeRecord();
+}
+
+/// Not for each of many ranks that begin at once; what is left is written by everySecond().
+void ListenedRun::writeRecord() {
+    if (!m_recordChanged || (m_recordNs != 0 && m_clock.monoNs() - m_recordNs < recordEveryNs && !over()))
+        return;
+    m_recordChanged = false;
+    m_recordNs = m_clock.monoNs();
+    (void)m_journal->disk().run([path = folder().config(), text = toJson(m_record)] {
+        if (const auto written = realFileSystem().writeAtomically(path, text); !written)
+            logWarning("the run's record can't be written: " + written.error().message());
+    });
 }
 
 void ListenedRun::onRankGone(int rank) {
@@ -206,6 +219,7 @@ void ListenedRun::everySecond() {
     m_journal->requestSync();
     m_socket->rebindIfLost();
     m_disk->check();
+    writeRecord();
     checkHang();
     if (!m_disk->folderGone())
         return checkOver();
@@ -248,6 +262,7 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_outcome = state;
     m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     m_journal->state(state, reason);
+    writeRecord();
     m_result.emplace(m_loop, *m_journal, m_folder);
     m_result->write([this](const std::string &) { return result(); },
                     {[this](const std::string &sentence) { m_handlers.onNote(sentence + "; Ctrl-C gives it up"); },

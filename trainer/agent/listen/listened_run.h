@@ -84,6 +84,7 @@ private:
     void onControl(const Control &control);
     void onState(int rank, const StateFrame &state);
     void describe(const StateFrame &init, int rank);
+    void writeRecord();
     void checkHang();
     [[nodiscard]] RunResult result() const;
 
@@ -102,7 +103,9 @@ private:
     std::map<int, Rank> m_ranks;
     std::int64_t m_startNs, m_lastLineNs = 0;
     std::int64_t m_firstWallUs = 0, m_lastWallUs = 0;
-    std::string m_failure; ///< of the first rank that failed
+    bool m_recordChanged = false; ///< config.json lacks something
+    std::int64_t m_recordNs = 0;  ///< when it was written last
+    std::string m_failure;        ///< of the first rank that failed
     std::optional<RunState> m_outcome;
     ListenEnding m_ending;
 };

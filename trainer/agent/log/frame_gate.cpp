@@ -10,7 +10,7 @@ namespace {
 /// `,"node":…,"seq":…,"crc":"…"` with the longest possible numbers.
 constexpr std::size_t roomForSeal = 80;
 
-Result<void> checkFrame(int rank, std::string_view line, const Frame &frame) {
+Result<void> checkFrame(int rank, std::string_view line, const Frame &frame, const Decoder &decoder) {
     const auto refuse = [](std::string what) { return fail(Error::badArgument(std::move(what))); };
     if (line.size() + roomForSeal > maxFrameBytes)
         return refuse("a frame of " + std::to_string(line.size()) + " bytes leaves no room for its checksum");
@@ -19,8 +19,10 @@ Result<void> checkFrame(int rank, std::string_view line, const Frame &frame) {
                       std::to_string(rank));
     if (!frame.rseq)
         return refuse("rseq is missing");
-    // These bytes cannot be part of a string, where the quotes would be escaped.
-    if (frame.node || frame.seq || line.find(",\"crc\":") != std::string_view::npos)
+    // The log adds them, and a line with the same key twice can't be read. How a sealed line is cut apart rests on these bytes, which
+    // cannot be part of a string, where the quotes would be escaped.
+    if (decoder.has("node") || decoder.has("seq") || decoder.has("crc") ||
+        line.find(",\"crc\":") != std::string_view::npos)
         return refuse("node, seq and crc are given by the log's writer");
     const std::string_view type = typeOf(frame);
     if (type == "header" || type == "exit" || type == "device" || type == "link")
@@ -40,7 +42,7 @@ void FrameGate::take(int rank, std::string_view line) {
         m_handlers.onMalformed(rank, line, frame.error());
         return;
     }
-    if (const auto ok = checkFrame(rank, line, *frame); !ok) {
+    if (const auto ok = checkFrame(rank, line, *frame, m_decoder); !ok) {
         m_handlers.onMalformed(rank, line, ok.error());
         return;
     }

@@ -22,6 +22,8 @@ public:
     explicit FrameGate(Handlers handlers) : m_handlers(std::move(handlers)) {}
 
     void take(int rank, std::string_view line);
+    /// While onFrame is called: whether its line has this key, whatever the value.
+    [[nodiscard]] bool has(std::string_view key) const { return m_decoder.has(key); }
     /// All ranks were restarted and count from 0 again.
     void startOver() { m_nextRseq.clear(); }
     void startOver(int rank) { m_nextRseq.erase(rank); } ///< only this rank was restarted

@@ -72,8 +72,8 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
 }
 
 void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std::int64_t sentNs) {
-    if (!epoch.devices.empty())
-        return m_journal.appendLine(line); // the rank itself measured its devices
+    if (m_gate.has("devices"))
+        return m_journal.appendLine(line); // the rank itself measured its devices, or says that it has none
     const std::int64_t end =
         epoch.durationS > 0 ? epoch.startMonoNs + static_cast<std::int64_t>(epoch.durationS * 1e9) : sentNs;
     const std::string devices = devicesJson(m_handlers.deviceUse(epoch.startMonoNs, std::min(end, m_clock.monoNs())));

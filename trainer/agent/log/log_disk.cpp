@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "ipc/unix_socket.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep::agent {
 
@@ -39,11 +39,7 @@ public:
 
     /// On the disk's thread.
     void write(std::string_view bytes) {
-        if (!m_fd.valid())
-            m_fd = Fd(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!m_fd.valid())
-            m_error = errno;
-        else if (writeHeld())
+        if ((m_fd.valid() || open()) && writeHeld())
             bytes.remove_prefix(written(bytes));
         hold(bytes);
         m_missing += m_skipped.exchange(0);
@@ -51,6 +47,17 @@ public:
     }
 
 private:
+    bool open() {
+        errno = EINVAL; // where something else than a file is in its place
+        Result<Fd> file = openRegular(m_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW);
+        if (!file) {
+            m_error = errno;
+            return false;
+        }
+        m_fd = std::move(*file);
+        return true;
+    }
+
     /// How many of the bytes the disk took.
     std::size_t written(std::string_view bytes) {
         std::size_t done = 0;

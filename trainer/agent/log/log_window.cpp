@@ -13,19 +13,19 @@ constexpr std::uint64_t indexEvery = 256;
 } // namespace
 
 LogWindow::LogWindow(LogFileReader &reader, std::string path, std::uint64_t firstSeq)
-    : m_reader(reader), m_file(reader.file(std::move(path))), m_tailFirst(firstSeq) {}
+    : m_reader(reader), m_file(reader.file(std::move(path))), m_nextSeq(firstSeq), m_tailFirst(firstSeq) {}
 
 void LogWindow::remember(std::string sealed, std::uint64_t offset, bool keepMore) {
-    const std::uint64_t seq = nextSeq();
-    if (seq % indexEvery == 0 && seq / indexEvery == m_index.size())
-        m_index.push_back(offset);
+    const std::uint64_t seq = m_nextSeq++;
+    if (seq >= m_index.back().seq + indexEvery)
+        m_index.push_back({seq, offset});
     m_tailBytes += sealed.size();
-    m_tail.push_back(std::move(sealed));
+    m_tail.push_back({seq, std::move(sealed)});
     const std::size_t limit = keepMore ? tailLimitWhenDiskIsFull : tailLimit;
     while (m_tailBytes > limit && m_tail.size() > 1) {
-        m_tailBytes -= m_tail.front().size();
+        m_tailBytes -= m_tail.front().text.size();
+        m_tailFirst = m_tail.front().seq + 1;
         m_tail.pop_front();
-        ++m_tailFirst;
     }
 }
 
@@ -36,22 +36,24 @@ void LogWindow::read(Position &position, std::string &out, std::size_t maxBytes)
 }
 
 bool LogWindow::readFromMemory(Position &position, std::string &out, std::size_t maxBytes) const {
-    if (position.nextSeq < m_tailFirst || position.nextSeq >= m_tailFirst + m_tail.size())
+    if (position.nextSeq < m_tailFirst)
         return false;
     position.offset.reset();
-    while (out.size() < maxBytes && position.nextSeq < m_tailFirst + m_tail.size()) {
-        if (const std::string &line = m_tail[position.nextSeq - m_tailFirst]; !line.empty())
-            out.append(line).push_back('\n');
-        ++position.nextSeq;
+    auto line = std::ranges::lower_bound(m_tail, position.nextSeq, {}, &Line::seq);
+    for (; line != m_tail.end() && out.size() < maxBytes; ++line) {
+        out.append(line->text).push_back('\n');
+        position.nextSeq = line->seq + 1;
     }
+    if (line == m_tail.end())
+        position.nextSeq = m_nextSeq;
     return true;
 }
 
 /// Takes what was asked for, or asks.
 bool LogWindow::readFromFile(Position &position, std::string &out, std::size_t maxBytes) const {
     if (!position.asked.valid()) {
-        const std::uint64_t entry = std::min<std::uint64_t>(position.nextSeq / indexEvery, m_index.size() - 1);
-        position.asked = m_reader.read(m_file, position.nextSeq, position.offset.value_or(m_index[entry]), maxBytes);
+        const auto entry = std::ranges::upper_bound(m_index, position.nextSeq, {}, &Entry::seq) - 1;
+        position.asked = m_reader.read(m_file, position.nextSeq, position.offset.value_or(entry->offset), maxBytes);
         return false;
     }
     if (position.asked.wait_for(std::chrono::seconds(0)) != std::future_status::ready)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <future>
@@ -25,7 +26,9 @@ public:
     /// Adds a line (without newline) that begins at `offset` of the file. `keepMore`: the disk is behind, so memory
     /// must hold more lines.
     void remember(std::string sealed, std::uint64_t offset, bool keepMore);
-    [[nodiscard]] std::uint64_t nextSeq() const { return m_tailFirst + m_tail.size(); }
+    /// The lines before this one are lost: none of them will come.
+    void skipTo(std::uint64_t seq) { m_nextSeq = std::max(m_nextSeq, seq); }
+    [[nodiscard]] std::uint64_t nextSeq() const { return m_nextSeq; }
 
     /// How far a reader has got.
     struct Position {
@@ -44,10 +47,17 @@ private:
 
     LogFileReader &m_reader;
     std::shared_ptr<LogFileReader::File> m_file;
-    std::deque<std::string> m_tail;
-    std::uint64_t m_tailFirst; ///< seq of m_tail.front()
+    struct Line {
+        std::uint64_t seq;
+        std::string text;
+    };
+    struct Entry {
+        std::uint64_t seq, offset;
+    };
+    std::uint64_t m_nextSeq, m_tailFirst; ///< m_tail has all lines from that one on
+    std::deque<Line> m_tail;
     std::size_t m_tailBytes = 0;
-    std::vector<std::uint64_t> m_index{0}; ///< file offset of every 256th line
+    std::vector<Entry> m_index{{0, 0}}; ///< where about every 256th line begins in the file
 };
 
 } // namespace lockstep::agent

@@ -6,7 +6,7 @@
 namespace lockstep::agent {
 
 namespace {
-/// A larger gap between two lines means that the peer is broken: do not spend memory on it.
+/// A larger gap between two lines means that the peer is broken.
 constexpr std::uint64_t largestGap = 10'000'000;
 } // namespace
 
@@ -31,8 +31,7 @@ NodeLog::Verdict NodeLog::take(std::string_view line) {
     if (place->seq < nextSeq())
         return Verdict::Doubled;
     const bool written = !m_log || m_disk.append(*m_log, std::string(line) + "\n");
-    while (nextSeq() < place->seq) // lines that were lost where they were written: the gap stays visible
-        m_window.remember({}, m_bytes, false);
+    m_window.skipTo(place->seq); // lines that were lost where they were written: the gap stays visible
     m_window.remember(std::string(line), m_bytes, m_log && state().heldBytes > manyHeldBytes);
     m_bytes += written ? line.size() + 1 : 0;
     return Verdict::Taken;

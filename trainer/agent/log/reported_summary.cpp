@@ -10,8 +10,8 @@ namespace lockstep::agent {
 
 namespace {
 
-/// A malformed frame may name any epoch: bound the memory that epochs take.
-constexpr std::size_t mostEpochs = 100'000;
+/// Frames may name any epochs, words and phases: bound the memory that they take.
+constexpr std::size_t mostEpochs = 100'000, mostWords = 256, mostPhases = 256;
 
 template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
     const auto found = about.find(key);
@@ -62,7 +62,8 @@ void ReportedSummary::take(int rank, const Frame &frame) {
     const auto roomFor = [&](int epoch) { return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs; };
     if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         for (const auto &[key, value] : state->about)
-            m_about.try_emplace(key, value);
+            if (m_about.size() < mostWords)
+                m_about.try_emplace(key, value);
         if (!state->backend.empty())
             m_backend = state->backend;
     } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body);
@@ -80,8 +81,10 @@ void ReportedSummary::take(int rank, const Frame &frame) {
         if (done->loss)
             epoch.loss = done->loss;
         m_ranks[rank].durationS += done->durationS;
+        auto &phasesS = m_ranks[rank].phasesS;
         for (const auto &[name, time] : done->phases)
-            m_ranks[rank].phasesS[name] += time.sumS;
+            if (phasesS.size() < mostPhases || phasesS.contains(name))
+                phasesS[name] += time.sumS;
     } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
         m_eval = *eval;
     }

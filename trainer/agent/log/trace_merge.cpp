@@ -35,9 +35,9 @@ Result<std::string> eventsOf(const std::string &path) {
 std::string shifted(const std::string &events, double lessUs) {
     std::string out;
     out.reserve(events.size());
-    std::size_t from = 0;
+    constexpr std::string_view tsKey = "\"ts\":", readyKey = "\"ready\":";
+    std::size_t from = 0, ts = events.find(tsKey), ready = events.find(readyKey);
     for (;;) {
-        const std::size_t ts = events.find("\"ts\":", from), ready = events.find("\"ready\":", from);
         const std::size_t key = std::min(ts, ready);
         if (key == std::string::npos)
             return out + events.substr(from);
@@ -48,6 +48,8 @@ std::string shifted(const std::string &events, double lessUs) {
         std::snprintf(text, sizeof text, "%.3f", us - lessUs);
         out.append(events, from, number - from).append(text);
         from = static_cast<std::size_t>(end - events.c_str());
+        // Only the one that was used: the other may be far away, or nowhere.
+        (key == ts ? ts : ready) = events.find(key == ts ? tsKey : readyKey, from);
     }
 }
 

@@ -71,9 +71,9 @@ bool writeAll(int fd, std::string_view text) {
     return true;
 }
 
-std::optional<std::string> readNetLine(int fd, std::size_t longest) {
+std::optional<std::string> readNetLine(int fd, std::size_t longest, std::chrono::steady_clock::time_point until) {
     std::string line;
-    while (line.size() < longest) {
+    while (line.size() < longest && std::chrono::steady_clock::now() < until) {
         char c = 0;
         const ssize_t size = ::recv(fd, &c, 1, 0);
         if (size < 0 && errno == EINTR)

@@ -37,8 +37,11 @@ struct NetAddress {
 /// Sets the time-out of reads and writes of a socket.
 void setSocketPatience(int fd, std::chrono::milliseconds patience);
 [[nodiscard]] bool writeAll(int fd, std::string_view text);
-/// One line without its newline; absent at the end of the stream, after the time-out, or when the line is longer.
-[[nodiscard]] std::optional<std::string> readNetLine(int fd, std::size_t longest = 200);
+/// One line without its newline; absent at the end of the stream, after the time-out, when the line is longer, or when it is not whole
+/// by `until`, even if its bytes keep coming.
+[[nodiscard]] std::optional<std::string>
+readNetLine(int fd, std::size_t longest = 200,
+            std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 /// The next line of stdin. Reads byte by byte, so that what follows stays unread.
 [[nodiscard]] std::string readStdinLine();
 

@@ -12,6 +12,7 @@ namespace lockstep::agent {
 namespace {
 using What = NodeMessage::What;
 constexpr std::chrono::milliseconds silenceCheckInterval{250};
+constexpr int mostProcessesOfNode = 4096; ///< a node that names more is not believed
 
 int badness(const NodeMessage &over) {
     const auto state = runStateFrom(over.state);
@@ -171,7 +172,7 @@ std::string NodeHub::absent() const {
 std::vector<int> NodeHub::processes() const {
     std::vector<int> counts{m_ownProcesses};
     for (const auto &node : m_nodes)
-        counts.push_back(node->join() ? node->join()->processes.value_or(1) : 1);
+        counts.push_back(node->join() ? std::clamp(node->join()->processes.value_or(1), 1, mostProcessesOfNode) : 1);
     return counts;
 }
 

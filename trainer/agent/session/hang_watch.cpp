@@ -70,6 +70,8 @@ bool HangWatch::isSilent(const Rank &rank, std::int64_t nowNs) const {
 std::optional<double> HangWatch::waitS(const Rank &rank, std::int64_t nowNs) const {
     if (!rank.at || !rank.at->waitS || isSilent(rank, nowNs))
         return std::nullopt;
+    if (rank.at->collectives.value_or(0) <= rank.at->collectivesEnded.value_or(0))
+        return std::nullopt; // it has entered none, whatever it says
     return *rank.at->waitS + static_cast<double>(nowNs - rank.heardNs) * 1e-9;
 }
 
