@@ -86,8 +86,8 @@ int addPartition(const NodesOptions &options) {
 std::string figuresText(const core::NodeSnapshot &snapshot) {
     std::string text = snapshot.node.name + "\n";
     std::vector<std::vector<std::string>> rows;
-    for (const auto &[title, value] : core::nodeFigures(snapshot))
-        rows.push_back({"  " + title, value});
+    for (const auto &[title, value, detail] : core::nodeFigures(snapshot))
+        rows.push_back({"  " + title, value + (detail.empty() ? "" : ", " + detail)});
     return text + aligned(rows);
 }
 
@@ -96,8 +96,8 @@ Json snapshotJson(const core::NodeSnapshot &snapshot) {
                  {"usable", snapshot.usable()},
                  {"problem", snapshot.problem},
                  {"figures", Json::array()}};
-    for (const auto &[title, value] : core::nodeFigures(snapshot))
-        json["figures"].push_back({{"name", title}, {"value", value}});
+    for (const auto &[title, value, detail] : core::nodeFigures(snapshot))
+        json["figures"].push_back({{"name", title}, {"value", value}, {"detail", detail}});
     if (snapshot.clock) {
         json["clock_offset_s"] = snapshot.clock->offsetS;
         json["clock_error_s"] = snapshot.clock->errorS;

@@ -33,6 +33,8 @@ ProgressPrinter::ProgressPrinter(bool toStderr, QObject *parent)
 
 void ProgressPrinter::begin(RunStore *store, const QString &place, const QString &name) {
     m_printed[store] = {place, name, 0, 0, {}};
+    // A run whose entry is run again goes before its end was seen.
+    connect(store, &QObject::destroyed, this, [this, store] { m_printed.erase(store); });
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) { changed(store, what); });
     if (m_terminal && !m_timer.isActive())
         m_timer.start();

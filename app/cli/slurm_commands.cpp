@@ -110,9 +110,10 @@ private:
             return;
         for (const core::SlurmJob &job : core::jobsOf(*jobs, m_record.job)) {
             const std::size_t task = std::size_t(job.task.value_or(0));
-            if (!job.waits() || task >= m_record.entries.size())
+            const core::ExperimentEntry *entry = core::entryOf(*experiment, m_record, task);
+            if (!job.waits() || !entry)
                 continue;
-            const core::PlannedRun &run = experiment->entries[std::size_t(m_record.entries[task])].planned;
+            const core::PlannedRun &run = entry->planned;
             const std::string name = run.repeats > 1 ? run.name + " (" + std::to_string(run.repeat) + " of " +
                                                            std::to_string(run.repeats) + ")"
                                                      : run.name;
@@ -192,11 +193,13 @@ int slurmSubmitCommand(const SlurmCommandOptions &options) {
         }
         return complain(job.error());
     }
+    if (!job->recorded)
+        return complain(job->recorded.error());
     core::setAlertCommand(options.onAlert);
     const int owned = ownInBackground(id);
-    print(options.json
-              ? Json{{"experiment", id}, {"job", *job}}.dump() + "\n"
-              : "experiment " + id + " is Slurm's job " + *job + "; follow it: lockstepctl slurm follow " + id + "\n");
+    print(options.json ? Json{{"experiment", id}, {"job", job->job}}.dump() + "\n"
+                       : "experiment " + id + " is Slurm's job " + job->job + "; follow it: lockstepctl slurm follow " +
+                             id + "\n");
     return owned;
 }
 
@@ -215,7 +218,10 @@ int slurmListCommand(bool json) {
         const auto own = core::jobsOf(*jobs, record->job);
         Json runs = Json::array();
         for (std::size_t task = 0; task < record->entries.size(); ++task) {
-            const core::ExperimentEntry &entry = experiment->entries[std::size_t(record->entries[task])];
+            const core::ExperimentEntry *found = core::entryOf(*experiment, *record, task);
+            if (!found)
+                continue;
+            const core::ExperimentEntry &entry = *found;
             const auto job = std::find_if(own.begin(), own.end(), [&](const core::SlurmJob &one) {
                 return record->entries.size() == 1 || one.task == int(task);
             });

@@ -56,7 +56,7 @@ ROWS = [
          ("trainer.straggler", "a rank slowed in backward, loading or the optimizer is named by the run itself, and the delay is reported"),
          ("trainer.straggler", "real runs that nothing slows name nobody, traced or not"),
          ("trainer.straggler_steps", "no rank is named in a million steps of real jitter that the rule was not made with")),
-        "on recorded steps 230 of 300 are named within 20 steps, 295 within 300; living ranks are slowed eightfold; CPUs only"),
+        "on recorded steps 230 of 300 are named within 20 steps (beside a busy program 120), 295 within 300; living ranks are slowed eightfold; CPUs only"),
     Row("9", "a loss that is NaN or infinite", "rank, step and first bad tensor named; the last good checkpoint kept; stop, go on or go back",
         (("trainer.engine_run", "a run whose loss is no longer finite stops, and says rank, step, tensor and the last good checkpoint"),
          ("trainer.engine_run", "parameters that are not finite never take a good checkpoint's place"),

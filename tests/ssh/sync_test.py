@@ -73,6 +73,9 @@ class Sync(unittest.TestCase):
         self.assertEqual(listed["agent"], f"{box.home}/sync/programs/current/bin/lockstep-agent")
         self.assertIn(" in " + arguments.torch.rstrip("/"), listed["torch"])
         scripts = box.home / "sync/programs/current/share/lockstep/python"
+        package = pathlib.Path(__file__).resolve().parents[2] / "resources/python"  # whole, with what --auto puts first on a script's path
+        self.assertEqual({file.relative_to(package) for file in package.glob("lockstep/**/*.py")}
+                         - {file.relative_to(scripts) for file in scripts.glob("lockstep/**/*.py")}, set())
         imported = subprocess.run([sys.executable, "-B", "-S", "-c", "import lockstep, lockstep_ddp; lockstep.Run().close()"],
                                   env={"PYTHONPATH": str(scripts)}, cwd=self.root, capture_output=True, text=True)
         self.assertEqual((imported.returncode, imported.stderr), (0, ""))

@@ -6,13 +6,30 @@
 #include <utility>
 
 #include <QCoreApplication>
+#include <QVariant>
 
 namespace lockstep::core {
 namespace {
 
 constexpr int killAfterMs = 1000;
+constexpr qint64 mostAnswerBytes = 64 << 20;
+constexpr const char *stderrProperty = "endOfStderr";
 
 } // namespace
+
+void boundOutput(QProcess &process, qint64 mostUnread) {
+    QObject::connect(&process, &QProcess::readyReadStandardOutput, &process, [&process, mostUnread] {
+        if (process.bytesAvailable() > mostUnread)
+            process.kill();
+    });
+    QObject::connect(&process, &QProcess::readyReadStandardError, &process,
+                     [&process] { process.setProperty(stderrProperty, endOfStderr(process)); });
+}
+
+QByteArray endOfStderr(QProcess &process) {
+    constexpr int kept = 16 << 10;
+    return (process.property(stderrProperty).toByteArray() + process.readAllStandardError()).right(kept);
+}
 
 CommandRequest::CommandRequest(const std::vector<std::string> &words, const std::string &input,
                                std::chrono::milliseconds limit, Judge judge)
@@ -30,6 +47,7 @@ CommandRequest::CommandRequest(const std::vector<std::string> &words, const std:
     for (const std::string &word : words)
         list << QString::fromStdString(word);
     m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    boundOutput(*m_process, mostAnswerBytes);
     const QString program = list.takeFirst();
     m_process->start(program, list);
     if (!m_process)
@@ -51,7 +69,7 @@ void CommandRequest::conclude(CommandAnswer::End end) {
     answer.end = end;
     answer.code = m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode() : CommandAnswer::noLink;
     answer.out = m_process->readAllStandardOutput().toStdString();
-    answer.err = m_process->readAllStandardError().toStdString();
+    answer.err = endOfStderr(*m_process).toStdString();
     std::unique_ptr<QProcess> process = std::move(m_process);
     if (end == CommandAnswer::End::TimedOut)
         endWithoutWaiting(std::move(process));

@@ -39,6 +39,12 @@ private:
     Judge m_judge;
 };
 
+/// For a process that talks for as long as it lives: another machine's may say anything, without end. One that leaves more than
+/// `mostUnread` bytes of its output unread is killed, and of stderr only the end is kept. Call it once, before the start.
+void boundOutput(QProcess &process, qint64 mostUnread);
+/// Of such a process: the end of what it has written to stderr, 16 KiB at most.
+[[nodiscard]] QByteArray endOfStderr(QProcess &process);
+
 /// Ends a process without waiting: SIGTERM now, SIGKILL after a second or at program exit. Its signals are
 /// disconnected. Main thread only.
 void endWithoutWaiting(std::unique_ptr<QProcess> process);

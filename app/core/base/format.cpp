@@ -115,7 +115,7 @@ QString timeLeft(std::optional<double> value) {
 
 QString timeUnknown(int withoutEstimate, int runs) {
     if (withoutEstimate < runs)
-        return QStringLiteral("no estimate yet: nothing like %1 of %2 runs ran here").arg(withoutEstimate).arg(runs);
+        return QStringLiteral("no estimate yet for %1 of %2 runs").arg(withoutEstimate).arg(runs);
     return QStringLiteral("no estimate yet");
 }
 

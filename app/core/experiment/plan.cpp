@@ -120,8 +120,7 @@ bool placeOnNodes(const RunSpec &spec, Resolved &out) {
         config.nodes.front().devices.resize(std::min<std::size_t>(1, config.nodes.front().devices.size()));
     }
     if (hasReplicas(method) && config.nodes.size() > 1) {
-        out.run.notRunReason = "not run: " + std::string(method.name) +
-                               " is one process with one thread per device, so it can't span " +
+        out.run.notRunReason = "not run: " + std::string(method.name) + " is one process, so it can't span " +
                                std::to_string(config.nodes.size()) + " nodes";
         return false;
     }

@@ -16,9 +16,9 @@ std::string_view wordsOf(BackendReason reason) {
     case BackendReason::AsChosen:
         break;
     case BackendReason::CpuDevices:
-        return "nccl needs GPUs, but these devices are CPU cores";
+        return "nccl needs GPUs";
     case BackendReason::SomeCpuDevices:
-        return "nccl needs GPUs, but some of these devices are CPU cores";
+        return "nccl needs GPUs, some devices are CPU cores";
     case BackendReason::SharedGpu:
         return "nccl needs one GPU per rank, but ranks share one here";
     case BackendReason::GpuEach:

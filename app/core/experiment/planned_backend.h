@@ -5,7 +5,7 @@
 namespace lockstep::core {
 struct PlannedRun;
 
-/// The backend that the trainer will choose for a DDP run's gradients, and why: {"gloo", "nccl needs GPUs, but …"}.
+/// The backend that the trainer will choose for a DDP run's gradients, and why: {"gloo", "nccl needs GPUs"}.
 /// Empty for other methods and for scripts, which choose themselves.
 struct BackendChoice {
     std::string name, reason;

@@ -49,12 +49,12 @@ std::optional<Error> mistakeOf(const WidthGoal &goal, int rounds) {
 
 std::string roundsNote(int rounds, const std::optional<WidthGoal> &goal) {
     if (goal)
-        return "Rounds are added until every 95 % interval lies within " + widthText(goal->width) + " of its factor, " +
-               std::to_string(goal->mostRounds) + " rounds at most.";
+        return "Rounds are added until every 95 % interval is within " + widthText(goal->width) + ", " +
+               std::to_string(goal->mostRounds) + " at most.";
     if (rounds >= leastRoundsOfGoal)
         return {};
     return (rounds == 1 ? "One repeat gives" : std::to_string(rounds) + " repeats give") +
-           std::string(" no interval: a few percent can be chance. Take 3 or more.");
+           std::string(" no interval; take 3 or more.");
 }
 
 int roundsToAdd(const WidthGoal &goal, const WidthReached &reached) {

@@ -84,12 +84,12 @@ ReportSection fairnessSection(const Judgement &judgement) {
                                         ": " + finding.sentence +
                                         (finding.control ? " Control: " + toText(*finding.control) + "." : ""));
     if (out.lines.empty() && !judgement.pairs.empty())
-        out.said = "Nothing was found that differs besides what was meant.";
+        out.said = "No unintended difference found.";
     return out;
 }
 
 ReportSection boundsSection(const Judgement &judgement) {
-    ReportSection out{"bounds", "What bounds each run, and what to try", {}, {}, {}};
+    ReportSection out{"bounds", "What bounds each run", {}, {}, {}};
     for (const Bottleneck &each : judgement.bottlenecks) {
         std::string line = each.run + ": " + std::string(toString(each.bound)) + ". " + each.evidence;
         for (const SuggestedRun &tip : each.tips)

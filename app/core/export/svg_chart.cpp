@@ -189,7 +189,7 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
     const double bottom = rowHeight * double(rows.size()) + 4;
     Drawing drawing(bottom + axisHeight, "Speed-up of the total training time");
     const Scale x{0, high * 1.02, nameWidth, width - valueWidth};
-    valueAxis(drawing, x, 2, bottom, "speed-up of the total training time");
+    valueAxis(drawing, x, 2, bottom, "speed-up, training time");
     drawing.line(x(1), 2, x(1), bottom, "var(--quiet)", " stroke-dasharray=\"4 3\"");
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Row &row = rows[i];

@@ -43,6 +43,7 @@ void AgentLink::runCommand(const std::vector<std::string> &command) {
     m_process = std::make_unique<QProcess>();
     m_process->setChildProcessModifier(
         [] { ::setpgid(0, 0); }); // Ctrl-C must not end ssh: the link still has to carry the stop
+    boundOutput(*m_process, qint64(maxFrameBytes) * 1024); // read as it comes
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &AgentLink::read);
     connect(m_process.get(), &QProcess::finished, this, &AgentLink::close);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -82,7 +83,7 @@ void AgentLink::close() {
     QString said;
     int code = 0;
     if (m_process) {
-        said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
+        said = QString::fromUtf8(endOfStderr(*m_process)).trimmed().section(u'\n', -1);
         code = m_process->error() == QProcess::FailedToStart ? 127 : m_process->exitCode();
         m_process.release()->deleteLater();
     }

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "follow/remote_copy.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <QFile>
 #include <QSysInfo>
+#include <QTimer>
 
 #include "base/command_request.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/logging.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr qint64 largestStatus = 8 << 20;
+constexpr std::chrono::seconds statusLimit{60};
 
 documents::Json readOrigin(const RunFolder &folder) {
     if (!QFile::exists(QString::fromStdString(folder.origin())))
@@ -40,12 +51,13 @@ RemoteCopy::RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, 
     : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)) {}
 
 RemoteCopy::~RemoteCopy() {
+    flush();
     endWithoutWaiting(std::move(m_fetch));
 }
 
 Result<void> RemoteCopy::open() {
     FileSystem &files = realFileSystem();
-    if (isSharedFolder(m_folder))
+    if (isRunsOwn())
         return fail(Error::failed(m_folder.path + " is the run's own folder, seen from here"));
     if (const Result<void> made = files.makeFolders(m_folder.path); !made)
         return made;
@@ -64,41 +76,74 @@ Result<void> RemoteCopy::open() {
     return {};
 }
 
-QFile *RemoteCopy::logOf(int node) {
+/// On storage that this machine shares with the run's, or by an ssh name of this machine.
+bool RemoteCopy::isRunsOwn() const {
+    if (isSharedFolder(m_folder))
+        return true;
+    std::error_code ignored;
+    const auto nodes = nodesIn(m_folder);
+    return std::filesystem::exists(m_folder.lock(0), ignored) ||
+           std::ranges::any_of(nodes, [&](int node) { return std::filesystem::exists(m_folder.lock(node), ignored); });
+}
+
+RemoteCopy::Log *RemoteCopy::logOf(int node) {
     if (const auto found = m_logs.find(node); found != m_logs.end())
-        return found->second.get();
+        return found->second ? &*found->second : nullptr;
     auto &kept = m_logs[node];
-    auto log = std::make_unique<QFile>(QString::fromStdString(m_folder.log(node)));
-    if (!log->open(QIODevice::ReadWrite)) {
-        logWarning("the copy " + m_folder.log(node) + " can't be written: " + log->errorString().toStdString());
+    Result<Fd> file = openRegular(m_folder.log(node), O_RDWR | O_CREAT | O_NOFOLLOW);
+    if (!file) {
+        logWarning("the copy " + m_folder.log(node) + " can't be written: " + file.error().message());
         return nullptr;
     }
     // Remove a torn last line, so that the next one starts on a new line.
-    const qint64 tail = std::min<qint64>(log->size(), 2 * qint64(maxFrameBytes));
-    log->seek(log->size() - tail);
-    const QByteArray end = log->read(tail);
-    const qint64 size = log->size() - tail + end.lastIndexOf('\n') + 1;
-    if (size != log->size())
-        log->resize(size);
-    log->seek(size);
-    kept = std::move(log);
-    return kept.get();
+    const off_t size = ::lseek(file->get(), 0, SEEK_END), tail = std::min<off_t>(size, 2 * off_t(maxFrameBytes));
+    std::string end(std::size_t(std::max<off_t>(tail, 0)), '\0');
+    end.resize(std::size_t(std::max<ssize_t>(::pread(file->get(), end.data(), end.size(), size - tail), 0)));
+    const off_t whole = size - tail + off_t(end.rfind('\n') + 1);
+    if (whole != size && ::ftruncate(file->get(), whole) != 0) {
+        logWarning("the copy " + m_folder.log(node) + " can't be cut after its last whole line");
+        return nullptr;
+    }
+    kept.emplace(Log{std::move(*file), whole, {}});
+    return &*kept;
 }
 
 void RemoteCopy::append(std::string_view line) {
     constexpr int mostNodes = 4096; // the most files that another machine can make this one open
+    constexpr std::size_t mostWaiting = 64 * 1024;
     const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
-    QFile *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;
+    Log *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;
     if (!log)
         return;
-    log->write(line.data(), qint64(line.size()));
-    log->putChar('\n');
+    log->waiting.append(line).push_back('\n');
+    if (log->waiting.size() > mostWaiting)
+        write(place->node, *log);
+}
+
+void RemoteCopy::write(int node, Log &log) {
+    std::string_view left = log.waiting;
+    while (!left.empty()) {
+        const ssize_t n =
+            ::pwrite(log.file.get(), left.data(), left.size(), log.size + off_t(log.waiting.size() - left.size()));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            logWarning("the copy of run " + m_run +
+                       " ends here: " + Error::system("can't write " + m_folder.log(node), errno).message());
+            (void)!::ftruncate(log.file.get(), log.size);
+            m_logs[node].reset();
+            return;
+        }
+        left.remove_prefix(std::size_t(n));
+    }
+    log.size += off_t(log.waiting.size());
+    log.waiting.clear();
 }
 
 void RemoteCopy::flush() {
-    for (const auto &[node, log] : m_logs)
-        if (log && !log->flush())
-            logWarning("the copy of run " + m_run + " can't be written: " + log->errorString().toStdString());
+    for (auto &[node, log] : m_logs)
+        if (log)
+            write(node, *log);
 }
 
 void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
@@ -107,6 +152,8 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
         return;
     }
     m_fetch = std::make_unique<QProcess>();
+    boundOutput(*m_fetch, largestStatus);
+    QTimer::singleShot(statusLimit, m_fetch.get(), &QProcess::kill); // which counts as no answer
     QStringList words;
     for (const std::string &word : agentCommand(m_prefix, {"status", m_run}))
         words << QString::fromStdString(word);

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <QFile>
 #include <QObject>
 #include <QProcess>
 
@@ -18,7 +17,7 @@
 namespace lockstep::core {
 
 /// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json.
-/// A lock lets only one viewer on this machine write it.
+/// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy.
 class RemoteCopy : public QObject {
     Q_OBJECT
 public:
@@ -29,6 +28,8 @@ public:
     Result<void> open();
     /// Appends a valid line, in its node's order.
     void append(std::string_view line);
+    /// What the disk does not take is not kept: that log's copy ends after its last whole line, and is continued by who follows the run
+    /// next.
     void flush();
     /// The answer of `lockstep-agent status` there: config.json and result.json as text, also stored here; empty when that
     /// machine can't be asked. One request at a time; a request meanwhile waits, and only the last of those is sent.
@@ -41,13 +42,20 @@ public:
 private:
     void takeStatus(const QByteArray &text, Status &status);
 
+    struct Log {
+        Fd file;
+        off_t size = 0;      ///< whole lines in the file
+        std::string waiting; ///< lines to write
+    };
+    [[nodiscard]] bool isRunsOwn() const;
+    Log *logOf(int node);
+    void write(int node, Log &log);
+
     RunFolder m_folder;
     std::string m_run;
     CommandPrefix m_prefix;
-    QFile *logOf(int node);
-
     std::optional<FileLock> m_lock;
-    std::map<int, std::unique_ptr<QFile>> m_logs; ///< by node, opened when its first line comes; null: can't be written
+    std::map<int, std::optional<Log>> m_logs; ///< by node, opened when its first line comes; absent: can't be written
     std::unique_ptr<QProcess> m_fetch;
     std::function<void(const Status &)> m_next; ///< called after m_fetch
 };

@@ -147,9 +147,8 @@ double stepsOf(const ForecastInput &input, int devices) {
 
 std::string whyNot(const ForecastInput &input, int devices) {
     if (devices > input.devicesHere)
-        return "can't tell: " + std::to_string(devices) + " devices, and " +
-               (input.overNodes ? "these nodes have " : "this machine has ") + std::to_string(input.devicesHere) +
-               " with cores of their own; ranks would take turns on them";
+        return "can't tell: " + std::to_string(devices) + " devices, " +
+               (input.overNodes ? "these nodes have " : "this machine has ") + std::to_string(input.devicesHere);
     if (!input.batchPerDevice && input.batch % devices != 0)
         return "a batch of " + std::to_string(input.batch) + " can't be shared out among " + std::to_string(devices);
     return {};
@@ -230,16 +229,14 @@ std::vector<std::string> reservationsOf(const ForecastInput &input, const Foreca
         unmeasured = unmeasured || !row.ranksMeasured;
     }
     if (modelled)
-        out.emplace_back(
-            "Where no devices computed side by side at a rank's batch, the step is modelled from single runs.");
+        out.emplace_back("Some steps are modelled from single devices' runs.");
     if (unmeasured)
-        out.emplace_back("Times for ranks that the lab did not have are carried over by the algorithm's formula.");
+        out.emplace_back("Beyond the lab's ranks, times follow the algorithm's formula.");
     if (blind)
-        out.emplace_back("Ranks that share cores slow each other down in ways that no probe here has measured.");
+        out.emplace_back("Ranks that share cores were not measured.");
     if (input.onCpu)
         out.emplace_back(
-            "On CPU devices communication takes the ranks' own cores: what of it is work, and no waiting for "
-            "the link, is not counted as hidden.");
+            "On CPU devices communication takes the ranks' own cores: only its waiting can hide behind backward.");
     return out;
 }
 

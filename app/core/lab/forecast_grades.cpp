@@ -182,12 +182,11 @@ Calibration calibrationOf(const ForecastTally &tally) {
 }
 
 std::string sentenceOf(const Calibration &calibration) {
-    const std::string level = percent(forecastLevel, 0).toStdString();
     if (calibration.graded == 0)
-        return "Intervals should hold the measured step in " + level +
-               " of forecasts. Fewer than nine forecasts are graded yet, so these are the model's own bounds.";
-    return level + " prediction intervals: the model's bounds × " + significant(calibration.factor, 2).toStdString() +
-           ", as " + std::to_string(calibration.graded) + " graded forecasts ask for.";
+        return "Intervals are the model's own bounds: fewer than nine forecasts are graded yet.";
+    return percent(forecastLevel, 0).toStdString() + " prediction intervals: the model's bounds × " +
+           significant(calibration.factor, 2).toStdString() + ", as " + std::to_string(calibration.graded) +
+           " graded forecasts ask for.";
 }
 
 void widen(Forecast &forecast, const Calibration &calibration) {

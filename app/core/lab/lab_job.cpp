@@ -59,8 +59,8 @@ int physicalCores() {
 
 /// Why NCCL was not measured, where it was not.
 std::string whyNoNccl(int gpus, int ranks) {
-    return "nccl takes a GPU a rank: " + std::to_string(ranks) + " ranks need " + std::to_string(ranks) +
-           ", this machine has " + std::to_string(gpus);
+    return "nccl needs " + std::to_string(ranks) + " GPUs for " + std::to_string(ranks) + " ranks, this machine has " +
+           std::to_string(gpus);
 }
 
 /// Sizes for a network: caches play no part, so few are needed, and each is expensive where the network is slow.

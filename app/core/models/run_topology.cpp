@@ -52,6 +52,28 @@ TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at
     return node;
 }
 
+/// Of one pipeline, from what the kernel counted each rank send: the first stage sends only its output. What each further one sends is
+/// the gradient of the output that it got, which is as large, and its own output.
+std::vector<TopologyFlow> stageFlows(const RunStore &run, const RunConfig &config) {
+    const std::map<int, double> sent = run.metrics().ofRanks("sent_mb");
+    const int ranks = deviceCount(config);
+    const bool allCounted = int(sent.size()) == ranks && sent.begin()->first == 0 && sent.rbegin()->first == ranks - 1;
+    if (!allCounted || stageCount(config, ranks) != ranks)
+        return {};
+    std::vector<TopologyFlow> flows;
+    double output = 0; // of the stage before
+    for (const auto &[rank, megabytes] : sent) {
+        if (rank > 0)
+            flows.push_back({rank, rank - 1, output});
+        output = megabytes * 1e6 - output;
+        if (output < 0)
+            return {};
+        if (rank + 1 < ranks)
+            flows.push_back({rank, rank + 1, output});
+    }
+    return flows;
+}
+
 } // namespace
 
 bool hasSeveralNodes(const RunStore &run) {
@@ -87,6 +109,8 @@ Topology topologyOf(const RunStore &run) {
 
 void addTrafficOf(const RunStore &run, Topology &topology) {
     const RunConfig &config = *run.record()->config;
+    if (specOf(config.method).traffic == Traffic::Stages)
+        return addFlows(topology, toString(config.method), stageFlows(run, config));
     const bool isKnown = run.record()->claims.knows("model"); // else it is a script's own
     const double numbers = isKnown ? gradientBytesOf(config.model).value_or(0) / sizeof(float) : 0;
     addTraffic(topology, toString(config.method), numbers * sentNumberBytes(config),

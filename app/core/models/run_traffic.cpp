@@ -26,12 +26,14 @@ std::vector<RankTraffic> trafficOf(const RunStore &run) {
     if (counted.size() < 2 || !run.record() || !run.record()->config)
         return out;
     const std::vector<TopologyFlow> flows = flowsOf(run);
+    const bool byFormula = sendsGradients(specOf(run.record()->config->method).traffic);
     for (const auto &[rank, megabytes] : counted) {
         RankTraffic &one = out.emplace_back(RankTraffic{rank, megabytes * 1e6, {}, {}});
         for (const TopologyFlow &flow : flows)
             if (flow.from == rank && flow.bytes > 0) {
                 one.flows.push_back(flow);
-                one.formula = one.formula.value_or(0) + flow.bytes;
+                if (byFormula)
+                    one.formula = one.formula.value_or(0) + flow.bytes;
             }
     }
     return out;

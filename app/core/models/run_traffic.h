@@ -13,7 +13,7 @@ struct RankTraffic {
     int rank = 0;
     double counted = 0;            ///< by the kernel's count of its TCP connections, mean over the run so far
     std::optional<double> formula; ///< what its method's flows add up to; absent: no formula, or the model is not known
-    std::vector<TopologyFlow> flows{}; ///< of the formula, from this rank
+    std::vector<TopologyFlow> flows{}; ///< from this rank: of the formula, or told apart by what all ranks sent
     bool operator==(const RankTraffic &) const = default;
 };
 

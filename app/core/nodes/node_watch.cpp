@@ -15,6 +15,8 @@
 namespace lockstep::core {
 namespace {
 
+constexpr qint64 longestLine = 1 << 20; ///< of what a node says about itself
+
 QString number(double value, int decimals) {
     return QString::number(value, 'f', decimals);
 }
@@ -61,6 +63,7 @@ void NodeWatch::start() {
     m_process = std::make_unique<QProcess>();
     m_process->setProcessEnvironment(environmentWith(*environment));
     m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    boundOutput(*m_process, longestLine);
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &NodeWatch::read);
     connect(m_process.get(), &QProcess::finished, this, &NodeWatch::over);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -103,7 +106,7 @@ void NodeWatch::read() {
 void NodeWatch::over() {
     Said said;
     said.code = m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode() : 128;
-    said.err = m_process->readAllStandardError().toStdString();
+    said.err = endOfStderr(*m_process).toStdString();
     fail(agentError(m_node, said));
 }
 
@@ -118,9 +121,11 @@ void NodeWatch::fail(const NodeError &error) {
     Q_EMIT changed();
 }
 
-std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeSnapshot &snapshot) {
-    std::vector<std::pair<std::string, std::string>> rows;
-    const auto add = [&](const char *title, std::string value) { rows.emplace_back(title, std::move(value)); };
+std::vector<NodeFigure> nodeFigures(const NodeSnapshot &snapshot) {
+    std::vector<NodeFigure> rows;
+    const auto add = [&](const char *title, std::string value, std::string detail = {}) {
+        rows.push_back({title, std::move(value), std::move(detail)});
+    };
     if (!snapshot.facts) {
         add("state", snapshot.problem.empty()
                          ? "-"
@@ -128,13 +133,14 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeSnapshot 
         return rows;
     }
     const NodeFacts &facts = *snapshot.facts;
-    add("host", facts.host + ", " + facts.os + ", " + facts.arch + ", glibc " + orDash(facts.glibc));
+    add("system", (facts.host == snapshot.node.name ? "" : facts.host + ", ") + facts.os,
+        facts.arch + ", glibc " + orDash(facts.glibc));
     add("processor",
         orDash(facts.cpuModel) + ", " + std::to_string(facts.allowedCoreCount) + " cores (" + facts.allowedCores + ")");
     add("busy", facts.cpuBusy ? number(*facts.cpuBusy * 100, 0).toStdString() + " %" : "-");
     add("load", facts.load1min ? number(*facts.load1min, 2).toStdString() : "-");
     add("memory used", of(memoryUsed(facts), facts.memoryTotalBytes));
-    add("disk free", of(facts.diskFreeBytes, facts.diskTotalBytes) + " in " + facts.home);
+    add("disk free", of(facts.diskFreeBytes, facts.diskTotalBytes), "in " + facts.home);
     for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
         const NodeFacts::Gpu &gpu = facts.gpus[i];
         add("GPU", std::to_string(i) + ": " + gpu.name + ", busy " +
@@ -142,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeSnapshot 
                        of(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
     }
     add("versions", "agent " + orDash(facts.agent) + ", PyTorch " + orDash(facts.torch) + ", NCCL " +
-                        orDash(facts.nccl) + ", driver " + orDash(facts.gpuDriver));
+                        orDash(facts.nccl) +
+                        (facts.gpus.empty() && facts.gpuDriver.empty() ? "" : ", driver " + orDash(facts.gpuDriver)));
     if (facts.torch.empty() && !facts.trainerProblem.empty())
         add("trainer", facts.trainerProblem);
     add("clock", snapshot.clock ? number(snapshot.clock->offsetS * 1e3, 2).toStdString() + " ms ± " +

@@ -41,8 +41,11 @@ private:
     bool m_live = false;
 };
 
-/// What a page shows of one node in a row: its entry in the book and its watch's snapshot.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>>
-nodeFigures(const NodeSnapshot &snapshot); ///< title, value; "-" unknown
+struct NodeFigure {
+    std::string title, value; ///< "-": unknown
+    std::string detail;       ///< what a person rarely needs beside it
+};
+/// What is known of a node: its entry in the book and its watch's snapshot.
+[[nodiscard]] std::vector<NodeFigure> nodeFigures(const NodeSnapshot &snapshot);
 
 } // namespace lockstep::core

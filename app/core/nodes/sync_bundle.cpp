@@ -102,7 +102,7 @@ void addPython(const std::string &agent, std::vector<SyncFile> &files) {
     if (folder.empty())
         return;
     std::error_code error;
-    for (const fs::path &part : {folder, folder / "lockstep"})
+    for (const fs::path &part : {folder, folder / "lockstep", folder / "lockstep" / "site"})
         for (const auto &entry : fs::directory_iterator(part, error))
             if (entry.path().extension() == ".py")
                 files.push_back({"share/lockstep/python/" + entry.path().lexically_relative(folder).string(),

@@ -115,27 +115,34 @@ void putOn(Topology &topology, std::string_view method, double gradientBytes, in
 }
 
 void addTraffic(Topology &topology, std::string_view method, double gradientBytes, ServerRanks servers) {
-    topology.method = method;
-    topology.gradientBytes = gradientBytes;
-    topology.flows.clear();
-    std::vector<std::size_t> nodeOfRank; // ranks are numbered over all nodes
-    for (const TopologyNode &node : topology.nodes)
-        nodeOfRank.insert(nodeOfRank.end(), node.ranks.size(), std::size_t(&node - topology.nodes.data()));
-    const int ranks = int(nodeOfRank.size());
+    std::vector<TopologyFlow> flows;
+    const int ranks = topology.worldSize();
     const MethodSpec *spec = findMethod(method);
-    topology.traffic = spec ? spec->traffic : Traffic::None;
-    if (ranks > 1 && topology.traffic == Traffic::Ring)
+    const Traffic traffic = spec ? spec->traffic : Traffic::None;
+    if (ranks > 1 && traffic == Traffic::Ring)
         for (int rank = 0; rank < ranks; ++rank)
-            topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
-    if (ranks > 1 && (topology.traffic == Traffic::Server || topology.traffic == Traffic::Push)) {
+            flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
+    if (ranks > 1 && (traffic == Traffic::Server || traffic == Traffic::Push)) {
         const int trainers = servers.apart ? ranks - servers.servers : ranks, first = servers.apart ? trainers : 0;
         for (int server = first; server < first + servers.servers; ++server)
             for (int rank = 0; rank < trainers; ++rank)
                 if (rank != server) {
-                    topology.flows.push_back({rank, server, gradientBytes / servers.servers});
-                    topology.flows.push_back({server, rank, gradientBytes / servers.servers});
+                    flows.push_back({rank, server, gradientBytes / servers.servers});
+                    flows.push_back({server, rank, gradientBytes / servers.servers});
                 }
     }
+    addFlows(topology, method, std::move(flows));
+    topology.gradientBytes = gradientBytes;
+}
+
+void addFlows(Topology &topology, std::string_view method, std::vector<TopologyFlow> flows) {
+    const MethodSpec *spec = findMethod(method);
+    topology.method = method;
+    topology.traffic = spec ? spec->traffic : Traffic::None;
+    topology.flows = std::move(flows);
+    std::vector<std::size_t> nodeOfRank; // ranks are numbered over all nodes
+    for (const TopologyNode &node : topology.nodes)
+        nodeOfRank.insert(nodeOfRank.end(), node.ranks.size(), std::size_t(&node - topology.nodes.data()));
     for (TopologyLink &link : topology.links) {
         link.bytesThere = link.bytesBack = 0;
         for (const TopologyFlow &flow : topology.flows) {

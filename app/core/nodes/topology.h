@@ -73,6 +73,8 @@ struct ServerRanks {
 /// The method's traffic (Traffic says how much goes where; docs/recipes/allreduce-vs-server.md derives it) between the
 /// ranks on the nodes, as flows and as each link's bytes per step.
 void addTraffic(Topology &topology, std::string_view method, double gradientBytes, ServerRanks servers = {});
+/// The same where the flows are known.
+void addFlows(Topology &topology, std::string_view method, std::vector<TopologyFlow> flows);
 
 /// Gradients of a model in fp32: 4 bytes × its parameters; nothing for a model that is not known.
 [[nodiscard]] std::optional<double> gradientBytesOf(std::string_view model);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <QFile>
@@ -105,6 +106,9 @@ void ExperimentRunner::next() {
         if (!experiment().queued().empty())
             return next();
     }
+    takeRequests(); // the last ones may bring further runs, which next() then starts
+    if (m_finished || !m_underWay.empty() || !experiment().queued().empty())
+        return;
     const std::vector<ExperimentEntry> &entries = experiment().entries;
     const auto bad = std::find_if(entries.begin(), entries.end(), [](const auto &entry) {
         return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
@@ -321,8 +325,8 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
         return true;
     }
     if (request.kind == QueueRequest::Kind::Stop) {
-        stop(QString::fromStdString(request.by));
         m_queue->forget(pending);
+        stop(QString::fromStdString(request.by));
         return true;
     }
     const std::vector<int> stopped = stopsCurrents(request, experiment());
@@ -348,9 +352,19 @@ void ExperimentRunner::poll() {
         next();
     if (m_finished)
         return;
-    for (const PendingRequest &pending : m_queue->requests())
-        if (!take(pending))
+    takeRequests();
+}
+
+/// Looks again after each: carrying one out may have carried out others.
+void ExperimentRunner::takeRequests() {
+    std::set<std::string> taken;
+    while (!m_finished) {
+        const std::vector<PendingRequest> pending = m_queue->requests();
+        const auto next =
+            std::ranges::find_if(pending, [&](const PendingRequest &one) { return taken.insert(one.name).second; });
+        if (next == pending.end() || !take(*next))
             return;
+    }
 }
 
 /// A queue whose folder was removed has ended: the folder is not recreated and no further run starts. A run that
@@ -402,7 +416,27 @@ void ExperimentRunner::finish(int exitCode, const QString &sentence) {
         m_exitCode = exitFailed;
         m_sentence = QStringLiteral("all runs are done, but the queue's state could not be written");
     }
-    QTimer::singleShot(0, this, [this] { Q_EMIT finished(m_exitCode); });
+    if (!goesOn())
+        QTimer::singleShot(0, this, [this] { Q_EMIT finished(m_exitCode); });
+}
+
+/// Gives the queue up. A request of the last moment found it owned still: then it is taken up again.
+bool ExperimentRunner::goesOn() {
+    m_queue->giveUp();
+    if (m_refused || m_stoppedBy || m_queue->gone() || m_queue->requests().empty())
+        return false;
+    Result<OwnedExperiment> again = OwnedExperiment::own(experiment().id);
+    if (!again)
+        return false; // by another owner, who carries it out
+    *m_queue = std::move(*again);
+    if (experiment().over()) {
+        m_queue->giveUp();
+        return false;
+    }
+    m_finished = false;
+    m_poll.start();
+    QTimer::singleShot(0, this, &ExperimentRunner::next);
+    return true;
 }
 
 } // namespace lockstep::core

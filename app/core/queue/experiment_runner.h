@@ -78,6 +78,8 @@ private:
     bool save();
     void tellUnsaved(const Error &why);
     void poll();
+    void takeRequests();
+    bool goesOn();
     bool take(const PendingRequest &pending);
     void interrupted(int entry);
     bool folderGone();

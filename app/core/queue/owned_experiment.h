@@ -15,7 +15,7 @@ namespace lockstep::core {
 /// Of a queue that another process owns.
 [[nodiscard]] Error hasOwner(const std::string &id);
 
-/// experiment.json as its owner changes it: holds the queue's lock as long as this lives.
+/// experiment.json as its owner changes it: holds the queue's lock as long as this lives, or until it gives it up.
 class OwnedExperiment {
 public:
     /// Takes the lock, reads the experiment and carries out requests from the time without an owner. An error names the owner's
@@ -40,7 +40,8 @@ public:
     [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< the folder was removed
     /// A sentence that says so, and which runs continue by themselves.
     [[nodiscard]] std::string goneSentence() const;
-    void remove() const; ///< the whole folder
+    void remove() const;              ///< the whole folder
+    void giveUp() { m_lock.reset(); } ///< from now on another may own it
 
 private:
     OwnedExperiment() = default;

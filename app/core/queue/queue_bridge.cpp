@@ -62,6 +62,7 @@ void QueueBridge::connectThere() {
     QStringList words;
     for (const std::string &word : ctlCommand(m_origin, {"remote", "follow", m_id}))
         words << QString::fromStdString(word);
+    boundOutput(*m_process, largestLine);
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &QueueBridge::readyRead);
     connect(m_process.get(), &QProcess::finished, this, &QueueBridge::disconnected);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -165,8 +166,8 @@ void QueueBridge::disconnected() {
     const int code = neverStarted                                      ? shellFoundNothing
                      : m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode()
                                                                        : 255;
-    const QString said = QString::fromStdString(complaintOf(
-        {code, {}, QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1).toStdString()}));
+    const QString said = QString::fromStdString(
+        complaintOf({code, {}, QString::fromUtf8(endOfStderr(*m_process)).trimmed().section(u'\n', -1).toStdString()}));
     m_process.release()->deleteLater();
     if (code == exitBadArguments || code == shellFoundNothing) { // the answer of that machine: retrying won't help
         const QString why = QStringLiteral("%1 does not know the queue any more: %2").arg(named(m_origin), said);

@@ -322,7 +322,12 @@ Asked askQueue(std::string_view id, const QueueRequest &request) {
     char name[64]; // names sort by time
     std::snprintf(name, sizeof name, "/%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
     const Result<void> written = realFileSystem().writeAtomically(folder.requests() + name, toJson(request));
-    return written ? Asked() : fail(written.error());
+    if (!written)
+        return fail(written.error());
+    // Its owner may have ended meanwhile, without having seen it.
+    if (!isOwned(id) && QFile::remove(QString::fromStdString(folder.requests() + name)))
+        return applyHere(id, request);
+    return Asked();
 }
 
 Result<void> requestQueue(std::string_view id, const QueueRequest &request) {

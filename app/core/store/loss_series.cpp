@@ -58,6 +58,7 @@ void LossMerger::add(int rank, Window window, LossSeries &out) {
     if (last != m_last.end() && window.step <= last->second) { // all ranks began again, from a checkpoint or the start
         m_waiting.clear();
         m_last.clear();
+        m_taken = -1;
     }
     m_last[rank] = window.step;
     if (m_ranks <= 1 && m_last.size() <= 1) {
@@ -65,7 +66,10 @@ void LossMerger::add(int rank, Window window, LossSeries &out) {
             out.append(*window.point);
         return;
     }
+    if (window.step <= m_taken)
+        return; // it comes too late
     m_waiting[rank].push_back(std::move(window));
+    takeAllBut(mostWaiting, out);
     if (int(m_waiting.size()) < m_ranks)
         return;
     std::int64_t all = INT64_MAX; // the step that every rank has reached
@@ -75,10 +79,15 @@ void LossMerger::add(int rank, Window window, LossSeries &out) {
         take(all, out);
 }
 
-void LossMerger::flush(LossSeries &out) {
-    for (const auto &[rank, points] : m_waiting)
-        if (!points.empty())
-            return take(INT64_MAX, out);
+/// A window of the rank that has most at a time, with what the others have up to its end.
+void LossMerger::takeAllBut(std::size_t windows, LossSeries &out) {
+    while (!m_waiting.empty()) {
+        const auto most = std::ranges::max_element(m_waiting, {}, [](const auto &rank) { return rank.second.size(); });
+        if (most->second.size() <= windows)
+            return;
+        m_taken = most->second.front().step;
+        take(m_taken, out);
+    }
 }
 
 void LossMerger::take(std::int64_t upTo, LossSeries &out) {

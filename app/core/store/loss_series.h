@@ -33,16 +33,18 @@ private:
     int m_generation = 0, m_windowsAPoint = 1;
 };
 
-/// Joins the ranks' windows into one curve: a point is made when every rank has reached it.
+/// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank of which nothing is heard, no
+/// more than mostWaiting windows of each other rank are held back.
 class LossMerger {
 public:
+    static constexpr std::size_t mostWaiting = 1000; ///< about 100 s
     void setRanks(int count) { m_ranks = count; }
     /// Adds a rank's window; appends to `out` what is now complete.
     void add(int rank, const LossPoint &point, LossSeries &out);
     /// A rank has come to this step and reports no loss: of a pipeline, one rank reports it for all.
     void pass(int rank, std::int64_t step, LossSeries &out);
     /// The run is over: joins the remaining windows without the missing ranks.
-    void flush(LossSeries &out);
+    void flush(LossSeries &out) { takeAllBut(0, out); }
 
 private:
     struct Window {
@@ -51,7 +53,9 @@ private:
     };
     void add(int rank, Window window, LossSeries &out);
     void take(std::int64_t upTo, LossSeries &out);
+    void takeAllBut(std::size_t windows, LossSeries &out); ///< without the missing ranks
     int m_ranks = 1;
+    std::int64_t m_taken = -1;          ///< up to that step the curve was made without the missing ranks
     std::map<int, std::int64_t> m_last; ///< each rank's newest step
     std::map<int, std::deque<Window>> m_waiting;
 };

@@ -57,12 +57,9 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
             learnOffset(line);
         onLine(line, node);
         if (next->lines.empty()) {
-            if (fill(*next))
-                more = true;
-            if (!next->lines.empty())
-                continue;
-            if (more)
-                return true;
+            more = fill(*next) || more;
+            if (more || !next->lines.empty())
+                return true; // a slice has been read
         }
     }
     return more;

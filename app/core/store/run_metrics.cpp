@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace lockstep::core {
 namespace {
@@ -27,15 +26,17 @@ RunMetrics::Metric *RunMetrics::metric(std::string_view name) {
         return nullptr;
     MetricSpec spec = metricSpec(name);
     LossSeries all(LossSeries::usualLimit, spec.overSteps);
-    return &m_metrics.emplace(name, Metric{std::move(spec), std::move(all), {}, {}}).first->second;
+    return &m_metrics.emplace(name, Metric{std::move(spec), std::move(all), {}}).first->second;
 }
 
 void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place) {
     const auto reached = m_reached.find(rank);
     if (reached != m_reached.end() && goesBack(frame, reached->second)) { // all ranks restarted
         m_reached.clear();
-        for (auto &[name, metric] : m_metrics)
+        for (auto &[name, metric] : m_metrics) {
             metric.waiting.clear();
+            metric.joined = -1;
+        }
     }
     m_reached[rank] = frame.lastStep;
     Scalars scalars = scalarsOf(frame);
@@ -43,7 +44,10 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         if (Metric *own = metric(name)) {
             own->ranks.try_emplace(rank, rankPoints, own->spec.overSteps)
                 .first->second.append(pointOf(place, own->spec, window));
+            if (place.step <= own->joined)
+                continue; // it comes too late
             own->waiting[rank].push_back({place, window});
+            joinAllBut(LossMerger::mostWaiting, *own);
         }
     m_totals.take(rank, frame, std::move(scalars));
     if (int(m_reached.size()) < m_ranks)
@@ -55,7 +59,19 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
 
 void RunMetrics::flush() {
     for (auto &[name, metric] : m_metrics)
-        join(metric, std::numeric_limits<std::int64_t>::max());
+        joinAllBut(0, metric);
+}
+
+/// A window of the rank that has most at a time, with what the others have up to its end.
+void RunMetrics::joinAllBut(std::size_t windows, Metric &metric) {
+    while (!metric.waiting.empty()) {
+        const auto most =
+            std::ranges::max_element(metric.waiting, {}, [](const auto &rank) { return rank.second.size(); });
+        if (most->second.size() <= windows)
+            return;
+        metric.joined = most->second.front().place.step;
+        join(metric, metric.joined);
+    }
 }
 
 /// Merges the waiting windows up to that step into one point, at the position of the latest window.

@@ -42,10 +42,12 @@ private:
         MetricSpec spec;
         LossSeries all;
         std::map<int, LossSeries> ranks;
-        std::map<int, std::deque<Waiting>> waiting; ///< by rank
+        std::map<int, std::deque<Waiting>> waiting{}; ///< by rank
+        std::int64_t joined = -1;                     ///< up to that step `all` was made without the missing ranks
     };
     Metric *metric(std::string_view name);
     static void join(Metric &metric, std::int64_t upTo);
+    static void joinAllBut(std::size_t windows, Metric &metric); ///< without the missing ranks
 
     int m_ranks = 1;
     std::map<std::string, Metric, std::less<>> m_metrics;

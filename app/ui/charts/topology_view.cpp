@@ -189,7 +189,8 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
     for (int i = 0; i < shown; ++i) {
         const QRectF at = discOf(node.ranks[std::size_t(i)], area);
         const QColor fill = mix(p.raised, flowColor(), node.heard ? 0.74 : 0.2);
-        if (i > 0 && m_topology.traffic == Traffic::Ring) { // the ring continues inside the node
+        const bool inOrder = m_topology.traffic == Traffic::Ring || m_topology.traffic == Traffic::Stages;
+        if (i > 0 && inOrder) { // from one rank to the next inside the node, too
             painter->setPen(QPen(flowColor(), 2));
             painter->drawLine(QPointF(at.left() - discGap, at.center().y()), QPointF(at.left(), at.center().y()));
         }

@@ -55,7 +55,7 @@ void EarlierBanner::refresh() {
         const core::ExperimentFollower *running = m_workspace.strip().queue().follower();
         const QString title = m_workspace.title();
         const bool later = open && running && open->createdWallUs > running->experiment().createdWallUs;
-        m_words->setText(!open   ? tr("Another run than the one that is running: %1").arg(title)
+        m_words->setText(!open   ? tr("Not the running one: %1").arg(title)
                          : later ? tr("Later run of %1: %2").arg(beginOf(open->createdWallUs), title)
                                  : tr("Earlier run of %1: %2").arg(beginOf(open->createdWallUs), title));
     }

@@ -39,11 +39,9 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
         if (!(own.*part) && other.*part)
             notes.push_back(group.name + " reports no " + name + ": that time of both is unattributed.");
     if (!own.waitS && own.communicationS)
-        notes.push_back(group.name +
-                        " reports no waiting for slower ranks by itself: imbalance is inside communication.");
+        notes.push_back(group.name + " counts waiting for slower ranks as communication.");
     if (own.waitFollows && own.communicationS && *own.communicationS >= worthNoting * own.trainingS)
-        notes.push_back(group.name + " reports no waiting by itself: what its ranks wait for each other in turn is "
-                                     "inside communication.");
+        notes.push_back(group.name + " counts its ranks' waiting for each other in turn as communication.");
     const double share = own.restS / own.trainingS;
     if (share > worthNoting)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +

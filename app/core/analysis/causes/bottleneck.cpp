@@ -68,7 +68,7 @@ struct Wait {
     double share, from;
 };
 
-/// " Close behind: communication that nothing hides, 19.9 %." Those beside the bound that are over their threshold, or near it.
+/// " Close behind: exposed communication, 19.9 %." Those beside the bound that are over their threshold, or near it.
 std::string closeBehind(const Bottleneck &found, std::span<const Wait> waits) {
     std::string out;
     for (const Wait &wait : waits) {
@@ -80,7 +80,7 @@ std::string closeBehind(const Bottleneck &found, std::span<const Wait> waits) {
         const char *name = wait.bound == Bound::Straggler ? "waiting for slower ranks"
                            : wait.bound == Bound::Bubble  ? "stages waiting for each other"
                            : wait.bound == Bound::Input   ? "loading"
-                                                          : "communication that nothing hides";
+                                                          : "exposed communication";
         out += (out.empty() ? "" : "; ") + std::string(name) + ", " + shareText(wait.share, wait.from);
     }
     return out.empty() ? out : " Close behind: " + out + ".";
@@ -239,26 +239,26 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
     else if (out.bound == Bound::Bubble)
         out.evidence = bubbleText(group, *parts);
     else if (out.bound == Bound::Input)
-        out.evidence = "Loading takes " + share(*out.share) + " of training time (" + secondsText(*parts->loadS) +
+        out.evidence = "Loading takes " + share(*out.share) + " of training (" + secondsText(*parts->loadS) +
                        stepText(group, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";
     else if (out.bound == Bound::Communication)
-        out.evidence = "Communication that nothing hides takes " + share(*out.share) + " of training time (" +
+        out.evidence = "Exposed communication takes " + share(*out.share) + " of training (" +
                        secondsText(*parts->communicationS) + stepText(group, *parts->communicationS) + "), computing " +
                        share(*parts->computeS / training) +
-                       (!parts->waitS        ? "; waiting for slower ranks is not told apart from it."
-                        : parts->waitFollows ? "; what ranks wait for each other in turn is in it."
+                       (!parts->waitS        ? "; waiting for slower ranks is in it."
+                        : parts->waitFollows ? "; waiting in turn is in it."
                                              : ".");
     else
         takeLaunch(group, *parts, out);
     if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {
         out.bound = Bound::Compute;
         out.share = *parts->computeS / training;
-        out.evidence = "Computing takes " + share(*out.share) + " of training time (" + secondsText(*parts->computeS) +
+        out.evidence = "Computing takes " + share(*out.share) + " of training (" + secondsText(*parts->computeS) +
                        stepText(group, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
     }
     if (out.bound == Bound::Unknown)
-        out.evidence = "Unknown: nothing takes enough of training time to bound it (loading " +
-                       loadText(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
+        out.evidence = "Unknown: nothing dominates (loading " + loadText(*parts->loadS / training) + ", computing " +
+                       share(*parts->computeS / training) + ").";
     out.evidence += closeBehind(out, waits);
     out.tips = tipsFor(group, *parts, out, others);
     return out;

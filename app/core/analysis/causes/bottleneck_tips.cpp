@@ -119,12 +119,12 @@ void addLoading(const RepeatGroup &group, const RunConfig &config, double loadS,
     if (config.loader == "item") {
         RunConfig batch = config;
         batch.loader = "batch";
-        tips.add({"loader"}, batch, gain, why + ", and an image at a time is the slow way");
+        tips.add({"loader"}, batch, gain, why + ", an image at a time");
     }
     if (const int workers = moreWorkers(group, config); config.loader != "device" && workers > config.workers) {
         RunConfig more = config;
         more.workers = workers;
-        tips.add({"workers"}, more, gain, why + ", and workers load while the device computes");
+        tips.add({"workers"}, more, gain, why + "; workers load during computing");
     }
     if (config.loader != "device" && config.device == "cuda") {
         RunConfig device = config;
@@ -139,7 +139,7 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
     RunConfig larger = config;
     (larger.batchPerDevice > 0 ? larger.batchPerDevice : larger.batchSize) *= 2;
     tips.add({"batch_size"}, larger, tips.without(seconds / 2),
-             why + " and half as many steps halve it (it trains otherwise)");
+             why + "; half as many steps halve it (trains differently)");
 }
 
 void addScheduling(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
@@ -148,7 +148,7 @@ void addScheduling(const RunConfig &config, double seconds, const std::string &w
     RunConfig scheduled = config;
     scheduled.scheduling = "batch";
     tips.add({"scheduling"}, scheduled, tips.without(seconds),
-             why + ", and under the policy batch a rank is not taken off its core while Gloo's threads wake");
+             why + "; under the policy batch, Gloo's waking threads take no rank off its core");
 }
 
 /// Whether all gradients leave at once under that cap, so that it changes nothing.
@@ -164,37 +164,35 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
     if (knowsKey(config.method, "dp_replicas")) {
         RunConfig persistent = config;
         persistent.dpReplicas = "persistent";
-        tips.add({"dp_replicas"}, persistent, tips.without(seconds),
-                 why + ", and replicas that stay are not copied each step");
+        tips.add({"dp_replicas"}, persistent, tips.without(seconds), why + "; replicas that stay need no copying");
         RunConfig ddp = config;
         ddp.method = Method::Ddp;
         ddp.dpReplicas = RunConfig().dpReplicas;
-        tips.add({"method"}, ddp, tips.without(seconds), why + ", and DDP overlaps it with backward");
+        tips.add({"method"}, ddp, tips.without(seconds), why + "; DDP overlaps it with backward");
     } else {
         const Traffic traffic = specOf(config.method).traffic;
         if (traffic == Traffic::Server || traffic == Traffic::Push) {
             RunConfig ring = config;
             ring.method = Method::Ddp;
-            tips.add({"method"}, ring, tips.without(seconds),
-                     why + ", and an all-reduce does not go through one rank's link");
+            tips.add({"method"}, ring, tips.without(seconds), why + "; an all-reduce avoids one rank's link");
         }
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
         // what backward could hide, less the last bucket, which comes when it is over
         if (knowsKey(config.method, "bucket_mb") && !isOneBucket(group, buckets))
             tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
-                     why + ", and smaller buckets leave while backward still runs");
+                     why + "; smaller buckets leave during backward");
         if (knowsKey(config.method, "compress_gradients") && config.compressGradients == "none") {
             RunConfig half = config;
             half.compressGradients = "bf16";
             tips.add({"compress_gradients"}, half, tips.without(seconds * (1 - 2.0 / sentNumberBytes(config))),
-                     why + ", and gradients in bf16 are fewer bytes to send (it trains otherwise)");
+                     why + "; bf16 sends fewer bytes (trains differently)");
         }
         addScheduling(config, seconds, why, tips);
         if (config.backend == "gloo" && config.device == "cuda") {
             RunConfig direct = config;
             direct.backend = "auto";
-            tips.add({"backend"}, direct, tips.without(seconds), why + ", and NCCL does not go through the host");
+            tips.add({"backend"}, direct, tips.without(seconds), why + "; NCCL bypasses the host");
         }
     }
     addBatch(config, seconds, why, tips);
@@ -216,7 +214,7 @@ void addMicroBatches(const RepeatGroup &group, const RunConfig &config, double t
     const double leastS = trainingS * std::ranges::min(waits | std::views::values);
     tips.add({"micro_batches"}, more, tips.without(leastS * (1 - left)),
              "the stage that waits least waits for " + tips.share(leastS) +
-                 " of training time, and with more micro-batches the pipeline is full for longer");
+                 " of training time; more micro-batches keep the pipeline full for longer");
 }
 
 void addShards(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
@@ -225,10 +223,9 @@ void addShards(const RepeatGroup &group, const RunConfig &config, const TimePart
         return;
     RunConfig uneven = config;
     uneven.shards = "measured";
-    tips.add(
-        {"shards"}, uneven, tips.without(std::min(even->savesS, *parts.waitS)),
-        "the slowest rank takes " + significant(even->slower).toStdString() +
-            " times as long for as many samples, and a smaller share of the batch would let all be ready together");
+    tips.add({"shards"}, uneven, tips.without(std::min(even->savesS, *parts.waitS)),
+             "the slowest rank takes " + significant(even->slower).toStdString() +
+                 " times as long for as many samples; with a smaller share, all would be ready together");
 }
 
 void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
@@ -286,21 +283,19 @@ void addCompute(const RunConfig &config, const TimeParts &parts, const std::vect
         wide.devices = most;
         const double part = double(config.devices.size()) / double(most.size());
         tips.add({"method", "devices"}, wide, tips.without((seconds + *parts.loadS) * (1 - part)),
-                 why + " and is shared by " + std::to_string(most.size()) + " devices");
+                 why + ", shared by " + std::to_string(most.size()) + " devices");
     }
     if (config.device == "cuda" && config.precision == "fp32") {
         RunConfig half = config;
         half.precision = "bf16";
-        tips.add(
-            {"precision"}, half, tips.without(seconds), // how much faster tensor cores multiply is no matter of bytes
-            why + ", and bf16 moves half the bytes and is multiplied by tensor cores where there are some (it trains "
-                  "otherwise)");
+        tips.add({"precision"}, half,
+                 tips.without(seconds), // how much faster tensor cores multiply is no matter of bytes
+                 why + "; bf16 moves half the bytes and uses tensor cores, if there are any (trains differently)");
     }
     if (!config.channelsLast && config.device == "cuda") {
         RunConfig last = config;
         last.channelsLast = true;
-        tips.add({"channels_last"}, last, tips.without(seconds),
-                 why + ", and some devices convolve faster in NHWC order");
+        tips.add({"channels_last"}, last, tips.without(seconds), why + "; some devices convolve faster in NHWC order");
     }
 }
 

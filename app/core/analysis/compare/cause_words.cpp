@@ -50,7 +50,7 @@ std::string sharesText(const std::vector<const AttributionBar *> &causes, double
     return joinedByAnd(parts);
 }
 
-/// "DDP on 2 devices saves 5.00 s of training time in data loading and spends 1.20 s more on communication".
+/// "DDP on 2 devices saves 5.00 s in data loading and spends 1.20 s more on communication".
 std::string opposedText(const Attribution &attribution, const std::vector<const AttributionBar *> &causes,
                         double change, const std::string &run) {
     const std::vector<const AttributionBar *> against = weightyCauses(attribution, -change);
@@ -63,7 +63,7 @@ std::string opposedText(const Attribution &attribution, const std::vector<const 
     std::vector<std::string> same, opposed;
     for (const AttributionBar *bar : causes) {
         same.push_back(amount(bar->seconds) +
-                       (same.empty() ? change < 0 ? " of training time in " : " more of training time on "
+                       (same.empty() ? change < 0 ? " in " : " more on "
                         : change < 0 ? " in "
                                      : " on ") +
                        std::string(toString(bar->cause)));
@@ -78,7 +78,7 @@ std::string opposedText(const Attribution &attribution, const std::vector<const 
         net -= bar->seconds;
     }
     if (opposed.empty())
-        opposed.push_back(amount(net) + (change < 0 ? " more on other causes" : " in other causes"));
+        opposed.push_back(amount(net) + (change < 0 ? " more elsewhere" : " elsewhere"));
     return (run.empty() ? change < 0 ? "saves " : "spends " : atStart(run) + (change < 0 ? " saves " : " spends ")) +
            joinedByAnd(same) + (change < 0 ? " and spends " : " and saves ") + joinedByAnd(opposed);
 }

@@ -246,8 +246,7 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
     addConditions(judgement, out);
     for (const RepeatGroup &group : groups) {
         if (int(group.runs.size()) < repeatsForInterval)
-            out.add("repeats", group.name,
-                    "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
+            out.add("repeats", group.name, "fewer than 3 repeats: no interval, and a few percent can be chance.");
         const auto diverged =
             std::ranges::find_if(group.runs, [](const RunOutcome &run) { return !run.divergence.empty(); });
         if (diverged != group.runs.end())
@@ -278,8 +277,8 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
         const bool apart = pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());
         if (const double share = pair.attribution->unattributedShare(); apart && share > attributedEnough)
             out.add("unattributed", pair.run,
-                    "more than 5 % of the difference from " + pair.reference + " can't be attributed (" +
-                        percent(share, 0).toStdString() + " of " + pair.run + "'s).");
+                    percent(share, 0).toStdString() + " of the difference from " + pair.reference +
+                        " can't be attributed.");
         for (const std::string &note : pair.attribution->notes) {
             const bool ofRun = note.starts_with(pair.run + " "); // whose name stands before it already
             out.add(note, pair.run, ofRun ? "it" + note.substr(pair.run.size()) : note);

@@ -82,8 +82,8 @@ std::string spreadOf(const std::vector<Mention> &all) {
     if (all.empty())
         return {};
     if (least)
-        return "By training time, with 95 % intervals of at least " + std::to_string(*least) + " repeats each" +
-               (without == 0 ? "." : "; with fewer than 3 repeats of either no interval is given.");
+        return "By training time, 95 % intervals, " + std::to_string(*least) + "+ repeats" +
+               (without == 0 ? "." : "; no interval below 3 repeats.");
     return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
 }

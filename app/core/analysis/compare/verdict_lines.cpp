@@ -115,11 +115,11 @@ void cantTell(VerdictLine &line, const std::string &reason, const std::optional<
     line.settles = settles;
 }
 
-/// "other programs were busy in round 1; 2 more repeats on a quiet machine would tell".
+/// "other programs were busy in round 1; add 2 repeats on a quiet machine".
 std::string disturbedReason(const SpeedUp &speedUp) {
     const int lacking = lackingQuietRepeats(speedUp);
-    return busyText(*speedUp.disturbance) + "; " + std::to_string(lacking) +
-           (lacking == 1 ? " more repeat" : " more repeats") + " of each on a quiet machine would tell";
+    return busyText(*speedUp.disturbance) + "; add " + std::to_string(lacking) +
+           (lacking == 1 ? " repeat" : " repeats") + " on a quiet machine";
 }
 
 /// Undecided though the comparison is fair: load, or repeats that scatter.
@@ -159,9 +159,7 @@ void judgeFair(VerdictLine &line, const PairJudgement &pair, const Known &known)
 }
 
 void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::string &with) {
-    cantTell(line,
-             "not a fair comparison" + with + ": " + unfair.label + " " + unfair.run + " instead of " +
-                 unfair.reference,
+    cantTell(line, "unfair" + with + ": " + unfair.label + " " + unfair.run + " instead of " + unfair.reference,
              unfair.control);
 }
 
@@ -169,7 +167,7 @@ void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::st
 void judgeAgainst(const PairJudgement &control, const PairJudgement &own, VerdictLine &line, const Known &known) {
     const SpeedUp &rest = *own.training;
     if (const FairnessFinding *unfair = unintendedDifference(known.groups, own))
-        return cantCompare(line, *unfair, " with " + control.run);
+        return cantCompare(line, *unfair, " against " + control.run);
     if (control.training->factor <= 1) { // it gains nothing that the run's factor over the reference would contain
         line.against = control.run;
         line.speedUp = rest;

@@ -69,7 +69,7 @@ void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind,
     const auto &from = base.runs.front().config, &to = other.runs.front().config;
     if (!from || !to)
         return;
-    SuggestedRun control{base.name, "Only what was meant differs then.", *from, base.command, base.runs.front().claims};
+    SuggestedRun control{base.name, "Removes this difference.", *from, base.command, base.runs.front().claims};
     std::vector<std::string> adopted;
     for (const Unlike &one : differences) {
         if (one.settled != kind)

@@ -70,7 +70,7 @@ std::optional<SuggestedRun> undisturbed(const RepeatGroup &group, const Figure &
 // --- Processor time of other programs -------------------------------------------------------------------------------
 
 struct Guest {
-    const char *key, *label, *who, *cure;
+    const char *key, *label, *cure;
     Figure cores; ///< cores' worth, mean over the run
 };
 
@@ -95,12 +95,12 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     Unlike one = difference(
         guest.key, guest.label, sameRaw ? text(*excessA) + beyond : text(*a),
         sameRaw ? text(*excessB) + beyond : text(*b), inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor,
-        inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " + worse.name +
-                       " by up to about " + percent(apart, 0).toStdString() +
-                       (!sameRaw && (*a > *excessA || *b > *excessB)
-                            ? " (beyond what was free: " + text(*excessB) + " instead of " + text(*excessA) + ")"
-                            : "")
-                 : "it ran on cores that were free, but shared caches, memory and the clock");
+        inTheWay
+            ? "with no core free, it delayed " + worse.name + " by up to about " + percent(apart, 0).toStdString() +
+                  (!sameRaw && (*a > *excessA || *b > *excessB)
+                       ? " (beyond what was free: " + text(*excessB) + " instead of " + text(*excessA) + ")"
+                       : "")
+            : "it ran on cores that were free, but shared caches, memory and the clock");
     const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
     one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
                                    : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);
@@ -108,15 +108,10 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
 }
 
 void compareGuests(const Pair &pair, Unlikes &out) {
+    compareGuest(pair, {"load", "Other programs", "close other programs first", otherCores}, true, out);
+    compareGuest(pair, {"stolen", "Stolen time", "when the host is quiet", stolenCores}, false, out);
     compareGuest(pair,
-                 {"load", "Other load on the machine", "other processes", "close other programs first", otherCores},
-                 true, out);
-    compareGuest(pair,
-                 {"stolen", "Time that the hypervisor gave to others", "other guests of the hypervisor",
-                  "when the host is quiet", stolenCores},
-                 false, out);
-    compareGuest(pair,
-                 {"watching", "Viewers' own work", "watching", "without viewers on its machine",
+                 {"watching", "Viewers' own work", "without viewers on its machine",
                   [](const RunOutcome &run) -> std::optional<double> {
                       const auto &watching = run.conditions.watching;
                       // Without viewers it is known to be 0; with viewers but not measured it is unknown.

@@ -16,9 +16,9 @@ namespace {
 
 using enum FairnessWeight;
 
-constexpr const char *otherWork = "the two do different work, so their times can't be compared";
-constexpr const char *otherMeans = "the two do the same work with different resources, so a gain may come from those";
-constexpr const char *otherCode = "the same work is done by different code, which takes a different time";
+constexpr const char *otherWork = "different work, so times can't be compared";
+constexpr const char *otherMeans = "a gain may come from the different resources";
+constexpr const char *otherCode = "different code takes a different time";
 constexpr const char *otherLearning = "times can be compared, accuracies can't";
 
 struct Rule {
@@ -34,15 +34,15 @@ constexpr std::array<Rule, 35> rules{{
     {"dataset", Decisive, otherWork},
     {"train_samples", Decisive, otherWork},
     {"epochs", Decisive, otherWork},
-    {"batch_size", Decisive, "the same samples take a different number of steps, so the times are of different work"},
-    {"augment", Decisive, "the samples are prepared differently, so a gain may come from data loading"},
-    {"loader", Decisive, "samples are prepared by different code, so a gain may come from data loading"},
-    {"precision", Decisive, "arithmetic in a different number format takes a different time and rounds differently"},
+    {"batch_size", Decisive, "a different number of steps is different work"},
+    {"augment", Decisive, "a gain may come from data loading"},
+    {"loader", Decisive, "a gain may come from data loading"},
+    {"precision", Decisive, "a different number format changes times and rounding"},
     {"device", Decisive, otherMeans, Settled::ByNeither},
     {"cores_per_device", Decisive, otherMeans},
     {"threads", Decisive, otherMeans},
     {"oversubscribe", Decisive, "devices that share a core slow each other down", Settled::ByNeither},
-    {"scheduling", Notable, "the kernel wakes ranks by a different rule, which changes the time of every all-reduce"},
+    {"scheduling", Notable, "ranks wake differently, which changes the time of every all-reduce"},
     {"optimizer", Notable, "a different update takes a different time and trains differently"},
     {"lr", Notable, otherLearning},
     {"lr_rule", Notable, otherLearning},
@@ -147,10 +147,10 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
     const bool runHasMore = pair.a().config && pair.b().config && pair.b().config->workers > pair.a().config->workers;
     const bool moreHides = runHasMore ? *b < *a : *a < *b;
     finding.weight = most < 0.02 ? Minor : most < 0.10 ? Notable : Decisive;
-    consequence = "loading takes " + percent(*b, 1).toStdString() + " of the training time instead of " +
+    consequence = "loading takes " + percent(*b, 1).toStdString() + " of training instead of " +
                   percent(*a, 1).toStdString() +
-                  (finding.weight == Minor ? ", so it explains almost nothing of a difference"
-                   : moreHides             ? ", so a gain may come from data loading, which more workers hide"
+                  (finding.weight == Minor ? ", so it explains almost nothing"
+                   : moreHides             ? ", so a gain may come from data loading"
                                            : ": more workers did not lessen it here (their start is part of it)");
 }
 
@@ -231,10 +231,8 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
     const Flags &ofA = pair.a().claims.flags, &ofB = pair.b().claims.flags;
     if (pair.differsInMethod)
         for (const std::string &flag : flagsApart(ofA, ofB))
-            out.push_back(
-                fairness::difference("--" + flag, "--" + flag, flagValue(ofA, flag), flagValue(ofB, flag), Decisive,
-                                     "the script was asked for something else as well, so a gain may come from "
-                                     "that"));
+            out.push_back(fairness::difference("--" + flag, "--" + flag, flagValue(ofA, flag), flagValue(ofB, flag),
+                                               Decisive, "a gain may come from this flag"));
     return out;
 }
 

@@ -231,8 +231,7 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
         text += (text.empty() ? "" : " and ") + (made ? factors[i].ofRun : factors[i].ofReference);
         changes += int(made);
     }
-    out.why =
-        "Shows what " + changed + (changes > 1 ? " do together" : " does by itself") + ", with " + left + " as before.";
+    out.why = "Shows " + changed + (changes > 1 ? " together" : " alone") + ", with " + left + ".";
     return out;
 }
 

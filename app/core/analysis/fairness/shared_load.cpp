@@ -63,10 +63,8 @@ std::optional<SharedLoad> sharedLoad(const std::vector<RepeatGroup> &groups, con
         (!takesFreeCores ? ""
          : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " of a core more than was free"
                          : ", at most " + percent(out->excessHigh, 0).toStdString() + " of a core more than was free");
-    out->sentence += inTheWay
-                         ? ". All times are longer than on a quiet machine, and not all runs need suffer alike: the "
-                           "factors are those of this busy machine."
-                         : ". It shared caches, memory and the clock with all runs.";
+    out->sentence += inTheWay ? ". All times are longer for it, perhaps not alike: the factors are a busy machine's."
+                              : ". It shared caches, memory and the clock with all runs.";
     return out;
 }
 

@@ -144,7 +144,7 @@ Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace 
     });
 }
 
-Result<std::string> submitSlurmExperiment(std::string_view experiment) {
+Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment) {
     auto record = readSlurmRecord(experiment);
     if (!record)
         return fail(record.error());
@@ -158,13 +158,25 @@ Result<std::string> submitSlurmExperiment(std::string_view experiment) {
     std::string log = slurmFiles(experiment).log;
     if (record->runs.size() == 1) // not an array: no task number
         log.replace(log.rfind("%A_%a"), 5, "%j");
+    if (const auto written = writeSlurmRecord(experiment, *record); !written)
+        return fail(written.error()); // before there is a job that can't be written down
     const auto job = submitToSlurm(*script, log);
     if (!job)
-        return job;
+        return fail(job.error());
     record->job = *job;
-    if (const auto written = writeSlurmRecord(experiment, *record); !written)
-        return fail(written.error());
-    return job;
+    SlurmSubmission out{*job, writeSlurmRecord(experiment, *record)};
+    if (!out.recorded)
+        out.recorded =
+            fail(Error::failed("Slurm has it as job " + *job + ", but " + out.recorded.error().what,
+                               "make room, and end that job with scancel " + *job + " before it is submitted again"));
+    return out;
+}
+
+const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &record, std::size_t task) {
+    if (task >= record.entries.size() || record.entries[task] < 0)
+        return nullptr;
+    const auto index = std::size_t(record.entries[task]);
+    return index < experiment.entries.size() ? &experiment.entries[index] : nullptr;
 }
 
 std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) {
@@ -184,14 +196,13 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
     const std::vector<SlurmJob> own = jobsOf(jobs, record.job);
     bool changed = false;
     for (std::size_t task = 0; task < record.entries.size(); ++task) {
-        const int index = record.entries[task];
-        if (index < 0 || index >= int(experiment.entries.size()))
+        if (!entryOf(experiment, record, task))
             continue;
         const auto found = std::find_if(own.begin(), own.end(), [&](const SlurmJob &job) {
             return record.entries.size() == 1 || job.task == int(task);
         });
         const Standing now = standingOf(found == own.end() ? nullptr : &*found, attempts[task], record.cancelled);
-        ExperimentEntry &entry = experiment.entries[std::size_t(index)];
+        ExperimentEntry &entry = experiment.entries[std::size_t(record.entries[task])];
         const ExperimentEntry before = entry;
         entry.state = now.state;
         entry.run = now.run;

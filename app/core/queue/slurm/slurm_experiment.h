@@ -37,8 +37,14 @@ struct SlurmFiles {
 
 /// Writes experiment, script and record; nothing is submitted.
 [[nodiscard]] Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place);
-/// Submits its script, which may have been edited; returns the job's number. An error if it was submitted before.
-[[nodiscard]] Result<std::string> submitSlurmExperiment(std::string_view experiment);
+struct SlurmSubmission {
+    std::string job;       ///< its number
+    Result<void> recorded; ///< an error: the job is in Slurm's queue, and slurm.json doesn't say so
+};
+/// Submits its script, which may have been edited. An error: there is no job, or there was one before.
+[[nodiscard]] Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment);
+/// The entry that a task of the job runs; null if the record, which may be another's, names none.
+[[nodiscard]] const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &record, std::size_t task);
 
 /// One attempt at a run, as found on disk.
 struct SlurmAttempt {

@@ -41,12 +41,12 @@ void LabFirst::offer(const LabPlaces &places, const QString &offer, bool busy) {
         setWords(tr("Which devices?"), why, tr("Measure these nodes"));
     else if (places.overNodes())
         setWords(tr("Nothing measured between these devices yet"),
-                 tr("The lab measures what communication between them costs: up to a minute for each number of ranks. "
+                 tr("Measures communication between them: up to a minute for each number of ranks. "
                     "Close other programs first."),
                  offer.isEmpty() ? tr("Measure these nodes") : offer);
     else
         setWords(tr("Nothing measured yet"),
-                 tr("The lab measures what communication between this machine's devices costs: one to two minutes. "
+                 tr("Measures communication between this machine's devices: one to two minutes. "
                     "Close other programs first."),
                  tr("Measure this machine"));
     button()->setEnabled(!busy && (places.noNode() || (why.isEmpty() && !places.asking())));

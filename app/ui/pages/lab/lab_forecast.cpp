@@ -28,7 +28,8 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
     m_forecast = new QPushButton(tr("Forecast"), this);
     m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
-    m_forecast->setToolTip(tr("Trains single devices for some seconds and predicts DDP and a server (Ctrl+Shift+M)"));
+    m_forecast->setToolTip(
+        tr("Trains single devices for some seconds and predicts DDP and a server; later runs grade it (Ctrl+Shift+M)"));
     addTool(m_recipe);
     addTool(m_forecast);
     m_words = makeLabel({}, "secondary", this);
@@ -84,8 +85,7 @@ void LabForecast::showForecast() {
     const auto record = std::ranges::find(made, m_recipe->currentText().toStdString(), &core::ForecastRecord::recipe);
     m_table->setVisible(record != made.end());
     if (record == made.end()) {
-        m_words->setText(tr("No forecast of this recipe yet. It takes some seconds of training and is compared with "
-                            "the runs once they are there."));
+        m_words->setText(tr("No forecast of this recipe yet"));
         return;
     }
     m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record, m_read.runs)));
@@ -95,14 +95,16 @@ void LabForecast::showForecast() {
                                   core::shortTime(record->forecast.oneDeviceStepS),
                                   core::bytes(record->forecast.gradientBytes))
                              .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
+    QStringList best;
     for (const auto &[method, devices] : record->forecast.best)
-        words << QString::fromStdString(core::bestDevicesSentence(method, devices));
-    words << QString::fromStdString(core::sentenceOf(record->calibration))
-          << QString::fromStdString(core::sentenceOf(m_read.tally));
+        best << QString::fromStdString(core::bestDevicesSentence(method, devices));
+    words << best.join(u' ') << QString::fromStdString(core::sentenceOf(record->calibration));
+    if (m_read.tally.graded > 0)
+        words << QString::fromStdString(core::sentenceOf(m_read.tally));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));
-    fitColumns(m_table, 64, 480); // a row that can't be told says why
+    fitColumns(m_table, 64, 320); // a row that can't be told says why
     fitHeight(m_table);
 }
 

@@ -50,7 +50,7 @@ LabPlaces::LabPlaces(const Theme &theme, QWidget *parent)
     rows->setSpacing(grid + grid / 2);
     auto *line = new QHBoxLayout;
     line->setSpacing(2 * grid);
-    auto *label = new QLabel(tr("Measured between devices of"), this);
+    auto *label = new QLabel(tr("Devices of"), this);
     line->addWidget(label);
     m_where->setFixedWidth(32 * grid);
     line->addWidget(m_where);
@@ -67,7 +67,7 @@ LabPlaces::LabPlaces(const Theme &theme, QWidget *parent)
     beside->addWidget(column, 1000);
     beside->addStretch(1);
     rows->addLayout(beside);
-    m_doctor->setSubject(tr("The doctor checks these nodes before the lab measures them."), tr("the lab"));
+    m_doctor->setSubject(tr("Measuring has the doctor check these nodes first."), tr("the lab"));
     connect(m_where, &PlaceSwitch::chosen, this, [this](bool on) {
         setOverNodes(on);
         Q_EMIT chosen();

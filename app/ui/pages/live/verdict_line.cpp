@@ -21,8 +21,8 @@ void VerdictLine::refresh() {
     const core::ResultTable &table = m_workspace.results().table();
     const core::VerdictText verdict = core::verdictText(table);
     if (verdict.sentence.empty()) {
-        setWords(tr("No verdict yet: the reference and another run need a complete epoch each."));
-        setToolTip({});
+        setWords(tr("No verdict yet"));
+        setToolTip(tr("The reference and another run need a complete epoch each"));
         return;
     }
     const auto reservations = table.reservations.size();

@@ -26,8 +26,6 @@ QString watchingSentence(const ShownRuns &shown) {
 
 WatchingLine::WatchingLine(QWidget *parent) : WrappedLabel("small", parent) {
     setTextInteractionFlags(Qt::TextSelectableByMouse);
-    setToolTip(
-        tr("CPU time of all that follow the run on its machine, mean of ten seconds, without the display server"));
     hide();
 }
 
@@ -36,7 +34,11 @@ void WatchingLine::refresh(const ShownRuns &shown) {
     if (!sentence.isEmpty() && m_written.isValid() && m_written.elapsed() < watchingEveryMs)
         return;
     sentence.isEmpty() ? m_written.invalidate() : m_written.start();
-    setWords(sentence);
+    setWords(sentence.section(QStringLiteral("; "), 0, 0));
+    setToolTip(
+        (sentence.section(QStringLiteral("; "), 1) +
+         tr("\nCPU time of all that follow the run on its machine, mean of ten seconds, without the display server"))
+            .trimmed());
     setVisible(!sentence.isEmpty());
 }
 

@@ -27,13 +27,13 @@ QString howText(const core::NodeEntry &node) {
 }
 
 /// Joins the lines of a repeated title (GPU, interface) into one text.
-QList<std::pair<QString, QString>> joined(const core::NodeSnapshot &snapshot) {
-    QList<std::pair<QString, QString>> out;
-    for (const auto &[title, value] : core::nodeFigures(snapshot)) {
-        if (!out.isEmpty() && out.last().first == qs(title))
-            out.last().second += u'\n' + qs(value);
+std::vector<core::NodeFigure> joined(const core::NodeSnapshot &snapshot) {
+    std::vector<core::NodeFigure> out;
+    for (core::NodeFigure &figure : core::nodeFigures(snapshot)) {
+        if (!out.empty() && out.back().title == figure.title)
+            out.back().value += "\n" + figure.value;
         else
-            out.append({qs(title), qs(value)});
+            out.push_back(std::move(figure));
     }
     return out;
 }
@@ -118,10 +118,10 @@ void NodeCard::setSnapshot(const core::NodeSnapshot &snapshot, bool live) {
 
 /// The same rows each second: only words change, so that a selection stays.
 void NodeCard::showFigures(const core::NodeSnapshot &snapshot) {
-    const auto rows = snapshot.facts ? joined(snapshot) : QList<std::pair<QString, QString>>();
+    const auto rows = snapshot.facts ? joined(snapshot) : std::vector<core::NodeFigure>();
     QStringList titles;
-    for (const auto &[title, value] : rows)
-        titles << title;
+    for (const core::NodeFigure &figure : rows)
+        titles << qs(figure.title);
     if (titles != m_titles) {
         while (QLayoutItem *item = m_figures->takeAt(0)) {
             if (item->widget() && item->widget() != m_busy && item->widget() != m_memory)
@@ -148,8 +148,11 @@ void NodeCard::showFigures(const core::NodeSnapshot &snapshot) {
             ++at;
         }
     }
-    for (const auto &[title, value] : rows)
-        m_values[title]->setText(value);
+    for (const auto &[title, value, detail] : rows) {
+        QLabel *label = m_values[qs(title)];
+        label->setText(qs(value));
+        label->setToolTip(qs(detail));
+    }
     m_busy->setVisible(titles.contains(QStringLiteral("busy")));
     m_memory->setVisible(titles.contains(QStringLiteral("memory used")));
     if (!snapshot.facts)

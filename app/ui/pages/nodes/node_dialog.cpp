@@ -97,8 +97,7 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     m_mistake->setWordWrap(true);
     m_mistake->setTextFormat(Qt::PlainText);
     layout->addWidget(m_mistake);
-    layout->addWidget(
-        makeLabel(tr("Your own ssh configuration and keys are used. Root is not needed."), "secondary", this));
+    layout->addWidget(makeLabel(tr("Uses your ssh configuration and keys; needs no root."), "secondary", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     m_add = buttons->addButton(tr("Add"), QDialogButtonBox::AcceptRole);
     m_add->setDefault(true);

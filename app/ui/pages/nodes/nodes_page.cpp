@@ -24,10 +24,10 @@ namespace lockstep::ui {
 
 NodesPage::NodesPage(Theme &theme, QWidget *parent)
     : QWidget(parent), m_list(new NodeListEditor(this)), m_sync(new NodeSync(this)), m_asker(new SshAsker(this)) {
-    m_empty = new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
-                             tr("A node is a machine that runs can use. Add one by its ssh name; the doctor checks it, "
-                                "and Sync copies what is missing."),
-                             tr("Add node"), this);
+    m_empty =
+        new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
+                       tr("Add a machine by its ssh name; the doctor checks it, and Sync copies what is missing."),
+                       tr("Add node"), this);
     m_stack = new PageStack(*this, m_empty);
     m_stack->setBody(buildBody(theme));
     connectParts();
@@ -48,6 +48,7 @@ Card *NodesPage::buildHead(QWidget *parent) {
     for (QWidget *tool : std::initializer_list<QWidget *>{m_doctor, m_syncAll, m_add})
         card->addTool(tool);
     m_about = makeLabel({}, "secondary", card);
+    m_about->setToolTip(tr("The doctor checks every connection between two nodes before a run uses it"));
     m_about->setWordWrap(true);
     m_about->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     card->body()->addWidget(m_about);
@@ -137,10 +138,7 @@ void NodesPage::refresh() {
     m_stack->showBody(!nodes->empty());
     m_cards->setNodes(*nodes);
     const auto count = int(nodes->size());
-    m_about->setText(
-        count == 1
-            ? tr("One node. Add another one for runs over several.")
-            : tr("%1 nodes. The doctor checks every connection between two of them before a run uses it.").arg(count));
+    m_about->setText(count == 1 ? tr("One node. Add another for runs over several.") : tr("%1 nodes").arg(count));
     restyle();
     showTopology();
 }

@@ -63,13 +63,12 @@ void TopologyCard::draw() {
                 m_devices->currentData().toInt());
     const int ranks = topology.worldSize();
     const auto least = topology.leastStepS();
-    const QString sentence =
-        ranks < 2      ? tr("No traffic: fewer than two devices can be used.")
-        : least == 0.0 ? tr("%1 ranks on one node: nothing crosses between nodes.").arg(ranks)
-        : !least ? tr("%1 ranks. Run the doctor to see how long a step's communication takes at least.").arg(ranks)
-                 : tr("%1 ranks, %2 of gradients: a step's communication takes %3 or more.")
-                       .arg(ranks)
-                       .arg(core::bytes(gradients), core::shortTime(least));
+    const QString sentence = ranks < 2      ? tr("No traffic: fewer than two devices can be used.")
+                             : least == 0.0 ? tr("%1 ranks on one node: nothing crosses between nodes.").arg(ranks)
+                             : !least ? tr("%1 ranks. Run the doctor for a step's least communication time.").arg(ranks)
+                                      : tr("%1 ranks, %2 of gradients: a step's communication takes %3 or more.")
+                                            .arg(ranks)
+                                            .arg(core::bytes(gradients), core::shortTime(least));
     m_text->setText(sentence);
     m_view->setTopology(std::move(topology));
 }

@@ -150,7 +150,7 @@ QString PlanPlaces::whyNone() const {
     if (!m_overNodes || !places().empty() || !m_draft.value(nodesField()).value_or("").empty())
         return {};
     return m_nodes->book().empty() ? tr("No node to run on yet.")
-                                   : tr("Choose at least one device of a node; the first one chosen is the master.");
+                                   : tr("Choose at least one device; the first node chosen is the master.");
 }
 
 bool PlanPlaces::reachesThisMachine() const {

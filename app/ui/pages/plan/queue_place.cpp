@@ -81,8 +81,8 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
 void QueuePlace::showNote() {
     m_note->setText(!m_whyNot.isEmpty() ? m_whyNot
                     : m_there->isChecked()
-                        ? tr("This machine may disconnect: runs and results are kept on %1.").arg(m_there->text())
-                        : tr("This machine must stay on until the last run is over."));
+                        ? tr("This machine may disconnect: %1 keeps runs and results.").arg(m_there->text())
+                        : tr("This machine must stay on until the last run ends."));
 }
 
 QString QueuePlace::noteText() const {

@@ -57,8 +57,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, const ScriptEntries &entries, QWi
     layout->setSpacing(grid);
     layout->addWidget(makeLabel(tr("Is data parallelism worth it for your script?"), "title", this));
     QLabel *about =
-        makeLabel(tr("It runs unchanged: as one process, and as several ranks that are started as torchrun does."),
-                  "secondary", this);
+        makeLabel(tr("It runs unchanged, as one process and as several ranks, like torchrun's."), "secondary", this);
     about->setWordWrap(true);
     layout->addWidget(about);
     m_fields = new QWidget(this);
@@ -74,7 +73,7 @@ ScriptDialog::ScriptDialog(MachineFacts facts, const ScriptEntries &entries, QWi
     file->addWidget(browseButton);
     form->addRow(labelFor(m_script, tr("&Script")), file);
     m_python = new QLineEdit(entries.python, m_fields);
-    m_python->setPlaceholderText(tr("the one that has torch: of the activated environment, else in PATH"));
+    m_python->setPlaceholderText(tr("the one with torch: of the activated environment, else in PATH"));
     m_python->setToolTip(tr("A path or a name in PATH, of a Python that has what the script imports"));
     form->addRow(tr("P&ython"), m_python);
     m_arguments = new QLineEdit(entries.arguments, m_fields);

@@ -89,7 +89,8 @@ QWidget *SettingsCard::buildOptions() {
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     const core::WidthGoal goal;
     m_repeats->addItem(tr("until %1").arg(QString::fromStdString(core::widthText(goal.width))), untilWidthItem);
-    m_repeats->setToolTip(tr("Repeats of each run; fewer than 3 give no interval. Until %1: rounds are added until "
+    m_repeats->setToolTip(tr("Repeats of each run; fewer than 3 give no interval, and a few percent can be chance. "
+                             "Until %1: rounds are added until "
                              "every 95 % interval is that narrow, %2 at most")
                               .arg(QString::fromStdString(core::widthText(goal.width)))
                               .arg(goal.mostRounds));

@@ -57,7 +57,7 @@ TorchrunBox::TorchrunBox(const Theme &theme, QWidget *parent) : QWidget(parent),
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(grid);
     auto *head = new QHBoxLayout;
-    auto *title = makeLabel(tr("The same run with torchrun"), "small", this);
+    auto *title = makeLabel(tr("As a command"), "small", this);
     title->setToolTip(tr("The chosen row as a shell command"));
     head->addWidget(title);
     head->addStretch(1);

@@ -40,8 +40,8 @@ TrialDialog::TrialDialog(const RunConfig &like, const QString &name, QWidget *pa
     QVBoxLayout *layout = frameDialog(this, 3 * grid);
     layout->setSpacing(grid);
     layout->addWidget(makeLabel(tr("Does a setting matter here?"), "title", this));
-    layout->addWidget(makePlainLabel(
-        tr("%1 as it is and with each of these values, three times each, in turns.").arg(name), "secondary", this));
+    layout->addWidget(makePlainLabel(tr("%1 as it is and with each value, three times each, in turns.").arg(name),
+                                     "secondary", this));
     auto *form = new QFormLayout;
     form->setContentsMargins(0, 0, 0, 0);
     form->setSpacing(grid);

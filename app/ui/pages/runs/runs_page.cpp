@@ -38,8 +38,7 @@ RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &his
     : QWidget(parent), m_theme(theme), m_list(list), m_history(history) {
     auto *empty =
         new EmptyState(theme, QStringLiteral("runs"), tr("No run yet"),
-                       tr("Every run is kept with its settings and measurements and can be opened again here."),
-                       tr("Go to Plan"), this);
+                       tr("Every run is kept here with its settings and measurements."), tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
     m_stack = new PageStack(*this, empty);
     m_stack->setBody(buildBody());

@@ -49,7 +49,7 @@ PlanDoctor::PlanDoctor(SshAsker &asker, QWidget *parent) : QFrame(parent), m_ask
     rows->addLayout(line);
     m_list = new FindingList(this, FindingList::Width::Narrow);
     rows->addWidget(m_list);
-    setSubject(tr("Start has the doctor check these nodes first."), tr("this run"));
+    setSubject(tr("Start checks these nodes first."), tr("this run"));
 }
 
 void PlanDoctor::setSubject(const QString &before, const QString &subject) {
@@ -162,9 +162,8 @@ void PlanDoctor::restyle() {
         examining() ? m_progress
         : !known    ? m_before
         : errors == 0
-            ? tr("The doctor found nothing that would stop %1.").arg(m_subject) + beside
-            : tr("The doctor found %1 that would stop %2.").arg(counted(errors, tr("error"), tr("errors")), m_subject) +
-                  beside);
+            ? tr("Found nothing that would stop %1.").arg(m_subject) + beside
+            : tr("Found %1 that would stop %2.").arg(counted(errors, tr("error"), tr("errors")), m_subject) + beside);
     setStyleProperty(m_sentence, "role", known && errors > 0 ? "wrong" : "secondary");
     setWords(m_button, examining() ? tr("Cancel") : known ? tr("Ask again") : tr("Ask the doctor"));
     m_list->setVisible(known && m_list->count() > 0);

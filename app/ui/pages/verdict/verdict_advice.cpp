@@ -6,7 +6,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/roles.h"
@@ -35,12 +34,6 @@ VerdictAdvice::VerdictAdvice(const Theme &theme, core::JudgementModel &model, co
     rebuild();
 }
 
-void VerdictAdvice::setStartable(bool startable, const QString &why) {
-    m_startable = startable;
-    m_why = why;
-    letStart(m_buttons, startable, why);
-}
-
 QWidget *VerdictAdvice::makeRow(int row) {
     const QModelIndex index = m_model.index(row);
     auto *box = new QWidget(this);
@@ -64,13 +57,10 @@ QWidget *VerdictAdvice::makeRow(int row) {
     for (const core::SuggestedRun &run : m_model.suggestions(row)) {
         auto *line = new QHBoxLayout;
         line->setSpacing(grid);
-        auto *button = makeSuggestionButton(m_kind == core::JudgementModel::Kind::Finding
-                                                ? suggestionText(run)
-                                                : tr("Try %1").arg(QString::fromStdString(run.name)),
-                                            run, nextShortcut(), box);
-        connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
-        m_buttons.append(button);
-        line->addWidget(button);
+        line->addWidget(m_buttons.add(m_kind == core::JudgementModel::Kind::Finding
+                                          ? suggestionText(run)
+                                          : tr("Try %1").arg(QString::fromStdString(run.name)),
+                                      run, nextShortcut(), box));
         QLabel *reason = wrapping(QString::fromStdString(run.why), "muted", box);
         reason->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
         line->addWidget(reason, 1);
@@ -82,15 +72,16 @@ QWidget *VerdictAdvice::makeRow(int row) {
 
 QKeySequence VerdictAdvice::nextShortcut() const {
     constexpr int letters = 'Z' - 'A' + 1;
-    if (m_buttons.size() >= letters)
+    const auto before = int(m_buttons.all().size());
+    if (before >= letters)
         return {};
     const auto lead = m_kind == core::JudgementModel::Kind::Finding ? Qt::Key_Y : Qt::Key_I;
-    return QKeySequence(int(Qt::CTRL) | int(lead), int(Qt::Key_A) + int(m_buttons.size()));
+    return QKeySequence(int(Qt::CTRL) | int(lead), int(Qt::Key_A) + before);
 }
 
 void VerdictAdvice::rebuild() {
-    clear(*m_layout);
     m_buttons.clear();
+    clear(*m_layout);
     m_count = 0;
     for (int row = 0; row < m_model.rowCount(); ++row)
         if (m_model.kindOf(row) == m_kind) {
@@ -99,7 +90,7 @@ void VerdictAdvice::rebuild() {
             m_layout->addWidget(makeRow(row));
             ++m_count;
         }
-    setStartable(m_startable, m_why);
+    m_buttons.refresh();
     Q_EMIT changed();
 }
 

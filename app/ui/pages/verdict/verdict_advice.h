@@ -3,9 +3,9 @@
 #include <QKeySequence>
 #include <QWidget>
 
+#include "app/ui/pages/verdict/suggestion_buttons.h"
 #include "models/judgement_model.h"
 
-class QPushButton;
 class QVBoxLayout;
 
 namespace lockstep::ui {
@@ -18,13 +18,10 @@ class VerdictAdvice : public QWidget {
 public:
     VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
                   QWidget *parent = nullptr);
-    /// Whether runs can be started from here; if not, the reason as a button's text.
-    void setStartable(bool startable, const QString &why);
     [[nodiscard]] int count() const { return m_count; }
-    [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_buttons; }
+    [[nodiscard]] SuggestionButtons &buttons() { return m_buttons; }
 
 Q_SIGNALS:
-    void wanted(const core::SuggestedRun &run);
     void changed(); ///< rows came or went
 
 private:
@@ -36,10 +33,8 @@ private:
     core::JudgementModel &m_model;
     core::JudgementModel::Kind m_kind;
     QVBoxLayout *m_layout;
-    QList<QPushButton *> m_buttons;
+    SuggestionButtons m_buttons{this};
     int m_count = 0;
-    bool m_startable = true;
-    QString m_why;
 };
 
 } // namespace lockstep::ui

@@ -34,7 +34,7 @@ VerdictDifference::VerdictDifference(const Theme &theme, core::JudgementModel &j
     });
     addTool(m_pair);
     m_waterfall = new Waterfall(theme, QStringLiteral("waterfall"), this);
-    m_waterfall->setEmptyText(tr("Appears when the reference and another run are done"));
+    m_waterfall->setEmptyText(tr("Needs the reference and another run, both done"));
     body()->addWidget(m_waterfall);
     m_factors = makeLabel({}, "secondary", this);
     m_factors->setWordWrap(true);

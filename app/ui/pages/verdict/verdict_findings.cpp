@@ -62,12 +62,12 @@ QString causeFinding(const core::PairJudgement &pair) {
     for (const auto &[sum, text] : {std::pair(saved, words("%1 saved")), std::pair(added, words("%1 added"))})
         if (sum >= leastSum * found.longerS())
             sums.append(text.arg(core::secondsBeside(sum, found.longerS())));
-    QString out = words("%1 takes %2 instead of %3 from launch to exit")
+    QString out = words("%1: %2 instead of %3")
                       .arg(nameAtStart(pair.run), core::secondsBeside(found.runS, found.longerS()),
                            core::secondsBeside(found.referenceS, found.longerS()));
     if (pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent())
-        out += words(", which can be chance");
-    return sums.isEmpty() ? out : out + QStringLiteral(": ") + sums.join(QStringLiteral(", "));
+        out += words(", maybe chance");
+    return sums.isEmpty() ? out : out + QStringLiteral("; ") + sums.join(QStringLiteral(", "));
 }
 
 QString fairnessFinding(const core::Judgement &judgement) {
@@ -95,7 +95,7 @@ QString fairnessFinding(const core::Judgement &judgement) {
         }
     if (counts.isEmpty())
         return {};
-    return words("Differences that were not meant: %1").arg(counts.join(QStringLiteral(", ")));
+    return words("Unintended differences: %1").arg(counts.join(QStringLiteral(", ")));
 }
 
 QString boundsFinding(const core::Judgement &judgement) {

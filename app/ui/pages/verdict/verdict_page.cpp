@@ -79,12 +79,13 @@ QWidget *VerdictPage::buildBody() {
     QWidget *body = page.body;
     QVBoxLayout *layout = page.layout;
     layout->addWidget(m_head = new VerdictHead(m_theme, body));
-    connect(m_head->lines(), &WorthLines::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
     connect(m_head->lines(), &WorthLines::consoleWanted, this, &VerdictPage::consoleWanted);
     layout->addLayout(buildContrast(body));
     m_advice = new TwoColumns(body);
     buildAdvice();
     layout->addWidget(m_advice);
+    for (const SuggestionButtons *buttons : suggestions())
+        connect(buttons, &SuggestionButtons::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
     layout->addWidget(m_anatomy = new VerdictAnatomy(m_theme, m_workspace.runs(), body));
     layout->addWidget(m_stages = new VerdictStages(m_theme, m_workspace.runs(), body));
     layout->addWidget(m_traffic = new VerdictTraffic(m_theme, m_workspace.runs(), body));
@@ -106,14 +107,13 @@ QLayout *VerdictPage::buildContrast(QWidget *body) {
     m_speedCard->setToolTip(
         tr("Reference's training time ÷ the run's. Dotted: published, computed from the printed times"));
     m_speedUps = new BarChart(m_theme, QStringLiteral("speed-up"), m_speedCard);
-    m_speedUps->setAxisTitle(tr("speed-up of the total training time"));
+    m_speedUps->setAxisTitle(tr("speed-up, training time"));
     m_speedUps->setMark(1.0);
-    m_speedUps->setEmptyText(tr("Speed-ups appear when the reference and another run are done"));
+    m_speedUps->setEmptyText(tr("Needs the reference and another run, both done"));
     m_speedCard->body()->addWidget(m_speedUps);
     m_speedCard->body()->addStretch(1); // the neighbour may be higher
     charts->addWidget(m_speedCard, 1);
     m_difference = new VerdictDifference(m_theme, m_results.judgement(), body);
-    connect(controls(), &VerdictControls::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
     charts->addWidget(m_difference, 1);
     return charts;
 }
@@ -125,7 +125,6 @@ void VerdictPage::buildAdvice() {
         auto *rows = new VerdictAdvice(m_theme, m_results.judgement(), kind, *card);
         (*card)->body()->addWidget(rows);
         (*card)->body()->addStretch(1); // the neighbour may be higher
-        connect(rows, &VerdictAdvice::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
         return rows;
     };
     m_reservationsCard = textCard(tr("Reservations"), m_advice, &m_reservations);
@@ -133,10 +132,10 @@ void VerdictPage::buildAdvice() {
     m_fairness =
         advice(tr("Is the comparison fair?"), tr("What differs besides what was meant, and how much that can matter"),
                core::JudgementModel::Kind::Finding, &m_fairnessCard);
-    m_fair = makeLabel(tr("Nothing was found that differs besides what was meant."), "secondary", m_fairnessCard);
+    m_fair = makeLabel(tr("No unintended difference found."), "secondary", m_fairnessCard);
     m_fairnessCard->body()->insertWidget(m_fairnessCard->body()->count() - 1, m_fair); // before the stretch
     m_bottlenecks =
-        advice(tr("What bounds each run, and what to try"),
+        advice(tr("What bounds each run"),
                tr("By the phases of the rank of median waiting, medians over the repeats. A press queues the run"),
                core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_advice->addLeft(m_reservationsCard);
@@ -204,7 +203,11 @@ QPushButton *VerdictPage::exportButton() const {
 }
 
 const QList<QPushButton *> &VerdictPage::settleButtons() const {
-    return m_head->lines()->buttons();
+    return m_head->lines()->buttons().all();
+}
+
+std::array<SuggestionButtons *, 4> VerdictPage::suggestions() const {
+    return {&m_head->lines()->buttons(), &controls()->buttons(), &m_fairness->buttons(), &m_bottlenecks->buttons()};
 }
 
 Waterfall *VerdictPage::waterfall() const {
@@ -274,10 +277,8 @@ void VerdictPage::showEvent(QShowEvent *event) {
 
 void VerdictPage::refreshAdvice() {
     const QString whyNot = m_workspace.suggested().whyNotTry();
-    for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
-        advice->setStartable(whyNot.isEmpty(), whyNot);
-    controls()->setStartable(whyNot.isEmpty(), whyNot);
-    m_head->lines()->setStartable(whyNot.isEmpty(), whyNot);
+    for (SuggestionButtons *buttons : suggestions())
+        buttons->setStartable(whyNot.isEmpty(), whyNot);
     m_fairnessCard->setVisible(!m_results.judgement().judgement().pairs.empty()); // nothing to judge with a single run
     m_fairness->setVisible(m_fairness->count() > 0);
     m_fair->setVisible(m_fairness->count() == 0);

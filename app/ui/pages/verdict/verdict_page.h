@@ -2,6 +2,7 @@
 #pragma once
 #include <QWidget>
 
+#include <array>
 #include <vector>
 
 class QComboBox;
@@ -17,6 +18,7 @@ class ChartSource;
 class OpenResults;
 class PageStack;
 class RunNodesCard;
+class SuggestionButtons;
 class Theme;
 class TwoColumns;
 class UseModel;
@@ -73,6 +75,8 @@ private:
     void buildFigures();
     void refresh();
     void refreshAdvice();
+    [[nodiscard]] std::array<SuggestionButtons *, 4>
+    suggestions() const; ///< of lines, waterfall, fairness and bottlenecks
     void fitHeights();
 
     Theme &m_theme;

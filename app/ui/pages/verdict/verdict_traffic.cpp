@@ -23,7 +23,7 @@ QString hintOf(const core::RankTraffic &traffic) {
     QStringList ways;
     for (const core::TopologyFlow &flow : traffic.flows)
         ways.append(QObject::tr("%1 to rank %2").arg(megabytes(flow.bytes)).arg(flow.to));
-    return ways.isEmpty() ? QString() : QObject::tr("by the formula ") + ways.join(QStringLiteral(", "));
+    return (traffic.formula ? QObject::tr("by the formula ") : QString()) + ways.join(QStringLiteral(", "));
 }
 
 } // namespace

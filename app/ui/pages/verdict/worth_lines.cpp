@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "analysis/compare/cause_words.h"
-#include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/elided_label.h"
@@ -71,12 +70,6 @@ void WorthLines::show(const std::vector<core::VerdictLine> &lines) {
     rebuild();
 }
 
-void WorthLines::setStartable(bool startable, const QString &why) {
-    m_startable = startable;
-    m_why = why;
-    letStart(m_settles, startable, why);
-}
-
 QString WorthLines::text() const {
     QStringList out;
     for (const core::VerdictLine &line : m_lines)
@@ -134,10 +127,7 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
         m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
     if (!line.settles || offeredAbove)
         return;
-    QPushButton *button = makeSuggestionButton(wordsBeside(line), *line.settles, settleKeys(m_settles.size()), this);
-    connect(button, &QPushButton::clicked, this, [this, run = *line.settles] { Q_EMIT wanted(run); });
-    m_settles.append(button);
-    addButton(button, row);
+    addButton(m_settles.add(wordsBeside(line), *line.settles, settleKeys(m_settles.all().size()), this), row);
 }
 
 void WorthLines::addFailures(const core::VerdictLine &line, int row) {
@@ -163,9 +153,10 @@ void WorthLines::addConsole(const core::FailedRepeat &failed, int row) {
 }
 
 void WorthLines::rebuild() {
-    clear(*m_layout);
     m_settles.clear();
+    m_consoleFocus.hold(m_consoles);
     m_consoles.clear();
+    clear(*m_layout);
     int row = 0;
     for (const core::VerdictLine &line : m_lines) {
         addLine(line, row);
@@ -176,7 +167,8 @@ void WorthLines::rebuild() {
         }
         m_layout->setRowMinimumHeight(row++, &line == &m_lines.back() ? 0 : grid);
     }
-    setStartable(m_startable, m_why);
+    m_settles.refresh();
+    m_consoleFocus.giveBack(m_consoles);
 }
 
 } // namespace lockstep::ui

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/compare/verdict_lines.h"
+#include "app/ui/pages/verdict/suggestion_buttons.h"
 
 class QGridLayout;
 class QLabel;
@@ -20,15 +21,12 @@ class WorthLines : public QWidget {
 public:
     explicit WorthLines(QWidget *parent = nullptr);
     void show(const std::vector<core::VerdictLine> &lines);
-    /// Whether runs can be started from here; if not, the reason as a button's text.
-    void setStartable(bool startable, const QString &why);
     [[nodiscard]] QString text() const; ///< the lines as sentences
-    /// The buttons from the top; a run that settles several lines has its button in the first of them.
-    [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_settles; }
+    /// A run that settles several lines has its button in the first of them.
+    [[nodiscard]] SuggestionButtons &buttons() { return m_settles; }
     [[nodiscard]] const QList<QPushButton *> &consoleButtons() const { return m_consoles; }
 
 Q_SIGNALS:
-    void wanted(const core::SuggestedRun &run);
     void consoleWanted(const QString &runId);
 
 private:
@@ -43,9 +41,9 @@ private:
 
     QGridLayout *m_layout;
     std::vector<core::VerdictLine> m_lines;
-    QList<QPushButton *> m_settles, m_consoles;
-    bool m_startable = true;
-    QString m_why;
+    SuggestionButtons m_settles{this};
+    QList<QPushButton *> m_consoles;
+    HeldFocus m_consoleFocus{*this};
 };
 
 } // namespace lockstep::ui

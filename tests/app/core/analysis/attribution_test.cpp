@@ -245,7 +245,7 @@ private Q_SLOTS:
         const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
         QVERIFY(std::fabs(found->secondsOf(Cause::Imbalance) - 0.5) < 1e-9);
         QVERIFY(std::fabs(found->secondsOf(Cause::Communication) - 1) < 1e-9);
-        QVERIFY(found->notes.front().find("wait for each other in turn is inside communication") != std::string::npos);
+        QVERIFY(found->notes.front().find("waiting for each other in turn as communication") != std::string::npos);
     }
 
     void waitingThatOneSideDoesNotReportStaysInCommunication() {
@@ -262,7 +262,7 @@ private Q_SLOTS:
         const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
         QCOMPARE(found->secondsOf(Cause::Imbalance), 0.0);
         QVERIFY(found->secondsOf(Cause::Communication) > 0.99);
-        QVERIFY(found->notes.front().find("imbalance is inside communication") != std::string::npos);
+        QVERIFY(found->notes.front().find("waiting for slower ranks as communication") != std::string::npos);
     }
 
     void settingsAreToldApartByControlsOverAllOrders() {

@@ -141,7 +141,7 @@ private Q_SLOTS:
         QCOMPARE(speedUp.runRepeats, 4);
         const std::string busy = "other programs were busy in rounds 1 and 3";
         QVERIFY(found.lines.at(0).outcome == Outcome::CantTell);
-        QCOMPARE(found.lines[0].reason, busy + "; 1 more repeat of each on a quiet machine would tell");
+        QCOMPARE(found.lines[0].reason, busy + "; add 1 repeat on a quiet machine");
         QVERIFY2(found.sentence.find("can't tell yet whether it differs from baseline (") != std::string::npos &&
                      found.sentence.find("): " + busy + ".") != std::string::npos,
                  found.sentence.c_str());

@@ -224,9 +224,8 @@ private Q_SLOTS:
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
         addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4, 1);
         const std::string sentence = judge(resultTable(runs), runs, {}).sentence;
-        QVERIFY2(sentence.ends_with(
-                     "DDP on 2 devices saves 4.00 s of training time in device compute and spends 1.00 s more on "
-                     "communication."),
+        QVERIFY2(sentence.ends_with("DDP on 2 devices saves 4.00 s in device compute and spends 1.00 s more on "
+                                    "communication."),
                  sentence.c_str());
     }
 
@@ -235,8 +234,7 @@ private Q_SLOTS:
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 0.2, 8);
         addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 0.2, 7.129, 0.06);
         const std::string sentence = judge(resultTable(runs), runs, {}).sentence;
-        QVERIFY2(sentence.ends_with(
-                     "saves 0.871 s of training time in device compute and spends 0.060 s more on other causes."),
+        QVERIFY2(sentence.ends_with("saves 0.871 s in device compute and spends 0.060 s more elsewhere."),
                  sentence.c_str());
     }
 
@@ -264,7 +262,7 @@ private Q_SLOTS:
             std::ranges::any_of(missing, [](const SuggestedRun &run) { return run.name == "baseline, 4 workers"; }));
         QVERIFY(std::ranges::any_of(found.pairs.front().fairness,
                                     [](const FairnessFinding &finding) { return finding.key == "workers"; }));
-        QVERIFY2(anyContains(found.reservations, "orkers"), joined(found.reservations).c_str());
+        QVERIFY2(anyContains(found.reservations, "oading"), joined(found.reservations).c_str());
     }
 
     void fewRepeatsAndNoDifferenceAreSaid() {

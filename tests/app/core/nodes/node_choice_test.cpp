@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Which nodes and devices a run is put on, as a person presses them, and the picture of a run over nodes.
 
+#include "ipc/metrics.h"
 #include "models/run_topology.h"
+#include "models/run_traffic.h"
 #include "nodes/node_choice.h"
 #include "tests/qt_test.h"
 
@@ -137,6 +139,37 @@ private Q_SLOTS:
         QVERIFY(!topology.links[0].bandwidthThereBytesS); // nobody measured it in the run
         QCOMPARE(topology.links[0].bytesThere, 2.0 * 2 / 3 * 4'799'528);
         QCOMPARE(linksLine(run), QStringLiteral("Links: all up"));
+    }
+
+    void whatTheStagesOfAPipelineSendEachOtherIsToldFromWhatEachOfThemSent() {
+        RunStore run(QStringLiteral("20260102T030405Z-00000001"));
+        RunRecord pipeline = record();
+        pipeline.config->method = Method::Pipeline;
+        run.setRecord(pipeline);
+        QVERIFY(topologyOf(run).flows.empty()); // nothing was counted yet
+        const std::vector<double> sentMb = {1.0, 1.5, 0.5};
+        for (int rank = 0; rank < 3; ++rank) {
+            StepsFrame body;
+            body.epoch = 1;
+            body.lastStep = 9;
+            body.count = 10;
+            add(body.scalars, "sent_mb", sentMb[std::size_t(rank)]);
+            Frame frame;
+            frame.rank = rank;
+            frame.body = body;
+            run.take(frame);
+        }
+        run.flush();
+        const Topology topology = topologyOf(run);
+        std::vector<std::tuple<int, int, double>> flows;
+        for (const TopologyFlow &flow : topology.flows)
+            flows.emplace_back(flow.from, flow.to, flow.bytes);
+        QVERIFY(flows ==
+                (std::vector<std::tuple<int, int, double>>{{0, 1, 1e6}, {1, 0, 1e6}, {1, 2, 5e5}, {2, 1, 5e5}}));
+        QCOMPARE(topology.links[0].bytesThere, 5e5);
+        QCOMPARE(topology.links[0].bytesBack, 5e5);
+        for (const RankTraffic &traffic : trafficOf(run))
+            QVERIFY(!traffic.formula && !traffic.flows.empty());
     }
 
     void aLostLinkIsNotTheRunsState() {

@@ -346,8 +346,7 @@ private Q_SLOTS:
     void progressSaysTheWidthReachedAndWhatIsLeft() {
         WidthProgress progress{{0.05, 30}, std::nullopt, false};
         QCOMPARE(progressText(progress, 10),
-                 std::string(
-                     "Rounds are added until every 95 % interval lies within ±5 % of its factor, 30 rounds at most."));
+                 std::string("Rounds are added until every 95 % interval is within ±5 %, 30 at most."));
         progress.reached = WidthReached{3, 0.0912, "DDP on 2 devices", 9, false};
         QCOMPARE(progressText(progress, 10),
                  std::string("After 3 rounds the widest interval reaches ±9.12 % (DDP on 2 devices); ±5 % is "

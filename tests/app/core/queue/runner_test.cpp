@@ -22,6 +22,12 @@ class CoreRunnerTest : public QObject {
     Q_OBJECT
     std::unique_ptr<FakeRankHome> m_home;
 
+    static Experiment oneRun() {
+        const Recipe recipe =
+            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        return makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+    }
+
 private Q_SLOTS:
     void initTestCase() {
         if (!useFakeRanks())
@@ -88,9 +94,7 @@ private Q_SLOTS:
     }
     void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted() {
         QFETCH(bool, cameUp);
-        const Recipe recipe =
-            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
-        Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        Experiment experiment = oneRun();
         experiment.entries[0].state = EntryState::Launching;
         experiment.entries[0].run = cameUp ? finishedRun(1) : "20260102T030405Z-0badcafe";
         QVERIFY(writeExperiment(experiment).has_value());
@@ -107,9 +111,7 @@ private Q_SLOTS:
 
     // A run that nobody has written down would be lost with its owner, or be made twice.
     void noRunStartsBeforeTheDiskHasIt() {
-        const Recipe recipe =
-            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
-        const Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        const Experiment experiment = oneRun();
         QVERIFY(writeExperiment(experiment).has_value());
         ExperimentRunner runner;
         QVERIFY(runner.own(experiment.id).has_value());
@@ -123,6 +125,34 @@ private Q_SLOTS:
         QVERIFY(finished.wait(test::hangLimitMs));
         QCOMPARE(runner.exitCode(), 0);
         QVERIFY(read(experiment.id).entries[0].state == EntryState::Done);
+    }
+
+    void aRequestThatComesWhenTheLastRunEndsIsCarriedOut() {
+        const Experiment experiment = oneRun();
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentRunner runner;
+        QVERIFY(runner.own(experiment.id).has_value());
+        bool asked = false;
+        connect(&runner, &ExperimentRunner::experimentChanged, this, [&] {
+            if (asked || runner.experiment().entries[0].state != EntryState::Done)
+                return;
+            asked = true;
+            QueueRequest again;
+            again.kind = QueueRequest::Kind::Retry;
+            again.entry = 0;
+            QVERIFY(requestQueue(experiment.id, again));
+        });
+        QSignalSpy finished(&runner, &ExperimentRunner::finished);
+        runner.start();
+        QVERIFY(finished.wait(test::hangLimitMs));
+        QVERIFY(asked);
+        const Experiment after = read(experiment.id);
+        QVERIFY(after.over());
+        QCOMPARE(std::ranges::count(after.entries, EntryState::Done, &ExperimentEntry::state) +
+                     std::ptrdiff_t(after.entries[0].earlierRuns.size()),
+                 2);
+        QVERIFY(pendingRequests(experimentFolder(experiment.id)).empty());
+        QVERIFY(!isOwned(experiment.id)); // while its results are read and printed, too
     }
 
     void anAgentKilledIsReportedAndTheQueueGoesOn() {

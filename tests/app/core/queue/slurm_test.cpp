@@ -156,6 +156,12 @@ private Q_SLOTS:
         QCOMPARE(*slurmRecordFromJson(toJson(record)), record);
         QVERIFY(!slurmRecordFromJson(R"({"entries":[0],"runs":[]})"));
         QVERIFY(!slurmRecordFromJson(R"({"entries":[0],"runs":["../../x"]})"));
+        Experiment two; // another's record may name any entry
+        two.entries.resize(2);
+        const SlurmRecord wild{"12", {1, 1'000'000, -1}, {first, other, first}, false};
+        QVERIFY(entryOf(two, wild, 0) == &two.entries[1]);
+        for (const std::size_t task : {std::size_t(1), std::size_t(2), std::size_t(3)})
+            QVERIFY(entryOf(two, wild, task) == nullptr);
     }
 
     void aNodeOfAJobIsReachedBySrunAndNoShellReadsIt() {

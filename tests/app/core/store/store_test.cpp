@@ -4,6 +4,7 @@
 #include "core_support.h"
 #include "follow/run_follower.h"
 #include "ipc/alerts.h"
+#include "ipc/scalars.h"
 #include "store/load_run.h"
 #include "store/run_index.h"
 #include "store/run_outcome.h"
@@ -227,6 +228,41 @@ private Q_SLOTS:
         QCOMPARE(changed.count(), 0);
         QTRY_COMPARE(changed.count(), 1);
         QVERIFY(changed[0][0].value<RunStore::Changes>() & RunStore::Loss);
+    }
+
+    void aRankOfWhichNothingIsHeardHoldsBackABoundedPartOfTheCurve() {
+        LossMerger merger;
+        RunMetrics metrics;
+        merger.setRanks(2);
+        metrics.setRanks(2);
+        LossSeries curve;
+        const auto take = [&](int rank, int step) {
+            LossPoint point;
+            point.step = step;
+            point.samples = 1;
+            merger.add(rank, point, curve);
+            StepsFrame frame;
+            frame.firstStep = frame.lastStep = step;
+            frame.count = 1;
+            add(frame.scalars, "grad_norm", step);
+            metrics.take(rank, frame, point);
+        };
+        constexpr int steps = 5000;
+        for (int step = 0; step < steps; ++step)
+            take(0, step);
+        const auto held = std::size_t(steps) - LossMerger::mostWaiting;
+        QCOMPARE(curve.points().size(), held);
+        QCOMPARE(metrics.series("grad_norm")->points().size(), held);
+        take(1, 7); // too late
+        QCOMPARE(curve.points().size(), held);
+        merger.flush(curve);
+        metrics.flush();
+        for (const LossSeries *all : {static_cast<const LossSeries *>(&curve), metrics.series("grad_norm")}) {
+            QCOMPARE(all->points().size(), std::size_t(steps));
+            QCOMPARE(all->points().back().step, std::int64_t(steps - 1));
+            QCOMPARE(all->generation(), 0);
+        }
+        QCOMPARE(metrics.series("grad_norm")->points()[100].loss, 100.0);
     }
 
     void aLongCurveIsHalvedAndKeepsItsExtremes() {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// A viewer's copy of a run elsewhere: what it may write, and where it must not.
+#include <csignal>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "core_support.h"
+#include "follow/remote_copy.h"
+#include "ipc/log.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+const std::string id = "20260102T030405Z-89abcdef";
+
+std::string sealed(std::uint64_t seq, const std::string &message = "a line", int node = 0) {
+    Frame frame;
+    frame.body = LogFrame{"info", message, "agent"};
+    return sealLine(encode(frame), node, seq);
+}
+
+QByteArray contents(const std::string &path) {
+    QFile file(QString::fromStdString(path));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class CoreRemoteCopyTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+    const CommandPrefix m_far{{"ssh", "far"}, "far", "lockstep-agent", false};
+
+private Q_SLOTS:
+    void init() { m_home = std::make_unique<Home>(); }
+
+    void itHasTheLinesThatCameAndIsContinuedAfterTheLastWholeOne() {
+        const std::string log = runFolder(id).log(0);
+        {
+            RemoteCopy copy(runFolder(id), id, m_far);
+            QVERIFY(copy.open());
+            copy.append(sealed(0));
+            copy.append(sealed(1));
+            copy.append(sealed(0, "another node's", 1));
+            copy.append("no sealed line");
+            copy.flush();
+        }
+        const QByteArray two = QByteArray::fromStdString(sealed(0) + "\n" + sealed(1) + "\n");
+        QCOMPARE(contents(log), two);
+        QCOMPARE(contents(runFolder(id).log(1)), QByteArray::fromStdString(sealed(0, "another node's", 1) + "\n"));
+        QFile torn(QString::fromStdString(log));
+        QVERIFY(torn.open(QIODevice::Append) && torn.write("{\"type\":") > 0);
+        torn.close();
+        RemoteCopy copy(runFolder(id), id, m_far);
+        QVERIFY(copy.open());
+        copy.append(sealed(2));
+        copy.flush();
+        QCOMPARE(contents(log), two + QByteArray::fromStdString(sealed(2) + "\n"));
+    }
+
+    // By an ssh name of this machine, or with a home that both machines share.
+    void theRunsOwnFolderIsNeverTakenForACopy() {
+        const RunFolder folder = runFolder(id);
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        const std::string log = sealed(0) + "\n{\"type\":\"a line that is being written";
+        QVERIFY(realFileSystem().writeAtomically(folder.log(0), log));
+        QVERIFY(realFileSystem().writeAtomically(folder.lock(0), ""));
+        RemoteCopy copy(folder, id, m_far);
+        QVERIFY(!copy.open());
+        copy.append(sealed(1));
+        copy.flush();
+        QCOMPARE(contents(folder.log(0)), QByteArray::fromStdString(log));
+        QVERIFY(!QFile::exists(QString::fromStdString(folder.origin())));
+    }
+
+    void nothingIsCutOrWrittenThroughALinkInALogsPlace() {
+        const RunFolder folder = runFolder(id);
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        const std::string mine = m_home->path() + "/mine";
+        QVERIFY(realFileSystem().writeAtomically(mine, "what I have written"));
+        QVERIFY(QFile::link(QString::fromStdString(mine), QString::fromStdString(folder.log(0))));
+        QCOMPARE(::mkfifo(folder.log(1).c_str(), 0600), 0);
+        RemoteCopy copy(folder, id, m_far);
+        QVERIFY(!copy.open());
+        copy.append(sealed(0));
+        copy.append(sealed(0, "another node's", 1));
+        copy.flush();
+        QCOMPARE(contents(mine), QByteArray("what I have written"));
+    }
+
+    void afterAWriteThatFailedItEndsWithAWholeLineAndHasNoHole() {
+        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+        const std::string log = runFolder(id).log(0);
+        const std::string longLine = std::string(10'000, 'x');
+        RemoteCopy copy(runFolder(id), id, m_far);
+        QVERIFY(copy.open());
+        copy.append(sealed(0, longLine));
+        copy.flush();
+        const QByteArray before = contents(log);
+        rlimit limit{};
+        QCOMPARE(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+        const rlimit full{rlim_t(before.size()) + 5000, limit.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &full), 0);
+        copy.append(sealed(1, longLine));
+        copy.flush();
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &limit), 0); // there is room again
+        copy.append(sealed(2));
+        copy.flush();
+        QCOMPARE(contents(log), before);
+        std::signal(SIGXFSZ, handler);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreRemoteCopyTest)
+#include "remote_copy_test.moc"

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// The lines of Verdict's head by themselves: what they say, and where the keyboard's focus is while they change.
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QVBoxLayout>
+
+#include "app/ui/pages/verdict/worth_lines.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+class WorthLinesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void eachLineSaysInAWordWhetherItsRunIsWorthItAndAFailedOneLeadsToItsConsole() {
+        WorthLines lines;
+        core::VerdictLine worth, failed, lost;
+        worth.run = "DDP on 2 devices";
+        worth.against = failed.against = lost.against = "baseline";
+        worth.outcome = core::Outcome::WorthIt;
+        worth.speedUp = core::SpeedUp{1.42, 1.26, 1.58};
+        worth.efficiency = 0.71;
+        failed.run = "DP on 2 devices";
+        failed.outcome = core::Outcome::Failed;
+        failed.reason = "rank 1 was killed by SIGKILL";
+        failed.failed = {{1, "the-run", failed.reason}};
+        lost = worth;
+        lost.run = "DDP on 4 devices";
+        lost.failed = {{2, "other-run", "no space left"}, {3, "", "no agent"}};
+        lines.show({worth, failed, lost});
+        QStringList texts;
+        for (const QLabel *label : lines.findChildren<QLabel *>())
+            texts.append(label->text());
+        QVERIFY(texts.contains("worth it") && texts.contains("1.42× (1.26-1.58), 71 % efficient"));
+        QVERIFY(texts.contains("failed") && texts.contains("Rank 1 was killed by SIGKILL"));
+        QVERIFY2(texts.contains("Repeat 2 failed: no space left; 1 more failed"), qPrintable(texts.join('|')));
+        QSignalSpy console(&lines, &WorthLines::consoleWanted);
+        QCOMPARE(lines.consoleButtons().size(), 2);
+        for (QPushButton *button : lines.consoleButtons())
+            button->click();
+        QCOMPARE(console[0][0].toString(), QStringLiteral("the-run"));
+        QCOMPARE(console[1][0].toString(), QStringLiteral("other-run"));
+    }
+
+    void theKeyboardsFocusStaysInItsPlaceWhileTheButtonsThereAreDisabledAndMadeAnew() {
+        QWidget window;
+        auto *column = new QVBoxLayout(&window);
+        auto *lines = new WorthLines(&window);
+        auto *next = new QPushButton(QStringLiteral("next"), &window);
+        column->addWidget(lines);
+        column->addWidget(next);
+        core::VerdictLine line;
+        line.run = "DDP on 2 devices";
+        line.against = "baseline";
+        line.outcome = core::Outcome::CantTell;
+        line.settles = core::SuggestedRun{"1 repeat", "Why?", {}};
+        lines->show({line});
+        window.show();
+        const auto button = [&] { return lines->buttons().all().front(); };
+        button()->setFocus();
+        lines->buttons().setStartable(false, QStringLiteral("asked"));
+        QCOMPARE(window.focusWidget(), static_cast<QWidget *>(lines));
+        line.settles->name = "2 repeats";
+        lines->show({line});
+        QCOMPARE(window.focusWidget(), static_cast<QWidget *>(lines));
+        lines->buttons().setStartable(true, {});
+        QCOMPARE(window.focusWidget(), static_cast<QWidget *>(button()));
+        QCOMPARE(lines->focusPolicy(), Qt::NoFocus);
+
+        line.settles->name = "3 repeats";
+        lines->show({line}); // startable all the time
+        QCOMPARE(window.focusWidget(), static_cast<QWidget *>(button()));
+        lines->buttons().setStartable(false, QStringLiteral("asked"));
+        next->setFocus();
+        lines->buttons().setStartable(true, {});
+        QCOMPARE(window.focusWidget(), static_cast<QWidget *>(next));
+    }
+};
+
+QTEST_MAIN(WorthLinesTest)
+#include "worth_lines_test.moc"
