@@ -44,6 +44,27 @@ class RequestTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void aProgramThatTalksWithoutEndIsKilledAndOnlyTheEndOfItsComplaintsIsKept() {
+        QProcess endless;
+        boundOutput(endless, 1 << 20);
+        QSignalSpy over(&endless, &QProcess::finished);
+        endless.start(QStringLiteral("/bin/sh"),
+                      {QStringLiteral("-c"), QStringLiteral("exec tr -d '\\n' < /dev/zero")});
+        QVERIFY(over.wait(test::hangLimitMs));
+        QCOMPARE(endless.exitStatus(), QProcess::CrashExit);
+        QProcess complaining;
+        boundOutput(complaining, 1 << 20);
+        QSignalSpy ended(&complaining, &QProcess::finished);
+        complaining.start(
+            QStringLiteral("/bin/sh"),
+            {QStringLiteral("-c"),
+             QStringLiteral("i=0; while [ $i -lt 4000 ]; do echo 'a complaint of many words'; i=$((i+1)); done >&2; "
+                            "echo the last one >&2")});
+        QVERIFY(ended.wait(test::hangLimitMs));
+        QVERIFY(endOfStderr(complaining).size() <= 16 << 10);
+        QVERIFY(endOfStderr(complaining).endsWith("a complaint of many words\nthe last one\n"));
+    }
+
     void aCommandsAnswerComesFromTheEventLoop() {
         Outcome outcome;
         run(outcome, {"/bin/sh", "-c", "cat; echo oh >&2; exit 3"}, 60s, "in");

@@ -4,8 +4,11 @@
 #include "core_support.h"
 #include "follow/run_follower.h"
 #include "ipc/alerts.h"
+#include "ipc/file_system.h"
+#include "ipc/log.h"
 #include "ipc/scalars.h"
 #include "store/load_run.h"
+#include "store/nodes_replay.h"
 #include "store/run_index.h"
 #include "store/run_outcome.h"
 #include "store/run_progress.h"
@@ -228,6 +231,35 @@ private Q_SLOTS:
         QCOMPARE(changed.count(), 0);
         QTRY_COMPARE(changed.count(), 1);
         QVERIFY(changed[0][0].value<RunStore::Changes>() & RunStore::Loss);
+    }
+
+    void aReplayOfLargeLogsOfSeveralNodesGivesTheTurnBackBeforeItsEnd() {
+        const Home home;
+        const RunFolder folder = runFolder("20260102T030405Z-89abcdef");
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        constexpr int lines = 40'000; // of 150 bytes: six slices a log
+        for (const int node : {0, 1}) {
+            std::string log;
+            for (int i = 0; i < lines; ++i) {
+                Frame frame;
+                frame.wallUs = 1'000'000 + i * 1000 + node;
+                frame.body = LogFrame{"info", "a line of some length, as a rank may write it", "agent"};
+                log += sealLine(encode(frame), node, std::uint64_t(i)) + "\n";
+            }
+            QVERIFY(realFileSystem().writeAtomically(folder.log(node), log));
+        }
+        NodesReplay replay;
+        replay.open(folder);
+        int taken = 0, turns = 0;
+        bool more = true;
+        while (more) {
+            const int before = taken;
+            more = replay.slice([&](std::string_view, int) { ++taken; });
+            QVERIFY2(taken - before <= lines / 2, "a turn takes a few slices at most");
+            ++turns;
+        }
+        QCOMPARE(taken, 2 * lines);
+        QVERIFY(turns > 5);
     }
 
     void aRankOfWhichNothingIsHeardHoldsBackABoundedPartOfTheCurve() {
