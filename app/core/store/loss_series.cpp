@@ -68,8 +68,10 @@ void LossMerger::add(int rank, Window window, LossSeries &out) {
     }
     if (window.step <= m_taken)
         return; // it comes too late
-    m_waiting[rank].push_back(std::move(window));
-    takeAllBut(mostWaiting, out);
+    std::deque<Window> &own = m_waiting[rank];
+    own.push_back(std::move(window));
+    if (own.size() > mostWaiting)
+        takeAllBut(mostWaiting, out);
     if (int(m_waiting.size()) < m_ranks)
         return;
     std::int64_t all = INT64_MAX; // the step that every rank has reached
@@ -79,14 +81,10 @@ void LossMerger::add(int rank, Window window, LossSeries &out) {
         take(all, out);
 }
 
-/// A window of the rank that has most at a time, with what the others have up to its end.
 void LossMerger::takeAllBut(std::size_t windows, LossSeries &out) {
-    while (!m_waiting.empty()) {
-        const auto most = std::ranges::max_element(m_waiting, {}, [](const auto &rank) { return rank.second.size(); });
-        if (most->second.size() <= windows)
-            return;
-        m_taken = most->second.front().step;
-        take(m_taken, out);
+    while (const auto step = stepToJoin(m_waiting, windows, &Window::step)) {
+        m_taken = *step;
+        take(*step, out);
     }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -32,6 +34,17 @@ private:
     OverSteps m_over;
     int m_generation = 0, m_windowsAPoint = 1;
 };
+
+/// Windows of each rank that wait for those of the others, oldest first, are joined without the missing ranks while one rank has more
+/// than `windows`: up to this step, the end of the oldest one of the rank that has most. Absent: none has more.
+template <class Waiting, class StepOf>
+[[nodiscard]] std::optional<std::int64_t> stepToJoin(const std::map<int, std::deque<Waiting>> &ranks,
+                                                     std::size_t windows, StepOf stepOf) {
+    const auto most = std::ranges::max_element(ranks, {}, [](const auto &rank) { return rank.second.size(); });
+    if (most == ranks.end() || most->second.size() <= windows)
+        return std::nullopt;
+    return std::invoke(stepOf, most->second.front());
+}
 
 /// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank of which nothing is heard, no
 /// more than mostWaiting windows of each other rank are held back.

@@ -46,8 +46,10 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
                 .first->second.append(pointOf(place, own->spec, window));
             if (place.step <= own->joined)
                 continue; // it comes too late
-            own->waiting[rank].push_back({place, window});
-            joinAllBut(LossMerger::mostWaiting, *own);
+            std::deque<Waiting> &waiting = own->waiting[rank];
+            waiting.push_back({place, window});
+            if (waiting.size() > LossMerger::mostWaiting)
+                joinAllBut(LossMerger::mostWaiting, *own);
         }
     m_totals.take(rank, frame, std::move(scalars));
     if (int(m_reached.size()) < m_ranks)
@@ -62,15 +64,11 @@ void RunMetrics::flush() {
         joinAllBut(0, metric);
 }
 
-/// A window of the rank that has most at a time, with what the others have up to its end.
 void RunMetrics::joinAllBut(std::size_t windows, Metric &metric) {
-    while (!metric.waiting.empty()) {
-        const auto most =
-            std::ranges::max_element(metric.waiting, {}, [](const auto &rank) { return rank.second.size(); });
-        if (most->second.size() <= windows)
-            return;
-        metric.joined = most->second.front().place.step;
-        join(metric, metric.joined);
+    const auto stepOf = [](const Waiting &waiting) { return waiting.place.step; };
+    while (const auto step = stepToJoin(metric.waiting, windows, stepOf)) {
+        metric.joined = *step;
+        join(metric, *step);
     }
 }
 

@@ -71,17 +71,13 @@ Result<void> ListenSession::openListener() {
         if (m_run)
             m_run->onRankCut(rank, why);
     };
-    handlers.onRefused = [this](const std::string &message) { noteRefusal(message); };
+    handlers.onRefused = [this](const std::string &message) {
+        if (const auto told = m_refusals.next(message))
+            m_handlers.onNote(*told);
+    };
     m_listener->open(std::move(handlers));
     m_handlers.onListening(m_listener->address());
     return {};
-}
-
-/// Whoever knows no token may connect as often as he likes: it must not fill a file, nor hold this up.
-void ListenSession::noteRefusal(const std::string &message) {
-    constexpr int most = 50;
-    if (++m_refusals <= most)
-        m_handlers.onNote(message + (m_refusals == most ? "; further ones are not reported" : ""));
 }
 
 void ListenSession::onSignal(int number) {

@@ -16,6 +16,7 @@
 #include "trainer/agent/listen/listened_run.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/signal_watch.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 
 namespace lockstep::agent {
 
@@ -63,7 +64,6 @@ private:
     void checkPatience();
     void onSignal(int number);
     void quit(ListenEnding ending); ///< ends before a run began
-    void noteRefusal(const std::string &message);
 
     ListenPlan m_plan;
     Handlers m_handlers;
@@ -80,7 +80,7 @@ private:
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
     ListenEnding m_ending; ///< if no run began
-    int m_refusals = 0;
+    ToldRefusals m_refusals;
 };
 
 } // namespace lockstep::agent

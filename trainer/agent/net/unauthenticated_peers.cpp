@@ -27,6 +27,13 @@ void UnauthenticatedPeers::evictOldestOf(const std::string &address) {
     evict();
 }
 
+std::optional<std::string> ToldRefusals::next(const std::string &message) {
+    constexpr int most = 50;
+    if (m_count >= most)
+        return std::nullopt;
+    return ++m_count < most ? message : message + "; further ones are not reported";
+}
+
 std::string UnauthenticatedPeers::busiestAddress() const {
     std::map<std::string, int> counts;
     for (const One &one : m_all)

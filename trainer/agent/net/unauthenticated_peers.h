@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 
 namespace lockstep::agent {
@@ -30,6 +31,16 @@ private:
     [[nodiscard]] std::string busiestAddress() const;
     std::list<One> m_all; ///< oldest first
     Id m_last = 0;
+};
+
+/// Refused connections as far as they are told: anybody may connect as often as he likes, which must fill no log.
+class ToldRefusals {
+public:
+    /// What is to be told of this one; absent: nothing more.
+    [[nodiscard]] std::optional<std::string> next(const std::string &message);
+
+private:
+    int m_count = 0;
 };
 
 } // namespace lockstep::agent

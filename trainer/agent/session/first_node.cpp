@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds nodesCheckInterval{100}, leaveCheckInterval{
 /// How long to wait for a lost node after the ranks here have ended: if the node closed its connection (its agent died,
 /// or it would have reconnected by now), and if the run has failed anyway.
 constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
-constexpr int mostRefusalAlerts = 50, mostLeaveChecks = 50;
+constexpr int mostLeaveChecks = 50;
 
 /// Ranks with different versions of PyTorch do not understand each other and may wait for ever. Empty if all nodes have
 /// the same major and minor version, as far as is known.
@@ -118,10 +118,8 @@ void FirstNode::removeJoinFile() {
 }
 
 void FirstNode::onRefused(const std::string &message) {
-    if (++m_refusals > mostRefusalAlerts)
-        return; // a port scanner must not fill the log
-    m_local.alert("connection_refused",
-                  message + (m_refusals == mostRefusalAlerts ? "; further ones are not reported" : ""));
+    if (const auto told = m_refusals.next(message))
+        m_local.alert("connection_refused", *told);
 }
 
 void FirstNode::onAllJoined() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/agent/net/unauthenticated_peers.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
 #include "trainer/agent/nodes/node_hub.h"
 #include "trainer/agent/session/failure_cause.h"
@@ -64,7 +65,8 @@ private:
     FailureCause m_cause;
     TraceCollection m_traces;
     EventLoop::Token m_joinTimer = 0, m_restartTimer = 0, m_endTimer = 0, m_leaveTimer = 0;
-    int m_restarts = 0, m_refusals = 0, m_leaveChecks = 0;
+    int m_restarts = 0, m_leaveChecks = 0;
+    ToldRefusals m_refusals;
     bool m_stopAsked = false, m_settled = false;
 };
 
