@@ -4,8 +4,10 @@
 #include <cmath>
 #include <random>
 
+#include "ipc/straggler_detector.h"
 #include "trainer/report/shard_balance.h"
 
+using namespace lockstep;
 using namespace lockstep::trainer;
 
 namespace {
