@@ -7,6 +7,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
 from lockstep.follower import Follower, Reporter  # noqa: E402
+from lockstep.frames import descriptive_values  # noqa: E402
+from lockstep.metrics import MetricLog  # noqa: E402
+from lockstep.script_facts import batch_size, listed_size  # noqa: E402
 
 MS = 1_000_000
 
@@ -313,6 +316,51 @@ class FollowerTest(unittest.TestCase):
         script.end_of(1)
         self.assertEqual(script.heard.epochs, [(2, 8, 100, {"load": 4, "forward": 30, "backward": 60, "optimizer": 6})])
 
+    def test_a_validation_between_the_batches_of_one_step_is_no_part_of_it(self):
+        script = Script()
+        for step in range(3):  # a step has two batches, and the epoch three
+            script.fetch(1, 2, length=3)
+            script.wait(5)
+            script.backward(10)
+            if step == 1:
+                script.optimize(3)
+        script.end_of(1)
+        for _ in range(3):
+            script.fetch(10, 7)
+            script.wait(1)
+        script.end_of(10)
+        script.train(2, length=3)
+        script.end_of(2)
+        step = {"load": 4, "forward": 10, "backward": 20, "optimizer": 3}
+        self.assertEqual(script.heard.epochs, [(1, 8, 37, step), (1, 8, 37, step)])
+        self.assertEqual(script.heard.states, [("training", 1, 2), ("evaluating", 1), ("training again", 1), ("training", 2, 2)])
+
+    def test_an_epoch_has_as_many_steps_as_its_batches_make_however_often_each_goes_backward(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2, length=3)
+            for _ in range(3):
+                script.backward(10)
+            script.optimize(3)
+        script.end_of(1)
+        self.assertEqual(script.heard.states, [("training", 1, 3)])
+
+    def test_an_optimizer_that_raises_ends_no_step_and_the_next_one_does(self):
+        script = Script()
+        script.fetch(1, 2)
+        script.wait(5)
+        script.backward(10)
+        script.follower.optimizer_begins(1)  # the script catches what it raises
+        for _ in range(2):
+            script.train(1)
+        self.assertEqual(script.finish(), [(2, 12, 57, {"load": 6, "forward": 15, "backward": 30, "optimizer": 6})])
+
+    def test_a_script_whose_optimizer_is_none_of_pytorchs_keeps_no_losses_without_end(self):
+        script = Script()
+        for _ in range(10_000):
+            script.backward(1)
+        self.assertLessEqual(len(script.follower._step.losses), 4096)
+
     def test_sums_of_gradients_are_cut_out_of_backward(self):
         script = Script()
         script.fetch(1, 2)
@@ -330,6 +378,37 @@ class FollowerTest(unittest.TestCase):
         script.optimize(3)
         script.end_of(1)
         self.assertEqual(script.heard.losses, [None])
+
+
+class FactsTest(unittest.TestCase):
+    def test_tags_that_would_get_one_name_are_told_apart(self):
+        log = MetricLog()
+        for tag, value in (("损失", 1), ("精度", 2), ("a/b", 3), ("a_b", 4), ("x" * 60 + "1", 5), ("x" * 60 + "2", 6), ("损失", 3)):
+            log.add(tag, value)
+        taken = log.take()
+        self.assertEqual(sorted(metric["sum"] for metric in taken.values()), [2, 3, 4, 4, 5, 6])
+        self.assertTrue(all(len(name) <= 48 for name in taken))
+
+    def test_values_that_nobody_takes_are_bounded(self):
+        log = MetricLog()
+        for value in range(20_000):
+            log.add("loss", value)
+        self.assertEqual(log.take()["loss"]["weight"], 10_000)
+
+    def test_what_a_script_says_of_itself_is_numbers_and_short_texts(self):
+        self.assertEqual(descriptive_values({"lr": 0.1, "betas": (0.9, 0.999), "name": "x" * 1000, "amp": True, "none": None}),
+                         {"lr": 0.1, "betas": "[0.9, 0.999]", "name": "x" * 200, "amp": True, "none": None})
+
+    def test_lists_of_samples_are_counted(self):
+        class Tensor:
+            def __init__(self, *shape):
+                self.shape = shape
+
+        image = Tensor(3, 32, 32)
+        self.assertEqual(listed_size(((image,) * 5, (Tensor(1),) * 5)), 5)  # torchvision's references
+        self.assertEqual(listed_size([{"image": image}] * 4), 4)  # detectron2
+        self.assertEqual(listed_size((Tensor(8, 3), Tensor(8))), 0)
+        self.assertEqual(batch_size((Tensor(8, 3), Tensor(8))), 8)
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ class Harmless(Case):
             "import threading, time, lockstep.sender\n"
             "lockstep.sender.HEARTBEAT_S, lockstep.sender.CONNECT_S = 0.001, 30\n"
             "run = lockstep.Run()\n"
-            "while run._sender._next_number < 5: time.sleep(0.001)\n"
+            "while max(lockstep.sender._next_numbers.values()) < 5: time.sleep(0.001)\n"
             "run.close()\n"
             "assert [thread.name for thread in threading.enumerate()] == ['MainThread']\n")
         self.assertEqual(stderr, "")

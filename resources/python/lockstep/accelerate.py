@@ -16,6 +16,9 @@ from typing import Any, Dict, Optional
 from lockstep import auto
 from lockstep.watch import Watch
 
+# Of a script's configuration; it may hold anything else, a password too.
+_KNOWN = ("method", "model", "epochs", "lr", "momentum", "weight_decay", "optimizer", "seed", "workers", "dropout", "dataset", "precision")
+
 _Base: Any = importlib.import_module("accelerate.tracking").GeneralTracker
 
 
@@ -36,8 +39,9 @@ class Tracker(_Base):  # type: ignore[misc]  # accelerate has its classes at run
         return self._watch
 
     def store_init_configuration(self, values: Dict[str, Any]) -> None:
-        """The script's configuration, but for the batch: what scripts call so is a process's, and the run's is seen."""
-        auto.join(**{key: value for key, value in values.items() if key != "batch_size"})
+        """Of the script's configuration what Lockstep knows, but for the batch: what scripts call so is a process's, and the run's is
+        seen."""
+        auto.join(**{key: values[key] for key in _KNOWN if key in values})
 
     def log(self, values: Dict[str, Any], step: Optional[int] = None, **_: Any) -> None:
         """Metrics of the script's own; text is no metric."""

@@ -21,12 +21,13 @@ from lockstep.imports import when_imported
 from lockstep.watch import FRAMES, Watch
 
 _watch: Optional[Watch] = None
+_left = False  # a script's own lockstep.Run reports this process
 
 
 def install() -> None:
     """Follows this process from now on, if frames are to be sent and nobody does yet."""
     global _watch
-    if _watch or not os.environ.get(FRAMES):
+    if _watch or _left or not os.environ.get(FRAMES):
         return
     _watch = Watch()
     when_imported("torch", _watch.attach)
@@ -47,9 +48,11 @@ def join(**about: Any) -> Optional[Watch]:
 
 
 def leave() -> None:
-    """Ends following without a word: somebody else reports this process."""
+    """Ends following without a word: somebody else reports this process from now on."""
+    global _left
+    _left = True
     if _watch:
-        _watch.on = False
+        _watch.leave()
 
 
 def python_path() -> List[str]:

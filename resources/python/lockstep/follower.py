@@ -24,6 +24,7 @@ from lockstep.phases import PhaseClock
 from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
+MOST_LOSSES = 4096  # of one step
 MOST_AHEAD = 256  # batches that were fetched and wait for their backward
 
 
@@ -66,13 +67,15 @@ class Step:
     def __init__(self) -> None:
         self.times: Dict[str, int] = {}
         self.samples = 0
+        self.batches = 0
         self.backwards = 0
         self.losses: List[Any] = []
 
     def copy(self) -> Step:
         """The step as it is now."""
         out = Step()
-        out.times, out.samples, out.backwards, out.losses = dict(self.times), self.samples, self.backwards, [*self.losses]
+        out.times, out.samples, out.batches = dict(self.times), self.samples, self.batches
+        out.backwards, out.losses = self.backwards, [*self.losses]
         return out
 
     def since(self, earlier: Step) -> Step:
@@ -82,6 +85,7 @@ class Step:
             name = "other" if phase == "forward" else phase
             out.times[name] = out.times.get(name, 0) + time - earlier.times.get(phase, 0)
         out.samples = self.samples - earlier.samples
+        out.batches = self.batches - earlier.batches
         out.backwards = self.backwards - earlier.backwards
         out.losses = self.losses[len(earlier.losses):]
         return out
@@ -157,6 +161,7 @@ class Follower:
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
         """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown)."""
+        self._optimizers = 0  # one that has begun has raised
         self._end_step(begin_ns)
         if self._main_over:
             self._end_epoch()
@@ -165,7 +170,8 @@ class Follower:
         fetches.samples.append(samples)
         fetches.length, fetches.data = length, data
         is_new = data not in self._trained_data  # else its batches are fetched ahead
-        if is_new and len(fetches.spans) >= EVALUATES_AFTER and self._step is None and self._epoch and not self._evaluating:
+        between = self._step is None or self._main is None  # of a step that the epoch has left unfinished, the rest comes later
+        if is_new and len(fetches.spans) >= EVALUATES_AFTER and between and self._epoch and not self._evaluating:
             self._evaluating = True
             self._reporter.begin_evaluation(self._epoch)
 
@@ -174,6 +180,8 @@ class Follower:
         self._end_step(begin_ns)
         if iterator != self._main:
             self._fetches.pop(iterator, None)
+            if iterator not in self._trained and not self._backwards:
+                self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
             return
         self._main_over, self._main_over_ns = True, end_ns
         if iterator not in self._fetches:  # else the last batch was fetched ahead
@@ -189,7 +197,10 @@ class Follower:
         step = self._begin_step(now)
         self._lap("forward" if fetched or step.backwards or self._optimizers else "other", now)
         step.backwards += 1
-        step.losses.append(loss)
+        if len(step.losses) < MOST_LOSSES:
+            step.losses.append(loss)
+        else:  # nothing ends the step: no optimizer that is followed
+            step.losses = [None]
         self._mark_ns = self._now()  # what following has cost is nobody's time
 
     def backward_ends(self, now: int, exposed_ns: int = 0, comm_ns: int = 0) -> None:
@@ -258,6 +269,8 @@ class Follower:
         before_ns = sum(end - begin for begin, end in before)
         if self._main is None or self._main not in fresh:
             self._begin_epoch(newest, begin_ns - before_ns)
+            if self._step is not None:  # the epoch before has left it unfinished
+                self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
         step = self._begin_step(begin_ns)
         if before:
             step.add("load", before_ns)
@@ -267,6 +280,7 @@ class Follower:
         for begin_ns, end_ns in spans:
             self._lap("other", max(begin_ns, self._mark_ns))
             self._lap("load", max(end_ns, self._mark_ns))
+        step.batches += 1
         for fetches in used:
             step.samples += fetches.samples.popleft()
             fetches.opening = None
@@ -283,6 +297,7 @@ class Follower:
         if self._main_over:
             self._begin_step(self._main_over_ns)
         if self._step is not None:
+            self._step.batches += 1
             self._step.samples += ahead.samples.popleft()
             if not ahead.samples:
                 del self._fetches[self._main or 0]
@@ -335,7 +350,7 @@ class Follower:
         if not self._announced:
             self._announced = True
             length = self._main_length
-            self._reporter.begin_epoch(self._epoch, -(-length // max(step.backwards, 1)) if length else None)
+            self._reporter.begin_epoch(self._epoch, -(-length // max(step.batches, 1)) if length else None)
         if log.due():
             self._reporter.steps(log, False)
 

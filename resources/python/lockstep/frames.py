@@ -44,15 +44,16 @@ def json_value(value: Any) -> Any:
 
 
 def descriptive_values(about: Mapping[str, Any]) -> Dict[str, Any]:
-    """What a script reports about itself. A value that is neither text nor a number, e.g. a path, becomes text."""
+    """What a script reports about itself. A value that is no number, e.g. a path or a list, becomes text."""
     return {key: _descriptive(value) for key, value in about.items()}
 
 
 def _descriptive(value: Any) -> Any:
     try:
-        return json_value(value)
+        value = json_value(value)
     except Exception:  # whatever the value's own conversion to a number raises
         return str(value)[:LONGEST_TEXT]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)[:LONGEST_TEXT]
 
 
 def _not_finite(value: float) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional, Set, Tuple
+import zlib
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional, Set, Tuple
 
 MOST_METRICS = 32  # of one run, as ipc/scalars.h has it
 LONGEST_NAME = 48
+MOST_UNREAD = 10_000  # values that wait, the newest
 
 
 def metric_name(tag: str) -> str:
@@ -47,7 +50,7 @@ class MetricLog:
         self.refused: List[str] = []  # sentences that nobody has reported yet
         self._names: Dict[str, str] = {}  # by tag
         self._bad: Set[str] = set()
-        self._unread: List[Tuple[str, Any]] = []
+        self._unread: Deque[Tuple[str, Any]] = deque(maxlen=MOST_UNREAD)
 
     def add(self, tag: str, value: Any) -> None:
         """Adds a value of a metric."""
@@ -57,7 +60,7 @@ class MetricLog:
 
     def take(self) -> Optional[Dict[str, Dict[str, float]]]:
         """What was added since it was last taken; None: nothing."""
-        unread, self._unread = self._unread, []
+        unread, self._unread = self._unread, deque(maxlen=MOST_UNREAD)
         metrics: Dict[str, Metric] = {}
         for name, value in unread:
             try:
@@ -80,7 +83,10 @@ class MetricLog:
             self._refuse(tag, f"the metric {tag!r} is left out: " +
                          (f"a run has at most {MOST_METRICS}" if tag else "it has no name"))
             return None
-        name = self._names[tag] = metric_name(tag)
+        name = metric_name(tag)
+        if name in self._names.values():  # another tag's, whose characters became the same
+            name = f"{name[:LONGEST_NAME - 9]}_{zlib.crc32(tag.encode()):08x}"
+        self._names[tag] = name
         return name
 
     def _refuse(self, key: str, sentence: str) -> None:

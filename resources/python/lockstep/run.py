@@ -9,7 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
-from lockstep import version
+from lockstep import auto, version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.phases import PhaseClock, PhaseSums
@@ -48,8 +48,7 @@ class Run:
     """The phase for the time at the end of a phase: normally the same one. `lockstep.ddp.watch` replaces this."""
 
     def __init__(self, sync: Callable[[], object] = _no_sync, **about: Any) -> None:
-        if "lockstep.auto" in sys.modules:  # this process reports by itself
-            sys.modules["lockstep.auto"].leave()
+        auto.leave()  # this process reports by itself
         self.rest_of = str
         self.watched: List[Any] = []  # the models that lockstep.ddp.watch was given, as it times them
         self._stopped = False

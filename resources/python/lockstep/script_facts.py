@@ -25,6 +25,17 @@ def batch_size(batch: Any, level: int = 0) -> int:
     return 0
 
 
+def listed_size(batch: Any) -> int:
+    """The same of a batch that is no tensors but lists of samples: a list of dictionaries, or lists of the samples' parts, each as long; 0:
+    it is none."""
+    if not isinstance(batch, (list, tuple)) or not batch:
+        return 0
+    if all(isinstance(part, dict) for part in batch):
+        return len(batch)
+    lengths = {len(part) if isinstance(part, (list, tuple)) else 0 for part in batch}
+    return lengths.pop() if len(lengths) == 1 else 0
+
+
 def length(iterator: Any) -> Optional[int]:
     """How many batches it gives; None for a data set without a length."""
     try:

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from time import monotonic_ns, time_ns
-from typing import Any, Callable, Mapping, Optional, Protocol, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Union
 
 from lockstep import frames
 from lockstep.stacks import stacks
@@ -20,6 +20,12 @@ CONNECT_S = 0.5  # longest wait for a connection
 FAREWELL_S = 2.0  # longest wait for the last frame to leave
 RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
 HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
+UNSENT_BYTES = 4 << 20  # how many may wait for a socket that accepts none; frames beyond are dropped
+REASON_LENGTH = 500  # characters of what the other side gives as one
+
+
+# Of the next frame to an address from a rank: a second sender of this process goes on where the first has left.
+_next_numbers: Dict[Tuple[str, int], int] = {}
 
 
 class Link(Protocol):
@@ -91,13 +97,17 @@ class Sender:
         self.on = bool(address)  # False: frames are ignored: there is no address, or the connection was given up
         self.stop_requested = False
         self._token = token
-        self._lock = threading.Lock()  # guards the members below, because the heartbeat's thread sends too
+        # Guards the members below, because the heartbeat's thread sends too. A signal's handler, or a finalizer, may send in the middle of
+        # a frame of its own thread: that frame comes after this one.
+        self._lock = threading.RLock()
+        self._sends = False
+        self._later: List[Tuple[str, Mapping[str, Any]]] = []
         self._socket: Optional[Link] = None
         self._unsent = bytearray()
         self._heard = b""
         self._line = b""  # the end of it that is no whole line yet
         self._stacks_asked = False
-        self._next_number = 0  # of the next frame
+        self._missed_states: Dict[str, Mapping[str, Any]] = {}  # the newest of each that no connection has taken
         self._retry_at_ns = 0
         self._last_reason = ""
         self._ended = threading.Event()
@@ -125,6 +135,9 @@ class Sender:
             return
         with self._lock:
             self._socket, self._unsent, self._heard, self._line = opened, bytearray(greeting), b"", b""
+            missed, self._missed_states = self._missed_states, {}
+            for body in missed.values():  # else nobody would know what this process is
+                self.send("state", body)
 
     def start_heartbeat(self, body: Callable[[], Mapping[str, Any]]) -> None:
         """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
@@ -149,6 +162,15 @@ class Sender:
             self._heartbeat.join(CONNECT_S)
         self.connect()
         self._send(kind, body, wait=True)
+
+    def leave(self) -> None:
+        """Ends the connection without a word."""
+        self._ended.set()
+        with self._lock:
+            self.on = False
+            if self._socket:
+                self._socket.close()
+            self._socket, self._unsent = None, bytearray()
 
     def give_up(self, error: BaseException) -> None:
         """Prints to stderr that the rank is no longer shown, and why."""
@@ -177,17 +199,27 @@ class Sender:
         with self._lock:
             if not self.on:
                 return
+            if self._sends:
+                self._later.append((kind, dict(body)))
+                return
+            self._sends = True
             try:
                 self._queue(kind, body)
+                while self._later:
+                    self._queue(*self._later.pop(0))
                 self._transmit(wait)
             except Exception as error:
                 self._give_up(error)
+            finally:
+                self._sends = False
 
     def _queue(self, kind: str, body: Mapping[str, Any]) -> None:
-        stamp = {"rank": self.rank, "rseq": self._next_number, "mono_ns": monotonic_ns(), "wall_us": time_ns() // 1000}
-        self._next_number += 1  # also without a connection, so that a gap shows that frames are missing
-        if self._socket:
+        stamp = {"rank": self.rank, "rseq": _next_numbers.get((self.address, self.rank), 0), "mono_ns": monotonic_ns(), "wall_us": time_ns() // 1000}
+        _next_numbers[self.address, self.rank] = stamp["rseq"] + 1  # also without a connection: a gap shows that frames are missing
+        if self._socket and len(self._unsent) < UNSENT_BYTES:
             self._unsent += frames.frame(kind, stamp, body)
+        elif kind == "state":
+            self._missed_states[str(body.get("state"))] = body
 
     def _transmit(self, wait: bool) -> None:
         if not self._socket:
@@ -229,10 +261,11 @@ class Sender:
 def _error_in(heard: bytes) -> str:
     """The message of the error line in the received bytes; empty if there is none."""
     for line in heard.splitlines():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             received = json.loads(line)
             if isinstance(received, dict) and received.get("type") == "error":
-                return str(received.get("message", ""))
+                message = str(received.get("message", ""))[:REASON_LENGTH]
+                return "".join(letter if letter.isprintable() else "?" for letter in message)  # it goes to a terminal
     return ""
 
 

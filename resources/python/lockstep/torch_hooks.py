@@ -24,7 +24,7 @@ def watch_torch(torch: Any, watch: "Watch") -> None:
     watch_backward(torch.autograd, watch)
     watch_optimizers(importlib.import_module("torch.optim.optimizer"), watch)
     watch_ddp(torch.nn.parallel.DistributedDataParallel, watch)
-    watch_scaler(torch.amp.GradScaler, watch)
+    watch_scaler(getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler, watch)  # the latter before PyTorch 2.3
 
 
 def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
@@ -120,8 +120,9 @@ def watch_ddp(ddp: Any, watch: "Watch") -> None:
 
 
 def watch_scaler(scaler: Any, watch: "Watch") -> None:
-    """`GradScaler.scale`: which loss a scaled one was made of."""
-    original = scaler.scale
+    """`GradScaler.scale`: which loss a scaled one was made of. `GradScaler.step`: a step of the script, also where it leaves the
+    optimizer's out because gradients are infinite."""
+    original, original_step = scaler.scale, scaler.step
 
     @functools.wraps(original)
     def scale(this: Any, outputs: Any) -> Any:
@@ -130,7 +131,16 @@ def watch_scaler(scaler: Any, watch: "Watch") -> None:
         watch.scaled(scaled, outputs)
         return scaled
 
-    scaler.scale = scale
+    @functools.wraps(original_step)
+    def step(this: Any, optimizer: Any, *arguments: Any, **named: Any) -> Any:
+        """The optimizer's step, or none."""
+        watch.optimizes("optimizer_begins", optimizer)
+        try:
+            return original_step(this, optimizer, *arguments, **named)
+        finally:
+            watch.optimizes("optimizer_ends", optimizer)
+
+    scaler.scale, scaler.step = scale, step
 
 
 def watch_writer(module: Any, watch: "Watch") -> None:

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import weakref
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic_ns
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
@@ -18,7 +18,7 @@ from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.position import Position
-from lockstep.script_facts import batch_size, length, place, sharded_model
+from lockstep.script_facts import batch_size, length, listed_size, place, sharded_model
 from lockstep.sender import Sender
 from lockstep.step_limit import StepLimit
 
@@ -43,7 +43,7 @@ class Watch:
         self._iterators = itertools.count(1)
         # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
         self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
-        self._scaled: Optional[Tuple[Any, Any]] = None  # what a GradScaler gave, and the loss it was given
+        self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
         self._limit = StepLimit()
@@ -75,8 +75,11 @@ class Watch:
 
     def metric(self, tag: str, value: Any) -> None:
         """A value of a metric, once there has been a step."""
-        if self.listens() and self._frames is not None:
-            self._frames.metrics.add(tag, value)
+        try:
+            if self.listens() and self._frames is not None:
+                self._frames.metrics.add(str(tag), value)
+        except Exception as error:
+            self.step_aside(error)
 
     @property
     def stop_requested(self) -> bool:
@@ -88,8 +91,9 @@ class Watch:
         return self.on and os.getpid() == self._pid and self._thread in (0, threading.get_ident())
 
     def trains(self) -> bool:
-        """The same at a backward: the first one says hello."""
-        if not self.listens():
+        """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
+        would break the capture."""
+        if not self.listens() or self._captures():
             return False
         if self._follower is None:
             try:
@@ -97,6 +101,14 @@ class Watch:
             except Exception as error:
                 self.step_aside(error)
         return self.on
+
+    def _captures(self) -> bool:
+        try:
+            cuda = self._torch.cuda
+            return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
+        except Exception as error:
+            self.step_aside(error)
+            return True
 
     @contextmanager
     def opening(self, iterator: Any) -> Iterator[None]:
@@ -129,12 +141,21 @@ class Watch:
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
         """A batch has come."""
         try:
-            samples = batch_size(batch)
+            samples = self._samples(iterator, batch)
+            self._scaled.clear()
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": samples}
             self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, samples)
         except Exception as error:
             self.step_aside(error)
+
+    def _samples(self, iterator: Any, batch: Any) -> int:
+        """How many samples the batch has. Whether it is lists of samples is seen at the iterator's first batch, which is a full one."""
+        listed = getattr(iterator, "_lockstep_listed", None)
+        if listed is None:
+            expected = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
+            listed = iterator._lockstep_listed = bool(expected) and batch_size(batch) != expected and listed_size(batch) == expected
+        return listed_size(batch) if listed else batch_size(batch)
 
     def exhausted(self, iterator: Any, begin_ns: int, end_ns: int) -> None:
         """There was no batch left."""
@@ -152,7 +173,7 @@ class Watch:
 
     def optimizes(self, call: str, optimizer: Any) -> None:
         """An optimizer's step: optimizer_begins or optimizer_ends."""
-        if not self.listens():
+        if not self.listens() or self._captures():
             return
         self._told(call, id(optimizer))
         self._position.begin("optimizer" if call == "optimizer_begins" else "")
@@ -166,15 +187,20 @@ class Watch:
         if not self.listens():
             return
         try:
-            model._set_ddp_runtime_logging_sample_rate(1)
+            if model.device_type == "cpu":  # on CUDA these timers would wait for the device in each step, and nobody reads them
+                model._set_ddp_runtime_logging_sample_rate(1)
             self._models[model] = 0
         except Exception as error:
             self.step_aside(error)
 
     def scaled(self, scaled: Any, loss: Any) -> None:
         """A GradScaler has made the one of the other."""
-        if self.listens():
-            self._scaled = (scaled, loss)
+        try:
+            if self.listens() and scaled is not loss and hasattr(loss, "detach"):
+                self._scaled.append((scaled, loss.detach()))
+                del self._scaled[:-8]
+        except Exception as error:
+            self.step_aside(error)
 
     def step_aside(self, error: BaseException) -> None:
         """Ends following with a line on stderr; training goes on."""
@@ -182,8 +208,15 @@ class Watch:
             self.on = False
             if self._sender is not None:
                 self._sender.give_up(error)
-            else:
+                return
+            with suppress(Exception):  # stderr may be closed
                 print(f"lockstep: this process can't be followed ({error}); training goes on", file=sys.stderr)
+
+    def leave(self) -> None:
+        """Ends following without a word."""
+        self.on = False
+        if self._sender is not None:
+            self._sender.leave()
 
     def _hello(self) -> None:
         self._thread = threading.get_ident()
@@ -254,15 +287,19 @@ class Watch:
         return int(number)
 
     def _loss(self, tensors: Any) -> Any:
-        """The detached loss that backward is called on, without a GradScaler's factor; None if it is not one number."""
-        scaled, self._scaled = self._scaled, None
+        """The detached loss that backward is called on, without a GradScaler's factor; None if it is not one number, or was made of a
+        scaled one."""
         try:
             if isinstance(tensors, (list, tuple)):
                 if len(tensors) != 1:
                     return None
                 tensors = tensors[0]
-            if scaled is not None and scaled[0] is tensors:
-                tensors = scaled[1]
+            for number, (scaled, loss) in enumerate(self._scaled):
+                if scaled is tensors:
+                    del self._scaled[number]
+                    return loss if loss.numel() == 1 else None
+            if self._scaled:
+                return None
             return tensors.detach() if tensors.numel() == 1 else None
         except Exception as error:
             self.step_aside(error)

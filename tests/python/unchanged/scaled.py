@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""Three steps with a GradScaler, all of which it leaves out because their gradients are infinite. The second has two scaled losses, and the
+third divides a scaled one. Prints the losses."""
+import json
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
+losses = []
+for number, (inputs, targets) in enumerate(DataLoader(TensorDataset(torch.randn(12, 4), torch.ones(12, 1)), batch_size=4)):
+    optimizer.zero_grad()
+    loss = 1000 * (model(inputs) - targets).square().mean()
+    losses.append(loss.item())
+    if number == 1:
+        first, second = scaler.scale(loss / 4), scaler.scale(3 * loss / 4)
+        first.backward(retain_graph=True)
+        second.backward()
+    else:
+        scaled = scaler.scale(loss)
+        (scaled if number == 0 else scaled / 2).backward()
+    scaler.step(optimizer)
+    scaler.update()
+print(json.dumps({"losses": losses}))
