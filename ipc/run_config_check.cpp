@@ -140,9 +140,8 @@ void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model
         report.add(layers.error());
     if (!model)
         return;
-    if (model->sample.values == Values::Text)
-        report.add("method", "pipeline can't pass on batches of different lengths yet, as texts make them",
-                   "use the method ddp");
+    if (!config.bertDir.empty() && knowsKey(config.model, "bert_dir") && !isModelFile(config.model))
+        return; // its folder says how many layers it has: Pipeline::whyNot()
     const char *const each = config.stages > 0 ? "stage" : "device";
     const std::string among = count(stages, each);
     if (stages > model->layers && isModelFile(config.model) && model->layerNames.empty())
@@ -207,7 +206,7 @@ void checkTexts(const RunConfig &config, Report &report) {
 void checkOptimizer(const RunConfig &config, Report &report) {
     const MethodSpec &method = specOf(config.method);
     const bool updatesOnServer = method.traffic == Traffic::Push;
-    if (config.clipGradNorm > 0 && (method.splitsModel || updatesOnServer))
+    if (config.clipGradNorm > 0 && updatesOnServer)
         report.add("clip_grad_norm", "no rank of " + std::string(method.name) + " has all averaged gradients to clip",
                    "use 0, or the method ddp");
     if (!config.decayBiases && config.weightDecay > 0 && updatesOnServer)

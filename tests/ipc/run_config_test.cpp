@@ -276,8 +276,9 @@ private Q_SLOTS:
         row(R"({"model":"bert","dataset":"text"})", "data_dir", "no file of texts is named; give a CSV or TSV file");
         row(R"({"model":"bert","dataset":"sentiment","loader":"device"})", "loader", "texts differ in length");
         row(R"({"model":"bert","dataset":"sentiment","augment":"affine"})", "augment", "sentiment holds texts");
-        row(R"({"model":"bert","dataset":"sentiment","method":"pipeline","devices":[0,1]})", "method",
-            "pipeline can't pass on batches of different lengths yet");
+        row(R"({"model":"bert","dataset":"sentiment","method":"pipeline","devices":[0,1],"stage_layers":"3,3"})",
+            "stage_layers",
+            "\"3,3\" doesn't share out the 9 layers of bert among 2 devices; give 2 numbers that add up to 9");
         row(R"({"method":"ps-async","devices":[0,1],"clip_grad_norm":1})", "clip_grad_norm",
             "no rank of ps-async has all averaged gradients to clip");
         row(R"({"method":"ps-async","devices":[0,1],"weight_decay":0.1,"decay_biases":false})", "decay_biases",

@@ -239,7 +239,7 @@ TEST_SUITE("bert") {
         }
     }
 
-    TEST_CASE("dp, ddp, the ring and the servers train BERT as the baseline does" *
+    TEST_CASE("dp, ddp, the ring, the servers and a pipeline train BERT as the baseline does" *
               doctest::skip(transformers().empty())) {
         const TempFolder folder;
         const auto options = [&](const std::string &name) {
@@ -285,6 +285,17 @@ TEST_SUITE("bert") {
         }
         check("ring", DdpRun(2, with(options("ring"), {"--devices=0,1", "--all-reduce=ring"})).wait());
         check("server", DdpRun(2, with(options("server"), {"--devices=0,1", "--method=ps-sync"})).wait());
+        for (const char *stages : {"", "2,3"})
+            check("pipeline",
+                  DdpRun(2, with(options("pipeline"), {"--devices=0,1", "--method=pipeline", "--micro-batches=4",
+                                                       std::string("--stage-layers=") + stages}))
+                      .wait());
+        for (const Ended &refused :
+             DdpRun(2, with(options("refused"), {"--devices=0,1", "--method=pipeline", "--stage-layers=2,2"})).wait()) {
+            CHECK(refused.code == 2);
+            CHECK(refused.err.find("the model has 5 layers, and stage_layers shares out 4 among 2 of 2 stages") !=
+                  std::string::npos);
+        }
         check("plain", {Process(trainerBinary(), plain("plain")).wait()}, "plain");
         check("async",
               DdpRun(2, with(plain("async"), {"--devices=0,1", "--method=ps-async", "--max-staleness=0"})).wait(),

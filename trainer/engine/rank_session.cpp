@@ -307,7 +307,7 @@ OptimizerOptions optimizerOptions(const Session &session) {
             session.config.weightDecay, session.config.decayBiases};
 }
 
-void makeClockAndStrategy(Session &session) {
+Result<void> makeClockAndStrategy(Session &session) {
     const RunConfig &config = session.config;
     session.trace = std::make_unique<Trace>(session.env.rank, hostName());
     if (session.device().is_cuda())
@@ -316,11 +316,17 @@ void makeClockAndStrategy(Session &session) {
         session.clock = std::make_unique<HostClock>(session.trace.get(), &session.position);
     if (session.delay && session.delay->rank == session.env.rank)
         session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
-    session.strategy = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
-                                     session.placement.devices, [&session] { return *freshModel(session); },
-                                     optimizerOptions(session), processBatch(config, session.env),
-                                     session.train.spec.sample, session.env.localWorldSize == session.env.worldSize,
-                                     session.resumed ? session.resumed->bucketOrder : std::string()});
+    auto made = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
+                              session.placement.devices, [&session] { return *freshModel(session); },
+                              optimizerOptions(session), processBatch(config, session.env), session.train.spec.sample,
+                              session.env.localWorldSize == session.env.worldSize,
+                              session.resumed ? session.resumed->bucketOrder : std::string()});
+    if (!made) {
+        session.communicator->part();
+        return fail(made.error());
+    }
+    session.strategy = std::move(*made);
+    return {};
 }
 
 Result<void> makeOptimizer(Session &session) {
@@ -423,13 +429,9 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
     const c10::OptionalDeviceGuard onDevice(session->device().is_cuda() ? std::optional(session->device())
                                                                         : std::nullopt);
     using Step = Result<void> (*)(Session &);
-    const auto strategy = [](Session &made) -> Result<void> {
-        makeClockAndStrategy(made);
-        return {};
-    };
     for (const Step step :
          {Step(readDelay), Step(readData), Step(tryModelFile), Step(meetOthers), Step(compareModelFiles),
-          Step(loadCheckpoint), Step(fillModel), Step(strategy), Step(makeOptimizer), Step(makeLoader)})
+          Step(loadCheckpoint), Step(fillModel), Step(makeClockAndStrategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());
     restoreRandomState(*session);

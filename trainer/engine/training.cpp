@@ -291,8 +291,8 @@ std::vector<StepMetric> Training::measure() {
         {"lr", effectiveLr(s.config, s.env) * s.strategy->learningRateShare() * s.optimizer->lrShare()}};
     // Its time counts as the optimizer's. On a GPU its launch takes longer than some graphed steps, so there only once a window.
     const bool clips = s.config.clipGradNorm > 0;
-    if (s.strategy->holdsWholeModel() && (clips || !s.device().is_cuda() || m_recorder.beginsWindow())) {
-        const torch::Tensor norm = s.optimizer->gradientNorm();
+    if (clips || (s.strategy->holdsWholeModel() && (!s.device().is_cuda() || m_recorder.beginsWindow()))) {
+        const torch::Tensor norm = s.strategy->gradientNorm(*s.optimizer);
         metrics.push_back({"grad_norm", norm}); // before it is clipped
         if (clips)
             s.optimizer->clipGradients(norm, s.config.clipGradNorm);

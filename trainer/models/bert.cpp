@@ -104,10 +104,14 @@ void Bert::drawParameters() {
     m_embeddings->words->weight[m_config.padding].zero_();
 }
 
-torch::Tensor Bert::embed(const torch::Tensor &tokens) {
+void Bert::prepareFor(const torch::Tensor &tokens) {
     m_attended = torch::Tensor();
     if (auto real = tokens != m_config.padding; !real.all().item<bool>())
         m_attended = real.view({tokens.size(0), 1, 1, tokens.size(1)});
+}
+
+torch::Tensor Bert::embed(const torch::Tensor &tokens) {
+    prepareFor(tokens);
     // One text has one type, so the first row serves all tokens; its gradient is a whole matrix, as PyTorch's is.
     const auto types = m_embeddings->types(torch::zeros({1}, tokens.options()));
     const auto positions = m_embeddings->positions(torch::arange(tokens.size(1), tokens.options()));

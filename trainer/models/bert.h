@@ -30,6 +30,7 @@ public:
     /// All parameters are random, as transformers draws them for a config. `dropout` replaces all rates.
     Bert(const BertConfig &config, int classes, std::optional<double> dropout);
 
+    void prepareFor(const torch::Tensor &tokens) override;
     [[nodiscard]] const BertConfig &config() const { return m_config; }
     [[nodiscard]] int classes() const { return m_classes; }
 

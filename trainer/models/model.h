@@ -25,6 +25,9 @@ public:
     /// The part of forward() from layer `first` to the one before `end`: from what layer `first` takes to what the last of them puts
     /// out, which is in a lower precision where computed in one, unless it is the logits.
     torch::Tensor forwardThrough(std::size_t first, std::size_t end, torch::Tensor input);
+    /// What later layers need to know of a batch that only the first one takes, such as which tokens are padding. The first layer does
+    /// this itself; call it before a forwardThrough() that begins with a later one.
+    virtual void prepareFor(const torch::Tensor & /*input*/) {}
     [[nodiscard]] std::size_t layerCount() const { return m_layers.size(); }
     /// The layer to which a parameter of that name belongs.
     [[nodiscard]] std::size_t layerOf(const std::string &parameter) const;

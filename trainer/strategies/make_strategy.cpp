@@ -83,6 +83,7 @@ Made makePipeline(const StrategyParts &parts) {
                                                         .layersPerStage = *parseStageLayers(config.stageLayers),
                                                         .sample = parts.sample,
                                                         .batch = parts.batch,
+                                                        .mostTokens = config.maxTokens,
                                                         .oneNode = parts.oneNode});
 }
 
@@ -99,7 +100,12 @@ static_assert(strategyMakers.size() == methodTable.size(), "every method has a s
 
 } // namespace
 
-std::unique_ptr<Strategy> makeStrategy(const StrategyParts &parts) {
+Result<std::unique_ptr<Strategy>> makeStrategy(const StrategyParts &parts) {
+    if (specOf(parts.config.method).splitsModel) // a BERT's folder alone says how many layers it has
+        if (std::string why = Pipeline::whyNot(*parts.model, stageCount(parts.config, parts.communicator.worldSize()),
+                                               *parseStageLayers(parts.config.stageLayers));
+            !why.empty())
+            return fail(Error::badArgument(std::move(why), "use other stages or stage_layers"));
     for (const StrategyMaker &maker : strategyMakers)
         if (maker.method == parts.config.method)
             return maker.make(parts);

@@ -32,7 +32,7 @@ struct StrategyParts {
     std::string bucketOrder; ///< Strategy::bucketOrder() of the run that is resumed; else empty
 };
 
-/// The strategy of config.method. Throws what torch and c10d throw.
-[[nodiscard]] std::unique_ptr<Strategy> makeStrategy(const StrategyParts &parts);
+/// The strategy of config.method. An error: it can't train this model so. Throws what torch and c10d throw.
+[[nodiscard]] Result<std::unique_ptr<Strategy>> makeStrategy(const StrategyParts &parts);
 
 } // namespace lockstep::trainer

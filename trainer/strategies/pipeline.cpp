@@ -2,7 +2,11 @@
 #include "trainer/strategies/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <ranges>
+#include <stdexcept>
 #include <utility>
 
 #include <ATen/Functions.h>
@@ -17,6 +21,7 @@ namespace {
 
 constexpr int forwardTag = 1'000, backwardTag = 1'000'000; // plus the number of the micro-batch
 constexpr int timings = 4;                                 // of each layer; the first one loads kernels
+constexpr std::int64_t usualTokens = 32; // of the texts by which layers are timed; at most what a run allows
 
 std::vector<torch::Tensor> tensorsOf(const NamedTensors &named) {
     std::vector<torch::Tensor> tensors;
@@ -25,12 +30,35 @@ std::vector<torch::Tensor> tensorsOf(const NamedTensors &named) {
     return tensors;
 }
 
+/// Samples that show what passes through the layers.
+torch::Tensor exampleInput(const Pipeline::Options &options, const torch::TensorOptions &ofPixels) {
+    const auto &sample = options.sample;
+    const std::int64_t samples = std::max<std::int64_t>(1, options.batch / options.microBatches);
+    if (sample.values == Values::Text) // not of zeros, which are mostly padding
+        return at::ones({samples, std::min(usualTokens, options.mostTokens)}, at::kLong);
+    std::vector<std::int64_t> shape{samples};
+    shape.insert(shape.end(), sample.sizes.begin(), sample.sizes.begin() + sample.dimensions());
+    return at::zeros(shape, sample.values == Values::Pixels ? ofPixels : at::TensorOptions(at::kLong));
+}
+
 } // namespace
+
+std::string Pipeline::whyNot(const Model &model, int stages, const std::vector<int> &layersPerStage) {
+    const auto layers = static_cast<std::int64_t>(model.layerCount());
+    if (stages > layers)
+        return "the model has " + std::to_string(layers) + " layers for " + std::to_string(stages) + " stages";
+    const std::int64_t sum = std::accumulate(layersPerStage.begin(), layersPerStage.end(), std::int64_t{0});
+    if (!layersPerStage.empty() && (std::cmp_not_equal(layersPerStage.size(), stages) || sum != layers))
+        return "the model has " + std::to_string(layers) + " layers, and stage_layers shares out " +
+               std::to_string(sum) + " among " + std::to_string(layersPerStage.size()) + " of " +
+               std::to_string(stages) + " stages";
+    return {};
+}
 
 Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options)
     : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_stages(options.stages),
       m_stage(communicator.rank() % options.stages), m_microBatches(options.microBatches), m_schedule(options.schedule),
-      m_oneNode(options.oneNode) {
+      m_oneNode(options.oneNode), m_texts(options.sample.values == Values::Text) {
     const auto parameters = m_model->parameters();
     c10d::verify_params_across_processes(communicator.group(), parameters, {});
     communicator.broadcast(parameters);
@@ -40,12 +68,7 @@ Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, Pha
 }
 
 void Pipeline::shareOutLayers(const Options &options) {
-    const auto &sizes = options.sample.sizes;
-    std::vector<std::int64_t> shape{std::max<std::int64_t>(1, options.batch / options.microBatches)};
-    shape.insert(shape.end(), sizes.begin(), sizes.begin() + options.sample.dimensions());
-    const bool pixels = options.sample.values == Values::Pixels;
-    const torch::Tensor input = at::zeros(shape, pixels ? m_model->parameters().front().options().requires_grad(false)
-                                                        : at::TensorOptions(at::kLong));
+    const torch::Tensor input = exampleInput(options, m_model->parameters().front().options().requires_grad(false));
     if (options.layersPerStage.empty()) {
         const auto ofRanks = m_communicator.gather(layerSeconds(input));
         std::vector<std::vector<double>> seconds(ofRanks.begin(), ofRanks.begin() + m_stages);
@@ -60,23 +83,29 @@ void Pipeline::shareOutLayers(const Options &options) {
         for (const int layers : options.layersPerStage)
             m_begins.push_back(m_begins.back() + static_cast<std::size_t>(layers));
     }
-    openChannels(input.narrow(0, 0, 1));
+    const torch::Tensor one = input.narrow(0, 0, 1);
+    openChannels(m_texts ? std::vector{one, one.narrow(1, 0, one.size(1) - 1)} : std::vector{one});
 }
 
-void Pipeline::openChannels(const torch::Tensor &sample) {
+/// `samples`: one, or of texts two, the second of which is shorter by a token.
+void Pipeline::openChannels(const std::vector<torch::Tensor> &samples) {
     const c10::AutoGradMode noGrad(false);
     const auto own = static_cast<std::size_t>(m_stage);
+    std::vector<torch::Tensor> before, after;
     m_model->eval(); // draws nothing
-    const torch::Tensor before = m_model->forwardThrough(0, m_begins[own], sample);
-    const torch::Tensor after = m_model->forwardThrough(m_begins[own], m_begins[own + 1], before);
+    for (const torch::Tensor &sample : samples) {
+        before.push_back(m_model->forwardThrough(0, m_begins[own], sample));
+        after.push_back(m_model->forwardThrough(m_begins[own], m_begins[own + 1], before.back()));
+    }
     m_model->train();
     const auto following = static_cast<std::size_t>(m_stages - m_stage - 1);
     m_slots = static_cast<std::size_t>(m_microBatches);
     if (m_schedule != "gpipe")
         m_slots = std::min(m_slots, 2 * following + 2); // one more than are kept: it arrives while the stage computes
     const int rank = m_communicator.rank();
-    const auto open = [&](int peer, int tag, const torch::Tensor &like) {
-        return std::make_unique<StageChannel>(m_communicator.group(), peer, tag, like, m_slots);
+    const auto open = [&](int peer, int tag, const std::vector<torch::Tensor> &like) {
+        return std::make_unique<StageChannel>(m_communicator.group(), peer, tag, like,
+                                              m_texts ? samples.front().size(1) : 0, m_slots);
     };
     if (!isFirst()) {
         m_fromBefore = open(rank - 1, forwardTag, before);
@@ -120,7 +149,7 @@ StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
     m_loss = 0;
     m_computeNs = m_idleNs = 0;
     m_beginNs = monotonicNs(); // unless the stage before says when the first one began
-    cut(batch.targets.size(0));
+    cut(batch);
     for (const StageAction &action : stageActions(m_schedule, static_cast<std::size_t>(m_stage),
                                                   static_cast<std::size_t>(m_stages), m_micro.size()))
         if (action.kind == StageAction::Forward)
@@ -136,12 +165,13 @@ StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {
     ++m_steps;
     if (m_oneNode)
         m_timeline.endStep(m_beginNs);
-    m_bubble = static_cast<double>(m_idleNs) / static_cast<double>(std::max<std::int64_t>(1, m_idleNs + m_computeNs));
     return {at::scalar_tensor(m_loss, at::kDouble), m_stop};
 }
 
 /// The micro-batches of a batch, as equal as can be; the first of them are already on their way.
-void Pipeline::cut(std::int64_t samples) {
+void Pipeline::cut(const Batch &batch) {
+    const std::int64_t samples = batch.targets.size(0);
+    m_length = m_texts ? batch.inputs.size(1) : 0;
     const std::int64_t count = std::min(m_microBatches, samples);
     m_micro.clear();
     for (std::int64_t i = 0; i < count; ++i) {
@@ -149,9 +179,14 @@ void Pipeline::cut(std::int64_t samples) {
         m_micro.push_back({first, samples * (i + 1) / count - first, {}, {}});
     }
     for (std::size_t i = 0; i < std::min(m_slots, m_micro.size()); ++i)
-        for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
-            if (channel)
-                channel->expect(i, m_micro[i].samples);
+        expect(i);
+}
+
+/// The messages of a micro-batch, from both sides.
+void Pipeline::expect(std::size_t number) {
+    for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
+        if (channel)
+            channel->expect(number, m_micro[number].samples, m_length);
 }
 
 void Pipeline::forward(std::size_t number, const Batch &batch) {
@@ -163,6 +198,8 @@ void Pipeline::forward(std::size_t number, const Batch &batch) {
         m_wantStop = message.header().wantStop != 0 || m_wantStop;
         m_beginNs = message.header().beginNs;
         micro.input = message.content().detach().requires_grad_();
+        if (m_texts)
+            m_model->prepareFor(batch.inputs.narrow(0, micro.first, micro.samples));
     }
     const std::int64_t startNs = monotonicNs();
     const auto own = static_cast<std::size_t>(m_stage);
@@ -211,9 +248,7 @@ void Pipeline::backward(std::size_t number) {
         send(*m_toBefore, number, micro.input.grad(), m_stop);
     micro.input = micro.output = torch::Tensor(); // their slot is free for another micro-batch
     if (const std::size_t later = number + m_slots; later < m_micro.size())
-        for (const auto &channel : {m_fromBefore.get(), m_fromNext.get()})
-            if (channel)
-                channel->expect(later, m_micro[later].samples);
+        expect(later);
 }
 
 void Pipeline::averageGradients() {
@@ -223,6 +258,31 @@ void Pipeline::averageGradients() {
     if (m_oneNode)
         m_clock.add(Phase::Wait, outcome.waitNs);
     m_clock.lap(Phase::Exposed);
+}
+
+/// Of all stages' gradients; each pipeline has them once.
+torch::Tensor Pipeline::gradientNorm(const Optimizer &optimizer) {
+    const torch::Tensor own = optimizer.gradientNorm();
+    const double length = own.item<double>();
+    const std::int64_t startNs = m_clock.lap(Phase::Optimizer);
+    std::vector<double> shared(
+        1 + static_cast<std::size_t>(m_communicator.worldSize())); // squares, and when each rank was ready
+    shared.front() = length * length;
+    shared[1 + static_cast<std::size_t>(m_communicator.rank())] = static_cast<double>(startNs);
+    shared = m_communicator.sum(std::move(shared));
+    const std::int64_t tookNs = m_clock.lap(Phase::Exposed) - startNs;
+    m_clock.add(Phase::Comm, tookNs);
+    if (m_oneNode)
+        m_clock.add(Phase::Wait,
+                    std::clamp(static_cast<std::int64_t>(std::ranges::max(shared | std::views::drop(1))) - startNs,
+                               std::int64_t{0}, tookNs));
+    m_idleNs += tookNs;
+    return at::scalar_tensor(std::sqrt(shared.front() * m_stages / m_communicator.worldSize()), own.options());
+}
+
+std::vector<StepMetric> Pipeline::measured() const {
+    return {{"bubble",
+             static_cast<double>(m_idleNs) / static_cast<double>(std::max<std::int64_t>(1, m_idleNs + m_computeNs))}};
 }
 
 /// Waits for a message. The time until it was sent is waiting for the other stage, the rest its way.
@@ -239,7 +299,11 @@ StageMessage &Pipeline::await(StageChannel &channel, std::size_t number) {
 }
 
 void Pipeline::send(StageChannel &channel, std::size_t number, const torch::Tensor &content, bool wantStop) {
-    StageMessage &message = channel.next(number, m_micro[number].samples);
+    StageMessage &message = channel.next(number, m_micro[number].samples, m_length);
+    if (content.sizes() != message.content().sizes())
+        throw std::runtime_error(
+            "a layer's output does not grow evenly with the length of its texts, so pipeline can't pass it on; use "
+            "the method ddp");
     message.content().copy_(content);
     message.header().wantStop = wantStop ? 1 : 0;
     message.header().beginNs = m_beginNs;

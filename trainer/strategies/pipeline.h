@@ -34,9 +34,12 @@ public:
         std::string schedule = "1f1b";   ///< of stageActions()
         std::vector<int> layersPerStage; ///< empty: by the layers' times, which each rank measures
         SampleSpec sample;
-        std::int64_t batch = 64; ///< samples a step of a pipeline
-        bool oneNode = true;     ///< all ranks have one clock
+        std::int64_t batch = 64;       ///< samples a step of a pipeline
+        std::int64_t mostTokens = 128; ///< of a text
+        bool oneNode = true;           ///< all ranks have one clock
     };
+    /// Why the model can't be shared out so; empty: it can.
+    [[nodiscard]] static std::string whyNot(const Model &model, int stages, const std::vector<int> &layersPerStage);
     /// Gives all ranks rank 0's parameters.
     Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options);
 
@@ -45,9 +48,10 @@ public:
     [[nodiscard]] bool trains(const std::string &parameter) const override { return stageOf(parameter) == m_stage; }
     [[nodiscard]] NamedTensors optimizerState(const Optimizer &optimizer) override;
     [[nodiscard]] bool holdsWholeModel() const override { return m_stages == 1; }
-    [[nodiscard]] bool takesInputs() const override { return isFirst(); }
+    [[nodiscard]] torch::Tensor gradientNorm(const Optimizer &optimizer) override;
+    [[nodiscard]] bool takesInputs() const override { return isFirst() || m_texts; }
     [[nodiscard]] bool countsSamples() const override { return isFirst(); }
-    [[nodiscard]] std::vector<StepMetric> measured() const override { return {{"bubble", m_bubble}}; }
+    [[nodiscard]] std::vector<StepMetric> measured() const override;
     [[nodiscard]] std::optional<CommFrame> takeComm() override;
 
 private:
@@ -58,8 +62,9 @@ private:
     };
     void shareOutLayers(const Options &options);
     [[nodiscard]] std::vector<double> layerSeconds(const torch::Tensor &input);
-    void openChannels(const torch::Tensor &sample);
-    void cut(std::int64_t samples);
+    void openChannels(const std::vector<torch::Tensor> &samples);
+    void cut(const Batch &batch);
+    void expect(std::size_t number);
     void forward(std::size_t number, const Batch &batch);
     void computed(Phase phase, std::size_t number, std::int64_t startNs);
     [[nodiscard]] torch::Tensor lossOf(const Micro &micro, const Batch &batch);
@@ -79,7 +84,8 @@ private:
     std::optional<StageReplicas> m_replicas; ///< of several pipelines
     std::int64_t m_microBatches;
     std::string m_schedule;
-    bool m_oneNode;
+    bool m_oneNode, m_texts;
+    std::int64_t m_length = 0;         ///< of the step's texts, in tokens; 0: it has none
     std::vector<std::size_t> m_begins; ///< of each stage, in layers; one past the last layer
     std::size_t m_slots = 1;           ///< micro-batches whose activations exist at the same time
     std::unique_ptr<StageChannel> m_fromBefore, m_toNext, m_fromNext, m_toBefore; ///< none at the ends of the pipeline
@@ -87,9 +93,8 @@ private:
     bool m_wantStop = false, m_stop = false;    ///< of the step: so far some stage wants to; all do
     double m_loss = 0;                          ///< of the step
     std::int64_t m_computeNs = 0, m_idleNs = 0; ///< of the step
-    double m_bubble = 0;
-    std::int64_t m_beginNs = 0; ///< of the step, in the first stage
-    std::int64_t m_steps = 0;   ///< since the last frame
+    std::int64_t m_beginNs = 0;                 ///< of the step, in the first stage
+    std::int64_t m_steps = 0;                   ///< since the last frame
     StageTimeline m_timeline;
 };
 

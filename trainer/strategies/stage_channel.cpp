@@ -7,24 +7,30 @@
 
 namespace lockstep::trainer {
 
-StageChannel::StageChannel(c10::intrusive_ptr<c10d::ProcessGroup> group, int peer, int tag, const torch::Tensor &sample,
-                           std::size_t slots)
-    : m_group(std::move(group)), m_peer(peer), m_tag(tag), m_sizes(sample.sizes().vec()), m_type(sample.scalar_type()),
-      m_slots(slots) {}
+StageChannel::StageChannel(c10::intrusive_ptr<c10d::ProcessGroup> group, int peer, int tag,
+                           const std::vector<torch::Tensor> &samples, std::int64_t length, std::size_t slots)
+    : m_group(std::move(group)), m_peer(peer), m_tag(tag), m_length(length), m_sizes(samples.front().sizes().vec()),
+      m_growth(m_sizes.size()), m_type(samples.front().scalar_type()), m_slots(slots) {
+    for (std::size_t i = 0; i < m_sizes.size(); ++i)
+        m_growth[i] = m_sizes[i] - samples.back().size(static_cast<std::int64_t>(i));
+}
 
 /// The micro-batch's slot with a message of that size.
-StageChannel::Slot &StageChannel::fitted(std::size_t micro, std::int64_t samples) {
+StageChannel::Slot &StageChannel::fitted(std::size_t micro, std::int64_t samples, std::int64_t length) {
+    std::vector<std::int64_t> sizes = m_sizes;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        sizes[i] += m_growth[i] * (length - m_length);
+    sizes.front() = samples;
     Slot &slot = slotOf(micro);
-    if (!slot.message || slot.samples != samples) {
-        m_sizes.front() = samples;
-        slot.message = std::make_unique<StageMessage>(m_sizes, m_type);
-        slot.samples = samples;
+    if (!slot.message || slot.sizes != sizes) {
+        slot.message = std::make_unique<StageMessage>(sizes, m_type);
+        slot.sizes = std::move(sizes);
     }
     return slot;
 }
 
-void StageChannel::expect(std::size_t micro, std::int64_t samples) {
-    Slot &slot = fitted(micro, samples);
+void StageChannel::expect(std::size_t micro, std::int64_t samples, std::int64_t length) {
+    Slot &slot = fitted(micro, samples, length);
     slot.work = m_group->recv(slot.message->tensors(), m_peer, m_tag + static_cast<int>(micro));
 }
 
@@ -34,10 +40,10 @@ StageMessage &StageChannel::receive(std::size_t micro) {
     return *slot.message;
 }
 
-StageMessage &StageChannel::next(std::size_t micro, std::int64_t samples) {
+StageMessage &StageChannel::next(std::size_t micro, std::int64_t samples, std::int64_t length) {
     if (const auto work = std::exchange(slotOf(micro).work, {}))
         work->wait();
-    return *fitted(micro, samples).message;
+    return *fitted(micro, samples, length).message;
 }
 
 void StageChannel::send(std::size_t micro) {

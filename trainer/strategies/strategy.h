@@ -53,6 +53,8 @@ public:
     [[nodiscard]] virtual NamedTensors optimizerState(const Optimizer &optimizer);
     /// Whether this rank computes the whole model, and so has all gradients after a step.
     [[nodiscard]] virtual bool holdsWholeModel() const { return true; }
+    /// After a step: the length of all gradients as one vector, one element on the parameters' device. Every rank must call it.
+    [[nodiscard]] virtual torch::Tensor gradientNorm(const Optimizer &optimizer) { return optimizer.gradientNorm(); }
     /// Whether step() uses a batch's inputs, or its targets alone.
     [[nodiscard]] virtual bool takesInputs() const { return true; }
     /// Whether this rank's samples and losses count; otherwise another rank counts the same ones.
