@@ -20,7 +20,7 @@ std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgeme
                 if (finding.weight != weight)
                     continue;
                 Row row{Kind::Finding,
-                        QStringLiteral("%1 against %2").arg(qs(shortTitle(pair.run)), qs(shortTitle(pair.reference))),
+                        qs(shortTitle(pair.run)),
                         qs(std::string(toString(finding.weight))),
                         qs(finding.sentence),
                         {}};

@@ -127,7 +127,7 @@ std::vector<TableColumn<ResultRow>> classColumns(std::size_t classes) {
         {QStringLiteral("Run"),
          [](const ResultRow &row) { return TableCell::ofText(row.published ? row.name + " (published)" : row.name); }}};
     for (std::size_t i = 0; i < classes; ++i)
-        out.push_back({QStringLiteral("%1 (%)").arg(i), [i](const ResultRow &row) {
+        out.push_back({QString::number(i), [i](const ResultRow &row) {
                            if (i >= row.perClassAccuracy.size())
                                return TableCell::ofNumber(std::nullopt);
                            const double share = row.perClassAccuracy[i];

@@ -30,11 +30,11 @@ QString deviceLabel(const AnatomyRun &run, std::size_t device) {
 /// "32 of 64 · 86 %" in words: "50 % of batch · 86 % busy".
 QString shareText(const core::DpDevice &device) {
     const QString samples = device.share ? core::percent(device.share, 0) : QStringLiteral("-");
-    return QObject::tr("%1 of batch · %2 busy").arg(samples, core::percent(device.utilization, 0));
+    return QObject::tr("batch %1 · busy %2").arg(samples, core::percent(device.utilization, 0));
 }
 
 QString totalText(const AnatomyRun &run) {
-    return QObject::tr("%1 ms a step").arg(core::significant(run.anatomy.stepS * 1e3));
+    return QObject::tr("%1 ms").arg(core::significant(run.anatomy.stepS * 1e3));
 }
 
 QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> ownS) {
@@ -231,7 +231,7 @@ void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const 
 void AnatomyView::paintFoot(QPainter *painter, const QRectF &area, const Layout &layout) const {
     const Palette &p = theme().palette();
     const QRectF plot = layout.bars.plot;
-    const QString title = tr("time within a step / ms");
+    const QString title = tr("time / ms");
     const double titleWidth = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(title) + 2;
     const double keyLeft = area.right() - phaseKeyWidth();
     const double titleLeft = std::min(plot.center().x() - titleWidth / 2, keyLeft - 2 * BarRows::gap - titleWidth);
@@ -275,7 +275,8 @@ QString AnatomyView::hintOf(const Row &row, double ms) const {
     const AnatomyRun &run = m_runs[row.run];
     const core::DpDevice &device = run.anatomy.devices[row.device];
     QString out = QStringLiteral("<b>%1 %2</b> · %3 · %4")
-                      .arg(run.name.toHtmlEscaped(), deviceLabel(run, row.device), totalText(run), shareText(device));
+                      .arg(run.name.toHtmlEscaped(), deviceLabel(run, row.device), totalText(run) + tr(" a step"),
+                           shareText(device));
     if (row.device > 0 && device.ownS.empty())
         out +=
             tr("<br>has work in at most %1 of a step").arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));

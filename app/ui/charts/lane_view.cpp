@@ -185,7 +185,9 @@ double LaneView::leastLane() const {
 }
 
 QList<LaneView::Column> LaneView::figureColumns() const {
-    QList<Column> out{{m_crosshair.isEmpty() ? tr("mean") : tr("here"), &Lane::value}, {tr("idle"), &Lane::idle}};
+    QList<Column> out{{m_crosshair.isEmpty() ? tr("mean") : tr("here"), &Lane::value}};
+    if (m_metric != core::DeviceMetric::Utilisation) // else it is what the mean leaves of 100 %
+        out.append({tr("idle"), &Lane::idle});
     if (std::ranges::any_of(m_lanes, [](const Lane &lane) { return !lane.others.isEmpty(); }))
         out.append({tr("others"), &Lane::others});
     const QFontMetricsF small(Theme::font(Type::Small)), figures(Theme::figures(Type::Small, QFont::DemiBold));

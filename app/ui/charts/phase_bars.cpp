@@ -132,7 +132,7 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
                           Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
     }
-    const QString title = tr("time per step / ms"), legend = title + QStringLiteral(" · ") + phaseKey();
+    const QString title = tr("time / ms"), legend = title + QStringLiteral(" · ") + phaseKey();
     const bool room = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(legend) < rows.plot.width();
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,
                    niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false),

@@ -48,13 +48,11 @@ void IdleNote::add(const QString &run, const core::PipelineStep &step) {
 
 QString IdleNote::text() const {
     if (m_runs.size() == 1)
-        return QObject::tr("stages idle %1 of a step; equally long ones would %2")
-            .arg(m_runs.front().idle, m_runs.front().balanced);
+        return QObject::tr("idle %1; balanced %2").arg(m_runs.front().idle, m_runs.front().balanced);
     QStringList runs;
     for (const Shares &one : m_runs)
         runs.append(QObject::tr("%1 %2 (%3)").arg(one.run, one.idle, one.balanced));
-    return runs.isEmpty() ? QString()
-                          : QObject::tr("stages idle (equally long ones): ") + runs.join(QStringLiteral(", "));
+    return runs.isEmpty() ? QString() : QObject::tr("idle (balanced): ") + runs.join(QStringLiteral(", "));
 }
 
 QString StageView::title() {
@@ -63,7 +61,8 @@ QString StageView::title() {
 
 QString StageView::explanation() {
     return tr("When each stage computes in a mean step, micro-batch by micro-batch. A stage waits until the one before "
-              "has sent its activations, or the one after their gradients");
+              "has sent its activations, or the one after their gradients. Idle: its share of the time; balanced: what "
+              "equally long stages would have");
 }
 
 StageView::StageView(const Theme &theme, QString name, QWidget *parent)
@@ -125,7 +124,7 @@ void StageView::paintChart(QPainter *painter, const QRectF &area) {
         painter->drawText(QRectF(rows.plot.right() + BarRows::gap, rows.y(i), rows.valueWidth + 2, rows.rowHeight),
                           int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip, busyText(bar));
     }
-    const QString title = tr("time within a step / ms"),
+    const QString title = tr("time / ms"),
                   legend = title + tr(" · pale: forward, solid: backward, number: micro-batch, line: waits");
     const bool room = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(legend) < rows.plot.width();
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,

@@ -18,11 +18,6 @@ namespace {
 
 constexpr int padding = grid, markWidth = 14;
 
-/// A run's name is short before it is cut: what tells it apart stands at its end.
-QString fitting(const QString &name, const QFontMetrics &metrics, int width) {
-    return metrics.horizontalAdvance(name) <= width ? name : QString::fromStdString(shortTitle(name.toStdString()));
-}
-
 } // namespace
 
 CellDelegate::CellDelegate(const Theme &theme, int markColumn, QObject *parent)
@@ -74,13 +69,13 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
                     : level == QLatin1String("debug") ? p.textMuted
                                                       : p.text);
     painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
-                      metrics.elidedText(index.column() == m_markColumn ? fitting(text, metrics, box.width()) : text,
-                                         Qt::ElideRight, box.width()));
+                      metrics.elidedText(text, Qt::ElideRight, box.width()));
     painter->restore();
 }
 
 QString CellDelegate::textOf(const QModelIndex &index) const {
-    return index.data(Qt::DisplayRole).toString();
+    const QString text = index.data(Qt::DisplayRole).toString();
+    return index.column() == m_markColumn ? QString::fromStdString(shortTitle(text.toStdString())) : text;
 }
 
 QSize CellDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {

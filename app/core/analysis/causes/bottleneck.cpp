@@ -253,7 +253,7 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
     if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {
         out.bound = Bound::Compute;
         out.share = *parts->computeS / training;
-        out.evidence = "Computing takes " + share(*out.share) + " of training (" + secondsText(*parts->computeS) +
+        out.evidence = "Computing " + share(*out.share) + " of training (" + secondsText(*parts->computeS) +
                        stepText(group, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
     }
     if (out.bound == Bound::Unknown)

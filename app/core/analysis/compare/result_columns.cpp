@@ -56,7 +56,7 @@ std::vector<ResultColumn> rowColumns() {
          .measuredHead = "run",
          .publishedHead = "published"},
         {.key = "kind",
-         .head = "Kind of figure",
+         .head = "Kind",
          .help = "Measured here, or published: on what, and what the time is",
          .value = memberOf(&ResultRow::kind),
          .least = TextColumns::All,

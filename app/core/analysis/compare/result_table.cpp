@@ -199,8 +199,7 @@ std::string dataText(const PlannedRun &run, bool quick) {
     const RunConfig &config = run.config;
     const DataSetSpec *dataSet = findDataSet(config.dataset);
     std::string text = dataSet ? std::string(dataSet->title) : config.dataset;
-    text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " training samples"
-                                    : ", the whole training set";
+    text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " samples" : ", all samples";
     text += ", " + std::to_string(config.epochs) + (config.epochs == 1 ? " epoch" : " epochs");
     return text + (quick ? " (quick)" : "");
 }

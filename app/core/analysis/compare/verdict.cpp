@@ -59,7 +59,8 @@ std::string phrases(const std::vector<Mention> &all, const std::string &referenc
     bool compared = false; // "as fast as baseline" once
     for (const Mention &said : some) {
         const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
-        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared, length);
+        out +=
+            (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared && length == Length::Whole, length);
         compared = compared || plain;
     }
     if (some.size() < all.size())
@@ -82,7 +83,7 @@ std::string spreadOf(const std::vector<Mention> &all) {
     if (all.empty())
         return {};
     if (least)
-        return "By training time, 95 % intervals, " + std::to_string(*least) + "+ repeats" +
+        return "95 % intervals, " + std::to_string(*least) + "+ repeats" +
                (without == 0 ? "." : "; no interval below 3 repeats.");
     return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";

@@ -126,23 +126,21 @@ std::vector<RunColumn> outcomeColumns() {
             "memory", "Memory (MiB)", ColumnKind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
-            "watching", "Watching (% of a core)", ColumnKind::Share,
-            [](const IndexedRun &run) { return run.viewersShare; },
+            "watching", "Watching (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.viewersShare; },
             "CPU time that viewers on the run's machine took. If ranks use every core, this slowed training by at most "
             "about as much.")),
         measured(number(
-            "waited", "Waited for a core (s)", ColumnKind::Duration,
-            [](const IndexedRun &run) { return run.ranksWaitedS; },
+            "waited", "Core wait (s)", ColumnKind::Duration, [](const IndexedRun &run) { return run.ranksWaitedS; },
             "How long the ranks' threads were ready but had no core, summed: viewers, each other or other programs ran "
             "there.")),
         shown(measured(spelt("other_load",
                              number(
-                                 "surroundings", "Other load (% of a core)", ColumnKind::Share,
+                                 "surroundings", "Other load (% CPU)", ColumnKind::Share,
                                  [](const IndexedRun &run) { return run.otherLoad; },
                                  "CPU time that other programs took of the cores that the run's agent may use, mean "
                                  "over the run: 100 is one core. Runs under different load are no fair comparison.")))),
         measured(number(
-            "stolen", "Stolen (% of a core)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
+            "stolen", "Stolen (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
             "CPU time of those cores that the hypervisor gave to other machines, mean over the run.")),
         measured(number(
             "throttled", "Throttled (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.throttledShare; },

@@ -13,10 +13,11 @@ namespace lockstep::ui {
 using core::RunStore;
 
 AnatomyCard::AnatomyCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
-    : LiveCard(tr("A step of DP and DDP"), shown, Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record,
-               parent, pauseOfMeans),
+    : LiveCard(tr("Step by device"), shown, Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record, parent,
+               pauseOfMeans),
       m_view(new AnatomyView(theme, QStringLiteral("dp-anatomy"), this)) {
-    setToolTip(tr("A mean step, device by device, on one axis. DP: one device serves the others, which work only in "
+    setToolTip(tr("A mean step of the median repeats, device by device, on one axis. DP: one device serves the others, "
+                  "which work only in "
                   "the parallel parts. DDP: each rank does a whole step"));
     body()->addWidget(m_view, 1);
     m_view->follow(shown.highlight());
@@ -50,7 +51,7 @@ void AnatomyCard::draw(Changes) {
             }
     }
     m_view->setRuns(parallel ? all : QList<AnatomyRun>());
-    QStringList notes{shown().medianNote()};
+    QStringList notes;
     if (m_view->hasUnknown())
         notes.append(tr("dashed, with ?: only the slowest device's time was recorded"));
     notes.removeAll(QString());

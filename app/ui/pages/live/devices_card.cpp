@@ -55,7 +55,7 @@ DevicesCard::DevicesCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
         metrics.append(core::metricTitle(metric));
     m_metric = addChoice("metric", metrics, tr("What the lanes show, on one scale"));
     m_window = addChoice("window", {tr("whole run"), tr("last 60 s")},
-                         tr("From each run's beginning, or the last 60 s of each"));
+                         tr("Time since each run's first sample, or the 60 s before its last one"));
     for (const QComboBox *box : {m_metric, m_window})
         connect(box, &QComboBox::currentIndexChanged, this, [this] { Q_EMIT refreshWanted(RunStore::Devices); });
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), this);
@@ -108,11 +108,9 @@ void DevicesCard::drawLanes() {
     const QString scale = metric() == DeviceMetric::Utilisation || full <= 0
                               ? QString()
                               : tr("full lane: %1").arg(core::metricText(full, metric()));
-    setNote(whole() || !scale.isEmpty() ? scale : tr("last 60 s of each run"));
+    setNote(scale);
     m_lanes->setMetric(metric(), full);
-    m_lanes->setLanes(lanes, whole() ? 0 : -lastSeconds, whole() ? end : 0,
-                      whole() ? tr("time since the run's first sample / s")
-                              : tr("time before the run's last sample / s"));
+    m_lanes->setLanes(lanes, whole() ? 0 : -lastSeconds, whole() ? end : 0, tr("time / s"));
 }
 
 /// The lanes of a run's devices; raises `full` to the largest value.

@@ -52,7 +52,7 @@ std::vector<int> ranksOf(const std::vector<RunStyle> &styles) {
 LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight, QWidget *parent)
     : QFrame(parent), m_theme(theme), m_choice(choice), m_highlight(highlight), m_axis(new QComboBox(this)),
       m_smooth(new QSlider(Qt::Horizontal, this)), m_log(new QCheckBox(tr("Log axis"), this)),
-      m_published(new QCheckBox(tr("Published figures"), this)), m_table(makeTable(theme, this)) {
+      m_published(new QCheckBox(tr("Published"), this)), m_table(makeTable(theme, this)) {
     setObjectName(QStringLiteral("card"));
     fitTo(0);
     auto *layout = new QVBoxLayout(this);

@@ -21,7 +21,7 @@ QList<PhasePart> phaseParts(const std::vector<core::StepPhase> &phases) {
 } // namespace
 
 PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
-    : LiveCard(tr("Where a step goes"), shown, Changes(core::RunStore::Phases) | core::RunStore::Record, parent,
+    : LiveCard(tr("Step by phase"), shown, Changes(core::RunStore::Phases) | core::RunStore::Record, parent,
                pauseOfMeans),
       m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
     setToolTip(

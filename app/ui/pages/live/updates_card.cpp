@@ -29,7 +29,7 @@ QString meansOf(const core::RunUpdates &updates) {
 } // namespace
 
 UpdatesCard::UpdatesCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
-    : LiveCard(tr("How stale updates are"), shown, Changes(RunStore::Phases) | RunStore::Record, parent, pauseOfMeans),
+    : LiveCard(tr("Staleness"), shown, Changes(RunStore::Phases) | RunStore::Record, parent, pauseOfMeans),
       m_chart(new BarChart(theme, QStringLiteral("staleness"), this)) {
     setToolTip(tr(
         "Asynchronous server: how many updates by others came between a rank's reading of the parameters and its own "

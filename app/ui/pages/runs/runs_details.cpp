@@ -93,9 +93,9 @@ void RunDetails::build() {
     m_reason->setTextInteractionFlags(Qt::TextSelectableByMouse);
     rows->addWidget(m_reason);
     m_tags = new QLineEdit(card);
-    m_tags->setPlaceholderText(tr("Tags, joined by commas   (T)"));
+    m_tags->setPlaceholderText(tr("Tags   (T)"));
     m_tags->setAccessibleName(tr("Tags"));
-    m_tags->setToolTip(tr("Words of your own to find runs by: tag=slow. Enter saves them"));
+    m_tags->setToolTip(tr("Words of your own to find runs by, joined by commas: tag=slow. Enter saves them"));
     connect(m_tags, &QLineEdit::editingFinished, this, &RunDetails::takeTags);
     rows->addWidget(m_tags);
     m_mistake = makeLabel({}, "wrong", card);
@@ -163,7 +163,7 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_noteBefore = note;
         m_note->setPlainText(text(note));
     }
-    m_tags->setPlaceholderText(tr("Tags, joined by commas   (T)"));
+    m_tags->setPlaceholderText(tr("Tags   (T)"));
     m_tagsBefore = tags;
     m_noteBefore = m_note->hasFocus() && !others ? m_noteBefore : note;
     if (one)

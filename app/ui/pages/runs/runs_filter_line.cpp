@@ -20,7 +20,7 @@ constexpr int textRole = Qt::UserRole + 1;
 
 RunFilterLine::RunFilterLine(std::function<const std::vector<core::IndexedRun> &()> runs, QWidget *parent)
     : QLineEdit(parent), m_runs(std::move(runs)) {
-    setPlaceholderText(tr("Filter, for example:  method=ddp devices>=2 accuracy>88%   (/)"));
+    setPlaceholderText(tr("Filter:  method=ddp accuracy>88%   (/)"));
     setClearButtonEnabled(true);
     setAccessibleName(tr("Filter"));
     setToolTip(tr("Words are searched in name, recipe, tags, note and id; comparisons in a column.\nmethod=ddp   "

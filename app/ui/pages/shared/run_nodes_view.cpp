@@ -13,7 +13,7 @@
 namespace lockstep::ui {
 
 QString RunNodesView::title() {
-    return tr("Nodes of the run");
+    return tr("Nodes");
 }
 
 QString RunNodesView::explanation() {

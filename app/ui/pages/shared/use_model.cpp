@@ -68,7 +68,7 @@ std::vector<core::TableColumn<UseRow>> UseModel::columns(std::size_t epochs) {
             return out;
         };
         out.push_back(
-            {tr("Epoch %1").arg(epoch + 1), cell, tr("Mean utilisation of the device during epoch %1").arg(epoch + 1)});
+            {QString::number(epoch + 1), cell, tr("Mean utilisation of the device during epoch %1").arg(epoch + 1)});
     }
     return out;
 }

@@ -15,7 +15,7 @@ namespace lockstep::ui {
 
 AccuracyCard::AccuracyCard(const Theme &theme, QWidget *parent)
     : Card(tr("Test accuracy"), parent), m_chart(new BarChart(theme, QStringLiteral("test-accuracy"), this)),
-      m_published(new QCheckBox(tr("Published figures"), this)) {
+      m_published(new QCheckBox(tr("Published"), this)) {
     setToolTip(tr("Share of the test samples classified correctly after the last epoch"));
     m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
     m_published->setToolTip(tr("Published accuracies, dotted (Alt+P)"));

@@ -61,9 +61,13 @@ QWidget *VerdictAdvice::makeRow(int row) {
                                           ? suggestionText(run)
                                           : tr("Try %1").arg(QString::fromStdString(run.name)),
                                       run, nextShortcut(), box));
-        QLabel *reason = wrapping(QString::fromStdString(run.why), "muted", box);
-        reason->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
-        line->addWidget(reason, 1);
+        if (m_kind == core::JudgementModel::Kind::Bottleneck) { // "At most 2.00×"; why stands in the button's tooltip
+            QLabel *gain = wrapping(QString::fromStdString(run.why).section(QStringLiteral(": "), 0, 0), "muted", box);
+            gain->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
+            line->addWidget(gain, 1);
+        } else {
+            line->addStretch(1);
+        }
         said->addLayout(line);
     }
     across->addLayout(said, 1);

@@ -12,7 +12,7 @@
 namespace lockstep::ui {
 
 VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent)
-    : Card(tr("A step of DP and DDP"), parent), m_runs(runs),
+    : Card(tr("Step by device"), parent), m_runs(runs),
       m_view(new AnatomyView(theme, QStringLiteral("step-anatomy"), this)) {
     setToolTip(tr("A mean step, device by device. DP: device 0 serves the others, which work only in the parallel "
                   "parts. DDP: each rank does a whole step. Lines are waiting"));

@@ -27,10 +27,6 @@ QString shortName(const std::string &name) {
     return QString::fromStdString(shortTitle(name));
 }
 
-QString nameAtStart(const std::string &name) {
-    return QString::fromStdString(core::atStart(shortTitle(name)));
-}
-
 } // namespace
 
 QString fastestFinding(const core::Judgement &judgement) {
@@ -45,8 +41,8 @@ QString fastestFinding(const core::Judgement &judgement) {
         return (most.hasInterval() && *most.high <= 1 + core::equalWithin ? words("No run is faster than %1")
                                                                           : words("No run is faster than %1 so far"))
             .arg(shortName(judgement.reference));
-    const QString text = (most.hasInterval() ? words("%1 is the fastest: %2") : words("%1 is the fastest so far: %2"))
-                             .arg(nameAtStart(fastest->run), QString::fromStdString(core::timesText(most.factor)));
+    const QString text = (most.hasInterval() ? words("Fastest: %1, %2") : words("Fastest so far: %1, %2"))
+                             .arg(shortName(fastest->run), QString::fromStdString(core::timesText(most.factor)));
     const QString undecided = QString::fromStdString(core::undecidedText(most, shortTitle(fastest->reference)));
     return undecided.isEmpty() ? text : text + QStringLiteral("; ") + undecided;
 }
@@ -62,12 +58,9 @@ QString causeFinding(const core::PairJudgement &pair) {
     for (const auto &[sum, text] : {std::pair(saved, words("%1 saved")), std::pair(added, words("%1 added"))})
         if (sum >= leastSum * found.longerS())
             sums.append(text.arg(core::secondsBeside(sum, found.longerS())));
-    QString out = words("%1: %2 instead of %3")
-                      .arg(nameAtStart(pair.run), core::secondsBeside(found.runS, found.longerS()),
-                           core::secondsBeside(found.referenceS, found.longerS()));
-    if (pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent())
-        out += words(", maybe chance");
-    return sums.isEmpty() ? out : out + QStringLiteral("; ") + sums.join(QStringLiteral(", "));
+    const bool chance = pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent();
+    const QString out = sums.isEmpty() ? words("no difference") : sums.join(QStringLiteral(", "));
+    return chance ? out + words(", maybe chance") : out;
 }
 
 QString fairnessFinding(const core::Judgement &judgement) {
@@ -95,7 +88,7 @@ QString fairnessFinding(const core::Judgement &judgement) {
         }
     if (counts.isEmpty())
         return {};
-    return words("Unintended differences: %1").arg(counts.join(QStringLiteral(", ")));
+    return words("Unintended: %1").arg(counts.join(QStringLiteral(", ")));
 }
 
 QString boundsFinding(const core::Judgement &judgement) {
@@ -107,7 +100,7 @@ QString boundsFinding(const core::Judgement &judgement) {
         found->second.append(shortName(bottleneck.run));
     }
     if (byBound.size() == 1 && judgement.bottlenecks.size() > 1)
-        return words("All runs are %1").arg(QString::fromUtf8(core::toString(byBound.front().first).data()));
+        return words("All %1").arg(QString::fromUtf8(core::toString(byBound.front().first).data()));
     constexpr qsizetype mostNamed = 3;
     QStringList out;
     for (const auto &[bound, runs] : byBound) {

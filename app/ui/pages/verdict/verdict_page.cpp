@@ -129,13 +129,12 @@ void VerdictPage::buildAdvice() {
     };
     m_reservationsCard = textCard(tr("Reservations"), m_advice, &m_reservations);
     m_reservationsCard->setToolTip(tr("Why not to take the verdict at its word"));
-    m_fairness =
-        advice(tr("Is the comparison fair?"), tr("What differs besides what was meant, and how much that can matter"),
-               core::JudgementModel::Kind::Finding, &m_fairnessCard);
-    m_fair = makeLabel(tr("No unintended difference found."), "secondary", m_fairnessCard);
+    m_fairness = advice(tr("Fairness"), tr("What differs besides what was meant, and how much that can matter"),
+                        core::JudgementModel::Kind::Finding, &m_fairnessCard);
+    m_fair = makeLabel(tr("No unintended difference"), "secondary", m_fairnessCard);
     m_fairnessCard->body()->insertWidget(m_fairnessCard->body()->count() - 1, m_fair); // before the stretch
     m_bottlenecks =
-        advice(tr("What bounds each run"),
+        advice(tr("Bottlenecks"),
                tr("By the phases of the rank of median waiting, medians over the repeats. A press queues the run"),
                core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_advice->addLeft(m_reservationsCard);
@@ -181,8 +180,8 @@ void VerdictPage::buildFigures() {
         tr("Training time until the target was first met, interpolated between epochs. Medians over the repeats"));
     m_target = new VerdictTarget(m_theme, m_results.targets(), target);
     target->body()->addWidget(m_target);
-    m_notesCard = textCard(tr("Keep in mind"), m_figures, &m_notes);
-    auto *classes = new Card(tr("Test accuracy by class / %"), m_figures);
+    m_notesCard = textCard(tr("Notes"), m_figures, &m_notes);
+    auto *classes = new Card(tr("Accuracy by class / %"), m_figures);
     m_classes = makeTable(m_theme, classes, 0);
     m_classes->setModel(&m_results.classes());
     classes->body()->addWidget(m_classes);

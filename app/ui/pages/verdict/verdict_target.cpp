@@ -27,8 +27,8 @@ VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidg
     layout->setContentsMargins(0, 0, 0, 0);
     auto *line = new QHBoxLayout;
     line->setSpacing(grid);
-    m_kind->addItem(tr("Test accuracy of at least"), int(TargetKind::Accuracy));
-    m_kind->addItem(tr("Training loss of at most"), int(TargetKind::Loss));
+    m_kind->addItem(tr("Test accuracy ≥"), int(TargetKind::Accuracy));
+    m_kind->addItem(tr("Training loss ≤"), int(TargetKind::Loss));
     m_kind->setAccessibleName(tr("Kind of target"));
     m_value->setFixedWidth(10 * grid);
     m_value->setAlignment(Qt::AlignRight);

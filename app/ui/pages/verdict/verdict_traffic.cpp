@@ -29,11 +29,10 @@ QString hintOf(const core::RankTraffic &traffic) {
 } // namespace
 
 VerdictTraffic::VerdictTraffic(Theme &theme, core::RunSet &runs, QWidget *parent)
-    : Card(tr("What each rank sends in a step"), parent), m_runs(runs),
-      m_chart(new BarChart(theme, QStringLiteral("traffic"), this)) {
+    : Card(tr("Sent per step"), parent), m_runs(runs), m_chart(new BarChart(theme, QStringLiteral("traffic"), this)) {
     setToolTip(tr("Counted by the kernel on each rank's connections, beside what the method's formula says: gradients "
                   "to the next rank of a ring, or to a server and parameters back. CPU devices only"));
-    m_chart->setAxisTitle(tr("sent in a step / MB"));
+    m_chart->setAxisTitle(tr("sent / MB"));
     body()->addWidget(m_chart);
     hide();
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "analysis/compare/cause_words.h"
+#include "analysis/compare/settling_rounds.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/elided_label.h"
@@ -119,13 +120,16 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
     addName(line, row);
     addLabel(said(core::figuresText(line)), "title", row, Figures);
     const bool failed = line.outcome == core::Outcome::Failed;
-    if (!line.reason.empty())
+    const bool offeredAbove = std::ranges::any_of(
+        m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
+    const bool offers = line.settles && !offeredAbove;
+    const bool saidByButton =
+        offers && line.settles->rounds > 0 && line.reason == core::repeatsText(*line.settles) + " would tell";
+    if (!line.reason.empty() && !saidByButton)
         addSentence(said(core::atStart(line.reason)), failed ? "failure" : "secondary", row + 1);
     if (failed)
         addConsole(line.failed.front(), row);
-    const bool offeredAbove = std::ranges::any_of(
-        m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
-    if (!line.settles || offeredAbove)
+    if (!offers)
         return;
     addButton(m_settles.add(wordsBeside(line), *line.settles, settleKeys(m_settles.all().size()), this), row);
 }

@@ -139,8 +139,8 @@ private Q_SLOTS:
         QVERIFY2(clear.sentence.starts_with("DP on 2 devices: 0.500× as fast as baseline (0."), clear.sentence.c_str());
         QVERIFY2(clear.sentence.find(" DDP on 2 devices: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
         QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
-        QCOMPARE(clear.spread, std::string("By training time, 95 % intervals, 3+ repeats."));
-        QVERIFY2(clear.speedUps.starts_with("DP (2): 0.500× as fast as baseline (0."), clear.speedUps.c_str());
+        QCOMPARE(clear.spread, std::string("95 % intervals, 3+ repeats."));
+        QVERIFY2(clear.speedUps.starts_with("DP (2): 0.500× (0."), clear.speedUps.c_str());
         QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
 
         const Case shaky = threeRepeats(4.0);

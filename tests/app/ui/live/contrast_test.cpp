@@ -125,8 +125,7 @@ private Q_SLOTS:
         for (const QLabel *label : card->findChildren<QLabel *>())
             words.append(label->text());
         const QString all = words.join(u'|');
-        QVERIFY2(all.contains("stages idle (equally long ones): ") &&
-                     all.contains("pipeline (2), 8 micro-batches 11 % (11 %)"),
+        QVERIFY2(all.contains("idle (balanced): ") && all.contains("pipeline (2), 8 micro-batches 11 % (11 %)"),
                  qPrintable(all));
         uitest::picture(*m_window, m_theme, "live-stages");
     }

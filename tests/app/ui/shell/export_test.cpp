@@ -304,7 +304,7 @@ private Q_SLOTS:
         for (const char *words : {"folder", "HTML", "PDF", "LaTeX", "CSV", "Markdown", "JSON", "Copy", "TensorBoard"})
             QVERIFY2(action(QLatin1String(words)), words);
         action(QStringLiteral("Copy"))->trigger();
-        QVERIFY(clipboard().text().startsWith(QLatin1String("Run\tKind of figure\t")));
+        QVERIFY(clipboard().text().startsWith(QLatin1String("Run\tKind\t")));
     }
 
     void eventFilesAreWrittenForEveryRunThatIsOpen() {

@@ -131,7 +131,7 @@ private Q_SLOTS:
         model.setJudgement(unfair());
         QCOMPARE(model.rowCount(), 3);
         QCOMPARE(model.index(0).data(core::LevelRole).toString(), QStringLiteral("decisive"));
-        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP (2) against baseline"));
+        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP (2)"));
         QVERIFY(model.kindOf(1) == core::JudgementModel::Kind::Finding && model.suggestions(1).empty());
         QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
         QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
@@ -155,7 +155,7 @@ private Q_SLOTS:
             said.append(model.index(row).data().toString());
         QCOMPARE(said, QStringList({"decisive of DDP", "notable of DP", "notable of DDP", "minor of DP"}));
         QCOMPARE(fairnessFinding(judgement),
-                 QStringLiteral("Unintended differences: 1 decisive, 1 notable in 2 comparisons, 1 minor"));
+                 QStringLiteral("Unintended: 1 decisive, 1 notable in 2 comparisons, 1 minor"));
     }
 
     void thePairThatTheSentenceExplainsIsTheLargestGainElseTheLargestLoss() {
@@ -182,13 +182,13 @@ private Q_SLOTS:
         core::Attribution &found = *pair.attribution;
         found.bars.push_back({core::Cause::Communication, 0.5, {}, {}});
         found.runS = 7.5;
-        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2): 7.5 s instead of 10.0 s; 3.0 s saved, 0.5 s added"));
+        QCOMPARE(causeFinding(pair), QStringLiteral("3.0 s saved, 0.5 s added"));
         pair.wholeRun = core::SpeedUp{1.1, 0.9, 1.3, core::IntervalMethod::Welch, 0.3, 3, 3, 1, false};
-        QVERIFY2(causeFinding(pair).contains(u"10.0 s, maybe chance; "), qPrintable(causeFinding(pair)));
+        QVERIFY2(causeFinding(pair).endsWith(u"added, maybe chance"), qPrintable(causeFinding(pair)));
         found.bars = {{core::Cause::Communication, 2, {}, {}}};
         found.runS = 12;
         pair.wholeRun.reset();
-        QCOMPARE(causeFinding(pair), QStringLiteral("DDP (2): 12.0 s instead of 10.0 s; 2.0 s added"));
+        QCOMPARE(causeFinding(pair), QStringLiteral("2.0 s added"));
     }
 
     void aSettingsEffectIsALineAndTheRunsItRestsOnAreItsHint() {
@@ -203,7 +203,7 @@ private Q_SLOTS:
         core::Judgement judgement;
         judgement.bottlenecks = {{"baseline", core::Bound::Compute, 0.9, {}, {}},
                                  {"DDP on 2 devices", core::Bound::Compute, 0.8, {}, {}}};
-        QCOMPARE(boundsFinding(judgement), QStringLiteral("All runs are compute-bound"));
+        QCOMPARE(boundsFinding(judgement), QStringLiteral("All compute-bound"));
         judgement.bottlenecks[1].bound = core::Bound::Input;
         QCOMPARE(boundsFinding(judgement), QStringLiteral("Compute-bound: baseline. Input-bound: DDP (2)"));
     }
