@@ -45,8 +45,8 @@ public:
     template <class T> WritingKeys &required(const char *key, const T &value, const std::string &what) {
         return (*this)(key, written(value, what));
     }
-    WritingKeys &config(const char *key, const std::optional<RunConfig> &config) {
-        return config ? (*this)(key, fromConfig(*config)) : *this;
+    WritingKeys &config(const char *key, const std::optional<RunConfig> &config, const ScriptClaims &claims) {
+        return config ? (*this)(key, fromConfig(*config, claims)) : *this;
     }
     WritingKeys &numbers(const char *key, const MetricValues &numbers) {
         Json json = Json::object();
@@ -94,7 +94,7 @@ public:
             m_reader.mistake(key, "present");
         return *this;
     }
-    ReadingKeys &config(const char *key, std::optional<RunConfig> &config) {
+    ReadingKeys &config(const char *key, std::optional<RunConfig> &config, const ScriptClaims & /*claims*/) {
         if (const Json *found = m_reader.object(key)) {
             auto read = toConfig(*found, m_unknown);
             if (read)

@@ -79,7 +79,8 @@ template <class Object> [[nodiscard]] std::string valueIn(const Object &object, 
     return valueIn(object, key, std::string(fallback));
 }
 
-[[nodiscard]] Json fromConfig(const RunConfig &config);
+/// Of a script, keys that say nothing about it are left out where they hold their defaults.
+[[nodiscard]] Json fromConfig(const RunConfig &config, const ScriptClaims &claims = {});
 
 enum class UnknownKeys { Refuse, Ignore };
 /// `text` is the whole document and `path` the object's place in it; with both, errors name the line.

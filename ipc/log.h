@@ -31,6 +31,22 @@ struct SealedPlace {
 };
 [[nodiscard]] std::optional<SealedPlace> placeOfSealedLine(std::string_view line);
 
+/// What stands between two line ends of a log: one record, or several where damaged line ends have made one line of them.
+///     for (LineRecords records(line); records.next();) …
+class LineRecords {
+public:
+    explicit LineRecords(std::string_view line) : m_rest(line) {}
+    bool next(); ///< false: there is no further one
+    [[nodiscard]] std::string_view record() const { return m_record; }
+    [[nodiscard]] const std::optional<SealedPlace> &place() const { return m_place; } ///< absent: the record is damaged
+
+private:
+    std::string_view m_rest, m_record;
+    std::optional<SealedPlace> m_place;
+    int m_count = 0;
+    bool m_over = false;
+};
+
 /// The only writer of node-K.ndjson. Not thread safe.
 class LogWriter {
 public:

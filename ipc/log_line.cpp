@@ -66,6 +66,25 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     return SealedPlace{*node, *seq};
 }
 
+bool LineRecords::next() {
+    if (m_over)
+        return false;
+    m_record = m_rest;
+    m_place = placeOfSealedLine(m_record);
+    constexpr int most = 16; // checksums of one line that are computed in vain
+    for (std::size_t seal = m_place ? std::string_view::npos : m_rest.find(crcKey);
+         seal != std::string_view::npos && seal + sealLength + 1 < m_rest.size() && ++m_count <= most;
+         seal = m_rest.find(crcKey, seal + 1))
+        if (const auto place = placeOfSealedLine(m_rest.substr(0, seal + sealLength))) {
+            m_record = m_rest.substr(0, seal + sealLength);
+            m_place = place;
+            m_rest.remove_prefix(m_record.size() + 1);
+            return true;
+        }
+    m_over = true;
+    return true;
+}
+
 std::string LogGap::text() const {
     return count() == 1 ? "1 frame lost, seq " + std::to_string(firstSeq)
                         : std::to_string(count()) + " frames lost, seq " + std::to_string(firstSeq) + "-" +

@@ -19,30 +19,12 @@ public:
         : m_fromSeq(fromSeq), m_onLine(onLine) {}
 
     void line(std::string_view line) {
-        const std::uint64_t before = m_checker.nextSeq();
-        switch (m_checker.check(line)) {
-        case LineChecker::Verdict::Good:
-            m_damagedInARow = 0;
-            if (m_checker.nextSeq() > m_fromSeq) {
-                ++m_report.lines;
-                m_onLine(line);
-            }
-            break;
-        case LineChecker::Verdict::Damaged:
-            // A byte that turned into a newline cuts a line in two pieces; count only the piece that ends like a line.
-            m_damagedInARow += line.ends_with("\"}") ? 1 : 0;
-            m_lastIsDamaged = true;
-            if (before >= m_fromSeq)
-                ++m_report.damagedLines;
-            return;
-        case LineChecker::Verdict::Doubled:
-            break;
-        }
-        m_lastIsDamaged = false;
+        for (LineRecords records(line); records.next();)
+            take(records.record(), records.place() ? std::optional(records.place()->seq) : std::nullopt);
     }
 
     /// For a line that is longer than any valid one.
-    void hugeLine() { line({}); }
+    void hugeLine() { take({}, std::nullopt); }
 
     LogReadReport finish(bool tornTail) {
         m_report.tornTail = tornTail;
@@ -59,6 +41,29 @@ public:
     }
 
 private:
+    void take(std::string_view record, std::optional<std::uint64_t> seq) {
+        const std::uint64_t before = m_checker.nextSeq();
+        switch (m_checker.checkSeq(seq)) {
+        case LineChecker::Verdict::Good:
+            m_damagedInARow = 0;
+            if (m_checker.nextSeq() > m_fromSeq) {
+                ++m_report.lines;
+                m_onLine(record);
+            }
+            break;
+        case LineChecker::Verdict::Damaged:
+            // A byte that turned into a newline cuts a record in two pieces; count only the piece that ends like one.
+            m_damagedInARow += record.ends_with("\"}") ? 1 : 0;
+            m_lastIsDamaged = true;
+            if (before >= m_fromSeq)
+                ++m_report.damagedLines;
+            return;
+        case LineChecker::Verdict::Doubled:
+            break;
+        }
+        m_lastIsDamaged = false;
+    }
+
     std::uint64_t m_fromSeq;
     const std::function<void(std::string_view)> &m_onLine;
     LineChecker m_checker;

@@ -18,7 +18,10 @@ Result<Recovered> recover(const std::string &path, std::string_view text, int no
     while (end != std::string_view::npos) {
         const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
         const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
-        if (const auto place = placeOfSealedLine(text.substr(start, end - start))) {
+        std::optional<SealedPlace> place; // of the line's last record
+        for (LineRecords records(text.substr(start, end - start)); records.next();)
+            place = records.place();
+        if (place) {
             recovered.goodBytes = end + 1;
             recovered.nextSeq = place->seq + 1;
             break;

@@ -11,6 +11,7 @@
 #include "ipc/methods.h"
 #include "ipc/models.h"
 #include "ipc/placement.h"
+#include "ipc/script_claims.h"
 
 namespace lockstep {
 
@@ -197,8 +198,9 @@ struct MachineFacts {
 /// "cuda:0".
 [[nodiscard]] std::vector<std::string> deviceNames(const RunConfig &config, const MachineFacts &facts);
 
-/// A JSON object with every key: devices as a list, numbers as numbers, absent values as null.
-[[nodiscard]] std::string toJson(const RunConfig &config);
+/// A JSON object with every key: devices as a list, numbers as numbers, absent values as null. Of a script, keys that say nothing
+/// about it are left out where they hold their defaults.
+[[nodiscard]] std::string toJson(const RunConfig &config, const ScriptClaims &claims = {});
 /// Reads such an object; missing keys keep their defaults. All unknown keys and wrong types are reported, each with the
 /// key, the line in `text` and the nearest valid key or value.
 [[nodiscard]] tl::expected<RunConfig, std::vector<Error>> runConfigFromJson(std::string_view text);

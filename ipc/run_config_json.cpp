@@ -92,11 +92,14 @@ Json objectOrNull(std::string_view text) {
     return parseObject(text, "it").value_or(nullptr);
 }
 
-Json fromConfig(const RunConfig &config) {
+Json fromConfig(const RunConfig &config, const ScriptClaims &claims) {
     Json object = Json::object();
+    const RunConfig defaults;
     for (const FieldSpec &field : runConfigFields()) {
-        Json &value = object[std::string(field.key)];
         const std::string text = field.get(config);
+        if (!claims.knows(field.key) && text == field.get(defaults))
+            continue;
+        Json &value = object[std::string(field.key)];
         switch (field.type) {
         case FieldType::Text:
         case FieldType::Choice:
@@ -198,8 +201,8 @@ tl::expected<RunConfig, std::vector<Error>> toConfig(const Json &object, Unknown
 
 } // namespace documents
 
-std::string toJson(const RunConfig &config) {
-    return documents::line(documents::fromConfig(config));
+std::string toJson(const RunConfig &config, const ScriptClaims &claims) {
+    return documents::line(documents::fromConfig(config, claims));
 }
 
 tl::expected<RunConfig, std::vector<Error>> runConfigFromJson(std::string_view text) {

@@ -51,8 +51,8 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys("experiment", record.experiment);
     keys("recipe", record.recipe);
     keys("repeat", record.repeat);
-    keys.config("config", record.config);
-    keys.config("planned", record.planned);
+    keys.config("config", record.config, record.claims);
+    keys.config("planned", record.planned, record.claims);
     keys.sparse("command", record.command);
     keys.sparse("flags", record.claims.flags);
     keys("known", record.claims.known);

@@ -23,6 +23,11 @@ def wait_for(condition, seconds, what, more=None):
 FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) (?P<unit>s|%), promised (?P<promised>[\d.]+) (?P=unit)")
 
 
+def print_share(what, share, promised):
+    """Prints a share beside the one promised, both as fractions of 1: tests/figure.h."""
+    print(f"figure: {what}: {100 * share:.3f} %, promised {100 * promised:g} %", flush=True)
+
+
 def print_figure(what, since, promised):
     """Prints how long something took, from time.monotonic() `since`, beside the seconds promised for it: tests/figure.h."""
     print(f"figure: {what}: {time.monotonic() - since:.3f} s, promised {promised:g} s", flush=True)

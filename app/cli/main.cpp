@@ -13,6 +13,7 @@
 #include "export/export.h"
 #include "history_options.h"
 #include "ipc/logging.h"
+#include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
 #include "job_commands.h"
 #include "nodes_options.h"
@@ -159,6 +160,7 @@ void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
 } // namespace
 
 int main(int argc, char **argv) {
+    endWhenOutOfMemory("lockstepctl");
     std::signal(SIGPIPE, SIG_IGN);
     // ssh starts SSH_ASKPASS with the question as its only argument, so there is no subcommand.
     if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))

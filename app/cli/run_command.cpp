@@ -14,6 +14,7 @@
 
 #include "analysis/compare/width_reached.h"
 #include "base/format.h"
+#include "base/last_line.h"
 #include "commands.h"
 #include "event_files.h"
 #include "experiment/experiment_time.h"
@@ -78,10 +79,7 @@ void equip(core::ExperimentRunner &runner) {
 
 std::string consoleTail(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
-    if (!text || text->empty())
-        return "it printed nothing";
-    const QString all = QString::fromStdString(*text).trimmed();
-    return all.section(u'\n', -1).toStdString();
+    return text && !text->empty() ? core::lastLine(*text) : "it printed nothing";
 }
 
 /// Starts `lockstepctl own ID` in a new session and waits until it owns the queue.

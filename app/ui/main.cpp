@@ -5,6 +5,7 @@
 
 #include "app/ui/app.h"
 #include "ipc/logging.h"
+#include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
 
 using namespace lockstep;
@@ -19,6 +20,7 @@ bool hasDisplay() {
 } // namespace
 
 int main(int argc, char **argv) {
+    endWhenOutOfMemory("lockstep");
     QStringList arguments;
     for (int i = 0; i < argc; ++i)
         arguments.append(QString::fromLocal8Bit(argv[i]));

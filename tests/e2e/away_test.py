@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from netns_lab import Lab, holds, run_tests, runs_in, wait_for  # noqa: E402
+from waiting import print_figure  # noqa: E402
 
 arguments = None
 
@@ -196,19 +197,23 @@ class Away(unittest.TestCase):
     def test_an_attached_viewer_outlives_a_cut_and_misses_nothing(self):
         self.lab_with(epochs=4)
         experiment = self.begin()
-        attached = self.lab.start([self.ctl, "attach", experiment], env=self.environment)
+        printed = self.root / "printed"
+        with open(printed, "w") as output:
+            attached = subprocess.Popen(self.lab.command([self.ctl, "attach", experiment]), env=self.environment, stdin=subprocess.DEVNULL,
+                                        stdout=output, stderr=output)
         first = self.trains(0)
         wait_for(lambda: list(self.lab.processes("hostA").values()).count("lockstepctl") == 2, 10, "the viewer's bridge beside the queue's owner")
         time.sleep(1)  # it has sent the queue's state to the viewer
         self.lab.cut_laptop()
+        cut = time.monotonic()
+        wait_for(lambda: "the link to hostA is lost, the queue's state is unknown" in printed.read_text(), 20, "the viewer to call its link lost")
+        print_figure("a viewer's own cut link called lost", cut, 7)
         wait_for(lambda: self.states(experiment)[0] == "done", 60, "the first run's end")
         second = self.trains(1)
         time.sleep(7)  # longer than ssh takes to call the link lost
         self.lab.restore_laptop()
-        out, err = attached.communicate(timeout=90)
-        self.assertEqual(attached.returncode, 0, out + err)
-        self.assertIn("the link to hostA is lost, the queue's state is unknown", out + err)
-        self.assertIn("the link to hostA is back", out + err)
+        self.assertEqual(attached.wait(timeout=90), 0, printed.read_text())
+        self.assertIn("the link to hostA is back", printed.read_text())
         for run in (first.name, second.name):
             self.assert_whole(run)
         self.assert_nobody_left()

@@ -10,15 +10,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from one_machine import OneMachine, main  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
-HANG_AFTER_S = 2
-
 
 class Hang(OneMachine):
     def alert(self, run, kind):
         return next((frame["message"] for frame in self.frames(run, "alert") if frame["kind"] == kind), None)
 
     def test_a_rank_that_is_stopped_is_named_and_the_run_goes_on_with_it(self):
-        experiment = self.begin(epochs=400, hang_after=HANG_AFTER_S)
+        experiment = self.begin(epochs=400)
         self.addCleanup(self.ctl, "stop", experiment)
         run = wait_for(lambda: self.only_run(experiment), 60, "the run's id")
         wait_for(lambda: {frame["rank"] for frame in self.frames(run, "steps")} == {0, 1}, 60, "steps of both ranks")

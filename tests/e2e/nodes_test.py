@@ -20,7 +20,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from netns_lab import Lab, holds, run_tests, runs_in, wait_for  # noqa: E402
 from small_data import write_small_data  # noqa: E402
-from waiting import print_figure  # noqa: E402
+from waiting import print_figure, print_share  # noqa: E402
 
 arguments = None
 
@@ -132,6 +132,11 @@ class ThreeHosts(unittest.TestCase):
         self.assertEqual([rank["host"] for rank in over["ranks"]], ["hostA", "hostA", "hostB"])
         self.assertEqual(over["summary"]["world_size"], 3)
         self.assert_copies_are_whole(run)
+        frames = [json.loads(line) for line in (run / "node-0.ndjson").read_text().splitlines()]
+        times = [frame["mono_ns"] / 1e9 for frame in frames if frame["type"] == "steps"]
+        held = 64 << 20  # bytes of lines that a full disk does not take (ipc/log.h)
+        print_share("ten minutes of a log of 8 ranks, as 2 ranks wrote theirs, of the memory that holds it",
+                    4 * 600 * (run / "node-0.ndjson").stat().st_size / (max(times) - min(times)) / held, 1)
         record = json.loads((run / "config.json").read_text())
         self.assertEqual([machine["host"] for machine in record["machines"]], ["hostA", "hostB"])
 

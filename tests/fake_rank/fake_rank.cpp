@@ -159,6 +159,8 @@ void FakeRank::beforeTraining() {
     std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("start_ms", 0)));
     if (m_behaviour.has("like_python"))
         m_wire.writeLikePython();
+    if (m_behaviour.has("tally"))
+        m_wire.keepTally(m_behaviour.text("tally"));
     if (!m_behaviour.has("no_connect"))
         m_wire.open(!m_behaviour.has("no_hello"));
     if (m_behaviour.has("no_connect") || m_behaviour.has("no_hello"))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fake_rank/wire.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -40,6 +42,17 @@ void Wire::send(FrameBody body) {
     if (m_blanks)
         line.insert(line.find(':') + 1, " ");
     sendRaw(line);
+    if (!m_tallyFolder.empty() && m_fd.valid())
+        tally(frame.monoNs);
+}
+
+void Wire::tally(std::int64_t monoNs) {
+    if (!m_tally.valid()) {
+        const std::string path = m_tallyFolder + "/" + std::to_string(::getpid()) + "-" + std::to_string(monoNs);
+        m_tally = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    }
+    if (::write(m_tally.get(), &monoNs, sizeof monoNs) < 0)
+        std::abort();
 }
 
 void Wire::sendRaw(std::string_view line) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ipc/frames.h"
 #include "ipc/line_framer.h"
@@ -21,13 +23,20 @@ public:
     void skipNumber() { ++m_rseq; }
     void writeLikePython() { m_blanks = true; } ///< a blank after the first colon
 
+    /// A file in that folder, PID-MONO_NS of the first frame, gets eight bytes a frame: its mono_ns, once it has arrived in the socket.
+    void keepTally(std::string folder) { m_tallyFolder = std::move(folder); }
+
     /// Whether the agent has asked for a stop so far; never waits.
     bool stopAsked();
 
 private:
+    void tally(std::int64_t monoNs);
+
     int m_rank;
     std::uint64_t m_rseq = 0;
     lockstep::Fd m_fd;
     lockstep::LineFramer m_framer;
+    std::string m_tallyFolder; ///< empty: none is kept
+    lockstep::Fd m_tally;
     bool m_stop = false, m_blanks = false;
 };

@@ -19,7 +19,8 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parents[1] / "ssh")]
+from local_sshd import LocalSshd  # noqa: E402
 from small_data import write_small_data  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
@@ -84,12 +85,12 @@ class Files(unittest.TestCase):
     def operations(self):
         return self.log.read_text().splitlines() if self.log.exists() else []
 
-    def cases(self, program, words, seed, some, hows, prepare=lambda: None):
+    def cases(self, program, words, seed, some, hows, prepare=lambda: None, path=""):
         """Which operation fails, how, with what, and the program that has ended: all cases or, without LOCKSTEP_SOAK=1, `some` of them.
-        Each has a home of its own."""
+        Each has a home of its own. `path`: only operations on paths with this text count."""
         self.begin()
         prepare()
-        undisturbed = self.start(program, words()).end()
+        undisturbed = self.start(program, words(), path=path).end()
         self.assertEqual(undisturbed.code, 0, undisturbed.errors)
         count = len(self.operations())
         self.assertGreater(count, 0)
@@ -101,7 +102,7 @@ class Files(unittest.TestCase):
         for case in every:
             self.begin()
             prepare()
-            outcome = self.failed(program, words(), *case)
+            outcome = self.failed(program, words(), *case, path)
             reached += len(self.operations()) >= case[0]
             yield case, outcome
             self.nothing_runs_on()
@@ -175,6 +176,13 @@ class Run(Files):
                                          r"minutes; Ctrl-C gives it up\n(.*\n)*the result could not be written: .*No space left on device\n")
         self.nothing_runs_on()
 
+    def test_a_log_that_grows_is_synced_every_second(self):
+        self.begin()
+        self.environment["FAKE_RANK"] = "epochs=1;steps=250;step_ms=20"
+        self.assertEqual(self.start("lockstep-agent", self.words()).end().code, 0)
+        syncs = [line for line in self.operations() if line.split()[1] == "sync" and line.endswith("node-0.ndjson")]
+        self.assertGreaterEqual(len(syncs), 4, "in five seconds")
+
     def check(self, which, outcome):
         self.nothing_runs_on()
         runs = [entry["run"] for entry in json.loads(self.ctl("list", "--json"))["runs"]]
@@ -245,6 +253,53 @@ class Queue(Files):
         if listed:
             done = list((self.home / "runs").glob("*/result.json"))
             self.assertEqual(len(done), 2)  # none is made twice
+
+
+class Copies(Files):
+    """lockstepctl with a run on another host: the copy of its folder here."""
+
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+            self.skipTest("there is no sshd here")
+        self.there = self.root / "there"
+        self.there.mkdir()
+        self.sshd = LocalSshd(self.root / "sshd", {"LOCKSTEP_HOME": str(self.there), "LOCKSTEP_TRAINER": str(BIN / "fake_rank"), "FAKE_RANK": RANK})
+        self.sshd.start()
+        self.addCleanup(self.sshd.stop)
+
+    def words(self):
+        self.environment["LOCKSTEP_SSH_OPTIONS"] = self.sshd.client_options
+        recipe = self.home.parent / "recipe.json"
+        base = {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 24, "train_samples": 96, "epochs": 1}
+        recipe.write_text(json.dumps({"name": "copies", "title": "Copies", "summary": "One run.", "question": "What becomes of its copy?",
+                                      "base": base, "repeats": 1, "runs": [{"method": "baseline", "devices": [0]}]}))
+        return [BIN / "lockstepctl", "run", recipe, "--host", "labbox", "--remote-agent", BIN / "lockstep-agent"]
+
+    def test_a_copy_whose_files_fail_is_the_beginning_of_the_original_and_attached_again_all_of_it(self):
+        for which, outcome in self.cases("lockstepctl", self.words, 8, 6, (ONCE, SHORT, STOP), path="/runs/"):
+            with self.subTest(self.case(which)):
+                self.check(which, outcome)
+
+    def check(self, which, outcome):
+        for path in (self.home / "experiments").glob("*/experiment.json"):
+            (entry,) = json.loads(path.read_text())["entries"]
+            original, copy = self.there / "runs" / entry["run"], self.home / "runs" / entry["run"]
+            if not entry["run"] or not original.exists():
+                continue
+            wait_for((original / "result.json").exists, 60, "the run's end over there")
+            log = (original / "node-0.ndjson").read_bytes()
+            if (copy / "node-0.ndjson").exists():
+                self.assertTrue(log.startswith((copy / "node-0.ndjson").read_bytes()), outcome.errors)
+            if which[1] == STOP:  # the queue has no owner
+                self.ctl("resume", path.parent.name)
+                wait_for(lambda path=path: json.loads(path.read_text())["entries"][0]["state"] == "done", 60, "the queue's end")
+            else:
+                self.assertEqual(self.leftovers(), [])
+            self.ctl("attach", path.parent.name)
+            self.assertEqual((copy / "node-0.ndjson").read_bytes(), log, outcome.errors)
+            result, same = (json.loads((folder / "result.json").read_text()) for folder in (copy, original))
+            self.assertEqual(result, same, outcome.errors)
 
 
 class Notes(Files):

@@ -334,6 +334,22 @@ private Q_SLOTS:
         QVERIFY(!launchRequestFromJson("{}"));
     }
 
+    void aScriptsRecordHasNoKeysThatSayNothingOfIt() {
+        RunRecord record = sampleRecord();
+        record.config->epochs = RunConfig{}.epochs;
+        record.config->workers = 2;
+        record.config->batchSize = 77; // chosen, though nobody says that it is the script's
+        record.claims.known = {"method", "workers"};
+        const std::string text = toJson(record);
+        for (const char *key : {"method", "workers", "batch_size"})
+            QVERIFY2(text.find('"' + std::string(key) + "\":") != std::string::npos, key);
+        for (const char *key : {"model", "dataset", "epochs", "optimizer"})
+            QVERIFY2(text.find('"' + std::string(key) + "\":") == std::string::npos, key);
+        QVERIFY(runRecordFromJson(text)->config == record.config);
+        record.claims.known.reset(); // a recipe that says all of its script
+        QVERIFY(toJson(record).find("\"model\":") != std::string::npos);
+    }
+
     void aRecordOfANewerVersionIsRead() {
         const auto record = runRecordFromJson("{\"run\":\"r\",\"mood\":\"good\",\"config\":{\"epochs\":2,\"telepathy\":"
                                               "true},\"machines\":[{\"gpus\":1}]}");

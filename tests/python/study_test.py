@@ -30,6 +30,8 @@ class Study(Case):
             summary = self.result(run)["summary"]
             self.assertFalse(summary.get("dataset") or summary.get("optimizer") or summary.get("model") == "lenet", summary)
             self.assertEqual(sum(epoch["samples"] for epoch in self.result(run)["summary"]["epochs"]), 40 * 32, run)
+            config = json.loads((run / "config.json").read_text())["config"]
+            self.assertEqual([key for key in ("model", "dataset", "batch_size", "optimizer") if key in config], [], run)
         notes = " ".join(results["notes"])
         self.assertIn("Each run ends after 1,280 samples, 40 steps of the first one.", notes)
         self.assertIn("Weak scaling: each of 2 processes takes 32 samples a step", notes)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ipc/logging.h"
+#include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/devices/machine.h"
@@ -117,6 +118,7 @@ void raiseDescriptorLimit() {
 } // namespace
 
 int main(int argc, char **argv) {
+    endWhenOutOfMemory("lockstep-agent");
     const SocketFolderLeaver leaver;
     LoggingOptions logging;
     logging.program = "lockstep-agent";

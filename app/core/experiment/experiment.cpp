@@ -37,7 +37,7 @@ Json entryToJson(const ExperimentEntry &entry) {
     if (entry.alone)
         json["alone"] = true;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
-    json["config"] = Json::parse(toJson(entry.planned.config));
+    json["config"] = Json::parse(toJson(entry.planned.config, entry.planned.claims));
     if (entry.placed) {
         json["placed"] = {{"devices", entry.placed->devices}};
         if (!entry.placed->workerCores.empty())

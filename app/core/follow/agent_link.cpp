@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/command_request.h"
+#include "base/last_line.h"
 
 namespace lockstep::core {
 
@@ -83,7 +84,7 @@ void AgentLink::close() {
     QString said;
     int code = 0;
     if (m_process) {
-        said = QString::fromUtf8(endOfStderr(*m_process)).trimmed().section(u'\n', -1);
+        said = lastLine(endOfStderr(*m_process));
         code = m_process->error() == QProcess::FailedToStart ? 127 : m_process->exitCode();
         m_process.release()->deleteLater();
     }

@@ -239,11 +239,14 @@ void RunFollower::fetchResult() {
 }
 
 void RunFollower::takeLine(std::string_view line, int hint) {
-    if (line.empty() || m_lines.check(line, hint) != LineChecker::Verdict::Good)
-        return;
+    if (!line.empty())
+        m_lines.take(line, hint, [this](std::string_view record) { takeRecord(record); });
+}
+
+void RunFollower::takeRecord(std::string_view record) {
     if (m_copy && m_greeted)
-        m_copy->append(line);
-    const Result<Frame> frame = m_decoder.decode(line);
+        m_copy->append(record);
+    const Result<Frame> frame = m_decoder.decode(record);
     if (!frame)
         return m_store->refuse(frame.error());
     if (const auto *header = std::get_if<HeaderFrame>(&frame->body); header && header->format > logFormat)

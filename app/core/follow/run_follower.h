@@ -66,6 +66,7 @@ private:
     void disconnected(const QString &said, int code);
     void takeFromLink(std::string_view line);
     void takeLine(std::string_view line, int hint = 0);
+    void takeRecord(std::string_view record);
     void rereadRecord();
     void takeAnswer(std::string_view line);
     void finishWith(const RunResult &result);

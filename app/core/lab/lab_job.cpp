@@ -10,6 +10,7 @@
 #include <QProcess>
 
 #include "base/command_prefix.h"
+#include "base/last_line.h"
 #include "base/machine_facts.h"
 #include "ipc/clock.h"
 #include "ipc/documents.h"
@@ -157,7 +158,7 @@ Result<void> startLabDetached(const LabRequest &request) {
 
 std::string labConsoleTail() {
     const auto text = realFileSystem().readAll(consoleFile());
-    return text ? QString::fromStdString(*text).trimmed().section(u'\n', -1).toStdString() : std::string();
+    return text ? lastLine(*text) : std::string();
 }
 
 LabJob::LabJob(QObject *parent) : QObject(parent) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_prefix.h"
+#include "base/last_line.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
@@ -331,7 +332,7 @@ void ProbeJob::over() {
     for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
         QProcess &process = *m_running[copy];
         if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
-            const QString said = QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1);
+            const QString said = lastLine(process.readAllStandardError());
             return end(Error{"a probe failed: " + (said.isEmpty() ? "it gave no word" : said.toStdString()),
                              {},
                              process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "launch/agent_launcher.h"
-#include "ipc/documents.h"
 
 #include <nlohmann/json.hpp>
+
+#include "base/last_line.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 namespace {
@@ -10,10 +12,6 @@ namespace {
 constexpr int startLimitMs = 30'000; // includes ssh, a cold disk and LibTorch's start-up
 constexpr int endLimitMs = 6000;
 constexpr int largestAnswer = 64 * 1024;
-
-std::string lastLine(const QByteArray &text) {
-    return QString::fromUtf8(text).trimmed().section(u'\n', -1).toStdString();
-}
 
 } // namespace
 
@@ -34,10 +32,10 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
     connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus) {
         readAnswer();
         if (m_ready && m_attended)
-            Q_EMIT ended(code, QString::fromStdString(lastLine(m_process.readAllStandardError())));
+            Q_EMIT ended(code, lastLine(m_process.readAllStandardError()));
         if (m_over)
             return;
-        const std::string said = lastLine(m_process.readAllStandardError());
+        const std::string said = lastLine(m_process.readAllStandardError()).toStdString();
         const std::string who = m_host.isEmpty() ? "lockstep-agent" : m_host.toStdString();
         if (code == 255 && !m_host.isEmpty())
             finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), linkFailed);

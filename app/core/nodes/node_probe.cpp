@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <QString>
 
+#include "base/last_line.h"
 #include "ipc/clock.h"
 #include "ipc/documents.h"
 
@@ -13,10 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int roundTrips = 9;
-
-std::string lastLine(const std::string &text) {
-    return QString::fromUtf8(text).trimmed().section(u'\n', -1).toStdString();
-}
 
 /// The measurement with the shortest round trip: the others were delayed.
 std::optional<ClockView> askClock(const NodeShell &shell, QProcess &agent) {

@@ -32,22 +32,13 @@ std::string gigabytes(double bytes) {
                         : QString::number(bytes / 1e6, 'f', 1).toStdString() + " MB";
 }
 
-Error cutOff(const NodeShell &shell, const Said &said, const std::string &what) {
-    const std::string words = QString::fromStdString(said.err).trimmed().section(u'\n', -1).toStdString();
-    if (words.find("No space left") != std::string::npos)
-        return Error::failed("the disk of " + shell.node().name + " is full",
-                             "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
-    return Error::failed(what + " on " + shell.node().name + " was interrupted" + (words.empty() ? "" : ": " + words),
-                         "start it again: it resumes where it stopped");
-}
-
 /// The files that the node reports as missing.
 Result<SyncPlan> makePlan(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle) {
     const Said said =
         shell.script(scripts::plan, {node.home, bundle.name, bundle.version()}, bundle.manifest(), hashingLimit);
     const QStringList lines = QString::fromStdString(said.out).split(u'\n', Qt::SkipEmptyParts);
     if (said.code != 0 || lines.isEmpty() || (lines.back() != u"planned" && lines.back() != u"present"))
-        return fail(cutOff(shell, said, "comparing " + bundle.name));
+        return fail(interrupted(shell, "comparing " + bundle.name + " on ", said.err));
     SyncPlan plan;
     plan.present = lines.back() == u"present";
     const auto find = [&](const QString &path) {
@@ -95,7 +86,7 @@ Result<void> finish(NodeShell &shell, const SyncSurvey &node, const SyncBundle &
         return fail(Error::failed(wrong.mid(6).toStdString() + " arrived damaged on " + shell.node().name +
                                       "; the previous version stays in use",
                                   "start it again: only that file is sent"));
-    return fail(cutOff(shell, said, "verifying " + bundle.name));
+    return fail(interrupted(shell, "verifying " + bundle.name + " on ", said.err));
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include <QProcess>
 
 #include "base/command_prefix.h"
+#include "base/last_line.h"
 #include "data/dataset_source.h"
 #include "ipc/documents.h"
 #include "ipc/run_folder.h"
@@ -147,8 +148,7 @@ Result<std::string> factsWithCuda(const std::string &program) {
     process.setProcessEnvironment(environment);
     process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
     if (!process.waitForFinished(120'000) || process.exitCode() != 0)
-        return fail(unclear(
-            program, QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString()));
+        return fail(unclear(program, lastLine(process.readAllStandardError()).toStdString()));
     return process.readAllStandardOutput().toStdString();
 }
 

@@ -7,6 +7,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "base/last_line.h"
 #include "nodes/sync_scripts.h"
 
 namespace lockstep::core {
@@ -16,16 +17,7 @@ constexpr qint64 blockBytes = 256 * 1024;
 constexpr qint64 mostWaiting = 4 * 1024 * 1024; ///< bytes buffered for the link, which bounds memory
 
 Error brokeOff(const Transfer &transfer, const QByteArray &said) {
-    const QString words = QString::fromUtf8(said).trimmed();
-    const std::string &name = transfer.shell.node().name;
-    if (words.contains(u"No space left"))
-        return Error::failed("the disk of " + name + " is full",
-                             "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
-    if (transfer.shell.stopped())
-        return Error::failed("the sync of " + name + " was stopped", "start it again: it resumes where it stopped");
-    return Error::failed("copying to " + name + " was interrupted" +
-                             (words.isEmpty() ? "" : ": " + words.section(u'\n', -1).toStdString()),
-                         "start it again: it resumes where it stopped");
+    return interrupted(transfer.shell, "copying to ", said.toStdString());
 }
 
 /// A folder of links from the bundle's paths to their sources.
@@ -139,6 +131,18 @@ QString remoteShell(const CommandPrefix &prefix) {
 }
 
 } // namespace
+
+Error interrupted(const NodeShell &shell, const std::string &what, const std::string &said) {
+    const std::string &name = shell.node().name;
+    if (said.find("No space left") != std::string::npos)
+        return Error::failed("the disk of " + name + " is full",
+                             "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
+    if (shell.stopped())
+        return Error::failed("the sync of " + name + " was stopped", "start it again: it resumes where it stopped");
+    const std::string why = lastLine(said);
+    return Error::failed(what + name + " was interrupted" + (why.empty() ? "" : ": " + why),
+                         "start it again: it resumes where it stopped");
+}
 
 bool mayRsync(const NodeShell &shell, const SyncSurvey &node) {
     const CommandPrefix &prefix = shell.prefix();

@@ -25,6 +25,8 @@ struct Transfer {
     std::function<void(double)> moved; ///< bytes so far
 };
 
+/// Why a step of a sync ended too soon. `what`: "comparing programs on ", before the node's name; `said`: by the program there.
+[[nodiscard]] Error interrupted(const NodeShell &shell, const std::string &what, const std::string &said);
 /// Whether rsync is on both sides and can use the connection.
 [[nodiscard]] bool mayRsync(const NodeShell &shell, const SyncSurvey &node);
 /// Returns the bytes that were sent. rsync finds changes within a file; an interrupted file is resumed.

@@ -8,6 +8,7 @@
 
 #include "base/backoff_detail.h"
 #include "base/command_request.h"
+#include "base/last_line.h"
 #include "follow/agent_control.h"
 #include "ipc/documents.h"
 #include "ipc/logging.h"
@@ -166,8 +167,8 @@ void QueueBridge::disconnected() {
     const int code = neverStarted                                      ? shellFoundNothing
                      : m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode()
                                                                        : 255;
-    const QString said = QString::fromStdString(
-        complaintOf({code, {}, QString::fromUtf8(endOfStderr(*m_process)).trimmed().section(u'\n', -1).toStdString()}));
+    const QString said =
+        QString::fromStdString(complaintOf({code, {}, lastLine(endOfStderr(*m_process)).toStdString()}));
     m_process.release()->deleteLater();
     if (code == exitBadArguments || code == shellFoundNothing) { // the answer of that machine: retrying won't help
         const QString why = QStringLiteral("%1 does not know the queue any more: %2").arg(named(m_origin), said);

@@ -186,7 +186,7 @@ std::string toJson(const QueueRequest &request) {
                          {"repeats", request.added->repeats},
                          {"note", request.added->note},
                          {"command", request.added->command},
-                         {"config", Json::parse(lockstep::toJson(request.added->config))}};
+                         {"config", Json::parse(lockstep::toJson(request.added->config, request.added->claims))}};
     if (request.added)
         putClaims(request.added->claims, json["added"]);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -11,7 +11,7 @@ namespace {
 
 Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
     Decoder decoder;
-    const auto take = [&](std::string_view line) {
+    const std::function<void(std::string_view)> take = [&](std::string_view line) {
         if (const Result<Frame> frame = decoder.decode(line))
             store.take(*frame);
         else
@@ -32,10 +32,7 @@ Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::funct
     NodesReplay replay;
     NodeLines lines;
     replay.open(folder);
-    while (replay.slice([&](std::string_view line, int node) {
-        if (lines.check(line, node) == LineChecker::Verdict::Good)
-            take(line);
-    })) {
+    while (replay.slice([&](std::string_view line, int node) { lines.take(line, node, take); })) {
     }
     store.setGaps(lines.gaps(), lines.damagedLines());
     return {};

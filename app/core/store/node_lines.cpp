@@ -3,9 +3,14 @@
 
 namespace lockstep::core {
 
-LineChecker::Verdict NodeLines::check(std::string_view line, int hint) {
-    const auto place = placeOfSealedLine(line);
-    return place ? m_checkers[place->node].checkSeq(place->seq) : m_checkers[hint].checkSeq(std::nullopt);
+void NodeLines::take(std::string_view line, int hint, const std::function<void(std::string_view record)> &onGood) {
+    for (LineRecords records(line); records.next();) {
+        const auto &place = records.place();
+        const auto verdict =
+            place ? m_checkers[place->node].checkSeq(place->seq) : m_checkers[hint].checkSeq(std::nullopt);
+        if (verdict == LineChecker::Verdict::Good)
+            onGood(records.record());
+    }
 }
 
 std::uint64_t NodeLines::nextSeq(int node) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,8 @@ namespace lockstep::core {
 /// none counts twice, whatever was cut in between.
 class NodeLines {
 public:
-    /// A line (no newline). The node of a damaged line is unknown: it is counted for `hint`.
-    LineChecker::Verdict check(std::string_view line, int hint = 0);
+    /// Passes on the good records of a line (no newline), mostly one. The node of a damaged one is unknown: it is counted for `hint`.
+    void take(std::string_view line, int hint, const std::function<void(std::string_view record)> &onGood);
 
     [[nodiscard]] std::uint64_t nextSeq(int node) const; ///< of the first missing line
     [[nodiscard]] std::map<int, std::uint64_t> nextSeqsBut(int node) const;

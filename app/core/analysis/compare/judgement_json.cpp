@@ -60,7 +60,7 @@ Json jsonOf(const std::optional<Settling> &settling) {
 }
 
 Json jsonOf(const SuggestedRun &run) {
-    Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config))}};
+    Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config, run.claims))}};
     if (!run.command.empty())
         json["command"] = run.command;
     putClaims(run.claims, json);

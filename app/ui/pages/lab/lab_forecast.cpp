@@ -14,6 +14,7 @@
 #include "app/ui/widgets/tables.h"
 #include "base/command_prefix.h"
 #include "base/format.h"
+#include "base/last_line.h"
 #include "experiment/recipe.h"
 #include "lab/forecast_grades.h"
 #include "models/lab_tables.h"
@@ -134,7 +135,7 @@ void LabForecast::over() {
     setWords(m_forecast, tr("Forecast"));
     const bool done = m_making.exitStatus() == QProcess::NormalExit && m_making.exitCode() == 0;
     if (!done && !m_cancelled)
-        Q_EMIT failed(QString::fromUtf8(m_making.readAllStandardError()).trimmed().section(u'\n', -1));
+        Q_EMIT failed(core::lastLine(m_making.readAllStandardError()));
     m_making.readAllStandardOutput();
     read();
 }
