@@ -56,7 +56,8 @@ class Chaos:
     # --- what a person does meanwhile
 
     def tend(self):
-        """Watches, and resumes a queue whose owner is gone, as a person would."""
+        """Watches, resumes a queue whose owner is gone, and queues again what it has given up since a node could not be reached, as a person
+        would."""
         if time.monotonic() < self.tended + 2:
             return
         self.tended = time.monotonic()
@@ -67,11 +68,14 @@ class Chaos:
         for name in (*INTERFACES, "laptop"):
             for pid in self.hosts.pids(name, "lockstepctl"):
                 self.samples.setdefault((name, pid), []).append((time.monotonic(), open_descriptors(pid), memory_mb(pid)))
-        if not self.hosts.pids("hostA", "lockstepctl") and self.disturbed("hostA") is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # what it does not bring about is missed at the end
-                resumed = self.hosts.ctl("resume", self.experiment, code=None)
-                if "is over already" in resumed.stderr:  # a node could not be reached, and the queue has given the rest up
-                    self.hosts.ctl("retry", self.experiment, code=None)
+        if any(self.disturbed(name) for name in ("hostA", "laptop")):
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):  # what it does not bring about is missed at the end
+            if not self.states("queued", "launching", "running"):
+                given_up = [number for number, entry in enumerate(self.entries(), 1) if entry["state"] in ("not run", "failed", "stopped")]
+                self.hosts.ctl("retry", self.experiment, *map(str, given_up[-6:]), code=None)
+            elif not self.hosts.runs_command("hostA", "own"):
+                self.hosts.ctl("resume", self.experiment, code=None)
 
     def disturbed(self, name):
         """What is not healed yet on that host; None: nothing."""
@@ -112,8 +116,7 @@ class Chaos:
         return self.kill(["laptop"], "lockstepctl")
 
     def stop(self):
-        queue = json.loads((self.hosts.home("hostA") / "experiments" / self.experiment / "experiment.json").read_text())
-        running = [number for number, entry in enumerate(queue["entries"], 1) if entry["state"] == "running"]
+        running = [number for number, entry in enumerate(self.entries(), 1) if entry["state"] == "running"]
         if not running or self.disturbed("laptop"):
             return None
         done = self.hosts.ctl("skip", self.experiment, str(running[0]), code=None)
@@ -244,9 +247,12 @@ class Chaos:
             time.sleep(0.2)
         self.problems.append(f"waited {PATIENCE_S} s for {what} {more()}")
 
-    def states(self, *wanted):
+    def entries(self):
         text = (self.hosts.home("hostA") / "experiments" / self.experiment / "experiment.json").read_text()
-        return [entry for entry in json.loads(text)["entries"] if entry["state"] in wanted]
+        return json.loads(text)["entries"]
+
+    def states(self, *wanted):
+        return [entry for entry in self.entries() if entry["state"] in wanted]
 
 
 class Findings:

@@ -118,6 +118,16 @@ class Hosts:
     def pids(self, name, program):
         return sorted(pid for pid, comm in self.processes(name).items() if comm == program[:15])
 
+    def runs_command(self, name, word):
+        """Whether a lockstepctl runs there whose command has this word."""
+        for pid in self.pids(name, "lockstepctl"):
+            try:
+                if word in pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0"):
+                    return True
+            except OSError:
+                pass
+        return False
+
     def tally(self, pid, first_ns):
         """mono_ns of each frame that has arrived in the socket of that rank, whose first one has this mono_ns."""
         path = self.tallies / f"{pid}-{first_ns}"
