@@ -48,6 +48,10 @@ struct ModelFacts {
 /// Of a model in a file: why this machine can't read the file or its description. What the description says is validate()'s.
 [[nodiscard]] Result<void> checkModelFile(std::string_view model);
 
+struct RunConfig;
+/// Why the stages of `devices` devices in pipelines can't share out the model's layers; all mistakes at once.
+[[nodiscard]] std::vector<Error> checkLayers(const RunConfig &config, int devices, const ModelFacts &model);
+
 /// Why the model can't train on the data set.
 [[nodiscard]] std::optional<Error> mismatch(const ModelFacts &model, const DataSetSpec &dataSet);
 

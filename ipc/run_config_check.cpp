@@ -135,32 +135,14 @@ void checkStages(const RunConfig &config, const std::optional<ModelFacts> &model
                    "a batch of " + std::to_string(batch) + " can't be cut into " + std::to_string(config.microBatches) +
                        " micro-batches",
                    "use a larger batch or fewer micro-batches");
-    const auto layers = parseStageLayers(config.stageLayers);
-    if (!layers)
+    if (const auto layers = parseStageLayers(config.stageLayers); !layers)
         report.add(layers.error());
     if (!model)
         return;
     if (!config.bertDir.empty() && knowsKey(config.model, "bert_dir") && !isModelFile(config.model))
-        return; // its folder says how many layers it has: Pipeline::whyNot()
-    const char *const each = config.stages > 0 ? "stage" : "device";
-    const std::string among = count(stages, each);
-    if (stages > model->layers && isModelFile(config.model) && model->layerNames.empty())
-        report.add("model", model->title + " is one layer, which pipeline can't share out among " + among,
-                   "name the submodules that are its layers as \"layers\" in " + descriptionOf(config.model) +
-                       ", or use the method ddp");
-    else if (stages > model->layers)
-        report.add(config.stages > 0 ? "stages" : "devices",
-                   model->title + " has " + count(model->layers, "layer") + " for " + among,
-                   "use " + std::to_string(model->layers) + ' ' + each + "s or fewer");
-    if (!layers || layers->empty())
-        return;
-    const int sum = std::accumulate(layers->begin(), layers->end(), 0);
-    if (std::cmp_not_equal(layers->size(), stages) || sum != model->layers)
-        report.add("stage_layers",
-                   "\"" + config.stageLayers + "\" doesn't share out the " + count(model->layers, "layer") + " of " +
-                       model->title + " among " + among,
-                   "give " + count(stages, "number") + " that add up to " + std::to_string(model->layers) +
-                       ", or nothing");
+        return; // its folder says how many layers it has: makeStrategy() asks
+    for (Error &error : checkLayers(config, devices, *model))
+        report.add(std::move(error));
 }
 
 /// How a device's share of a batch is cut, and how large it is.
@@ -389,6 +371,32 @@ Result<std::vector<int>> parseStageLayers(std::string_view text) {
         begin = end + 1;
     }
     return layers;
+}
+
+std::vector<Error> checkLayers(const RunConfig &config, int devices, const ModelFacts &model) {
+    Report report;
+    const int stages = stageCount(config, devices);
+    const auto layers = parseStageLayers(config.stageLayers);
+    const char *const each = config.stages > 0 ? "stage" : "device";
+    const std::string among = count(stages, each);
+    if (stages > model.layers && isModelFile(config.model) && model.layerNames.empty())
+        report.add("model", model.title + " is one layer, which pipeline can't share out among " + among,
+                   "name the submodules that are its layers as \"layers\" in " + descriptionOf(config.model) +
+                       ", or use the method ddp");
+    else if (stages > model.layers)
+        report.add(config.stages > 0 ? "stages" : "devices",
+                   model.title + " has " + count(model.layers, "layer") + " for " + among,
+                   "use " + std::to_string(model.layers) + ' ' + each + "s or fewer");
+    if (!layers || layers->empty())
+        return report.take();
+    const int sum = std::accumulate(layers->begin(), layers->end(), 0);
+    if (std::cmp_not_equal(layers->size(), stages) || sum != model.layers)
+        report.add("stage_layers",
+                   "\"" + config.stageLayers + "\" doesn't share out the " + count(model.layers, "layer") + " of " +
+                       model.title + " among " + among,
+                   "give " + count(stages, "number") + " that add up to " + std::to_string(model.layers) +
+                       ", or nothing");
+    return report.take();
 }
 
 std::vector<Error> validate(const RunConfig &config) {

@@ -144,23 +144,20 @@ class Chaos:
         self.healings.append((time.monotonic() + seconds, heal_and_note, f"{what} on {name}"))
         return f"{what} on {name} for {seconds:.1f} s"
 
-    def undisturbed_host(self):
+    def disturb(self, what, most_s, begin, end):
+        """A fault of a host that has none; `begin` and `end` are given its name."""
         free = [name for name in INTERFACES if not self.disturbed(name)]
-        return self.random.choice(free) if free else None
+        if not free:
+            return None
+        name = self.random.choice(free)
+        begin(name)
+        return self.heal_later(name, what, lambda: end(name), most_s)
 
     def cut_data(self):
-        name = self.undisturbed_host()
-        if name is None:
-            return None
-        self.hosts.lab.cut(name)
-        return self.heal_later(name, "cut data network", lambda: self.hosts.lab.restore(name), 15)
+        return self.disturb("cut data network", 15, self.hosts.lab.cut, self.hosts.lab.restore)
 
     def cut_ssh(self):
-        name = self.undisturbed_host()
-        if name is None:
-            return None
-        self.hosts.lab.cut_ssh(name)
-        return self.heal_later(name, "cut ssh", lambda: self.hosts.lab.restore_ssh(name), 15)
+        return self.disturb("cut ssh", 15, self.hosts.lab.cut_ssh, self.hosts.lab.restore_ssh)
 
     def cut_laptop(self):
         if self.disturbed("laptop"):
@@ -169,26 +166,14 @@ class Chaos:
         return self.heal_later("laptop", "cut link", self.hosts.lab.restore_laptop, 15)
 
     def full_disk(self):
-        name = self.undisturbed_host()
-        if name is None:
-            return None
-        self.hosts.fill_disk(name)
-        return self.heal_later(name, "full disk", lambda: self.hosts.empty_disk(name), 10)
+        return self.disturb("full disk", 10, self.hosts.fill_disk, self.hosts.empty_disk)
 
     def failing_disk(self):
-        name = self.undisturbed_host()
-        if name is None:
-            return None
-        self.hosts.fail_a_file_soon(name)
-        return self.heal_later(name, "failing file", lambda: self.hosts.fail_no_file(name), 10)
+        return self.disturb("failing file", 10, self.hosts.fail_a_file_soon, self.hosts.fail_no_file)
 
     def clock(self):
-        name = self.undisturbed_host()
-        if name is None:
-            return None
         by = self.random.choice([-86400, -3600, -5, 5, 3600, 86400])
-        self.hosts.set_clock(name, by)
-        return f"clock {by:+} s, " + self.heal_later(name, "wrong clock", lambda: self.hosts.set_clock(name, 0), 20)
+        return self.disturb(f"clock off by {by:+} s", 20, lambda name: self.hosts.set_clock(name, by), lambda name: self.hosts.set_clock(name, 0))
 
     def heal(self, everything=False):
         due = [each for each in self.healings if everything or each[0] <= time.monotonic()]

@@ -14,9 +14,8 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from given import BIN, PRELOADED  # noqa: E402
 from waiting import wait_for  # noqa: E402
-
-PRELOADED = BIN = None
 
 
 class Clock(unittest.TestCase):
@@ -72,11 +71,5 @@ class Clock(unittest.TestCase):
         self.assertTrue(4 <= result["run_time_s"] < 240, result["run_time_s"])
 
 
-def main():
-    global PRELOADED, BIN
-    PRELOADED, BIN = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    unittest.main(verbosity=2)

@@ -20,11 +20,11 @@ import time
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parents[1] / "ssh")]
+from given import BIN, PRELOADED  # noqa: E402
 from local_sshd import LocalSshd  # noqa: E402
 from small_data import write_small_data  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
-PRELOADED = BIN = None
 SOAK = os.environ.get("LOCKSTEP_SOAK") == "1"
 ONCE, EVER, SHORT, STOP = "once", "ever", "short", "stop"
 ALL = sys.maxsize
@@ -70,17 +70,22 @@ class Files(unittest.TestCase):
     def begin(self):
         """An empty home."""
         self.home = pathlib.Path(tempfile.mkdtemp(dir=self.root)) / "home"
+        self.count, self.log = self.home.parent / "count", self.home.parent / "operations"
         clean = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         self.environment = dict(clean, LOCKSTEP_HOME=str(self.home), LOCKSTEP_TRAINER=str(BIN / "fake_rank"), FAKE_RANK=RANK)
 
     def start(self, program, words, at=0, how=ONCE, error=errno.ENOSPC, path=""):
         """Starts a command in which the operation `at`, of those on paths with `path` in them, fails `program`; 0: none does."""
-        self.count, self.log = self.home.parent / "count", self.home.parent / "operations"
+        return self.preloaded(words, {
+            "FAILING_FILES_BELOW": self.home, "FAILING_FILES_WITH": path, "FAILING_FILES_PROGRAM": program, "FAILING_FILES_HOW": how,
+            "FAILING_FILES_COUNT": self.count, "FAILING_FILES_LOG": self.log, "FAILING_FILES_AT": at, "FAILING_FILES_ERROR": error})
+
+    def preloaded(self, words, variables):
+        """Starts a command with the library and its variables; it counts from 0."""
         self.count.write_bytes(bytes(8))
         self.log.unlink(missing_ok=True)
-        failing = {"LD_PRELOAD": PRELOADED, "FAILING_FILES_BELOW": self.home, "FAILING_FILES_WITH": path, "FAILING_FILES_PROGRAM": program,
-                   "FAILING_FILES_HOW": how, "FAILING_FILES_COUNT": self.count, "FAILING_FILES_LOG": self.log, "FAILING_FILES_AT": at, "FAILING_FILES_ERROR": error}
-        return Program(words, dict(self.environment, **{name: str(value) for name, value in failing.items()}), self.home.parent)
+        orders = {name: str(value) for name, value in variables.items()}
+        return Program(words, dict(self.environment, LD_PRELOAD=str(PRELOADED), **orders), self.home.parent)
 
     def operations(self):
         return self.log.read_text().splitlines() if self.log.exists() else []
@@ -396,11 +401,5 @@ class Checkpoints(Files):
                 self.assertEqual(self.parameters(again.errors), undisturbed)
 
 
-def main():
-    global PRELOADED, BIN
-    PRELOADED, BIN = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    unittest.main(verbosity=2)

@@ -6,16 +6,14 @@ preloaded, does it. LOCKSTEP_SOAK=1 tries every allocation, else some of them.
 
     failing_memory_test.py PRELOADED BIN [unittest's arguments]"""
 import json
-import pathlib
 import subprocess
-import sys
 import unittest
 
 import failing_files_test as files
-from failing_files_test import EVER, STOP, Files, Program
+from failing_files_test import EVER, STOP, Files
+from given import BIN
 from small_data import write_small_data
 
-PRELOADED = None
 OUT = "the memory ran out, and the program ends; what it had written stays"
 
 
@@ -25,12 +23,9 @@ class Memory(Files):
     from_bytes = 1 << 20
 
     def start(self, program, words, at=0, how=EVER, error=0, path=""):
-        self.count, self.log = self.home.parent / "count", self.home.parent / "operations"
-        self.count.write_bytes(bytes(8))
-        self.log.unlink(missing_ok=True)
-        failing = {"LD_PRELOAD": PRELOADED, "FAILING_MEMORY_PROGRAM": program, "FAILING_MEMORY_FROM": self.from_bytes,
-                   "FAILING_MEMORY_COUNT": self.count, "FAILING_MEMORY_LOG": self.log, "FAILING_MEMORY_AT": at}
-        return Program(words, dict(self.environment, **{name: str(value) for name, value in failing.items()}), self.home.parent)
+        return self.preloaded(words, {
+            "FAILING_MEMORY_PROGRAM": program, "FAILING_MEMORY_FROM": self.from_bytes, "FAILING_MEMORY_COUNT": self.count,
+            "FAILING_MEMORY_LOG": self.log, "FAILING_MEMORY_AT": at})
 
     def told(self, outcome):
         self.assertEqual(outcome.code, 1, outcome.errors)
@@ -78,14 +73,14 @@ class Viewer(Memory):
 
     def prepare(self):
         environment = dict(self.environment, FAKE_RANK=f"epochs=1;steps={self.steps};step_ms=0")
-        done = subprocess.run([files.BIN / "lockstep-agent", "run", "--", files.BIN / "fake_rank"], env=environment, capture_output=True)
+        done = subprocess.run([BIN / "lockstep-agent", "run", "--", BIN / "fake_rank"], env=environment, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.run_id = next((self.home / "runs").iterdir()).name
         self.table = self.home / "table.json"
         self.table.write_text("the one before")
 
     def test_an_export_without_memory_leaves_the_file_as_it_was(self):
-        words = lambda: [files.BIN / "lockstepctl", "export", self.run_id, "--format", "json", "--out", self.table]  # noqa: E731
+        words = lambda: [BIN / "lockstepctl", "export", self.run_id, "--format", "json", "--out", self.table]  # noqa: E731
         for at, outcome in self.failing("lockstepctl", words, 3, 5, self.prepare):
             with self.subTest(f"allocation {at}"):
                 text = self.table.read_text()
@@ -96,11 +91,5 @@ class Viewer(Memory):
                 self.ctl("show", self.run_id, "--json")
 
 
-def main():
-    global PRELOADED
-    PRELOADED, files.BIN = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    unittest.main(verbosity=2)

@@ -293,7 +293,7 @@ TEST_SUITE("bert") {
         for (const Ended &refused :
              DdpRun(2, with(options("refused"), {"--devices=0,1", "--method=pipeline", "--stage-layers=2,2"})).wait()) {
             CHECK(refused.code == 2);
-            CHECK(refused.err.find("the model has 5 layers, and stage_layers shares out 4 among 2 of 2 stages") !=
+            CHECK(refused.err.find("\"2,2\" doesn't share out the 5 layers of bert among 2 devices") !=
                   std::string::npos);
         }
         check("plain", {Process(trainerBinary(), plain("plain")).wait()}, "plain");

@@ -3,6 +3,7 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include "ipc/model_facts.h"
 #include "trainer/comm/step_graphs.h"
 #include "trainer/strategies/baseline.h"
 #include "trainer/strategies/ddp.h"
@@ -101,11 +102,12 @@ static_assert(strategyMakers.size() == methodTable.size(), "every method has a s
 } // namespace
 
 Result<std::unique_ptr<Strategy>> makeStrategy(const StrategyParts &parts) {
-    if (specOf(parts.config.method).splitsModel) // a BERT's folder alone says how many layers it has
-        if (std::string why = Pipeline::whyNot(*parts.model, stageCount(parts.config, parts.communicator.worldSize()),
-                                               *parseStageLayers(parts.config.stageLayers));
-            !why.empty())
-            return fail(Error::badArgument(std::move(why), "use other stages or stage_layers"));
+    if (specOf(parts.config.method).splitsModel) {
+        ModelFacts facts = modelFacts(parts.config.model).value().value(); // the model has been made by them
+        facts.layers = static_cast<int>(parts.model->layerCount());        // which of a BERT its folder alone says
+        if (auto mistakes = checkLayers(parts.config, parts.communicator.worldSize(), facts); !mistakes.empty())
+            return fail(std::move(mistakes.front()));
+    }
     for (const StrategyMaker &maker : strategyMakers)
         if (maker.method == parts.config.method)
             return maker.make(parts);

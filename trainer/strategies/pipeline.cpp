@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <ranges>
 #include <stdexcept>
 #include <utility>
@@ -42,18 +41,6 @@ torch::Tensor exampleInput(const Pipeline::Options &options, const torch::Tensor
 }
 
 } // namespace
-
-std::string Pipeline::whyNot(const Model &model, int stages, const std::vector<int> &layersPerStage) {
-    const auto layers = static_cast<std::int64_t>(model.layerCount());
-    if (stages > layers)
-        return "the model has " + std::to_string(layers) + " layers for " + std::to_string(stages) + " stages";
-    const std::int64_t sum = std::accumulate(layersPerStage.begin(), layersPerStage.end(), std::int64_t{0});
-    if (!layersPerStage.empty() && (std::cmp_not_equal(layersPerStage.size(), stages) || sum != layers))
-        return "the model has " + std::to_string(layers) + " layers, and stage_layers shares out " +
-               std::to_string(sum) + " among " + std::to_string(layersPerStage.size()) + " of " +
-               std::to_string(stages) + " stages";
-    return {};
-}
 
 Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options)
     : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_stages(options.stages),

@@ -38,8 +38,6 @@ public:
         std::int64_t mostTokens = 128; ///< of a text
         bool oneNode = true;           ///< all ranks have one clock
     };
-    /// Why the model can't be shared out so; empty: it can.
-    [[nodiscard]] static std::string whyNot(const Model &model, int stages, const std::vector<int> &layersPerStage);
     /// Gives all ranks rank 0's parameters.
     Pipeline(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options);
 

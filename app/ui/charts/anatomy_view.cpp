@@ -27,7 +27,7 @@ QString deviceLabel(const AnatomyRun &run, std::size_t device) {
     return QString::fromStdString(run.anatomy.devices[device].device);
 }
 
-/// "32 of 64 · 86 %" in words: "50 % of batch · 86 % busy".
+/// "batch 50 % · busy 86 %": the device's part of the batch, and of the step.
 QString shareText(const core::DpDevice &device) {
     const QString samples = device.share ? core::percent(device.share, 0) : QStringLiteral("-");
     return QObject::tr("batch %1 · busy %2").arg(samples, core::percent(device.utilization, 0));

@@ -35,7 +35,7 @@ struct StageBar {
 class IdleNote {
 public:
     void add(const QString &run, const core::PipelineStep &step);
-    /// "stages idle 23 % of a step; equally long ones would 20 %"; with the runs' names where they are several.
+    /// "idle 23 %; balanced 20 %"; with the runs' names where they are several.
     [[nodiscard]] QString text() const;
 
 private:

@@ -17,17 +17,17 @@ from __future__ import annotations
 import os
 from typing import Any, List, Optional
 
+from lockstep import run
 from lockstep.imports import when_imported
 from lockstep.watch import FRAMES, Watch
 
 _watch: Optional[Watch] = None
-_left = False  # a script's own lockstep.Run reports this process
 
 
 def install() -> None:
     """Follows this process from now on, if frames are to be sent and nobody does yet."""
     global _watch
-    if _watch or _left or not os.environ.get(FRAMES):
+    if _watch or run.reports or not os.environ.get(FRAMES):
         return
     _watch = Watch()
     when_imported("torch", _watch.attach)
@@ -48,9 +48,7 @@ def join(**about: Any) -> Optional[Watch]:
 
 
 def leave() -> None:
-    """Ends following without a word: somebody else reports this process from now on."""
-    global _left
-    _left = True
+    """Ends following without a word: a script's own lockstep.Run reports this process from now on."""
     if _watch:
         _watch.leave()
 

@@ -9,7 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
-from lockstep import auto, version
+from lockstep import version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.phases import PhaseClock, PhaseSums
@@ -18,6 +18,8 @@ from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
 LONGEST_DETAIL = 500  # characters of an exception's text
+
+reports = False  # whether a Run has been made: lockstep.auto then follows nothing
 
 Batch = TypeVar("Batch")
 
@@ -48,7 +50,10 @@ class Run:
     """The phase for the time at the end of a phase: normally the same one. `lockstep.ddp.watch` replaces this."""
 
     def __init__(self, sync: Callable[[], object] = _no_sync, **about: Any) -> None:
-        auto.leave()  # this process reports by itself
+        global reports
+        reports = True  # this process reports by itself
+        if "lockstep.auto" in sys.modules:
+            sys.modules["lockstep.auto"].leave()
         self.rest_of = str
         self.watched: List[Any] = []  # the models that lockstep.ddp.watch was given, as it times them
         self._stopped = False

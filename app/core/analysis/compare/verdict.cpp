@@ -35,7 +35,8 @@ std::string phrase(const Mention &said, const std::string &reference, bool first
                     : "") +
                " (" + rangeText(said.speedUp) + ")" +
                (said.speedUp.isUnsettled() ? ": " + busyText(*said.speedUp.disturbance) : "") + ".";
-    std::string out = name + ": " + timesText(said.speedUp.factor) + (first ? " as fast as " + reference : "");
+    std::string out = name + ": " + timesText(said.speedUp.factor) +
+                      (first && length == Length::Whole ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
         out += " (" + rangeText(said.speedUp) + ")";
     if (said.devices > 1 && said.efficiency && length == Length::Whole)
@@ -59,8 +60,7 @@ std::string phrases(const std::vector<Mention> &all, const std::string &referenc
     bool compared = false; // "as fast as baseline" once
     for (const Mention &said : some) {
         const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
-        out +=
-            (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared && length == Length::Whole, length);
+        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared, length);
         compared = compared || plain;
     }
     if (some.size() < all.size())

@@ -51,11 +51,7 @@ void AnatomyCard::draw(Changes) {
             }
     }
     m_view->setRuns(parallel ? all : QList<AnatomyRun>());
-    QStringList notes;
-    if (m_view->hasUnknown())
-        notes.append(tr("dashed, with ?: only the slowest device's time was recorded"));
-    notes.removeAll(QString());
-    setNote(notes.join(QStringLiteral("; ")));
+    setNote(m_view->hasUnknown() ? tr("dashed, with ?: only the slowest device's time was recorded") : QString());
 }
 
 } // namespace lockstep::ui

@@ -7,14 +7,14 @@
 
 namespace lockstep::ui {
 
-/// "DDP (2) is the fastest: 1.42×"; empty until something was compared.
+/// "Fastest: DDP (2), 1.42×"; empty until something was compared.
 [[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
-/// "DDP (2) takes 3.15 s instead of 4.63 s: 2.10 s saved, 0.63 s added": what the bars below add up to, launch to exit. Which causes
+/// "2.10 s saved, 0.63 s added": what the bars below add up to, launch to exit. Which causes
 /// they are is said in the page's head.
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);
-/// "2 decisive differences, 1 notable"; counts kinds of differences, not runs.
+/// "Unintended: 2 decisive, 1 notable"; counts kinds of differences, not runs.
 [[nodiscard]] QString fairnessFinding(const core::Judgement &judgement);
-/// "Compute-bound: baseline, DP (2). Communication-bound: DDP (2)"; "All runs are compute-bound"
+/// "Compute-bound: baseline, DP (2). Communication-bound: DDP (2)"; "All compute-bound"
 [[nodiscard]] QString boundsFinding(const core::Judgement &judgement);
 
 } // namespace lockstep::ui
