@@ -23,7 +23,7 @@ AttendedRun::AttendedRun(QObject *parent) : QObject(parent) {
             Q_EMIT ended(error);
     };
     connect(&m_launcher, &NodesLauncher::failed, this, [this, end](const Error &error, int exitCode) {
-        m_linkFailed = exitCode == AgentLauncher::linkFailed;
+        m_linkFailed = exitCode == AgentLauncher::linkFailed || exitCode == NodesLauncher::nodeUnreachable;
         end(error);
     });
     connect(&m_launcher, &NodesLauncher::ended, this, [end](int exitCode, const QString &sentence) {

@@ -105,7 +105,7 @@ void NodesLauncher::otherFailed(int node, const Error &error, int exitCode) {
     Error named = error;
     named.what = "node " + std::to_string(node) + " (" + titleOf(m_request.record.config->nodes[std::size_t(node)]) +
                  "): " + error.what;
-    stopAgent0(named, exitCode == AgentLauncher::linkFailed ? exitBadArguments : exitCode);
+    stopAgent0(named, exitCode == AgentLauncher::linkFailed ? nodeUnreachable : exitCode);
 }
 
 void NodesLauncher::stopAgent0(const Error &error, int exitCode) {

@@ -31,9 +31,13 @@ public:
     /// Ends an attended request's run on every node; ended() or failed() follows.
     void stop();
 
+    static constexpr int nodeUnreachable =
+        254; ///< failed()'s code: a node other than agent 0's; nothing is left running
+
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined
-    /// As AgentLauncher's. 255 only for agent 0, which may or may not have started. The sentence names any other node.
+    /// As AgentLauncher's, or nodeUnreachable. linkFailed only for agent 0, which may or may not have started. The sentence
+    /// names any other node.
     void failed(const lockstep::Error &error, int exitCode);
     /// Attended: a line of a rank's console on any node, "[rank 1] …"; then the end of all agents, with agent 0's
     /// sentence.

@@ -11,8 +11,10 @@
 #include "experiment/more_rounds.h"
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
+#include "launch/nodes_launcher.h"
 #include "launch/place_check.h"
 #include "queue/control_seat.h"
+#include "queue/reach_wait.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -152,7 +154,7 @@ bool ExperimentRunner::launch(int entry) {
     at(entry).run = makeRunId();
     QueueRun &run = *underWay(entry).run;
     const CommandPrefix &where = m_queue->prefix();
-    setState(entry, EntryState::Launching);
+    setState(entry, EntryState::Launching, QString::fromStdString(at(entry).reason)); // what it waits for
     if (m_unsaved) {
         at(entry).run.clear();
         at(entry).state = EntryState::Queued;
@@ -173,10 +175,8 @@ bool ExperimentRunner::launch(int entry) {
 }
 
 void ExperimentRunner::checked(int entry, const std::optional<Error> &error, bool linkFailed) {
-    if (m_stoppedBy)
-        return over(entry, EntryState::Stopped, stoppedWords(*m_stoppedBy));
-    if (const std::optional<QString> by = underWay(entry).skippedBy)
-        return over(entry, EntryState::Stopped, skippedWords(*by));
+    if (stoppedMeanwhile(entry))
+        return;
     if (!error || linkFailed) // the launch tries a broken link again
         return void(launch(entry));
     if (error->kind == ErrorKind::BadArgument)
@@ -185,9 +185,19 @@ void ExperimentRunner::checked(int entry, const std::optional<Error> &error, boo
     over(entry, EntryState::Failed, QString::fromStdString(error->message()));
 }
 
+/// True: a stop of the run, or of the queue, came before its agents had started.
+bool ExperimentRunner::stoppedMeanwhile(int entry) {
+    const std::optional<QString> skippedBy = underWay(entry).skippedBy;
+    if (!m_stoppedBy && !skippedBy)
+        return false;
+    at(entry).run.clear();
+    over(entry, EntryState::Stopped, m_stoppedBy ? stoppedWords(*m_stoppedBy) : skippedWords(*skippedBy));
+    return true;
+}
+
 void ExperimentRunner::relaunch(int entry) {
-    if (m_stoppedBy)
-        return over(entry, EntryState::Stopped, stoppedWords(*m_stoppedBy));
+    if (stoppedMeanwhile(entry))
+        return;
     if (++underWay(entry).attempts > mostAttempts)
         return over(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
     launch(entry);
@@ -199,10 +209,40 @@ void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode)
         QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
         return;
     }
-    if (exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed)
+    if (exitCode == NodesLauncher::nodeUnreachable && (stoppedMeanwhile(entry) || waitUntilReached(entry, error)))
+        return;
+    if (exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed ||
+        exitCode == NodesLauncher::nodeUnreachable)
         return refused(entry, error, exitBadArguments);
     at(entry).run.clear();
     over(entry, EntryState::Failed, QString::fromStdString(error.message()));
+}
+
+/// A node that an earlier run of this queue has reached is waited for: it restarts, or its network is down. Before the
+/// first run its name may be wrong, which a person should hear at once.
+bool ExperimentRunner::waitUntilReached(int entry, const Error &error) {
+    if (!reachedBefore())
+        return false;
+    UnderWay &one = underWay(entry);
+    if (!one.wait) {
+        one.wait = new ReachWait(one.run);
+        connect(one.wait, &ReachWait::again, this, [this, entry] { launch(entry); });
+    }
+    const bool first = one.wait->first();
+    if (!one.wait->next())
+        return false;
+    const QString sentence =
+        QString::fromStdString(error.what) + QStringLiteral("; it is tried again until ") + one.wait->until();
+    if (first)
+        logWarning(at(entry).planned.name + " waits: " + sentence.toStdString());
+    setState(entry, EntryState::Launching, sentence);
+    return true;
+}
+
+bool ExperimentRunner::reachedBefore() const {
+    return std::ranges::any_of(experiment().entries, [](const ExperimentEntry &entry) {
+        return !entry.earlierRuns.empty() || (!entry.run.empty() && entry.state != EntryState::Launching);
+    });
 }
 
 void ExperimentRunner::follow(int entry) {
@@ -286,8 +326,8 @@ void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
     at(entry).run.clear();
     for (ExperimentEntry &other : m_queue->experiment().entries)
         if (other.state == EntryState::Queued) {
-            other.state = EntryState::NotRun;
-            other.reason = "not run: " + at(entry).planned.name + " was refused";
+            other.state = EntryState::Stopped; // unlike what can't run here, it can be queued again
+            other.reason = "not started: " + at(entry).planned.name + " was refused";
         }
     over(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
@@ -311,6 +351,14 @@ void ExperimentRunner::stop(const QString &by) {
     if (m_underWay.empty())
         return next();
     for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once and end a run
+        stopUnderWay(entry, by);
+}
+
+void ExperimentRunner::stopUnderWay(int entry, const QString &by) {
+    const UnderWay &one = underWay(entry);
+    if (one.wait && one.wait->waiting())
+        stoppedMeanwhile(entry);
+    else
         one.run->stop(by);
 }
 
@@ -336,9 +384,9 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
     }
     Q_EMIT experimentChanged();
     for (const int entry : stopped) {
-        UnderWay &one = underWay(entry);
-        one.skippedBy = QString::fromStdString(request.by);
-        one.run->stop(*one.skippedBy);
+        const QString by = QString::fromStdString(request.by);
+        underWay(entry).skippedBy = by;
+        stopUnderWay(entry, by);
     }
     if (stopped.empty())
         next(); // resumed, queued again, or the last one skipped

@@ -12,6 +12,7 @@
 #include "queue/queue_run.h"
 
 namespace lockstep::core {
+class ReachWait;
 
 /// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
 /// owner by lock (OwnedExperiment). No run starts before it is written to the disk. If the owner is killed at any moment, a new one
@@ -58,6 +59,7 @@ private:
         int attempts = 0;                 ///< to launch it over a failing link
         bool inherited = false;           ///< started by an earlier owner
         std::optional<QString> skippedBy; ///< it is being stopped alone
+        ReachWait *wait = nullptr;        ///< once a node could not be reached
     };
     UnderWay &underWay(int entry);
     void next();
@@ -72,6 +74,10 @@ private:
     void closeQueue(EntryState state, const QString &reason);
     void relaunch(int entry);
     void launchFailed(int entry, const Error &error, int exitCode);
+    bool waitUntilReached(int entry, const Error &error);
+    [[nodiscard]] bool reachedBefore() const;
+    bool stoppedMeanwhile(int entry);
+    void stopUnderWay(int entry, const QString &by);
     void over(int entry, EntryState state, const QString &reason = {});
     void drop(int entry);
     void setState(int entry, EntryState state, const QString &reason = {});

@@ -244,7 +244,8 @@ std::vector<QueueRequest> retriesOfDropped(const Experiment &experiment) {
     std::vector<QueueRequest> out;
     for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
         const ExperimentEntry &entry = experiment.entries[i];
-        if (entry.state != EntryState::Stopped || !entry.run.empty() || !entry.planned.runnable())
+        const bool over = entry.state == EntryState::Stopped || entry.state == EntryState::Failed;
+        if (!over || !entry.run.empty() || !entry.planned.runnable())
             continue;
         QueueRequest &request = out.emplace_back();
         request.kind = QueueRequest::Kind::Retry;

@@ -50,7 +50,7 @@ struct QueueRequest {
 /// experiment.
 [[nodiscard]] std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs,
                                                   bool alone);
-/// The same for the entries that a stop took out of the queue before they began.
+/// The same for the entries that left the queue before they began: stopped, or refused.
 [[nodiscard]] std::vector<QueueRequest> retriesOfDropped(const Experiment &experiment);
 /// The running entries that the request stops.
 [[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);

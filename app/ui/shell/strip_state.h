@@ -29,7 +29,7 @@ public:
     /// "lockstep on box (pid 123)" while another viewer holds control; empty otherwise.
     [[nodiscard]] QString heldBy() const;
     [[nodiscard]] int queuedRuns() const;  ///< that wait behind what runs
-    [[nodiscard]] int droppedRuns() const; ///< that a stop took out of the queue before they began
+    [[nodiscard]] int droppedRuns() const; ///< that left the queue before they began: stopped, or refused
     /// Its runs that failed and were not repeated.
     [[nodiscard]] std::vector<core::ExperimentModel::Failure> failures() const;
     /// The id of the experiment on the strip if it is not the open one.

@@ -76,13 +76,9 @@ Sides sidesOf(const RepeatGroup &reference, const RepeatGroup &run, const std::o
             counted->standingOut.has_value()};
 }
 
-/// What the others measured in the rounds that count.
-std::vector<RepeatGroup> inTheSameRounds(const std::vector<RepeatGroup> &others, const RepeatGroup &reference,
-                                         const RepeatGroup &run, const std::optional<CountedRepeats> &counted) {
-    const std::vector<std::string> leftOut =
-        counted ? roundsLeftOut(reference, run, *counted) : std::vector<std::string>();
-    if (leftOut.empty())
-        return others;
+/// What the others measured without these rounds.
+std::vector<RepeatGroup> allWithoutRounds(const std::vector<RepeatGroup> &others,
+                                          const std::vector<std::string> &leftOut) {
     std::vector<RepeatGroup> out;
     for (const RepeatGroup &other : others)
         out.push_back(withoutRounds(other, leftOut));
@@ -273,7 +269,12 @@ std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatG
     out.referenceS = meanOf(sides.reference).runS;
     out.runS = meanOf(sides.run).runS;
     addBars(reference, run, sides, out);
-    addFactors(reference, run, inTheSameRounds(others, reference, run, counted), out);
+    const std::vector<std::string> leftOut =
+        counted ? roundsLeftOut(reference, run, *counted) : std::vector<std::string>();
+    if (leftOut.empty())
+        addFactors(reference, run, others, out);
+    else
+        addFactors(reference, run, allWithoutRounds(others, leftOut), out);
     return out;
 }
 

@@ -239,20 +239,33 @@ const PairJudgement *leftOpenByLoad(const Known &known, const std::string &run) 
     return pair && firstOf(*pair, FairnessWeight::Decisive, true) ? pair : nullptr;
 }
 
+struct MeasuredRow {
+    const RepeatGroup *group;
+    const ResultRow *row;
+};
+
+/// Of one method; a reference has lines of its own.
+std::vector<MeasuredRow> measuredRows(const Known &known, std::string_view method) {
+    std::vector<MeasuredRow> out;
+    for (const RepeatGroup &group : known.groups)
+        if (const ResultRow *row = known.row(group.name); row && row->method == method && !group.reference)
+            out.push_back({&group, row});
+    return out;
+}
+
 /// The two runs on as many devices that differ in least besides the method.
 void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     const RepeatGroup *dp = nullptr, *ddp = nullptr;
     std::size_t least = 0;
-    for (const RepeatGroup &a : known.groups)
-        for (const RepeatGroup &b : known.groups) {
-            const ResultRow *from = known.row(a.name), *to = known.row(b.name);
-            if (!from || !to || from->method != "dp" || to->method != "ddp" || from->devices != to->devices ||
-                a.reference || b.reference) // a reference has lines of its own
+    const std::vector<MeasuredRow> ends = measuredRows(known, "ddp");
+    for (const MeasuredRow &from : measuredRows(known, "dp"))
+        for (const MeasuredRow &to : ends) {
+            if (from.row->devices != to.row->devices)
                 continue;
-            const std::size_t apart = factorsBetween(a, b).size();
+            const std::size_t apart = factorsBetween(*from.group, *to.group).size();
             if (!dp || apart < least) {
-                dp = &a;
-                ddp = &b;
+                dp = from.group;
+                ddp = to.group;
                 least = apart;
             }
         }
