@@ -155,3 +155,5 @@ void ProgressPrinter::clearLive() {
 }
 
 } // namespace lockstep::cli
+
+#include "moc_progress_printer.cpp"

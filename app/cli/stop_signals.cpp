@@ -49,3 +49,5 @@ void StopSignals::arrived() {
 }
 
 } // namespace lockstep::cli
+
+#include "moc_stop_signals.cpp"

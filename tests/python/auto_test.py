@@ -88,6 +88,25 @@ class Auto(Case):
         self.assertEqual(validations, [(1, 0.6), (2, 0.7)])
         self.assertEqual(len(list((self.home / "events").iterdir())), 1)
 
+    def test_a_process_that_follows_another_one_is_the_same_rank_and_counts_too(self):
+        line = f"{sys.executable} {GAN} && {sys.executable} {GAN}"
+        self.agent("run", "--auto", "--", "sh", "-c", line)
+        (run,) = self.runs()
+        sent = [frame for frame in self.frames(run) if "rseq" in frame]
+        self.assertEqual([frame["kind"] for frame in self.frames(run) if frame["type"] == "alert"], [])
+        begins = [number for number, frame in enumerate(sent) if frame["rseq"] == 0]
+        self.assertEqual(len(begins), 2)
+        first, second = sent[:begins[1]], sent[begins[1]:]
+        for part in (first, second):
+            self.assertEqual([frame["rseq"] for frame in part], list(range(len(part))))
+            self.assertEqual(part[-1]["state"], "done")
+        self.assertEqual([[epoch["steps"] for epoch in self.epochs(part)] for part in (first, second)], [[50], [50]])
+        self.assertEqual(self.result(run)["state"], "done")
+
+    def test_steps_that_take_turns_between_two_loaders_are_of_the_epochs_of_the_first(self):
+        run, _ = self.followed(HERE / "unchanged" / "turns.py")
+        self.assertEqual([epoch["steps"] for epoch in self.epochs(self.check_frames(run, 1)[0])], [8, 8, 4])
+
     def test_ranks_that_torchrun_starts_are_taken_in(self):
         run, _ = self.followed("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", RANKS, "slow=1")
         self.check_two_ranks(run)
@@ -116,6 +135,11 @@ class Auto(Case):
         for sent in self.check_frames(run, 2).values():
             self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(10, 320), (3, 96)])
         self.assertEqual(self.result(run)["summary"]["steps"], 13)
+
+    def test_ranks_of_unlike_batches_end_at_the_same_step_by_the_samples_of_rank_0(self):
+        run, _ = self.followed("-m", "lockstep", "--max-samples", str(2 * 32 * 7), RANKS, "half=1", options=("--nproc-per-node", "2"))
+        for sent, samples in zip(self.check_frames(run, 2).values(), (32, 16)):
+            self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(7, 7 * samples)])
 
     def test_a_script_without_a_loader_ends_after_so_many_steps(self):
         run, _ = self.followed("-m", "lockstep", "--max-steps", "7", GAN)

@@ -275,6 +275,23 @@ class FollowerTest(unittest.TestCase):
                 script.train(epoch)
         self.assertEqual([epoch[:3] for epoch in script.finish()], [(3, 12, 60), (3, 12, 60)])
 
+    def test_steps_that_take_turns_between_two_loaders_are_of_one_epoch_until_the_first_is_over(self):
+        script = Script()
+        for _ in range(2):
+            for _ in range(3):
+                script.train(1)
+                script.train(10)
+            script.end_of(1)
+        self.assertEqual([epoch[:3] for epoch in script.finish()], [(6, 24, 120), (6, 24, 120)])
+
+    def test_a_loader_that_is_left_for_one_over_other_data_has_had_its_epoch(self):
+        script = Script()
+        for iterator in (1, 10):
+            for _ in range(3):
+                script.train(iterator)
+            script.follower.dropped(iterator)
+        self.assertEqual([epoch[:3] for epoch in script.finish()], [(3, 12, 60), (3, 12, 60)])
+
     def test_two_loaders_in_one_step_both_count(self):
         script = Script()
         for _ in range(3):

@@ -75,10 +75,11 @@ class Libraries(Case):
         self.assertEqual([round(each["last"], 6) for each in self.values(sent, "accuracy")], [round(each, 6) for each in said["accuracies"]])
         self.assertNotIn("note", summary["metrics"])
 
-    def test_a_stop_ends_the_librarys_training_and_the_script_goes_on_to_its_end(self):
+    def check_stop(self, *options):
+        """The frames of the runs that were stopped."""
         for script in ("lightning_fit.py", "hf_train.py"):
             before = len(self.runs())
-            agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--", sys.executable, HERE / "libraries" / script,
+            agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", *options, "--", sys.executable, HERE / "libraries" / script,
                                       self.home / "events", "100000"], env=self.environment, stdout=subprocess.PIPE, text=True)
             self.addCleanup(agent.kill)
             wait_for(lambda: len(self.runs()) > before, 20, "the run")
@@ -90,6 +91,16 @@ class Libraries(Case):
             self.assertIn('{"losses"', said)
             self.assertEqual(self.result(run)["state"], "stopped")
             self.assertEqual(self.frames(run)[-1]["state"], "stopped")
+            yield self.frames(run)
+
+    def test_a_stop_ends_the_librarys_training_and_the_script_goes_on_to_its_end(self):
+        self.assertEqual(len([*self.check_stop()]), 2)
+
+    def test_a_stop_ends_all_ranks_with_the_same_step(self):
+        for frames in self.check_stop("--nproc-per-node", "2"):
+            steps = [sum(frame["count"] for frame in frames if frame["type"] == "steps" and frame["rank"] == rank) for rank in (0, 1)]
+            self.assertGreater(steps[0], 0)
+            self.assertEqual(steps[0], steps[1])
 
     def test_without_an_address_a_callback_does_nothing(self):
         done = self.call(sys.executable, HERE / "libraries/accelerate_loop.py")

@@ -98,6 +98,17 @@ class Installed(unittest.TestCase):
     def test_it_says_the_version_of_lockstep(self):
         self.assertEqual(self.python_says("importlib.metadata.version('lockstep')"), project_version())
 
+    def test_a_process_that_a_followed_script_starts_finds_it_and_no_package_beside_it(self):
+        code = ("import os, subprocess, sys\n"
+                "child = 'import json, os, sys; print(json.dumps([sys.modules[\"lockstep\"].__file__, sys.path]))'\n"
+                "subprocess.run([sys.argv[1], '-c', child], check=True)\n")
+        script = self.folder / "starts.py"
+        script.write_text(code)
+        found, path = json.loads(run(self.python, "-m", "lockstep", script, sys.executable, cwd=self.folder,
+                                     env=environment(LOCKSTEP_FRAMES=f"unix:{self.folder / 'nobody'}")).stdout)
+        self.assertTrue(found.startswith(str(self.folder / "venv/lib")), found)
+        self.assertEqual([folder for folder in path if folder.startswith(str(self.folder / "venv"))], [])
+
     def test_a_script_reports_with_it(self):
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(str(self.folder / "socket"))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The rules of the house that text alone shows: which room may include what, how long a file may be, and its licence line."""
+"""The rules of the house that text alone shows: which room may include what, where moc's code is compiled, how long a file may be, and
+its licence line."""
 import re
 import sys
 
@@ -67,6 +68,15 @@ def without_licence(names):
             yield f"{name} has no line '// SPDX-License-Identifier: MIT' ('#' in scripts) at its top"
 
 
+def compiled_apart(names):
+    for name in names:
+        source = ROOT / name.replace(".h", ".cpp")
+        if not name.startswith("app/") or "Q_OBJECT" not in (ROOT / name).read_text() or not source.is_file():
+            continue
+        if f'#include "moc_{source.name}"' not in source.read_text():
+            yield f'{source.relative_to(ROOT)} does not end with #include "moc_{source.name}": moc\'s code would be a unit of its own'
+
+
 def main():
     sources = source_files(".cpp", ".h")
     wrong = []
@@ -74,6 +84,7 @@ def main():
         wrong += included_wrongly(name, (ROOT / name).read_text(errors="replace"))
     for house in include_matrix.ORDER: # a row a room
         wrong += include_matrix.faults(house, sources)
+    wrong += compiled_apart(source_files(".h"))
     wrong += without_licence(source_files(".cpp", ".h", ".proto", ".py", ".sh", "CMakeLists.txt", ".cmake", ".toml"))
     wrong += too_long(source_files(".cpp", ".h", ".py", ".sh", "CMakeLists.txt", ".cmake"))
     print("\n".join(wrong) if wrong else f"{len(sources)} files keep the rules")

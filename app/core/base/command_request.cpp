@@ -93,3 +93,5 @@ void endWithoutWaiting(std::unique_ptr<QProcess> process) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_command_request.cpp"

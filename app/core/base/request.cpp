@@ -43,3 +43,5 @@ RequestGroup::RequestGroup(std::vector<std::unique_ptr<Request>> requests, Concl
 }
 
 } // namespace lockstep::core
+
+#include "moc_request.cpp"

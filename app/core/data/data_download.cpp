@@ -128,3 +128,5 @@ void DataDownload::end(std::optional<Error> error) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_data_download.cpp"

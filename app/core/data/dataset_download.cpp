@@ -179,3 +179,5 @@ std::string DatasetDownload::afterwards() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_dataset_download.cpp"

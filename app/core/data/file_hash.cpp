@@ -40,3 +40,5 @@ void FileHash::readOn() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_file_hash.cpp"

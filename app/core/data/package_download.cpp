@@ -261,3 +261,5 @@ void PackageDownload::over(std::optional<Error> error) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_package_download.cpp"

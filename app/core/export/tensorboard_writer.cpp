@@ -251,3 +251,5 @@ Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, co
 }
 
 } // namespace lockstep::core
+
+#include "moc_tensorboard_writer.cpp"

@@ -94,3 +94,5 @@ void AgentLink::close() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_agent_link.cpp"

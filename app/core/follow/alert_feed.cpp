@@ -104,3 +104,5 @@ void AlertFeed::raiseWaiting(RunStore *store) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_alert_feed.cpp"

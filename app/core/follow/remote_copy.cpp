@@ -207,3 +207,5 @@ std::optional<CommandPrefix> originOf(const RunFolder &folder) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_remote_copy.cpp"

@@ -383,3 +383,5 @@ Asked RunFollower::requestTrace(std::int64_t steps, const QString &by) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_follower.cpp"

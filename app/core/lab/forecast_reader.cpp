@@ -39,3 +39,5 @@ void ForecastReader::over(const ReadForecasts &found) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_forecast_reader.cpp"

@@ -324,3 +324,5 @@ void LabJob::end(std::optional<Error> error) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_lab_job.cpp"

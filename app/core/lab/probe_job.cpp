@@ -376,3 +376,5 @@ void ProbeJob::end(std::optional<Error> error) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_probe_job.cpp"

@@ -128,3 +128,5 @@ void AgentLauncher::finish(const Error &error, int exitCode) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_agent_launcher.cpp"

@@ -74,3 +74,5 @@ void AttendedRun::take(const QByteArray &line) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_attended_run.cpp"

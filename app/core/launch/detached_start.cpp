@@ -70,3 +70,5 @@ void DetachedStart::over() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_detached_start.cpp"

@@ -92,3 +92,5 @@ void DeviceProbe::over() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_device_probe.cpp"

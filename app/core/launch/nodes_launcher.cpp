@@ -136,3 +136,5 @@ void NodesLauncher::stopAgent0(const Error &error, int exitCode) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_nodes_launcher.cpp"

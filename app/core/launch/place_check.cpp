@@ -156,3 +156,5 @@ void PlaceCheck::over(const std::optional<Error> &error) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_place_check.cpp"

@@ -137,3 +137,5 @@ void ScriptCheck::ask(const Experiment &experiment) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_script_check.cpp"

@@ -202,3 +202,5 @@ void StudyTrialJob::end(std::vector<Error> errors) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_study_trial.cpp"

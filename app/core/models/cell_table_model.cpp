@@ -21,3 +21,5 @@ QVariant CellTableModel::rowData(const CellRow &row, int role) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_cell_table_model.cpp"

@@ -228,3 +228,5 @@ QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_experiment_model.cpp"

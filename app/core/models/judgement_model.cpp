@@ -75,3 +75,5 @@ QVariant JudgementModel::data(const QModelIndex &index, int role) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_judgement_model.cpp"

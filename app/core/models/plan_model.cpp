@@ -132,3 +132,5 @@ QVariant PlanModel::rowData(const PlanRow &row, int role) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_plan_model.cpp"

@@ -153,3 +153,5 @@ bool RunChoiceModel::setData(const QModelIndex &index, const QVariant &value, in
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_choice_model.cpp"

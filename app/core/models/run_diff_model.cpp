@@ -102,3 +102,5 @@ QString RunDiffModel::text() const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_diff_model.cpp"

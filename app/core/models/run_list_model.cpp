@@ -281,3 +281,5 @@ Qt::ItemFlags RunListModel::flags(const QModelIndex &index) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_list_model.cpp"

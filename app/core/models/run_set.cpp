@@ -68,3 +68,5 @@ QString RunSet::label(int index) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_set.cpp"

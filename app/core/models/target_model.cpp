@@ -54,3 +54,5 @@ std::optional<Target> TargetModel::suggestion(Target::Kind kind) const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_target_model.cpp"

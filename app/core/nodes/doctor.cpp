@@ -348,3 +348,5 @@ void DoctorJob::start(std::vector<NodeEntry> nodes, DoctorOptions options, SshAn
 }
 
 } // namespace lockstep::core
+
+#include "moc_doctor.cpp"

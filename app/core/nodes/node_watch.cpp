@@ -169,3 +169,5 @@ std::vector<NodeFigure> nodeFigures(const NodeSnapshot &snapshot) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_node_watch.cpp"

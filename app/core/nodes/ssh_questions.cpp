@@ -214,3 +214,5 @@ int askForSsh(const std::string &prompt) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_ssh_questions.cpp"

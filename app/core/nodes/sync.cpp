@@ -216,3 +216,5 @@ void SyncJob::start(std::vector<NodeEntry> nodes, SyncOptions options, SshAnswer
 }
 
 } // namespace lockstep::core
+
+#include "moc_sync.cpp"

@@ -218,3 +218,5 @@ Asked ExperimentFollower::ask(QueueRequest request) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_experiment_follower.cpp"

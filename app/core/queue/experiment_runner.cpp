@@ -488,3 +488,5 @@ bool ExperimentRunner::goesOn() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_experiment_runner.cpp"

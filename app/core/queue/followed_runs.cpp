@@ -114,3 +114,5 @@ Asked FollowedRuns::ask(const std::vector<int> &entries, const std::function<Ask
 }
 
 } // namespace lockstep::core
+
+#include "moc_followed_runs.cpp"

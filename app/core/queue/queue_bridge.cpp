@@ -211,3 +211,5 @@ void QueueBridge::setState(State state, const QString &sentence) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_queue_bridge.cpp"

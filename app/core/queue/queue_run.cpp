@@ -100,3 +100,5 @@ bool refusedToTrain(const RunStore &store) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_queue_run.cpp"

@@ -33,3 +33,5 @@ QString ReachWait::until() const {
 }
 
 } // namespace lockstep::core
+
+#include "moc_reach_wait.cpp"

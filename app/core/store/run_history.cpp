@@ -243,3 +243,5 @@ void RunHistory::emptyTrash() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_history.cpp"

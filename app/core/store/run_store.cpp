@@ -194,3 +194,5 @@ void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
 }
 
 } // namespace lockstep::core
+
+#include "moc_run_store.cpp"

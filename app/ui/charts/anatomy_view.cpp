@@ -335,3 +335,5 @@ QString AnatomyView::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_anatomy_view.cpp"

@@ -291,3 +291,5 @@ void BarChart::renderChart(QPainter *painter, const QSize &size) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_bar_chart.cpp"

@@ -367,3 +367,5 @@ QString LaneView::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lane_view.cpp"

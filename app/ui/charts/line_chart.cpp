@@ -316,3 +316,5 @@ void LineChart::renderChart(QPainter *painter, const QSize &size) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_line_chart.cpp"

@@ -236,3 +236,5 @@ void LineInput::leave() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_line_input.cpp"

@@ -94,3 +94,5 @@ bool PaintedChart::event(QEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_painted_chart.cpp"

@@ -184,3 +184,5 @@ QString PhaseBars::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_phase_bars.cpp"

@@ -11,3 +11,5 @@ void RunHighlight::point(const Run &run) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_run_highlight.cpp"

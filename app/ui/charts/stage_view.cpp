@@ -168,3 +168,5 @@ QString StageView::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_stage_view.cpp"

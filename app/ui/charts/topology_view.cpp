@@ -277,3 +277,5 @@ QString TopologyView::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_topology_view.cpp"

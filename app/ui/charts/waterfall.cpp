@@ -150,3 +150,5 @@ QString Waterfall::chartData() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_waterfall.cpp"

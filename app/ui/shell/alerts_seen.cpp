@@ -30,3 +30,5 @@ void AlertsSeen::acknowledgeAll() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_alerts_seen.cpp"

@@ -150,3 +150,5 @@ void CommandPalette::run() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_command_palette.cpp"

@@ -41,3 +41,5 @@ void ConnectBanner::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_connect_banner.cpp"

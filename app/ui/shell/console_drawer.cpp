@@ -364,3 +364,5 @@ void ConsoleDrawer::refreshSources() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_console_drawer.cpp"

@@ -89,3 +89,5 @@ void DesktopNotifier::onClosed(uint notification, uint) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_desktop_notifier.cpp"

@@ -63,3 +63,5 @@ void EarlierBanner::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_earlier_banner.cpp"

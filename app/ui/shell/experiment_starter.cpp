@@ -32,3 +32,5 @@ core::DetachedStart *ExperimentStarter::begin() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_experiment_starter.cpp"

@@ -101,3 +101,5 @@ void ExportBanner::showEnd(const QString &words) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_export_banner.cpp"

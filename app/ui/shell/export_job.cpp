@@ -158,3 +158,5 @@ Result<QStringList> waitFor(ExportJob &job) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_export_job.cpp"

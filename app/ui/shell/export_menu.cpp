@@ -143,3 +143,5 @@ void ExportMenu::followNext() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_export_menu.cpp"

@@ -211,3 +211,5 @@ bool FollowedWork::isRead() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_followed_work.cpp"

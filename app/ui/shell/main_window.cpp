@@ -290,3 +290,5 @@ void MainWindow::closeEvent(QCloseEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_main_window.cpp"

@@ -43,3 +43,5 @@ void OpenResults::recompute() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_open_results.cpp"

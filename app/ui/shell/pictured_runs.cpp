@@ -64,3 +64,5 @@ void PicturedRuns::followPinned() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_pictured_runs.cpp"

@@ -152,3 +152,5 @@ void QueueControl::askInTurn(std::vector<core::QueueRequest> requests, const QSt
 }
 
 } // namespace lockstep::ui
+
+#include "moc_queue_control.cpp"

@@ -226,3 +226,5 @@ void QueuePanel::retry() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_queue_panel.cpp"

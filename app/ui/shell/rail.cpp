@@ -82,3 +82,5 @@ void Rail::nextTheme() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_rail.cpp"

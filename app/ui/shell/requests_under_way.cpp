@@ -45,3 +45,5 @@ void RequestsUnderWay::answered(const core::Request *request) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_requests_under_way.cpp"

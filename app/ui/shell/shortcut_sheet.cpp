@@ -118,3 +118,5 @@ QLayout *ShortcutSheet::gridOf(const Section &section) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_shortcut_sheet.cpp"

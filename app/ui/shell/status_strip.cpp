@@ -278,3 +278,5 @@ void StatusStrip::mousePressEvent(QMouseEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_status_strip.cpp"

@@ -137,3 +137,5 @@ QString StripState::runningElsewhere() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_strip_state.cpp"

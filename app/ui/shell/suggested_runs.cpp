@@ -83,3 +83,5 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_suggested_runs.cpp"

@@ -34,3 +34,5 @@ const core::Experiment *Workspace::experiment() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_workspace.cpp"

@@ -194,3 +194,5 @@ QIcon Theme::render(const QString &name, const QColor &color, int air) const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_theme.cpp"

@@ -112,3 +112,5 @@ void setStyleProperty(QWidget *widget, const char *name, const QVariant &value) 
 }
 
 } // namespace lockstep::ui
+
+#include "moc_card.cpp"

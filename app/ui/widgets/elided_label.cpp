@@ -47,3 +47,5 @@ void ElidedLabel::paintEvent(QPaintEvent *) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_elided_label.cpp"

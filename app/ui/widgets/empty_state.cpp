@@ -55,3 +55,5 @@ void EmptyState::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_empty_state.cpp"

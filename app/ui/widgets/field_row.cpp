@@ -74,3 +74,5 @@ void FieldRow::arrange(bool beside) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_field_row.cpp"

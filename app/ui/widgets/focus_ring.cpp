@@ -103,3 +103,5 @@ void FocusRing::moveTo(QWidget *target) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_focus_ring.cpp"

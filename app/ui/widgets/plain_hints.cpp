@@ -32,3 +32,5 @@ bool PlainHints::eventFilter(QObject *watched, QEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plain_hints.cpp"

@@ -38,3 +38,5 @@ void ProgressBar::paintEvent(QPaintEvent *) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_progress_bar.cpp"

@@ -157,3 +157,5 @@ void fitColumns(QTableView *table, int least, int most) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_tables.cpp"

@@ -61,3 +61,5 @@ void leaveWheelToPage(QAbstractScrollArea *area) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_wheel_guard.cpp"

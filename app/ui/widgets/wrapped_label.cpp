@@ -29,3 +29,5 @@ void WrappedLabel::resizeEvent(QResizeEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_wrapped_label.cpp"

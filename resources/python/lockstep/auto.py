@@ -54,7 +54,6 @@ def leave() -> None:
 
 
 def python_path() -> List[str]:
-    """PYTHONPATH for child processes that are to be followed: our sitecustomize, this package, and what was there."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    ours = [os.path.join(package, "site"), os.path.dirname(package)]
-    return ours + [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder not in ours]
+    """PYTHONPATH for child processes that are to be followed: our sitecustomize, which finds this package, and what was there."""
+    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
+    return [ours] + [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder != ours]

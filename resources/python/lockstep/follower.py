@@ -12,7 +12,7 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
 - The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step.
 - An epoch is one pass through the DataLoader that is trained on. Time between its steps, such as that of a validation, is
-  not in the epoch's time.
+  not in the epoch's time. Where steps take turns between DataLoaders over different data, it is a pass through the first of them.
 """
 from __future__ import annotations
 
@@ -123,6 +123,8 @@ class Follower:
         self._main_over = False  # it has no more batches; one may be left to train on
         self._main_over_ns = 0
         self._main_length: Optional[int] = None
+        self._main_data = 0  # its data set
+        self._held: Set[int] = set()  # iterators that the script may still take batches from
         self._step: Optional[Step] = None
         self._step_begin_ns = 0
         self._mark_ns = 0  # up to here the step's time is assigned
@@ -157,6 +159,7 @@ class Follower:
         if self._main_over or iterator == self._main:
             self._end_epoch()
         self._fetches[iterator] = fetches = Fetches()  # what it gave before is gone
+        self._held.add(iterator)
         fetches.opening = [begin_ns, end_ns]
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int) -> None:
@@ -166,6 +169,7 @@ class Follower:
         if self._main_over:
             self._end_epoch()
         fetches = self._fetches.setdefault(iterator, Fetches())
+        self._held.add(iterator)
         fetches.spans.append([begin_ns, end_ns])
         fetches.samples.append(samples)
         fetches.length, fetches.data = length, data
@@ -177,6 +181,7 @@ class Follower:
 
     def exhausted(self, iterator: int, begin_ns: int, end_ns: int) -> None:
         """The iterator has no more batches."""
+        self._held.discard(iterator)
         self._end_step(begin_ns)
         if iterator != self._main:
             self._fetches.pop(iterator, None)
@@ -187,6 +192,10 @@ class Follower:
         if iterator not in self._fetches:  # else the last batch was fetched ahead
             self._add_to_epoch("load", end_ns - begin_ns)
             self._end_epoch()
+
+    def dropped(self, iterator: int) -> None:
+        """The script holds the iterator no longer."""
+        self._held.discard(iterator)
 
     def backward_begins(self, loss: Any, now: int) -> None:
         """backward() of a loss: a tensor that is detached, a number, or None for one that is unknown."""
@@ -267,7 +276,7 @@ class Follower:
         # What lies between these and the first fetch is not the step's.
         before = [opening for opening in openings if self._step is None and opening[1] <= begin_ns]
         before_ns = sum(end - begin for begin, end in before)
-        if self._main is None or self._main not in fresh:
+        if self._main not in fresh and not self._takes_turns(newest):
             self._begin_epoch(newest, begin_ns - before_ns)
             if self._step is not None:  # the epoch before has left it unfinished
                 self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
@@ -288,6 +297,10 @@ class Follower:
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
                          if (iterator in self._trained and fetches.samples) or (fetches.opening and not fetches.spans)}
         return True
+
+    def _takes_turns(self, iterator: int) -> bool:
+        """Whether the epoch's iterator will go on after a step of this one, over other data."""
+        return self._main in self._held and self._main_data != self._fetches[iterator].data
 
     def _take_batch_of_before(self) -> bool:
         """A batch that was fetched before the last one that was trained on. Returns whether there is one."""
@@ -359,6 +372,7 @@ class Follower:
         self._reporter.rest()
         self._main = iterator
         self._main_length = self._fetches[iterator].length if iterator is not None else None
+        self._main_data = self._fetches[iterator].data if iterator is not None else 0
         self._epoch += 1
         self._log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False

@@ -34,7 +34,7 @@ class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at 
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Ends the training when the run is stopped."""
-        if self._watch is not None and self._watch.stop_requested:
+        if self._watch is not None and self._watch.ends_here():
             control.should_training_stop = True
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Optional[Dict[str, Any]] = None, **_: Any) -> None:

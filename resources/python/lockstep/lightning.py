@@ -50,7 +50,7 @@ class Callback(_Base):  # type: ignore[misc]  # Lightning has its classes at run
             return
         if (batch_idx + 1) % trainer.log_every_n_steps == 0:
             self._report(self._watch, trainer.logged_metrics, self._of_training, self._of_validation)
-        if self._watch.stop_requested:
+        if self._watch.ends_here():
             trainer.should_stop = True
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Optional
+from typing import Callable, Optional
 
 MAX_STEPS, MAX_SAMPLES = "LOCKSTEP_MAX_STEPS", "LOCKSTEP_MAX_SAMPLES"
 
@@ -12,20 +12,24 @@ MAX_STEPS, MAX_SAMPLES = "LOCKSTEP_MAX_STEPS", "LOCKSTEP_MAX_SAMPLES"
 class StepLimit:
     """How many steps a script may make. It ends by SystemExit where it would begin the next one, which is the same in every rank."""
 
-    def __init__(self) -> None:
+    def __init__(self, agree: Callable[[int], int]) -> None:
+        """`agree`: what rank 0 gives there, in every rank."""
+        self._agree = agree
         self._last_step: Optional[int] = None  # None: not known yet
+        self._samples = 0  # of the first step in each process; 0: unknown
 
     def check(self, steps: int, first_samples: int, world: int) -> None:
         """Ends the script if it has made as many steps as it may.
 
         `first_samples`: how many its first step had in this process (0: unknown); `world`: processes that train together. Raises
-        ValueError if a limit is not a number.
+        ValueError if a limit is not a number, and what `agree` raises.
         """
         if self._last_step is None and steps:
-            self._last_step = last_step(first_samples * world)
+            self._samples = self._agree(first_samples) if world > 1 and os.environ.get(MAX_SAMPLES) else first_samples
+            self._last_step = last_step(self._samples * world)
         if self._last_step is not None and steps >= self._last_step:
             print(f"lockstep: the script ends after {steps} {'step' if steps == 1 else 'steps'}, as it was asked to; its first step had "
-                  f"{first_samples or 'an unknown number of'} samples in each of {world} processes that train together", file=sys.stderr)
+                  f"{self._samples or 'an unknown number of'} samples in each of {world} processes that train together", file=sys.stderr)
             sys.exit(0)
 
 

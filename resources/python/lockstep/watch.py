@@ -9,11 +9,12 @@ import socket
 import sys
 import threading
 import weakref
+from collections import deque
 from contextlib import contextmanager, suppress
 from time import monotonic_ns
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from lockstep import torch_hooks
+from lockstep import agreement, torch_hooks
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
@@ -41,12 +42,14 @@ class Watch:
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward
         self._iterators = itertools.count(1)
+        self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
         # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
         self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
-        self._limit = StepLimit()
+        self._limit = StepLimit(lambda samples: agreement.of_rank_0(self._torch, samples))
+        self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
 
     def attach(self, torch: Any) -> None:
         """Watches torch, which has been imported."""
@@ -81,10 +84,17 @@ class Watch:
         except Exception as error:
             self.step_aside(error)
 
-    @property
-    def stop_requested(self) -> bool:
-        """Whether a person has asked the run to stop."""
-        return self._sender is not None and self._sender.stop_requested
+    def ends_here(self) -> bool:
+        """Whether training ends with the step that has just ended, since a person has asked the run to stop: the same step in every rank."""
+        if self._sender is None or not self._sender.stop_requested:
+            return False
+        try:
+            if self._last_step is None:
+                self._last_step = agreement.LastStep(self._torch)
+            return self._follower is None or self._last_step.reached(self._follower.complete)
+        except Exception as error:
+            self.step_aside(error)
+            return True
 
     def listens(self) -> bool:
         """Whether this process, and this thread of it, is followed."""
@@ -261,7 +271,7 @@ class Watch:
         """Ends the script if it has made as many steps as it may."""
         try:
             self._limit.check(steps, self._follower.first_samples if self._follower is not None else 0, self._world)
-        except ValueError as error:
+        except Exception as error:
             self.step_aside(error)
 
     def _told(self, call: str, *arguments: Any) -> None:
@@ -270,6 +280,8 @@ class Watch:
             return
         try:
             if self._follower is not None:
+                while self._dropped:
+                    self._follower.dropped(self._dropped.popleft())
                 getattr(self._follower, call)(*arguments)
                 if self._sender is not None and not self._sender.on:
                     self.on = False
@@ -284,6 +296,7 @@ class Watch:
         number = getattr(iterator, "_lockstep_number", None)
         if number is None:
             number = iterator._lockstep_number = next(self._iterators)
+            weakref.finalize(iterator, self._dropped.append, number).atexit = False
         return int(number)
 
     def _loss(self, tensors: Any) -> Any:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Lightning, with our callback and a TensorBoard logger. Arguments: the logger's folder, and how many epochs if not two."""
 import json
+import os
 import sys
 
 import pytorch_lightning as lightning
@@ -34,7 +35,7 @@ class Small(lightning.LightningModule):
 torch.manual_seed(0)
 model = Small()
 train, test = loaders()
-trainer = lightning.Trainer(max_epochs=int((sys.argv[2:] or [2])[0]), accelerator="cpu", devices=1, logger=TensorBoardLogger(sys.argv[1]), enable_checkpointing=False,
+trainer = lightning.Trainer(max_epochs=int((sys.argv[2:] or [2])[0]), accelerator="cpu", devices=int(os.environ.get("WORLD_SIZE", "1")), logger=TensorBoardLogger(sys.argv[1]), enable_checkpointing=False,
                             enable_progress_bar=False, enable_model_summary=False, log_every_n_steps=5, num_sanity_val_steps=1,
                             callbacks=[lockstep.lightning.Callback()])
 trainer.fit(model, train, test)

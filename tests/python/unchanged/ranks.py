@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """DDP as many people write it. With torchrun's variables it is one rank; without, it starts two by mp.spawn. In each step one rank
-waits for 30 ms, named by the argument "slow=RANK". It trains 2 epochs, or "epochs=N"."""
+waits for 30 ms, named by the argument "slow=RANK". One has half the batch, named by "half=RANK". It trains 2 epochs, or "epochs=N"."""
 import os
 import sys
 import time
@@ -32,7 +32,7 @@ def work(rank, world, port):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     data = TensorDataset(torch.randn(640, 20), torch.randint(0, 3, (640,)))
     for epoch in range(given("epochs", 2)):
-        for x, y in DataLoader(data, 32, sampler=DistributedSampler(data)):
+        for x, y in DataLoader(data, 16 if rank == given("half", -1) else 32, sampler=DistributedSampler(data)):
             if rank == SLOW:
                 time.sleep(0.03)
             loss = torch.nn.functional.cross_entropy(model(x), y)

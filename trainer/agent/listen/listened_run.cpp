@@ -98,7 +98,6 @@ Result<void> ListenedRun::openLog() {
         return fail(socket.error());
     m_socket = std::move(*socket);
     RunSocket::Handlers handlers; // this run's ranks connect to FrameListener
-    handlers.onRankConnected = [](int) {};
     handlers.onRankLine = [](int, std::string_view) {};
     handlers.onRankCut = [](int, const Error &) {};
     handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };

@@ -201,7 +201,7 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         (void)::send(peer.fd.get(), peer.out.data(), peer.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         peer.out.clear();
         m_everConnected.insert(peer.rank);
-        m_handlers.onRankConnected(peer.rank);
+        noteProcess(peer, hello->pid.value_or(peer.pid));
     } else {
         peer.role = Peer::Role::Follower;
         peer.position.nextSeq = hello->nextSeq;
@@ -213,6 +213,18 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         peer.ownsQueue = hello->ownsQueue;
         pumpPeer(peer);
     }
+}
+
+/// While a rank's process is connected, another one that says it is the same rank is not taken for its successor.
+void RunSocket::noteProcess(const Peer &peer, std::int64_t pid) {
+    const auto [process, isFirst] = m_processes.try_emplace(peer.rank, pid);
+    if (isFirst || process->second == pid || !m_handlers.onOtherProcess ||
+        std::ranges::any_of(m_peers, [&](const auto &other) {
+            return other.get() != &peer && other->role == Peer::Role::Rank && other->rank == peer.rank;
+        }))
+        return;
+    process->second = pid;
+    m_handlers.onOtherProcess(peer.rank);
 }
 
 void RunSocket::refuse(Peer &peer, const Error &why) {

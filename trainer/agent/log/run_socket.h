@@ -26,10 +26,12 @@ namespace lockstep::agent {
 class RunSocket {
 public:
     struct Handlers {
-        std::function<void(int rank)> onRankConnected;
         std::function<void(int rank, std::string_view line)> onRankLine;
         std::function<void(int rank, const Error &why)> onRankCut; ///< this side closed it: a line without end
         std::function<void(const Control &control)> onControl;
+        /// The rank's process has ended and another one takes its place: a script that starts one after another. Its frames count
+        /// from 0 again. Left out: they don't.
+        std::function<void(int rank)> onOtherProcess = {};
         /// A rank that nobody has announced says hello; false: it is refused. Left out: every one is.
         std::function<bool(int rank)> onUnknownRank = {};
         std::function<void(std::string message)> onRefused; ///< an unauthenticated connection
@@ -45,6 +47,7 @@ public:
     /// Accepts connections from now on; until then they wait.
     void open(Handlers handlers, std::set<int> ranks);
     void setRanks(std::set<int> ranks) { m_ranks = std::move(ranks); } ///< other ranks are refused
+    void expectOtherProcesses() { m_processes.clear(); }               ///< all ranks are started again
     /// Adds another node's log, for followers that ask for all nodes. `log` outlives the socket.
     void addLog(int node, const LogWindow &log) { m_others[node] = &log; }
     [[nodiscard]] const std::string &path() const { return m_path; }
@@ -78,6 +81,7 @@ private:
     bool readPeer(Peer &peer);
     void takeLine(Peer &peer, std::string_view line);
     void takeHello(Peer &peer, std::string_view line);
+    void noteProcess(const Peer &peer, std::int64_t pid);
     void refuse(Peer &peer, const Error &why);
     void pumpPeer(Peer &peer);
     void readFor(Peer &peer);
@@ -94,6 +98,7 @@ private:
     EventLoop::Token m_listenToken = 0, m_foundToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
+    std::map<int, std::int64_t> m_processes; ///< pid of each rank's
     std::map<int, const LogWindow *> m_others;
     std::list<std::unique_ptr<Peer>> m_peers;
     std::function<void()> m_done;

@@ -92,7 +92,11 @@ void LocalRun::addFiles() {
 
 void LocalRun::openSocket() {
     RunSocket::Handlers handlers;
-    handlers.onRankConnected = [](int) {};
+    handlers.onOtherProcess = [this](int rank) {
+        m_intake->startOver(rank);
+        if (m_watch)
+            m_watch->startOver(); // the collectives of all count from 0 again
+    };
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
     handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
@@ -151,6 +155,7 @@ void LocalRun::makeSupervisor() {
     handlers.onConsoleLine = m_handlers.onConsoleLine;
     handlers.onFailure = m_handlers.onRankFailed;
     handlers.onRestart = [this] {
+        m_socket->expectOtherProcesses();
         m_intake->startOver();
         if (m_watch)
             m_watch->startOver();

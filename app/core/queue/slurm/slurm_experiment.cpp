@@ -294,3 +294,5 @@ void SlurmWatch::poll() {
 }
 
 } // namespace lockstep::core
+
+#include "moc_slurm_experiment.cpp"

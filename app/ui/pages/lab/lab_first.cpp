@@ -53,3 +53,5 @@ void LabFirst::offer(const LabPlaces &places, const QString &offer, bool busy) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_first.cpp"

@@ -141,3 +141,5 @@ void LabForecast::over() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_forecast.cpp"

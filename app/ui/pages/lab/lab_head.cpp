@@ -121,3 +121,5 @@ void LabHead::offer(const QString &words, bool enabled) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_head.cpp"

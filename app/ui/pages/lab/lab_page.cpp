@@ -203,3 +203,5 @@ void LabPage::hideEvent(QHideEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_page.cpp"

@@ -178,3 +178,5 @@ void LabPlaces::showEvent(QShowEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_places.cpp"

@@ -100,3 +100,5 @@ void LabResults::show(int ranks) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_results.cpp"

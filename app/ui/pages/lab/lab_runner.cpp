@@ -69,3 +69,5 @@ void LabRunner::poll() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_lab_runner.cpp"

@@ -55,3 +55,5 @@ void AnatomyCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_anatomy_card.cpp"

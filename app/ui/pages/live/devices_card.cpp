@@ -207,3 +207,5 @@ void DevicesCard::drawMarks() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_devices_card.cpp"

@@ -28,3 +28,5 @@ void DrawPace::draw() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_draw_pace.cpp"

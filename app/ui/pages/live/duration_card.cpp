@@ -148,3 +148,5 @@ void DurationCard::drawMarks() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_duration_card.cpp"

@@ -65,3 +65,5 @@ void LiveCard::resetChoices() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_live_card.cpp"

@@ -130,3 +130,5 @@ void LiveCursor::showTime(const QString &runId, qint64 wallUs) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_live_cursor.cpp"

@@ -382,3 +382,5 @@ void LivePage::resetLayout() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_live_page.cpp"

@@ -282,3 +282,5 @@ void LiveSide::setStyles(const std::vector<RunStyle> &styles) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_live_side.cpp"

@@ -50,3 +50,5 @@ void LossCard::drawCurves() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_loss_card.cpp"

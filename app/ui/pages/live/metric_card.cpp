@@ -113,3 +113,5 @@ void MetricCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_metric_card.cpp"

@@ -36,3 +36,5 @@ void NodesCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_nodes_card.cpp"

@@ -53,3 +53,5 @@ void PhasesCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_phases_card.cpp"

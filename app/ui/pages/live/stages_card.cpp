@@ -42,3 +42,5 @@ void StagesCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_stages_card.cpp"

@@ -82,3 +82,5 @@ void UpdatesCard::draw(Changes) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_updates_card.cpp"

@@ -40,3 +40,5 @@ void VerdictLine::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_line.cpp"

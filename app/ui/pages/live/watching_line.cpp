@@ -43,3 +43,5 @@ void WatchingLine::refresh(const ShownRuns &shown) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_watching_line.cpp"

@@ -90,3 +90,5 @@ void DoctorCard::over(const core::DoctorSnapshot &snapshot, const std::vector<co
 }
 
 } // namespace lockstep::ui
+
+#include "moc_doctor_card.cpp"

@@ -198,3 +198,5 @@ void NodeCard::setWork(const QString &words, std::optional<double> fraction) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_card.cpp"

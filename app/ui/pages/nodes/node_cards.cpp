@@ -122,3 +122,5 @@ core::DoctorSnapshot NodeCards::snapshot() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_cards.cpp"

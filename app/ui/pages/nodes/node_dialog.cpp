@@ -152,3 +152,5 @@ void NodeDialog::check() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_dialog.cpp"

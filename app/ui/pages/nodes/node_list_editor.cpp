@@ -64,3 +64,5 @@ void NodeListEditor::keepChoices(const core::DoctorSnapshot &snapshot) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_list_editor.cpp"

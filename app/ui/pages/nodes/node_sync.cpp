@@ -59,3 +59,5 @@ void NodeSync::sync(const std::vector<core::NodeEntry> &nodes, core::SshAnswers 
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_sync.cpp"

@@ -185,3 +185,5 @@ void NodesPage::resizeEvent(QResizeEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_nodes_page.cpp"

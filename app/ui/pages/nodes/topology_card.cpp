@@ -74,3 +74,5 @@ void TopologyCard::draw() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_topology_card.cpp"

@@ -250,3 +250,5 @@ void ConfigForm::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_config_form.cpp"

@@ -116,3 +116,5 @@ void DataNotice::over(const QString &why) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_data_notice.cpp"

@@ -95,3 +95,5 @@ void PlanObstacles::ask() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plan_obstacles.cpp"

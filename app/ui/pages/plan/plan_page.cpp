@@ -237,3 +237,5 @@ core::PlanModel &PlanPage::plan() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plan_page.cpp"

@@ -184,3 +184,5 @@ bool PlanPlaces::warned() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plan_places.cpp"

@@ -181,3 +181,5 @@ QSize RecipeDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelI
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plan_rows.cpp"

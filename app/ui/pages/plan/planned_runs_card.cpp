@@ -188,3 +188,5 @@ void PlannedRunsCard::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_planned_runs_card.cpp"

@@ -94,3 +94,5 @@ QString QueuePlace::host() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_queue_place.cpp"

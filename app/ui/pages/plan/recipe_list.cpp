@@ -131,3 +131,5 @@ Result<void> RecipeList::remove() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_recipe_list.cpp"

@@ -118,3 +118,5 @@ void RecipeReaderDialog::styleText() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_recipe_reader_dialog.cpp"

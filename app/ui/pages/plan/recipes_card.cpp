@@ -161,3 +161,5 @@ void RecipesCard::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_recipes_card.cpp"

@@ -330,3 +330,5 @@ void ScriptDialog::plan(const core::Study &study, const core::StudyTrials &trial
 }
 
 } // namespace lockstep::ui
+
+#include "moc_script_dialog.cpp"

@@ -189,3 +189,5 @@ bool SettingsCard::dataMissing() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_settings_card.cpp"

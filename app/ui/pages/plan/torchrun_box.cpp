@@ -99,3 +99,5 @@ void TorchrunBox::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_torchrun_box.cpp"

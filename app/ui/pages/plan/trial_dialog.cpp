@@ -111,3 +111,5 @@ void TrialDialog::check() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_trial_dialog.cpp"

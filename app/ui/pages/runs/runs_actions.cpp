@@ -149,3 +149,5 @@ void RunsActions::emptyTrash() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_actions.cpp"

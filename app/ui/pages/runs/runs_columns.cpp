@@ -233,3 +233,5 @@ void RunColumns::restore(const QSettings &settings) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_columns.cpp"

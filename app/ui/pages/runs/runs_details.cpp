@@ -292,3 +292,5 @@ void RunDetails::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_details.cpp"

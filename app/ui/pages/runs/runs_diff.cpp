@@ -239,3 +239,5 @@ void RunsDiff::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_diff.cpp"

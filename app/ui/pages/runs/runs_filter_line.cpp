@@ -122,3 +122,5 @@ void RunFilterLine::focusOutEvent(QFocusEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_filter_line.cpp"

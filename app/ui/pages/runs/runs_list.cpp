@@ -120,3 +120,5 @@ void RunsList::showNoneMatches(bool none) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_list.cpp"

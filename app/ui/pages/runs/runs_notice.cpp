@@ -48,3 +48,5 @@ void RunsNotice::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_notice.cpp"

@@ -321,3 +321,5 @@ void RunsPage::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_page.cpp"

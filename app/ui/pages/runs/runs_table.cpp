@@ -57,3 +57,5 @@ bool GroupToggle::stepped(int key) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_table.cpp"

@@ -95,3 +95,5 @@ void RunsUndo::redo() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_runs_undo.cpp"

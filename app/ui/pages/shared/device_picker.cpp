@@ -239,3 +239,5 @@ void DevicePicker::resizeEvent(QResizeEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_device_picker.cpp"

@@ -77,3 +77,5 @@ void FindingList::setFindings(const std::vector<core::Finding> &findings) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_finding_list.cpp"

@@ -236,3 +236,5 @@ void NodePicker::showEvent(QShowEvent *event) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_node_picker.cpp"

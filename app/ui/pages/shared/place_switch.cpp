@@ -43,3 +43,5 @@ bool PlaceSwitch::overNodes() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_place_switch.cpp"

@@ -170,3 +170,5 @@ void PlanDoctor::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_plan_doctor.cpp"

@@ -21,3 +21,5 @@ void RunNodesCard::setRuns(const std::vector<const core::RunStore *> &runs) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_run_nodes_card.cpp"

@@ -67,3 +67,5 @@ QString RunNodesView::linksText() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_run_nodes_view.cpp"

@@ -46,3 +46,5 @@ void SshAsker::ask(int id, const core::SshQuestion &question) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_ssh_asker.cpp"

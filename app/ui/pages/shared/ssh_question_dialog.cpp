@@ -84,3 +84,5 @@ QString SshQuestionDialog::answer() const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_ssh_question_dialog.cpp"

@@ -80,3 +80,5 @@ QVariant UseModel::rowData(const UseRow &row, int role) const {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_use_model.cpp"

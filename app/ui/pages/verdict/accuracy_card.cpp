@@ -52,3 +52,5 @@ void AccuracyCard::fitHeight() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_accuracy_card.cpp"

@@ -45,3 +45,5 @@ void SuggestionButtons::setStartable(bool startable, const QString &why) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_suggestion_buttons.cpp"

@@ -99,3 +99,5 @@ void VerdictAdvice::rebuild() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_advice.cpp"

@@ -37,3 +37,5 @@ void VerdictAnatomy::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_anatomy.cpp"

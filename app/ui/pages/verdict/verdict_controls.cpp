@@ -55,3 +55,5 @@ void VerdictControls::setRuns(const std::vector<core::SuggestedRun> &runs) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_controls.cpp"

@@ -103,3 +103,5 @@ void VerdictDifference::fitHeight() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_difference.cpp"

@@ -63,3 +63,5 @@ void VerdictHead::restyle() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_head.cpp"

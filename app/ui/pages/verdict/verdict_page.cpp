@@ -298,3 +298,5 @@ void VerdictPage::fitHeights() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_page.cpp"

@@ -37,3 +37,5 @@ void VerdictStages::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_stages.cpp"

@@ -97,3 +97,5 @@ void VerdictTarget::refresh(const QString &experiment) {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_target.cpp"

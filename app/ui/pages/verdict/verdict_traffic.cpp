@@ -62,3 +62,5 @@ void VerdictTraffic::refresh() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_verdict_traffic.cpp"

@@ -176,3 +176,5 @@ void WorthLines::rebuild() {
 }
 
 } // namespace lockstep::ui
+
+#include "moc_worth_lines.cpp"
