@@ -40,7 +40,7 @@ ROWS = [
     Row("5", "link that flaps", "as 4, a hundred times; pauses of at most 30 s; nothing left over",
         (("agent.nodes", "a link that is cut and comes back loses no line and doubles none, and the run does not notice"),
          ("ssh.runs_and_follows_on_another_host", "OneOtherHost.test_a_cut_link_loses_nothing_and_does_not_touch_the_run")),
-        "over ssh three cuts, not a hundred", unless_soak="five cuts of the agents' link, not a hundred"),
+        unless_soak="five cuts of the agents' link and three over ssh, not a hundred"),
     Row("6", "a node without power", "said within 10 s, and told apart from a lost link by what the ranks' connections show",
         (("e2e.nodes", "ThreeHosts.test_a_node_cut_off_while_the_ranks_here_only_wait_for_its_rank_is_called_gone"),
          ("e2e.nodes", "ThreeHosts.test_an_agent_that_is_silent_on_a_living_node_is_told_apart_from_a_node_that_is_gone"),

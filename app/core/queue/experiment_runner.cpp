@@ -10,18 +10,13 @@
 
 #include "experiment/more_rounds.h"
 #include "ipc/logging.h"
-#include "launch/agent_launcher.h"
-#include "launch/nodes_launcher.h"
-#include "launch/place_check.h"
 #include "queue/control_seat.h"
-#include "queue/reach_wait.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr int queuePollMs = 200;
-constexpr int mostAttempts = 5;
 constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down is not repeated for ever
 
 QString stoppedWords(const QString &by) {
@@ -54,15 +49,23 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
     if (one.run)
         return one;
     one.run = new QueueRun(this);
-    connect(one.run, &QueueRun::checked, this,
-            [this, entry](const std::optional<Error> &error, bool linkFailed) { checked(entry, error, linkFailed); });
+    connect(one.run, &QueueRun::checking, this, [this, entry] { Q_EMIT checking(entry); });
     connect(one.run, &QueueRun::launched, this, [this, entry](const QString &id) {
         at(entry).run = id.toStdString();
         setState(entry, EntryState::Running);
         follow(entry);
     });
-    connect(one.run, &QueueRun::launchFailed, this,
-            [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
+    connect(one.run, &QueueRun::mayRun, this, [this, entry] { follow(entry); });
+    connect(one.run, &QueueRun::waits, this,
+            [this, entry](const QString &sentence) { setState(entry, EntryState::Launching, sentence); });
+    connect(one.run, &QueueRun::launchAgain, this, [this, entry] { launch(entry); });
+    connect(one.run, &QueueRun::stopped, this, [this, entry] {
+        const std::optional<QString> &skippedBy = underWay(entry).skippedBy;
+        neverRan(entry, EntryState::Stopped, m_stoppedBy ? stoppedWords(*m_stoppedBy) : skippedWords(*skippedBy));
+    });
+    connect(one.run, &QueueRun::refused, this, [this, entry](const Error &error) { refused(entry, error); });
+    connect(one.run, &QueueRun::failed, this,
+            [this, entry](const QString &reason) { neverRan(entry, EntryState::Failed, reason); });
     connect(one.run, &QueueRun::live, this, [this, entry] {
         if (at(entry).state == EntryState::Launching)
             setState(entry, EntryState::Running);
@@ -85,7 +88,10 @@ void ExperimentRunner::start() {
 void ExperimentRunner::resume(int entry) {
     const bool launched = at(entry).state == EntryState::Running || !m_queue->prefixOf(entry).local() ||
                           QFile::exists(QString::fromStdString(runFolder(at(entry).run).config()));
-    return launched ? follow(entry) : relaunch(entry);
+    if (launched)
+        follow(entry);
+    else
+        launch(entry);
 }
 
 void ExperimentRunner::next() {
@@ -96,7 +102,7 @@ void ExperimentRunner::next() {
     if (!m_underWay.empty())
         return;
     if (m_refused)
-        return finish(m_refused->first, m_refused->second);
+        return finish(exitBadArguments, *m_refused);
     if (m_stoppedBy)
         return closeQueue(EntryState::Stopped, stoppedWords(*m_stoppedBy));
     if (!experiment().queued().empty())
@@ -153,7 +159,6 @@ bool ExperimentRunner::launch(int entry) {
     // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
     at(entry).run = makeRunId();
     QueueRun &run = *underWay(entry).run;
-    const CommandPrefix &where = m_queue->prefix();
     setState(entry, EntryState::Launching, QString::fromStdString(at(entry).reason)); // what it waits for
     if (m_unsaved) {
         at(entry).run.clear();
@@ -161,81 +166,10 @@ bool ExperimentRunner::launch(int entry) {
         drop(entry);
         return false;
     }
-    if (experiment().check && wantsCheck(at(entry).config()) && !core::wasChecked(at(entry).config(), where) &&
-        !run.wasChecked()) {
-        Q_EMIT checking(entry);
-        run.check(at(entry).config(), where);
-        return true;
-    }
     LaunchRequest request = requestFor(experiment(), at(entry));
     if (m_torchReason)
         request.record.torchReason = m_torchReason(at(entry).config());
-    run.launch(where, request);
-    return true;
-}
-
-void ExperimentRunner::checked(int entry, const std::optional<Error> &error, bool linkFailed) {
-    if (stoppedMeanwhile(entry))
-        return;
-    if (!error || linkFailed) // the launch tries a broken link again
-        return void(launch(entry));
-    if (error->kind == ErrorKind::BadArgument)
-        return refused(entry, *error, exitBadArguments);
-    at(entry).run.clear();
-    over(entry, EntryState::Failed, QString::fromStdString(error->message()));
-}
-
-/// True: a stop of the run, or of the queue, came before its agents had started.
-bool ExperimentRunner::stoppedMeanwhile(int entry) {
-    const std::optional<QString> skippedBy = underWay(entry).skippedBy;
-    if (!m_stoppedBy && !skippedBy)
-        return false;
-    at(entry).run.clear();
-    over(entry, EntryState::Stopped, m_stoppedBy ? stoppedWords(*m_stoppedBy) : skippedWords(*skippedBy));
-    return true;
-}
-
-void ExperimentRunner::relaunch(int entry) {
-    if (stoppedMeanwhile(entry))
-        return;
-    if (++underWay(entry).attempts > mostAttempts)
-        return over(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
-    launch(entry);
-}
-
-void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
-    if (exitCode == AgentLauncher::linkFailed && ++underWay(entry).attempts <= mostAttempts) {
-        // The link broke: the agent there may have started or not. Following it shows which.
-        QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
-        return;
-    }
-    if (exitCode == NodesLauncher::nodeUnreachable && (stoppedMeanwhile(entry) || waitUntilReached(entry, error)))
-        return;
-    if (exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed ||
-        exitCode == NodesLauncher::nodeUnreachable)
-        return refused(entry, error, exitBadArguments);
-    at(entry).run.clear();
-    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
-}
-
-/// A node that an earlier run of this queue has reached is waited for: it restarts, or its network is down. Before the
-/// first run its name may be wrong, which a person should hear at once.
-bool ExperimentRunner::waitUntilReached(int entry, const Error &error) {
-    if (!reachedBefore())
-        return false;
-    UnderWay &one = underWay(entry);
-    if (!one.wait) {
-        one.wait = new ReachWait(one.run);
-        connect(one.wait, &ReachWait::again, this, [this, entry] { launch(entry); });
-    }
-    const bool first = one.wait->first();
-    if (!one.wait->next())
-        return false;
-    const QString sentence =
-        QString::fromStdString(error.what) + QStringLiteral("; it is tried again until ") + one.wait->until();
-    if (first)
-        logWarning(at(entry).planned.name + " waits: " + sentence.toStdString());
-    setState(entry, EntryState::Launching, sentence);
+    run.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
     return true;
 }
 
@@ -246,14 +180,9 @@ bool ExperimentRunner::reachedBefore() const {
 }
 
 void ExperimentRunner::follow(int entry) {
-    const UnderWay &one = underWay(entry);
-    QueueRun &run = *one.run;
+    QueueRun &run = *underWay(entry).run;
     Q_EMIT runStarted(entry, run.follow(at(entry).run, m_queue->prefixOf(entry)));
     run.startFollowing();
-    if (m_stoppedBy)
-        run.stop(*m_stoppedBy);
-    else if (one.skippedBy)
-        run.stop(*one.skippedBy);
 }
 
 void ExperimentRunner::ended(int entry) {
@@ -269,7 +198,7 @@ void ExperimentRunner::ended(int entry) {
     };
     if (link == LinkState::Failed && at(entry).state == EntryState::Launching) {
         forget();
-        return relaunch(entry); // no such run there
+        return one.run->notThere();
     }
     if (refusal) {
         forget();
@@ -277,7 +206,7 @@ void ExperimentRunner::ended(int entry) {
             std::error_code ignored;
             std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
         }
-        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, exitBadArguments);
+        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}});
     }
     if (!result && link == LinkState::AgentDied && one.inherited && !m_stoppedBy) {
         forget();
@@ -289,6 +218,11 @@ void ExperimentRunner::ended(int entry) {
     Q_EMIT runFinished(entry);
     drop(entry);
     next();
+}
+
+void ExperimentRunner::neverRan(int entry, EntryState state, const QString &reason) {
+    at(entry).run.clear();
+    over(entry, state, reason);
 }
 
 /// Whether or not the run was followed.
@@ -309,27 +243,25 @@ void ExperimentRunner::drop(int entry) {
 
 /// The machine went down during the run, and with it the queue's owner: the run is repeated, its partial folder kept.
 void ExperimentRunner::interrupted(int entry) {
-    underWay(entry).inherited = false;
     ExperimentEntry &one = at(entry);
     if (one.earlierRuns.size() >= mostInterruptions)
         return over(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
     one.earlierRuns.push_back(one.run);
     one.run.clear();
-    underWay(entry).attempts = 0;
+    drop(entry); // it is launched as if for the first time
     launch(entry);
 }
 
 /// Ends the queue, since a refusal would repeat for the other runs or needs fixing first. Runs that have started end by themselves.
-void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
+void ExperimentRunner::refused(int entry, const Error &error) {
     if (!m_refused)
-        m_refused.emplace(exitCode, QString::fromStdString(error.message()));
-    at(entry).run.clear();
+        m_refused = QString::fromStdString(error.message());
     for (ExperimentEntry &other : m_queue->experiment().entries)
         if (other.state == EntryState::Queued) {
             other.state = EntryState::Stopped; // unlike what can't run here, it can be queued again
             other.reason = "not started: " + at(entry).planned.name + " was refused";
         }
-    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
+    neverRan(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
 
 void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
@@ -351,14 +283,6 @@ void ExperimentRunner::stop(const QString &by) {
     if (m_underWay.empty())
         return next();
     for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once and end a run
-        stopUnderWay(entry, by);
-}
-
-void ExperimentRunner::stopUnderWay(int entry, const QString &by) {
-    const UnderWay &one = underWay(entry);
-    if (one.wait && one.wait->waiting())
-        stoppedMeanwhile(entry);
-    else
         one.run->stop(by);
 }
 
@@ -386,7 +310,7 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
     for (const int entry : stopped) {
         const QString by = QString::fromStdString(request.by);
         underWay(entry).skippedBy = by;
-        stopUnderWay(entry, by);
+        underWay(entry).run->stop(by);
     }
     if (stopped.empty())
         next(); // resumed, queued again, or the last one skipped

@@ -12,7 +12,6 @@
 #include "queue/queue_run.h"
 
 namespace lockstep::core {
-class ReachWait;
 
 /// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
 /// owner by lock (OwnedExperiment). No run starts before it is written to the disk. If the owner is killed at any moment, a new one
@@ -56,10 +55,8 @@ private:
     /// A run that is being launched or runs.
     struct UnderWay {
         QueueRun *run = nullptr;          ///< our child
-        int attempts = 0;                 ///< to launch it over a failing link
         bool inherited = false;           ///< started by an earlier owner
         std::optional<QString> skippedBy; ///< it is being stopped alone
-        ReachWait *wait = nullptr;        ///< once a node could not be reached
     };
     UnderWay &underWay(int entry);
     void next();
@@ -67,17 +64,12 @@ private:
     void addRoundsForWidth();
     void resume(int entry);
     bool launch(int entry);
-    void checked(int entry, const std::optional<Error> &error, bool linkFailed);
     void follow(int entry);
     void ended(int entry);
-    void refused(int entry, const Error &error, int exitCode);
+    void refused(int entry, const Error &error);
     void closeQueue(EntryState state, const QString &reason);
-    void relaunch(int entry);
-    void launchFailed(int entry, const Error &error, int exitCode);
-    bool waitUntilReached(int entry, const Error &error);
     [[nodiscard]] bool reachedBefore() const;
-    bool stoppedMeanwhile(int entry);
-    void stopUnderWay(int entry, const QString &by);
+    void neverRan(int entry, EntryState state, const QString &reason);
     void over(int entry, EntryState state, const QString &reason = {});
     void drop(int entry);
     void setState(int entry, EntryState state, const QString &reason = {});
@@ -98,9 +90,9 @@ private:
     std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_finished = false;
-    bool m_unsaved = false; ///< the queue's state could not be written: no run starts until it could
-    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, reported when no run goes on
-    std::optional<QString> m_stoppedBy;               ///< the queue is being stopped
+    bool m_unsaved = false;             ///< the queue's state could not be written: no run starts until it could
+    std::optional<QString> m_refused;   ///< why, reported when no run goes on
+    std::optional<QString> m_stoppedBy; ///< the queue is being stopped
     int m_exitCode = 0;
     QString m_sentence;
 };

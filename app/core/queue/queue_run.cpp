@@ -7,30 +7,91 @@
 
 #include "follow/run_follower.h"
 #include "ipc/logging.h"
+#include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
 #include "launch/place_check.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
+namespace {
 
-QueueRun::QueueRun(QObject *parent) : QObject(parent) {}
+constexpr int mostAttempts = 5;
+
+} // namespace
+
+QueueRun::QueueRun(QObject *parent) : QObject(parent) {
+    connect(&m_wait, &ReachWait::again, this, &QueueRun::launchAgain);
+}
 
 QueueRun::~QueueRun() = default;
 
-void QueueRun::check(const RunConfig &config, const CommandPrefix &where) {
+void QueueRun::launch(const CommandPrefix &where, const LaunchRequest &request, Care care) {
+    m_where = where;
+    m_request = request;
+    m_care = care;
+    const RunConfig config = request.record.config.value_or(RunConfig());
+    if (m_check || !care.check || !wantsCheck(config) || wasChecked(config, where))
+        return startLauncher();
+    Q_EMIT checking();
     m_check = std::make_unique<PlaceCheck>();
-    connect(m_check.get(), &PlaceCheck::ended, this,
-            [this](const std::optional<Error> &error) { Q_EMIT checked(error, m_check->linkFailed()); });
+    connect(m_check.get(), &PlaceCheck::ended, this, &QueueRun::checked);
     m_check->start(config, where);
 }
 
-void QueueRun::launch(const CommandPrefix &where, const LaunchRequest &request) {
+void QueueRun::checked(const std::optional<Error> &error) {
+    if (m_stopBy)
+        return Q_EMIT stopped();
+    if (!error || m_check->linkFailed()) // the launch tries a broken link again
+        return startLauncher();
+    if (error->kind == ErrorKind::BadArgument)
+        return Q_EMIT refused(*error);
+    Q_EMIT failed(QString::fromStdString(error->message()));
+}
+
+void QueueRun::startLauncher() {
     if (m_launcher)
         m_launcher.release()->deleteLater(); // this may run inside its signal
     m_launcher = std::make_unique<NodesLauncher>();
     connect(m_launcher.get(), &NodesLauncher::ready, this, &QueueRun::launched);
     connect(m_launcher.get(), &NodesLauncher::failed, this, &QueueRun::launchFailed);
-    m_launcher->start(where, request);
+    m_launcher->start(m_where, m_request);
+}
+
+void QueueRun::launchFailed(const Error &error, int exitCode) {
+    if (exitCode == AgentLauncher::linkFailed && ++m_attempts <= mostAttempts) {
+        QTimer::singleShot(1000, this, &QueueRun::mayRun);
+        return;
+    }
+    const bool isAway = exitCode == NodesLauncher::nodeUnreachable;
+    if (isAway && m_stopBy)
+        return Q_EMIT stopped();
+    if (isAway && waitUntilReached(error))
+        return;
+    if (isAway || exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed)
+        return Q_EMIT refused(error);
+    Q_EMIT failed(QString::fromStdString(error.message()));
+}
+
+/// A node that was reached before restarts, or its network is down. Before the first run its name may be wrong, which a person
+/// should hear at once.
+bool QueueRun::waitUntilReached(const Error &error) {
+    const bool first = m_wait.first();
+    if (!m_care.reachedBefore || !m_wait.next())
+        return false;
+    const QString sentence =
+        QString::fromStdString(error.what) + QStringLiteral("; it is tried again until ") + m_wait.until();
+    if (first)
+        logWarning(m_request.record.name + " waits: " + sentence.toStdString());
+    Q_EMIT waits(sentence);
+    return true;
+}
+
+void QueueRun::notThere() {
+    if (m_stopBy)
+        return Q_EMIT stopped();
+    if (++m_attempts > mostAttempts)
+        return Q_EMIT failed(QStringLiteral("its agent could not be started"));
+    Q_EMIT launchAgain();
 }
 
 RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) {
@@ -55,6 +116,8 @@ RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) 
 
 void QueueRun::startFollowing() {
     m_follower->start();
+    if (m_stopBy)
+        stop(*m_stopBy);
 }
 
 void QueueRun::forget() {
@@ -63,6 +126,9 @@ void QueueRun::forget() {
 }
 
 void QueueRun::stop(const QString &by) {
+    m_stopBy = by;
+    if (m_wait.cancel())
+        return Q_EMIT stopped();
     if (m_check && !m_launcher)
         return m_check->stop();
     if (!m_follower)

@@ -10,6 +10,7 @@
 
 #include "base/request.h"
 #include "experiment/experiment.h"
+#include "queue/reach_wait.h"
 
 namespace lockstep::core {
 class NodesLauncher;
@@ -17,35 +18,55 @@ class PlaceCheck;
 class RunFollower;
 class RunStore;
 
-/// One run of a queue while its owner checks its devices, launches it, follows it and stops it. The owner decides
-/// what its end means for the queue. Delete it by deleteLater(), since it may be emitting.
+/// One run of a queue from its launch to its end: its devices are checked, it is launched, again where a link breaks or a node is
+/// away, followed and stopped. The owner writes down each id before it is launched, and decides what the end means for the queue.
+/// Delete it by deleteLater(), since it may be emitting.
 class QueueRun : public QObject {
     Q_OBJECT
 public:
     explicit QueueRun(QObject *parent = nullptr);
     ~QueueRun() override;
 
-    void check(const RunConfig &config, const CommandPrefix &where); ///< checked() follows; once
-    [[nodiscard]] bool wasChecked() const { return m_check != nullptr; }
-    void launch(const CommandPrefix &where, const LaunchRequest &request); ///< launched() or launchFailed() follows
+    /// How launch() goes about it.
+    struct Care {
+        bool check = true;          ///< check the devices before the first run over them
+        bool reachedBefore = false; ///< its nodes were reached by an earlier run, so they are waited for
+    };
+    /// launched(), mayRun(), launchAgain(), stopped(), refused() or failed() follows.
+    void launch(const CommandPrefix &where, const LaunchRequest &request, Care care);
+    void notThere(); ///< what mayRun() hoped for: launchAgain(), stopped() or failed() follows
     RunStore *follow(const std::string &run,
                      const CommandPrefix &agent0); ///< makes the store; then call startFollowing()
     void startFollowing();                         ///< ended() follows
-    [[nodiscard]] bool followed() const { return m_follower != nullptr; }
     [[nodiscard]] RunStore *store() const { return m_store.get(); }
     void forget(); ///< stops following and deletes the store
-    /// Ends a check, or asks the run to stop, again and again until its agent answers. Does nothing while the run is being launched.
+    /// Ends a check or the waiting for a node, or asks the run to stop, again and again until its agent answers. A run that is being
+    /// launched is asked once it is followed.
     void stop(const QString &by);
 
 Q_SIGNALS:
-    /// The check of its devices before the first run over them; `error` absent: passed. `linkFailed`: the host was not reached.
-    void checked(const std::optional<lockstep::Error> &error, bool linkFailed);
+    void checking(); ///< its devices, before the first run over them
     void launched(const QString &run);
-    void launchFailed(const lockstep::Error &error, int exitCode);
-    void live(); ///< its agent answers
+    void mayRun(); ///< the link broke: its agent may have started or not, which following it shows
+    void waits(const QString &sentence);        ///< for a node that can't be reached
+    void launchAgain();                         ///< nothing was started: call launch() with a new id
+    void stopped();                             ///< by stop(), before anything was started
+    void refused(const lockstep::Error &error); ///< nothing was started, and would not be again
+    void failed(const QString &reason);         ///< nothing was started
+    void live();                                ///< its agent answers
     void ended();
 
 private:
+    void checked(const std::optional<Error> &error);
+    void startLauncher();
+    void launchFailed(const Error &error, int exitCode);
+    bool waitUntilReached(const Error &error);
+    CommandPrefix m_where;
+    LaunchRequest m_request;
+    Care m_care;
+    int m_attempts = 0; ///< over a failing link
+    ReachWait m_wait;
+    std::optional<QString> m_stopBy;     ///< stop() was called
     std::unique_ptr<PlaceCheck> m_check; ///< runs before the launcher
     std::unique_ptr<NodesLauncher> m_launcher;
     std::unique_ptr<RunStore> m_store;

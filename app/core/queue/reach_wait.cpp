@@ -28,6 +28,12 @@ bool ReachWait::next() {
     return true;
 }
 
+bool ReachWait::cancel() {
+    const bool waited = m_timer.isActive();
+    m_timer.stop();
+    return waited;
+}
+
 QString ReachWait::until() const {
     return QDateTime::currentDateTime().addMSecs(m_until->remainingTime()).toString(QStringLiteral("hh:mm"));
 }

@@ -14,8 +14,8 @@ class ReachWait : public QObject {
 public:
     explicit ReachWait(QObject *parent = nullptr);
 
-    bool next(); ///< again() follows, later; false: it has been tried long enough
-    [[nodiscard]] bool waiting() const { return m_timer.isActive(); }
+    bool next();   ///< again() follows, later; false: it has been tried long enough
+    bool cancel(); ///< again() does not follow; false: it would not have
     [[nodiscard]] bool first() const { return !m_until; } ///< nothing was waited for so far
     [[nodiscard]] QString until() const;                  ///< hh:mm, this machine's time; after next()
 

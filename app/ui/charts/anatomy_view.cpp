@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {
@@ -213,7 +213,7 @@ void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const 
         painter->setFont(bold);
         painter->setPen(shadeOf(p.text, run.whose.name));
         painter->drawText(names, int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip,
-                          QFontMetricsF(bold).elidedText(paintedName(run.name), Qt::ElideRight, room + 1));
+                          elidedName(paintedName(run.name), QFontMetricsF(bold), room + 1));
     }
     painter->setFont(small);
     painter->setPen(p.textSecondary);

@@ -10,9 +10,9 @@
 
 #include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/lane_strip.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 
 namespace lockstep::ui {
 namespace {
@@ -266,7 +266,7 @@ QStringList LaneView::cutNames() const {
     const double width = layOut(rect()).runWidth;
     QStringList out;
     for (const Lane &lane : m_lanes)
-        if (nameLines(paintedName(lane.run), bold, width).join(QString()).contains(u'…') && !out.contains(lane.run))
+        if (isCutShort(paintedName(lane.run), bold, width) && !out.contains(lane.run))
             out.append(lane.run);
     return out;
 }

@@ -9,9 +9,9 @@
 
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/line_readout.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/run_highlight.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "app/ui/charts/drawn_lines.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {

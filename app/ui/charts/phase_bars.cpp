@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {

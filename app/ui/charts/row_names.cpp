@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "app/ui/charts/bar_rows.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 
 namespace lockstep::ui {
 namespace {

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "analysis/causes/pipeline_step.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
 
 namespace lockstep::ui {

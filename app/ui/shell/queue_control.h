@@ -27,7 +27,7 @@ public:
 
     void stop();
     void skipCurrents(); ///< stops what runs now, and the queue goes on
-    void bringBack();    ///< the runs that a stop has dropped
+    void bringBack();    ///< the runs that left the queue before they began
     /// Has its run record the next steps for Perfetto; its console says into which file.
     void trace(std::int64_t steps);
     void askForStacks(); ///< of every rank; they come into the console

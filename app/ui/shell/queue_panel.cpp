@@ -16,6 +16,7 @@
 #include "app/ui/shell/strip_state.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/name_lines.h"
 #include "experiment/width_goal.h"
 #include "models/roles.h"
 #include "queue/experiment_follower.h"
@@ -51,7 +52,7 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     const QString name = index.data().toString();
     const int nameWidth = std::min(QFontMetrics(painter->font()).horizontalAdvance(name), row.width() / 2);
     painter->drawText(QRect(row.left() + 12, row.top(), nameWidth + 1, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
-                      QFontMetrics(painter->font()).elidedText(name, Qt::ElideRight, nameWidth + 1));
+                      elidedName(name, QFontMetricsF(painter->font()), nameWidth + 1));
     const QRect rest(row.left() + 12 + nameWidth + 2 * grid, row.top(), row.width() - 12 - nameWidth - 2 * grid,
                      row.height());
     painter->setFont(Theme::font(Type::Small));

@@ -9,13 +9,13 @@
 #include <QPushButton>
 #include <QToolButton>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/stop_question.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/elided_label.h"
+#include "app/ui/widgets/name_lines.h"
 #include "app/ui/widgets/plain_hints.h"
 #include "app/ui/widgets/progress_bar.h"
 
@@ -107,7 +107,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_pause = add(tr("Pause"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), {});
     connect(m_pause, &QPushButton::clicked, this, &StatusStrip::togglePause);
     m_bringBack = add({}, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B),
-                      tr("Queues the runs again that a stop has dropped (Ctrl+Shift+B)"));
+                      tr("Queues the runs again that were dropped before they began (Ctrl+Shift+B)"));
     connect(m_bringBack, &QPushButton::clicked, &m_control, &QueueControl::bringBack);
     m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), {});
     m_stop->setObjectName(QStringLiteral("danger"));

@@ -10,6 +10,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/clipboard_table.h"
+#include "app/ui/widgets/name_lines.h"
 #include "ipc/run_title.h"
 #include "models/roles.h"
 
@@ -69,7 +70,8 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
                     : level == QLatin1String("debug") ? p.textMuted
                                                       : p.text);
     painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
-                      metrics.elidedText(text, Qt::ElideRight, box.width()));
+                      index.column() == m_markColumn ? elidedName(text, QFontMetricsF(font), box.width())
+                                                     : metrics.elidedText(text, Qt::ElideRight, box.width()));
     painter->restore();
 }
 

@@ -18,12 +18,12 @@
 #include <numeric>
 #include <utility>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/pages/live/live_setting.h"
 #include "app/ui/pages/live/run_delegate.h"
 #include "app/ui/pages/live/run_order.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/name_lines.h"
 #include "app/ui/widgets/tables.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
@@ -186,8 +186,7 @@ void LiveSide::fitTo(int pageWidth) {
             wanted = reasonWidth;
     for (const RunStyle &style : m_styles)
         for (double width = metrics.horizontalAdvance(paintedName(style.name)) / 2; width > wanted; width += grid)
-            if (const QStringList lines = nameLines(paintedName(style.name), metrics, width);
-                !lines.last().endsWith(u'…')) {
+            if (!isCutShort(paintedName(style.name), metrics, width)) {
                 wanted = width;
                 break;
             }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
 

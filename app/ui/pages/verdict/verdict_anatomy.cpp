@@ -5,8 +5,8 @@
 
 #include "analysis/causes/dp_anatomy.h"
 #include "app/ui/charts/anatomy_view.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/palette.h"
+#include "app/ui/widgets/name_lines.h"
 #include "models/run_set.h"
 
 namespace lockstep::ui {

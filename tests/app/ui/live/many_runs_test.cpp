@@ -11,7 +11,6 @@
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/line_readout.h"
-#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
@@ -19,6 +18,7 @@
 #include "app/ui/pages/live/run_delegate.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
 #include "store/run_failure.h"
@@ -85,6 +85,23 @@ private Q_SLOTS:
         const QStringList lines = nameLines(han, metrics, width(han) * 0.6);
         QCOMPARE(lines.size(), 2);
         QCOMPARE(lines.join(QString()), han); // broken where the line is full
+    }
+
+    void aNameCutShortKeepsTheNumberOfItsRepeatInWhateverLanguage() {
+        const QFontMetricsF metrics(Theme::font(Type::Small));
+        for (const char *text :
+             {"分布式数据并行，两个设备，Gloo后端，学习率按设备数线性放大，四个加载线程 #2",
+              "DDP on 2 devices, bucket mb 100, learning rate scaled by the devices, 4 workers #2"}) {
+            const QString name = QString::fromUtf8(text);
+            const double width = metrics.horizontalAdvance(name) * 0.35;
+            const QStringList lines = nameLines(name, metrics, width);
+            QCOMPARE(lines.size(), 2);
+            QVERIFY2(lines[1].contains(u'…') && lines[1].endsWith(QLatin1String(" #2")), qPrintable(lines.join(u'|')));
+            for (const QString &line : lines)
+                QVERIFY2(metrics.horizontalAdvance(line) <= width, qPrintable(line));
+            QVERIFY(elidedName(name, metrics, width).endsWith(QLatin1String(" #2")));
+        }
+        QCOMPARE(elidedName(QStringLiteral("DDP #2"), metrics, 100), QStringLiteral("DDP #2"));
     }
 
     void fortyFiveRunsOverflowNothing() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "app/ui/charts/name_lines.h"
+#include "app/ui/widgets/name_lines.h"
 
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QRegularExpression>
+#include <QTextBoundaryFinder>
 
 #include <algorithm>
 #include <utility>
@@ -12,17 +14,23 @@
 namespace lockstep::ui {
 namespace {
 
-/// The number of characters on the name's first line, without the space at the break; 0: the name is one long word.
+/// Where the name's first line ends: after a comma if possible; 0: nowhere.
 qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double width) {
-    qsizetype fits = 0, comma = 0, space = 0;
-    while (fits < name.size() && metrics.horizontalAdvance(name.left(fits + 1)) <= width) {
-        ++fits;
-        if (fits < name.size() && name[fits] == u' ')
-            (name[fits - 1] == u',' ? comma : space) = fits;
+    QTextBoundaryFinder finder(QTextBoundaryFinder::Line, name);
+    qsizetype comma = 0, any = 0;
+    for (qsizetype at = finder.toNextBoundary(); at > 0 && at < name.size(); at = finder.toNextBoundary()) {
+        const QString line = name.left(at).trimmed();
+        if (metrics.horizontalAdvance(line) > width)
+            break;
+        (line.endsWith(u',') || line.endsWith(u'，') ? comma : any) = at;
     }
-    constexpr char16_t firstHan = 0x2e80; // from there on lines break anywhere
-    const bool anywhere = fits > 0 && fits < name.size() && name[fits].unicode() >= firstHan;
-    return comma > 0 ? comma : space > 0 ? space : anywhere ? fits : 0;
+    return comma > 0 ? comma : any;
+}
+
+/// " #2" of "DDP on 2 devices #2"
+QString repeatOf(const QString &name) {
+    static const QRegularExpression repeat(QStringLiteral(" #\\d+$"));
+    return repeat.match(name).captured();
 }
 
 } // namespace
@@ -31,14 +39,25 @@ QString paintedName(const QString &name) {
     return QString::fromStdString(shortTitle(name.toStdString()));
 }
 
+QString elidedName(const QString &name, const QFontMetricsF &metrics, double width) {
+    if (metrics.horizontalAdvance(name) <= width)
+        return name;
+    const QString repeat = repeatOf(name);
+    return metrics.elidedText(name.chopped(repeat.size()), Qt::ElideMiddle, width - metrics.horizontalAdvance(repeat)) +
+           repeat;
+}
+
 QStringList nameLines(const QString &name, const QFontMetricsF &metrics, double width) {
     if (metrics.horizontalAdvance(name) <= width)
         return {name};
     const qsizetype at = breakOf(name, metrics, width);
     if (at == 0)
-        return {metrics.elidedText(name, Qt::ElideRight, width)};
-    return {metrics.elidedText(name.left(at), Qt::ElideRight, width),
-            metrics.elidedText(name.mid(at).trimmed(), Qt::ElideRight, width)};
+        return {elidedName(name, metrics, width)};
+    return {name.left(at).trimmed(), elidedName(name.mid(at), metrics, width)};
+}
+
+bool isCutShort(const QString &name, const QFontMetricsF &metrics, double width) {
+    return nameLines(name, metrics, width).join(QString()).remove(u' ') != QString(name).remove(u' ');
 }
 
 QStringList sentenceLines(const QString &text, const QFontMetricsF &metrics, double width, int most) {
@@ -69,7 +88,7 @@ void paintName(QPainter *painter, const QRectF &box, const QString &name) {
     constexpr int flags = int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip | Qt::TextSingleLine;
     QStringList lines = nameLines(name, metrics, box.width());
     if (box.height() < double(lines.size()) * nameLine)
-        lines = {metrics.elidedText(name, Qt::ElideRight, box.width())};
+        lines = {elidedName(name, metrics, box.width())};
     double y = box.center().y() - double(lines.size()) * nameLine / 2;
     for (const QString &line : std::as_const(lines)) {
         painter->drawText(QRectF(box.left(), y, box.width() + 1, nameLine), flags, line);
