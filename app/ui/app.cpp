@@ -85,7 +85,12 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     // Layouts settle in two turns: the first lays out, the second draws what depends on it.
     for (int turn = 0; turn < 3; ++turn)
         QApplication::processEvents(QEventLoop::AllEvents, 50);
-    if (!window.grab().save(options.screenshot))
+    const QImage picture = window.grab().toImage();
+    if (picture.isNull())
+        return complain(Error::failed("the memory ran out: a picture of " + std::to_string(options.size.width()) + "x" +
+                                          std::to_string(options.size.height()) + " can't be drawn",
+                                      "choose a smaller --size"));
+    if (!picture.save(options.screenshot))
         return complain(
             Error::failed("can't write " + options.screenshot.toStdString(), "choose another file, ending in .png"));
     std::printf("%s\n", qPrintable(options.screenshot));

@@ -29,8 +29,8 @@ class Memory(Files):
 
     def told(self, outcome):
         self.assertEqual(outcome.code, 1, outcome.errors)
-        if OUT not in outcome.errors:  # a library that gives up in its own words
-            self.assertRegex(outcome.errors, "(?i)out of memory|cannot allocate memory")
+        if OUT not in outcome.errors:  # a library that gives up in its own words, or the window without a picture
+            self.assertRegex(outcome.errors, "(?i)out of memory|cannot allocate memory|the memory ran out: a picture of")
 
     def failing(self, program, words, seed, some, prepare=lambda: None):
         """The allocation from which on all fail, and the outcome, each with a home of its own."""
@@ -66,8 +66,8 @@ class Owner(Memory):
                 self.check((at, STOP, 0), outcome)
 
 
-class Viewer(Memory):
-    """Commands that read a run with many lines."""
+class Reader(Memory):
+    """What reads a run with many lines."""
 
     steps = 60_000
 
@@ -79,6 +79,10 @@ class Viewer(Memory):
         self.table = self.home / "table.json"
         self.table.write_text("the one before")
 
+
+class Viewer(Reader):
+    """lockstepctl."""
+
     def test_an_export_without_memory_leaves_the_file_as_it_was(self):
         words = lambda: [BIN / "lockstepctl", "export", self.run_id, "--format", "json", "--out", self.table]  # noqa: E731
         for at, outcome in self.failing("lockstepctl", words, 3, 5, self.prepare):
@@ -88,6 +92,21 @@ class Viewer(Memory):
                     self.assertIn("rows", json.loads(text))
                 else:
                     self.assertEqual(text, "the one before")
+                self.ctl("show", self.run_id, "--json")
+
+
+@unittest.skipUnless((BIN / "lockstep").exists(), "the window is not built")
+class Window(Reader):
+    """The window, which draws into a file."""
+
+    def picture(self):
+        return self.home / "picture.png"
+
+    def test_a_picture_without_memory_is_not_made_and_the_run_stays(self):
+        words = lambda: [BIN / "lockstep", "--screenshot", self.picture(), "--page", "live", "--experiment", self.run_id]  # noqa: E731
+        for at, outcome in self.failing("lockstep", words, 4, 5, self.prepare):
+            with self.subTest(f"allocation {at}"):
+                self.assertEqual(self.picture().exists(), outcome.code == 0)
                 self.ctl("show", self.run_id, "--json")
 
 

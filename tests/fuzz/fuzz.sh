@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Fuzzes everything that reads what others say, with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
 #   tests/fuzz/fuzz.sh [SECONDS] [NAME...]     SECONDS a target (300), one after the other; NAME: wire, log, peers, documents, words, store, data
-# Needs clang 16 or newer with libFuzzer (Debian: clang-16 and libclang-rt-16-dev) and what ./run --setup installs. Inputs that reached something new stay in build-fuzz/corpus,
-# so that the next time goes on from them. Prints a line a target, and exits with 1 when one was brought down: then the input's file is
-# named, and belongs among the target's seeds in tests/fuzz/seeds, with a regression test.
+# Needs clang 16 or newer with libFuzzer (Debian: clang-16 and libclang-rt-16-dev, for data also libomp-16-dev) and what ./run --setup
+# installs. Inputs that reached something new stay in build-fuzz/corpus, so that the next time goes on from them. Prints a line a
+# target, and exits with 1 when one was brought down: then the input's file is named, and belongs among the target's seeds in
+# tests/fuzz/seeds, with a regression test.
 set -u
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 folder="$root/build-fuzz"
@@ -35,12 +36,13 @@ if [ -z "$compiler" ]; then
     echo "fuzz.sh: no clang++-16 or newer is in PATH: install clang-16 and libclang-rt-16-dev" >&2
     exit 2
 fi
+mkdir -p "$folder"
 # The agent's library is part of every build; the trainer's needs the PyTorch that ./run has set up.
 cmake -G Ninja -S "$root" -B "$folder" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLOCKSTEP_FUZZ=ON \
-    -DLOCKSTEP_TESTS=ON -DLOCKSTEP_APP="$app" -DLOCKSTEP_TRAINER="$trainer" -DLOCKSTEP_BENCH=OFF >"$folder.log" 2>&1 &&
-    ninja -C "$folder" "${names[@]/#/fuzz_}" >>"$folder.log" 2>&1 || {
-    tail -n 20 "$folder.log" >&2
-    echo "fuzz.sh: the build failed; its output is in $folder.log" >&2
+    -DLOCKSTEP_TESTS=ON -DLOCKSTEP_APP="$app" -DLOCKSTEP_TRAINER="$trainer" -DLOCKSTEP_BENCH=OFF >"$folder/build.log" 2>&1 &&
+    ninja -C "$folder" "${names[@]/#/fuzz_}" >>"$folder/build.log" 2>&1 || {
+    tail -n 20 "$folder/build.log" >&2
+    echo "fuzz.sh: the build failed; its output is in $folder/build.log" >&2
     exit 1
 }
 failed=0

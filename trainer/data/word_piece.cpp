@@ -85,6 +85,15 @@ std::optional<std::size_t> firstInvalidByte(std::string_view text) {
     return {};
 }
 
+/// Made when first asked for: it has an entry for every code point.
+const BertCharacters &charactersOf(bool lowerCase) {
+    static const BertCharacters lower(true);
+    if (lowerCase)
+        return lower;
+    static const BertCharacters asWritten(false);
+    return asWritten;
+}
+
 } // namespace
 
 /// One text on its way into tokens: takes its characters one by one, and turns each word into pieces as it ends.
@@ -143,7 +152,7 @@ private:
     }
 
     void addCharacter(char32_t point) {
-        const auto [kind, becomes] = m_words.m_characters.of(point);
+        const auto [kind, becomes] = m_words.m_characters->of(point);
         switch (kind) {
         case BertCharacters::Kind::Kept:
             return addLetter(becomes);
@@ -251,14 +260,14 @@ Result<WordPiece> WordPiece::ofVocabulary(std::string_view vocabulary, bool lowe
 }
 
 WordPiece::WordPiece(const std::vector<std::string_view> &lines, bool lowerCase)
-    : m_pieces(numbered(lines)), m_inside(m_pieces.walk(PieceTrie::root, "##")), m_characters(lowerCase),
+    : m_pieces(numbered(lines)), m_inside(m_pieces.walk(PieceTrie::root, "##")), m_characters(&charactersOf(lowerCase)),
       m_unknown(find(unknownName)), m_begin(find(beginName)), m_end(find(endName)), m_padding(find(paddingName)),
       m_size(static_cast<std::int32_t>(lines.size())) {
     for (const std::string_view special : {paddingName, unknownName, beginName, endName, maskName})
         if (const std::int32_t token = find(special); token != PieceTrie::noPiece)
             m_special.emplace_back(special, token);
     for (char32_t point = 0; point < m_plain.size(); ++point)
-        if (const auto [kind, becomes] = m_characters.of(point); point < 0x80 && kind == BertCharacters::Kind::Kept)
+        if (const auto [kind, becomes] = m_characters->of(point); point < 0x80 && kind == BertCharacters::Kind::Kept)
             m_plain[point] = static_cast<char>(becomes);
 }
 

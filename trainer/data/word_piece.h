@@ -39,9 +39,9 @@ private:
     [[nodiscard]] std::int32_t find(std::string_view piece) const;
 
     PieceTrie m_pieces;
-    PieceTrie::Node m_inside; ///< where "##" leads: the pieces that go on within a word
-    BertCharacters m_characters;
-    std::array<char, 256> m_plain{}; ///< of ASCII's letters and digits what they become; else 0
+    PieceTrie::Node m_inside;           ///< where "##" leads: the pieces that go on within a word
+    const BertCharacters *m_characters; ///< one for all tokenizers
+    std::array<char, 256> m_plain{};    ///< of ASCII's letters and digits what they become; else 0
     std::vector<std::pair<std::string_view, std::int32_t>> m_special; ///< recognised in texts
     std::int32_t m_unknown, m_begin, m_end, m_padding, m_size;
 };
