@@ -97,6 +97,7 @@ void NodeWatch::read() {
         m_snapshot.agentVersion = facts->agent;
         m_snapshot.facts = std::move(*facts);
         m_live = true;
+        ++m_taken;
         m_pingedUs = SystemClock().wallUs();
         m_process->write("ping 1\n");
         Q_EMIT changed();

@@ -23,6 +23,8 @@ public:
     /// kept.
     [[nodiscard]] const NodeSnapshot &snapshot() const { return m_snapshot; }
     [[nodiscard]] bool live() const { return m_live; }
+    /// Whether all is known that can be: how busy the node is, and its clock, come with its second answer.
+    [[nodiscard]] bool complete() const { return m_taken > 1; }
     static constexpr int againMs = 5000; ///< pause before reconnecting
 
 Q_SIGNALS:
@@ -39,6 +41,7 @@ private:
     QTimer m_again;
     std::int64_t m_pingedUs = 0;
     bool m_live = false;
+    int m_taken = 0; ///< answers
 };
 
 struct NodeFigure {

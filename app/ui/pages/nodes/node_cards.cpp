@@ -29,7 +29,7 @@ NodeCard *NodeCards::card(const QString &node) const {
 
 bool NodeCards::waiting() const {
     return std::any_of(m_watches.begin(), m_watches.end(), [](const auto &one) {
-        return !one.second->live() && one.second->snapshot().trouble == core::NodeTrouble::None;
+        return !one.second->complete() && one.second->snapshot().trouble == core::NodeTrouble::None;
     });
 }
 

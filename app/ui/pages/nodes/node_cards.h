@@ -28,7 +28,7 @@ public:
     void place(int pageWidth); ///< as many columns as fit
     void watchAll();
     void unwatchAll();
-    /// Whether a watched node has not answered yet.
+    /// Whether a watched node has not said all yet.
     [[nodiscard]] bool waiting() const;
     /// The latest snapshot of each node.
     [[nodiscard]] core::DoctorSnapshot snapshot() const;

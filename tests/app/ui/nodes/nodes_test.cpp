@@ -102,6 +102,19 @@ private Q_SLOTS:
         QVERIFY(page.card(QStringLiteral("here")));
     }
 
+    // A picture of the page waits for this: how busy a node is takes two of its answers.
+    void thePageWaitsUntilANodeHasSaidAll() {
+        Theme theme;
+        NodesPage page(theme);
+        page.show();
+        page.add(here());
+        QVERIFY(page.waiting());
+        QTRY_VERIFY(!page.waiting());
+        for (const char *figure : {"busy", "clock"})
+            QVERIFY2(page.card(QStringLiteral("here"))->figure(QString::fromLatin1(figure)) != QLatin1String("-"),
+                     figure);
+    }
+
     void aNodeReportsEachSecondHowItStands() {
         Theme theme;
         NodesPage page(theme);
