@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "ipc/file_lock_detail.h"
 
@@ -61,6 +62,12 @@ int connectTo(int fd, const sockaddr_un &address) {
     return 0;
 }
 
+bool isListenedOn(const sockaddr_un &address) {
+    const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int answer = connectTo(probe.get(), address);
+    return answer == 0 || answer == EAGAIN;
+}
+
 /// The folder must not be open to others, who could replace a socket in it.
 Result<void> checkFolder(const std::string &path) {
     const auto slash = path.rfind('/');
@@ -94,9 +101,7 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
     if (::lstat(path.c_str(), &status) == 0) {
         if (!S_ISSOCK(status.st_mode))
             return fail(Error::failed(path + " exists and is not a socket", "remove it"));
-        const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        const int answer = connectTo(probe.get(), *address);
-        if (answer == 0 || answer == EAGAIN)
+        if (isListenedOn(*address))
             return fail(Error::failed(path + " is listened on by a process that holds no lock", "end that process"));
         ::unlink(path.c_str());
     }
@@ -107,6 +112,23 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
     if (::chmod(path.c_str(), 0600) != 0 || ::listen(listener.m_socket.get(), 128) != 0)
         return fail(Error::system("can't listen on " + path, errno));
     return listener;
+}
+
+void UnixListener::removeStale(const std::string &folder) {
+    std::error_code ignored;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, ignored)) {
+        if (!entry.is_socket(ignored))
+            continue;
+        const auto address = addressOf(entry.path().string());
+        if (!address || isListenedOn(*address))
+            continue;
+        auto lock = detail::acquireLock(entry.path().string() + ".lock");
+        if (!lock)
+            continue; // its owner is about to listen
+        UnixListener stale;
+        stale.m_path = entry.path().string();
+        stale.m_lock = std::move(*lock);
+    }
 }
 
 void UnixListener::remove() {

@@ -51,6 +51,8 @@ class UnixListener {
 public:
     /// The error names the owner's pid if a live process holds the path.
     static Result<UnixListener> bind(const std::string &path);
+    /// Removes the sockets in this folder whose owners were killed, with their lock files; a live one stays.
+    static void removeStale(const std::string &folder);
     ~UnixListener(); ///< removes socket and lock file
     UnixListener(UnixListener &&) noexcept = default;
     UnixListener &operator=(UnixListener &&other) noexcept; ///< removes those that this one held

@@ -140,6 +140,22 @@ private Q_SLOTS:
         QVERIFY(connectUnix(m_path, false));
     }
 
+    void socketsOfKilledOwnersAreRemovedAndLiveOnesStay() {
+        const std::string dead = m_path + "-dead";
+        const pid_t owner = startChild([&] {
+            auto listener = UnixListener::bind(dead);
+            return listener ? ::kill(::getpid(), SIGKILL) : 1;
+        });
+        QCOMPARE(exitCodeOf(owner), 128 + SIGKILL);
+        auto live = UnixListener::bind(m_path);
+        QVERIFY(live.has_value());
+        const QString folder = QFileInfo(QString::fromStdString(m_path)).path();
+        UnixListener::removeStale(folder.toStdString());
+        QVERIFY(!QFileInfo::exists(QString::fromStdString(dead)));
+        QVERIFY(!QFileInfo::exists(QString::fromStdString(dead + ".lock")));
+        QVERIFY(connectUnix(m_path, false));
+    }
+
     // Fault 19: two at once.
     void ofManyAtOnceExactlyOneWins() {
         for (int round = 0; round < 500; ++round) {

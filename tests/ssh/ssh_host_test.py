@@ -4,6 +4,7 @@
 byte-identical log on both sides. Hosts that must be refused are refused before anything starts."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -103,6 +104,33 @@ class OneOtherHost(unittest.TestCase):
         self.assertGreater(cuts, 0.9 * CUTS if SOAK else 0, "too few links were cut: the run was over, or they were not there again")
         self.assertEqual(process.returncode, 0, out + err)
         self.assert_copies_match()
+
+    def test_a_viewer_of_a_queue_holds_no_more_files_after_its_last_run_than_after_its_first(self):
+        recipe = pathlib.Path(self.folder.name) / "short.json"
+        recipe.write_text(json.dumps({"name": "short", "title": "Short runs", "summary": "Nine of them.", "question": "What is held?",
+                                      "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "epochs": 1,
+                                               "batch_size": 64, "train_samples": 640},
+                                      "runs": [{"method": "baseline", "devices": [0]}], "repeats": 9}))
+        agent, ctl = (str(pathlib.Path(arguments.bin) / name) for name in ("lockstep-agent", "lockstepctl"))
+        started = subprocess.run([ctl, "run", str(recipe), "--host", "labbox", "--remote-agent", agent, "--detach", "--json"],
+                                 env=self.environment, capture_output=True, text=True, timeout=100)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        viewer = subprocess.Popen([ctl, "attach", json.loads(started.stdout)["experiment"]], env=self.environment,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(viewer.kill)
+        held = {}  # by how many runs have a copy here: the fewest descriptors that were seen
+
+        def look():
+            if viewer.poll() is not None:
+                return True
+            runs = len(run_folders(self.here))
+            with contextlib.suppress(OSError):
+                held[runs] = min(held.get(runs, 1 << 20), len(os.listdir(f"/proc/{viewer.pid}/fd")))
+            return False
+
+        wait_for(look, 150, "the queue's end")
+        self.assertEqual(max(held), 9)
+        self.assertLessEqual(held[8], held[2] + 3, held)  # with the last one it ends
 
     def test_a_changed_host_key_is_refused_and_nothing_starts(self):
         self.sshd.replace_host_key()

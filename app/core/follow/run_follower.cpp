@@ -343,6 +343,11 @@ void RunFollower::end() {
     m_retry.stop();
     reportGaps();
     m_store->flush();
+    // A viewer of a long queue would hold the files of all its runs. Not at once: this may be called by what holds them.
+    QTimer::singleShot(0, this, [this] {
+        m_copy.reset();
+        m_replay = NodesReplay();
+    });
     Q_EMIT ended();
 }
 

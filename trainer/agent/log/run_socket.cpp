@@ -78,6 +78,7 @@ Result<std::unique_ptr<RunSocket>> RunSocket::bindForRun(EventLoop &loop, RunJou
     const auto path = runSocketPath(runId, node);
     if (!path)
         return fail(path.error());
+    UnixListener::removeStale(presentSocketFolder()); // of agents that were killed together with their keepers
     return bind(loop, journal, *path, runId, node);
 }
 
