@@ -31,8 +31,8 @@ public:
     /// Ends an attended request's run on every node; ended() or failed() follows.
     void stop();
 
-    static constexpr int nodeUnreachable =
-        254; ///< failed()'s code: a node other than agent 0's; nothing is left running
+    /// failed()'s exit code if another node than agent 0's can't be reached: nothing is left running.
+    static constexpr int nodeUnreachable = 254;
 
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined

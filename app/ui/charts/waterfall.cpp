@@ -109,9 +109,8 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         const double y = rows.y(i);
         painter->setFont(Theme::font(Type::Small, bar.total ? QFont::DemiBold : QFont::Normal));
         painter->setPen(bar.total ? p.text : p.textSecondary);
-        painter->drawText(
-            QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(painter->font()).elidedText(paintedName(bar.name), Qt::ElideMiddle, rows.nameWidth));
+        painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                          elidedName(paintedName(bar.name), QFontMetricsF(painter->font()), rows.nameWidth));
         const double from = bar.total ? 0 : at;
         at = after(bar, at);
         if (i + 1 < bars().size()) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "ipc/clock.h"
 #include "ipc/run_folder.h"
@@ -78,7 +79,7 @@ Result<std::unique_ptr<RunSocket>> RunSocket::bindForRun(EventLoop &loop, RunJou
     const auto path = runSocketPath(runId, node);
     if (!path)
         return fail(path.error());
-    UnixListener::removeStale(presentSocketFolder()); // of agents that were killed together with their keepers
+    UnixListener::removeStale(std::filesystem::path(*path).parent_path()); // what killed agents have left
     return bind(loop, journal, *path, runId, node);
 }
 

@@ -12,6 +12,7 @@
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/name_lines.h"
 
 namespace lockstep::ui {
 namespace {
@@ -70,7 +71,7 @@ void VerdictDifference::showPairs() {
 
 /// A box cuts its text off without a sign of it.
 void VerdictDifference::addPair(const QString &name, int pair) {
-    m_pair->addItem(m_pair->fontMetrics().elidedText(name, Qt::ElideMiddle, mostPair - 6 * grid), pair);
+    m_pair->addItem(elidedName(name, QFontMetricsF(m_pair->font()), mostPair - 6 * grid), pair);
     m_pair->setItemData(m_pair->count() - 1, name, Qt::ToolTipRole);
 }
 
