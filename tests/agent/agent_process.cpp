@@ -260,3 +260,12 @@ std::string contentsOf(const std::string &path) {
 double secondsSince(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+pid_t keeperOf(pid_t agent) {
+    const std::string children = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
+    std::istringstream text(contentsOf(children));
+    for (pid_t child = 0; text >> child;)
+        if (contentsOf("/proc/" + std::to_string(child) + "/comm") == "lockstep-keeper\n")
+            return child;
+    return 0;
+}

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -174,4 +175,19 @@ bool NodesRun::allGone() const {
         if (isAlive(pid))
             return false;
     return true;
+}
+
+std::vector<std::string> linksOf(const NodesRun &run) {
+    std::vector<std::string> links;
+    for (const LinkFrame &link : bodiesOf<LinkFrame>(framesIn(run.log(0))))
+        if (links.empty() || links.back() != link.link)
+            links.push_back(link.link);
+    return links;
+}
+
+bool hasAlert(const std::string &log, const std::string &kind, const std::string &words) {
+    const auto alerts = bodiesOf<AlertFrame>(framesIn(log));
+    return std::any_of(alerts.begin(), alerts.end(), [&](const AlertFrame &alert) {
+        return alert.kind == kind && alert.message.find(words) != std::string::npos;
+    });
 }

@@ -58,6 +58,9 @@ private:
 [[nodiscard]] std::string valueOf(const std::string &json, const std::string &key);
 /// The frames of a log's text.
 [[nodiscard]] std::vector<lockstep::Frame> framesIn(const std::string &log);
+/// The states of agent 0's links, one after another.
+[[nodiscard]] std::vector<std::string> linksOf(const NodesRun &run);
+[[nodiscard]] bool hasAlert(const std::string &log, const std::string &kind, const std::string &words = {});
 /// How many lines are missing and how many came twice in lines of several nodes, each with its own seq.
 struct LineCount {
     std::map<int, std::uint64_t> good;

@@ -16,7 +16,7 @@ class Row(NamedTuple):
 ROWS = [
     Row("1", "kill -9 of a rank", "rank, host and signal named within 0.5 s; siblings gone within 5 s, whatever they ignore",
         (("agent.ranks", "kill -9 of a rank names rank, host and signal, and its siblings go even if they ignore SIGTERM"),
-         ("agent.nodes", "kill -9 of a rank on another node ends all ranks and is named with its host and signal"),
+         ("agent.killed", "kill -9 of a rank on another node ends all ranks and is named with its host and signal"),
          ("trainer.engine_stop", "the ranks of a server or a pipeline end when one of them is gone, be it the first or another"),
          ("trainer.engine_stop", "a rank that has sent or received half of a message when the other is gone ends all the same"),
          ("core.runner", "aRankKilledIsNamedAndTheNextRunStarts"),
@@ -183,7 +183,8 @@ ROWS = [
     Row("A10", "processes that leave their session; a killed keeper", "none is left; the keeper is started again",
         (("agent.ranks", "without a control group, kill -9 of the agent ends them by their mark alone"),
          ("agent.ranks", "a killed keeper is said and started again, and still keeps its promise"),
-         ("agent.ranks", "the end of a run ends processes that left their rank's session"))),
+         ("agent.ranks", "the end of a run ends processes that left their rank's session"),
+         ("agent.killed", "kill -9 of an agent that waits for agent 0 after its ranks leaves no socket, whether or not its keeper was killed too"))),
     Row("A11", "writes of the queue that fail; a disk that does not answer", "no request lost or carried out twice; stop and followers go on",
         (("core.queue", "aRequestStaysUntilTheQueueIsOnTheDisk"),
          ("core.queue", "aRequestIsCarriedOutOnceAlthoughItsOwnerDiedBeforeRemovingIt"), ("core.runner", "noRunStartsBeforeTheDiskHasIt"),

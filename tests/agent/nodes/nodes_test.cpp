@@ -31,21 +31,6 @@ std::string followAll(const NodesRun &run, std::chrono::milliseconds patience = 
     return client.readToEnd(patience);
 }
 
-std::vector<std::string> linksOf(const NodesRun &run) {
-    std::vector<std::string> links;
-    for (const LinkFrame &link : bodiesOf<LinkFrame>(framesIn(run.log(0))))
-        if (links.empty() || links.back() != link.link)
-            links.push_back(link.link);
-    return links;
-}
-
-bool hasAlert(const std::string &log, const std::string &kind, const std::string &words = {}) {
-    const auto alerts = bodiesOf<AlertFrame>(framesIn(log));
-    return std::any_of(alerts.begin(), alerts.end(), [&](const AlertFrame &alert) {
-        return alert.kind == kind && alert.message.find(words) != std::string::npos;
-    });
-}
-
 int countIn(const std::string &folder) {
     int count = 0;
     if (DIR *dir = ::opendir(folder.c_str())) {
@@ -219,62 +204,6 @@ TEST_CASE("a stop asked of any node's agent ends the ranks of all") {
             CHECK_FALSE(isAlive(pid));
         CHECK((resultOf(run.folder(1)).state == RunState::Stopped));
     }
-}
-
-TEST_CASE("kill -9 of a rank on another node ends all ranks and is named with its host and signal") {
-    const TestHome home;
-    NodesRun run(home, {{2, 1}, {{"FAKE_RANK", "epochs=1000;ignore_term"}}, {}});
-    run.startAll();
-    const auto pids = run.pids();
-    const auto start = Steady::now();
-    ::kill(pids.at(2), SIGKILL);
-    CHECK(eventually([&] { return !isAlive(pids.at(0)) && !isAlive(pids.at(1)); }));
-    lockstep::test::printFigure("all ranks ended after kill -9 of one on another node", start, 5);
-    const RunResult result = resultOf(run.folder(0));
-    CHECK((result.state == RunState::Failed));
-    CHECK_MESSAGE(result.reason.find("rank 2 on ") == 0, result.reason);
-    CHECK_MESSAGE(result.reason.find("was killed by SIGKILL") != std::string::npos, result.reason);
-    CHECK(eventually([&] { return run.allGone(); }));
-}
-
-TEST_CASE("kill -9 of another node's agent takes its ranks with it; agent 0's go on, and the end is called unknown") {
-    const TestHome home;
-    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=300"}}, {}});
-    run.startAll();
-    const auto pids = run.pids();
-    ::kill(run.agent(1), SIGKILL);
-    CHECK(eventually([&] { return !isAlive(pids.at(1)) && !isAlive(pids.at(2)); }));
-    CHECK(eventually([&] { return linksOf(run) == std::vector<std::string>{"up", "lost"}; }));
-    CHECK(isAlive(pids.at(0)));
-    const RunResult result = resultOf(run.folder(0));
-    CHECK((result.state == RunState::Failed));
-    CHECK_MESSAGE(result.reason.find("did not come back") != std::string::npos, result.reason);
-    CHECK(hasAlert(run.log(0), "link_lost", "its training state unknown"));
-    // What it had sent may be more or less than what it had written.
-    const std::string log = run.log(1), copy = run.copy(1);
-    const std::size_t both = std::min(log.size(), copy.size());
-    CHECK(both > 0);
-    CHECK(copy.substr(0, both) == log.substr(0, both));
-}
-
-TEST_CASE("kill -9 of agent 0: its ranks go at once, another node's are kept for the lease and no longer") {
-    const TestHome home;
-    NodesRun::Options options{{1, 1}, {{"FAKE_RANK", "epochs=1000"}}, {}};
-    options.leaseS = 5;
-    NodesRun run(home, options);
-    run.startAll();
-    const auto pids = run.pids();
-    const auto start = Steady::now();
-    ::kill(run.agent(0), SIGKILL);
-    CHECK(eventually([&] { return !isAlive(pids.at(0)); }));
-    std::this_thread::sleep_for(1s);
-    CHECK(isAlive(pids.at(1)));
-    CHECK(eventually([&] { return !isAlive(pids.at(1)); }));
-    CHECK(secondsSince(start) > 4.9);
-    CHECK(eventually([&] { return run.allGone(); }));
-    const RunResult there = resultOf(run.folder(1));
-    CHECK((there.state == RunState::Failed));
-    CHECK_MESSAGE(there.reason.find("was not reached for 5 s") != std::string::npos, there.reason);
 }
 
 TEST_CASE("a link that is cut and comes back loses no line and doubles none, and the run does not notice") {

@@ -137,15 +137,6 @@ std::vector<pid_t> childrenSaid(const RunFolder &folder, int ranks) {
     }));
     return children;
 }
-
-pid_t keeperOf(pid_t agent) {
-    const std::string children = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
-    std::istringstream text(contentsOf(children));
-    for (pid_t child = 0; text >> child;)
-        if (contentsOf("/proc/" + std::to_string(child) + "/comm") == "lockstep-keeper\n")
-            return child;
-    return 0;
-}
 } // namespace
 
 TEST_CASE("kill -9 of the agent ends processes that left their rank's session, and its socket goes with it") {

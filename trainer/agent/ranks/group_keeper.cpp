@@ -199,8 +199,9 @@ void GroupKeeper::killStrays() {
     killMarked(m_mark);
 }
 
-void GroupKeeper::finish() {
-    send(".");
+GroupKeeper::~GroupKeeper() {
+    if (m_pipe.valid())
+        send(".");
 }
 
 } // namespace lockstep::agent

@@ -23,13 +23,13 @@ public:
 
     static Result<GroupKeeper> start();
     GroupKeeper(GroupKeeper &&) noexcept = default;
-    GroupKeeper &operator=(GroupKeeper &&) noexcept = default;
+    GroupKeeper &operator=(GroupKeeper &&) = delete;
+    ~GroupKeeper(); ///< the agent ends by itself and has left nothing behind
 
     void add(pid_t group);
     void remove(pid_t group);           ///< as soon as the group is empty, since its number may be used again
     void removeLater(std::string path); ///< a file that nobody needs once the agent was killed
     void killStrays();                  ///< now, whatever the ranks have left behind; no rank must run
-    void finish();                      ///< the agent ends by itself and has left nothing behind
 
     [[nodiscard]] pid_t pid() const { return m_pid; }
     [[nodiscard]] int pidFd() const { return m_pidFd.get(); } ///< readable when the keeper has died

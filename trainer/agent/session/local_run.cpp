@@ -43,7 +43,6 @@ LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKe
 
 LocalRun::~LocalRun() {
     m_loop.unwatch(m_keeperToken);
-    m_keeper.finish();
 }
 
 Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
@@ -290,16 +289,16 @@ void LocalRun::endStrays() {
     for (const pid_t child : childrenOf(::getpid())) // those that changed their environment
         if (child != m_keeper.pid())
             ::kill(child, SIGKILL);
-    m_loop.unwatch(m_keeperToken);
-    m_keeper.finish();
 }
 
-/// Nothing would end the ranks' children if this process were killed now.
+/// Nothing would end the ranks' children, and remove the socket, if this process were killed now.
 void LocalRun::onKeeperGone() {
     m_loop.unwatch(m_keeperToken);
     const auto again = m_keeper.startAgain();
     if (again)
         watchKeeper();
+    if (m_over)
+        return; // the log has its last line, and no rank is left
     alert(again ? AlertName("keeper_gone") : AlertName("keeper_lost"),
           "the process that ends the ranks and their children if this agent is killed has died; " +
               (again ? std::string("another one was started") : again.error().message()));
