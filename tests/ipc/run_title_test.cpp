@@ -33,7 +33,7 @@ private Q_SLOTS:
         for (const auto &[name, painted] : std::initializer_list<std::pair<const char *, const char *>>{
                  {"DDP on 2 devices", "DDP (2)"},
                  {"DDP on 1 device, 4 workers, bf16", "DDP (1), 4 workers, bf16"},
-                 {"publ. DP on 8 devices on MNIST", "publ. DP (8) on MNIST"},
+                 {"published DP on 8 devices on MNIST", "published DP (8) on MNIST"},
                  {"based on 2 devices on 16 devices",
                   "based (2) on 16 devices"}, // a person's own name: the first is enough
                  {"baseline", "baseline"},

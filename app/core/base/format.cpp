@@ -55,6 +55,12 @@ QString percent(std::optional<double> fraction, int decimals) {
     return fraction ? QString::number(*fraction * 100, 'f', decimals) + QStringLiteral(" %") : unknown;
 }
 
+QString coresText(double cores) {
+    if (cores >= 0.995)
+        return significant(cores, 2) + QStringLiteral(" cores");
+    return cores < 0.005 ? QStringLiteral("0 cores") : percent(cores, 0) + QStringLiteral(" of a core");
+}
+
 QString seconds(std::optional<double> value) {
     return value ? significant(value) + QStringLiteral(" s") : unknown;
 }

@@ -11,6 +11,7 @@ namespace lockstep::core {
 /// Of a measured figure, above a thousand too: "5430" of 5,432.1. A count that is exact wants significant().
 [[nodiscard]] QString threeDigits(std::optional<double> value);
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
+[[nodiscard]] QString coresText(double cores);                                   ///< "12 % of a core", "1.2 cores"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
 /// Of an amount beside others, with as many decimals as the largest of them has with three digits: "0.060 s" beside 0.871 s. One that
 /// would read 0 keeps digits of its own.

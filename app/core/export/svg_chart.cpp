@@ -195,8 +195,7 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
         const Row &row = rows[i];
         const double y = 4 + rowHeight * double(i), middle = y + rowHeight / 2;
         const std::string color = colorOf(row.row->method);
-        drawing.name(0, middle + 4, (row.row->published ? "publ. " : "") + row.row->name,
-                     row.row->published ? "var(--quiet)" : "var(--text)", true);
+        drawing.name(0, middle + 4, labelOf(*row.row), row.row->published ? "var(--quiet)" : "var(--text)", true);
         drawing.box(x(0), y + 4, x(row.value) - x(0), rowHeight - 8,
                     row.row->published
                         ? "fill=\"none\" stroke=\"" + color + "\" stroke-width=\"1.5\" stroke-dasharray=\"2 2\""
@@ -293,7 +292,7 @@ std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
 std::string epochSvg(const ResultTable &table) {
     std::vector<Line> all;
     for (const ResultRow &row : table.rows) {
-        Line line{(row.published ? "publ. " : "") + row.name, row.method, {}};
+        Line line{labelOf(row), row.method, {}};
         for (const MergedEpoch &epoch : row.epochs)
             if (epoch.durationS > 0)
                 line.points.emplace_back(epoch.epoch, epoch.durationS);

@@ -155,6 +155,7 @@ private:
         for (const std::string &run : changed)
             if (std::optional<IndexedRun> row = m_index->run(run))
                 now.insert(std::upper_bound(now.begin(), now.end(), *row, newerFirst), std::move(*row));
+        markRepeats(now);
         show(std::move(now));
     }
 

@@ -294,6 +294,7 @@ std::vector<IndexedRun> RunIndex::runs() const {
     query.exec(QStringLiteral("SELECT * FROM runs ORDER BY start_us DESC, run DESC"));
     while (query.next())
         out.push_back(detail::rowOf(query));
+    markRepeats(out);
     return out;
 }
 

@@ -37,15 +37,19 @@ struct IndexedRun {
     // From people (notes.json):
     std::string givenName, tags, note; ///< tags: "a, b"
     bool starred = false;
+    bool repeated = false; ///< its experiment has further runs of this name among those listed with it
     bool operator==(const IndexedRun &) const = default;
 
-    /// The name given by a person, else the run's own with its repeat: "DDP on 2 devices #3".
+    /// The name given by a person, else the run's own, with its repeat where there are several: "DDP on 2 devices #3".
     [[nodiscard]] std::string title() const;
     /// A config field's value as text; absent when the run has no config.
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
     [[nodiscard]] std::optional<double> metric(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> metricNames() const;
 };
+
+/// Sets `repeated` of each.
+void markRepeats(std::vector<IndexedRun> &runs);
 
 /// Identifies the machine that times were measured on; as in run records.
 struct MachineName {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 #include "ipc/file_system.h"
 #include "ipc/model_facts.h"
@@ -204,7 +205,19 @@ void takeNotes(const RunFolder &folder, IndexedRun &row) {
 } // namespace
 
 std::string IndexedRun::title() const {
-    return !givenName.empty() ? givenName : repeat > 1 ? name + " #" + std::to_string(repeat) : name;
+    return !givenName.empty() ? givenName : repeat > 1 || repeated ? name + " #" + std::to_string(repeat) : name;
+}
+
+void markRepeats(std::vector<IndexedRun> &runs) {
+    std::unordered_map<std::string, IndexedRun *> firsts;
+    for (IndexedRun &run : runs) {
+        run.repeated = false;
+        if (run.experiment.empty())
+            continue;
+        const auto [first, isFirst] = firsts.try_emplace(run.experiment + '\n' + run.name, &run);
+        if (!isFirst)
+            run.repeated = first->second->repeated = true;
+    }
 }
 
 std::optional<std::string> IndexedRun::setting(const FieldSpec &field) const {

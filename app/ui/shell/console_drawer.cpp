@@ -343,7 +343,7 @@ void ConsoleDrawer::refreshHead() {
                            : unseen > 0 && unseen < alerts ? tr("%1 new of %2 alerts").arg(unseen).arg(alerts)
                            : alerts == 1                   ? tr("1 alert")
                                                            : tr("%1 alerts").arg(alerts));
-    m_theme.setIcon(m_alertsHead, QStringLiteral("alert"), unseen > 0 ? p.wrong : p.textMuted);
+    m_theme.setIcon(m_alertsHead, QStringLiteral("bell"), unseen > 0 ? p.wrong : p.textMuted);
     m_seen->setEnabled(unseen > 0);
 }
 

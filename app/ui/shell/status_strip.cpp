@@ -31,7 +31,7 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     layout->setSpacing(2 * grid);
     m_title = new ElidedLabel("cardTitle", 16 * grid, this);
     m_run = makeLabel({}, "secondary", this);
-    m_name = new ElidedLabel("cardTitle", 8 * grid, this);
+    m_name = new ElidedLabel("cardTitle", 8 * grid, this, ElidedLabel::Of::Name);
     m_epoch = makeLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
     m_bar->setFixedWidth(16 * grid);

@@ -90,7 +90,8 @@ void clear(QLayout &layout) {
         if (QWidget *old = item->widget()) {
             old->hide();
             old->deleteLater();
-        }
+        } else if (QLayout *inner = item->layout())
+            clear(*inner);
         delete item;
     }
 }

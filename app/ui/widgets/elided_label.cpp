@@ -9,11 +9,13 @@
 
 #include <algorithm>
 
+#include "app/ui/widgets/name_lines.h"
 #include "app/ui/widgets/plain_hints.h"
 
 namespace lockstep::ui {
 
-ElidedLabel::ElidedLabel(const char *role, int leastWidth, QWidget *parent) : QLabel(parent), m_leastWidth(leastWidth) {
+ElidedLabel::ElidedLabel(const char *role, int leastWidth, QWidget *parent, Of of)
+    : QLabel(parent), m_leastWidth(leastWidth), m_of(of) {
     setProperty("role", role);
     setTextFormat(Qt::PlainText);
 }
@@ -22,6 +24,12 @@ QSize ElidedLabel::minimumSizeHint() const {
     QSize size = QLabel::minimumSizeHint();
     size.setWidth(std::min(size.width(), m_leastWidth));
     return size;
+}
+
+QString ElidedLabel::shownText() const {
+    const int width = contentsRect().width();
+    return m_of == Of::Name ? elidedName(text(), fontMetrics(), width)
+                            : fontMetrics().elidedText(text(), Qt::ElideRight, width);
 }
 
 bool ElidedLabel::isElided() const {
@@ -42,8 +50,7 @@ void ElidedLabel::paintEvent(QPaintEvent *) {
     option.initFrom(this);
     QPainter painter(this);
     style()->drawItemText(&painter, contentsRect(), int(Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine),
-                          option.palette, isEnabled(),
-                          fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()), foregroundRole());
+                          option.palette, isEnabled(), shownText(), foregroundRole());
 }
 
 } // namespace lockstep::ui

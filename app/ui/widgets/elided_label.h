@@ -4,12 +4,15 @@
 
 namespace lockstep::ui {
 
-/// One line of text that yields its room to its neighbours: text that doesn't fit ends in "…", and the tooltip has all of it.
+/// One line of text that yields its room to its neighbours: text that doesn't fit ends in "…", a run's name has it in its middle
+/// (elidedName()), and the tooltip has all of it.
 class ElidedLabel : public QLabel {
     Q_OBJECT
 public:
+    enum class Of { Sentence, Name };
     /// `role` as for makeLabel(). It keeps `leastWidth` of what it needs.
-    ElidedLabel(const char *role, int leastWidth, QWidget *parent);
+    ElidedLabel(const char *role, int leastWidth, QWidget *parent, Of of = Of::Sentence);
+    [[nodiscard]] QString shownText() const; ///< as it fits now
     [[nodiscard]] QSize minimumSizeHint() const override;
 
 protected:
@@ -19,6 +22,7 @@ protected:
 private:
     [[nodiscard]] bool isElided() const;
     int m_leastWidth;
+    Of m_of;
 };
 
 } // namespace lockstep::ui

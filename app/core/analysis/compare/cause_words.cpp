@@ -15,14 +15,14 @@ namespace {
 constexpr double weighty = 0.25;       ///< of the change in training time: a cause of so much is named
 constexpr double readsAsWhole = 1.005; ///< of the change: less than that reads as 100 % of it
 
-/// The causes in training time, in the direction of `sign`, that are a quarter of the change and more; the heaviest first.
-/// Where none is, `orHeaviest` asks for the heaviest.
+/// The causes in training time, in the direction of `sign`, that are a quarter of the change and more, and more than the chance of
+/// these repeats; the heaviest first. Where none is, `orHeaviest` asks for the heaviest.
 std::vector<const AttributionBar *> weightyCauses(const Attribution &attribution, double sign,
                                                   bool orHeaviest = false) {
     const double least = weighty * std::fabs(attribution.trainingChangeS());
     std::vector<const AttributionBar *> out;
     for (const AttributionBar &bar : attribution.bars)
-        if (bar.cause != Cause::StartUp && bar.seconds * sign > 0)
+        if (bar.cause != Cause::StartUp && bar.seconds * sign > 0 && !bar.isDoubtful())
             out.push_back(&bar);
     std::ranges::stable_sort(out, std::greater<>(), [](const AttributionBar *bar) { return std::fabs(bar->seconds); });
     const auto light =
@@ -83,9 +83,12 @@ std::string opposedText(const Attribution &attribution, const std::vector<const 
            joinedByAnd(same) + (change < 0 ? " and spends " : " and saves ") + joinedByAnd(opposed);
 }
 
-/// Whether a cause is part of the change, and no more than it, so that a share of it says something.
-bool isPart(const AttributionBar &bar, double change) {
-    return bar.seconds / change < readsAsWhole;
+/// Whether the causes together are part of the change, and no more than it, so that shares of it say something.
+bool areParts(const std::vector<const AttributionBar *> &causes, double change) {
+    double sum = 0;
+    for (const AttributionBar *bar : causes)
+        sum += bar->seconds;
+    return sum / change < readsAsWhole;
 }
 
 } // namespace
@@ -107,7 +110,7 @@ std::string causeSentence(const std::vector<RepeatGroup> &groups, const std::vec
     const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
     if (most.empty() || change == 0)
         return {};
-    const bool within = isPart(*most.front(), change);
+    const bool within = areParts(most, change);
     std::string out = within ? atStart(sharesText(most, change,
                                                   change < 0 ? "the training time that " + pair.run + " saves"
                                                              : "the extra training time of " + pair.run))
@@ -126,8 +129,8 @@ std::string causeClause(const Attribution &attribution) {
     const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
     if (most.empty() || change == 0)
         return {};
-    return isPart(*most.front(), change) ? sharesText(most, change, change < 0 ? "the time saved" : "the extra time")
-                                         : opposedText(attribution, most, change, {});
+    return areParts(most, change) ? sharesText(most, change, change < 0 ? "the time saved" : "the extra time")
+                                  : opposedText(attribution, most, change, {});
 }
 
 } // namespace lockstep::core

@@ -206,6 +206,14 @@ std::string dataText(const PlannedRun &run, bool quick) {
 
 } // namespace
 
+std::string publishedLabel(const std::string &name) {
+    return "published " + name;
+}
+
+std::string labelOf(const ResultRow &row) {
+    return row.published ? publishedLabel(row.name) : row.name;
+}
+
 std::optional<double> efficiencyOf(double factor, const PairDevices &devices) {
     return devices.run > devices.reference ? std::optional(factor * devices.reference / devices.run) : std::nullopt;
 }

@@ -26,6 +26,9 @@ struct PairDevices {
 /// Speed-up ÷ how many times as many devices the run has. Absent where it has no more than the reference, of which it says nothing.
 [[nodiscard]] std::optional<double> efficiencyOf(double factor, const PairDevices &devices);
 
+/// A published run's name wherever it stands beside ours: "published DP on 8 devices".
+[[nodiscard]] std::string publishedLabel(const std::string &name);
+
 /// One line of the verdict's table: all repeats of one run, or one published figure. Absent is unknown.
 struct ResultRow {
     std::string name; ///< "DDP on 2 devices"
@@ -70,6 +73,9 @@ struct ResultRow {
     std::vector<std::string> command; ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
     bool reference = false;
 };
+
+/// Its name in a chart, where only the label tells whether it was measured here.
+[[nodiscard]] std::string labelOf(const ResultRow &row);
 
 struct ResultTable {
     std::string title;

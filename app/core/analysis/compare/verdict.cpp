@@ -70,20 +70,24 @@ std::string phrases(const std::vector<Mention> &all, const std::string &referenc
 
 std::string spreadOf(const std::vector<Mention> &all) {
     std::optional<int> least; // repeats of those that have an interval
+    int mostOfThem = 0;
     std::size_t without = 0;
     int most = 0;
     for (const Mention &said : all) {
         const int repeats = std::min(said.speedUp.referenceRepeats, said.speedUp.runRepeats);
         most = std::max(most, repeats);
-        if (said.speedUp.hasInterval())
+        if (said.speedUp.hasInterval()) {
             least = std::min(least.value_or(repeats), repeats);
-        else
+            mostOfThem = std::max(mostOfThem, repeats);
+        } else
             ++without;
     }
     if (all.empty())
         return {};
     if (least)
-        return "95 % intervals, " + std::to_string(*least) + "+ repeats" +
+        return "95 % intervals, " +
+               (*least == mostOfThem ? std::to_string(*least) + " repeats each"
+                                     : std::to_string(*least) + " to " + std::to_string(mostOfThem) + " repeats each") +
                (without == 0 ? "." : "; no interval below 3 repeats.");
     return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";

@@ -77,11 +77,6 @@ const FairnessFinding *firstOf(const PairJudgement &pair, FairnessWeight least, 
     return found == pair.fairness.end() ? nullptr : &*found;
 }
 
-std::string coresText(double cores) {
-    return cores < 0.995 ? percent(cores, 0).toStdString() + " of a core"
-                         : significant(cores, 2).toStdString() + " cores";
-}
-
 /// "other programs took up to 1.2 cores"; empty: load does not weigh in this comparison.
 std::string loadText(const Known &known, const PairJudgement &pair) {
     const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
@@ -95,7 +90,7 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
     const auto a = coresOf(pair.reference), b = coresOf(pair.run);
     if (!a && !b)
         return {};
-    const std::string most = coresText(std::max(a.value_or(0), b.value_or(0)));
+    const std::string most = coresText(std::max(a.value_or(0), b.value_or(0))).toStdString();
     return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
 }
 
@@ -214,6 +209,21 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     judgeAgainst(*control, *own, line, known);
 }
 
+/// The failed repeats again, once the experiment is over.
+std::optional<SuggestedRun> failedAgain(const ResultRow &row, const Known &known) {
+    SuggestedRun again;
+    again.name = row.name;
+    for (const FailedRepeat &failed : row.failed)
+        if (!failed.run.empty())
+            again.again.push_back(failed.run);
+    if (again.again.empty() || !known.table.extendable)
+        return std::nullopt;
+    again.why = again.again.size() == 1
+                    ? "Its failed repeat runs again in its place."
+                    : "Its " + std::to_string(again.again.size()) + " failed repeats run again in their place.";
+    return again;
+}
+
 VerdictLine lineOf(const ResultRow &row, const Known &known) {
     VerdictLine line;
     line.run = row.name;
@@ -228,6 +238,7 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
     } else if (!row.failed.empty()) {
         line.outcome = Outcome::Failed;
         line.reason = row.failed.front().reason;
+        line.settles = failedAgain(row, known);
     } else
         line.reason = row.state == "done" ? "no training time was recorded" : row.state;
     return line;
@@ -276,6 +287,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     line.against = dp->name;
     line.contrast = true;
     line.method = known.row(ddp->name)->method;
+    line.otherMethod = known.row(dp->name)->method;
     line.speedUp = between(known.row(dp->name), known.row(ddp->name));
     if (!line.speedUp)
         return;

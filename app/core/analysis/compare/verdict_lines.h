@@ -35,15 +35,16 @@ enum class Outcome : std::uint8_t {
 [[nodiscard]] std::string_view keyOf(Outcome outcome);    ///< "worth_it", …, for JSON
 
 struct VerdictLine {
-    std::string run;       ///< "DDP on 2 devices"
-    std::string against;   ///< "baseline", or the run that it is compared with
-    bool contrast = false; ///< of two runs, neither of which is the reference
-    std::string method;    ///< the run's
+    std::string run;         ///< "DDP on 2 devices"
+    std::string against;     ///< "baseline", or the run that it is compared with
+    bool contrast = false;   ///< of two runs, neither of which is the reference
+    std::string method;      ///< the run's
+    std::string otherMethod; ///< of `against` in a contrast
     Outcome outcome = Outcome::Pending;
     std::optional<SpeedUp> speedUp;   ///< by training time, over `against`
     std::optional<double> efficiency; ///< as PairJudgement's
     std::string reason;               ///< one, in few words: "91 % of the extra time is device compute"; may be empty
-    std::optional<SuggestedRun> settles; ///< where it can't be told: one press towards an answer
+    std::optional<SuggestedRun> settles; ///< where it failed or can't be told: one press towards an answer
     std::vector<FailedRepeat> failed;    ///< of its repeats, whatever the others say
     bool operator==(const VerdictLine &) const = default;
 };

@@ -87,7 +87,7 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     const bool inTheWay = apart >= namedCores;
     if (!inTheWay && std::fabs(*a - *b) < namedFreeCores)
         return;
-    const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
+    const auto text = [](double cores) { return coresText(cores).toStdString(); };
     const std::string beyond = " beyond what was free";
     const bool sameRaw = inTheWay && text(*a) == text(*b); // then what was free made the difference
     const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
@@ -95,12 +95,12 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     Unlike one = difference(
         guest.key, guest.label, sameRaw ? text(*excessA) + beyond : text(*a),
         sameRaw ? text(*excessB) + beyond : text(*b), inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor,
-        inTheWay
-            ? "with no core free, it delayed " + worse.name + " by up to about " + percent(apart, 0).toStdString() +
-                  (!sameRaw && (*a > *excessA || *b > *excessB)
-                       ? " (beyond what was free: " + text(*excessB) + " instead of " + text(*excessA) + ")"
-                       : "")
-            : "it ran on cores that were free, but shared caches, memory and the clock");
+        inTheWay ? "with no core free, " + worse.name + " may have taken up to " + percent(apart, 0).toStdString() +
+                       " longer" +
+                       (!sameRaw && (*a > *excessA || *b > *excessB)
+                            ? " (beyond what was free: " + text(*excessB) + " instead of " + text(*excessA) + ")"
+                            : "")
+                 : "it ran on cores that were free, but shared caches, memory and the clock");
     const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
     one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
                                    : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);

@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 
+#include "analysis/compare/result_table.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/theme/palette.h"
 #include "experiment/recipe.h"
@@ -63,9 +64,8 @@ QList<LineData> publishedLines(const core::Published &published, std::optional<d
     for (const core::PublishedRun &run : published.runs) {
         LineData line;
         line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
-        const QString name = QString::fromStdString(run.name);
-        line.name = of.isEmpty() ? QCoreApplication::translate("LivePage", "publ. %1").arg(name)
-                                 : QCoreApplication::translate("LivePage", "publ. %1 on %2").arg(name, of);
+        const QString name = QString::fromStdString(core::publishedLabel(run.name));
+        line.name = of.isEmpty() ? name : QCoreApplication::translate("LivePage", "%1 on %2").arg(name, of);
         line.color = methodColor(QString::fromStdString(run.method));
         line.style = Qt::DotLine;
         for (const core::PublishedEpoch &epoch : run.epochs)

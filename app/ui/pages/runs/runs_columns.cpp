@@ -179,7 +179,7 @@ void RunColumns::fit() {
     giveNameTheRest();
 }
 
-/// With less room than before, the name column shrinks first, down to the width of any column.
+/// What other columns leave, but at least the width of any column, where the names need it: runs are told apart by their names.
 void RunColumns::giveNameTheRest() {
     const int name = core::runColumn("name");
     if (m_nameSized)
@@ -187,11 +187,10 @@ void RunColumns::giveNameTheRest() {
     const QScopedValueRollback fitting(m_fitting, true);
     const int width = m_table->columnWidth(name),
               wanted = static_cast<QAbstractItemView *>(m_table)->sizeHintForColumn(name);
-    const int free = m_table->viewport()->width() - m_table->horizontalHeader()->length();
-    if (free > 0 && wanted > width)
-        m_table->setColumnWidth(name, std::min(wanted, width + free));
-    else if (free < 0 && width > widestFitted)
-        m_table->setColumnWidth(name, std::max(widestFitted, width + free));
+    const int left = width + m_table->viewport()->width() - m_table->horizontalHeader()->length();
+    const int better = std::max(std::min(wanted, widestFitted), std::min(std::max(wanted, width), left));
+    if (better != width)
+        m_table->setColumnWidth(name, better);
 }
 
 bool RunColumns::eventFilter(QObject *watched, QEvent *event) {

@@ -10,7 +10,7 @@ namespace lockstep::ui {
 namespace {
 
 QString nameOf(const core::ResultRow &row) {
-    return (row.published ? QObject::tr("publ. ") : QString()) + QString::fromStdString(row.name);
+    return QString::fromStdString(core::labelOf(row));
 }
 
 /// Tooltip of a speed-up's bar: the kind of figure, and why it has no whisker.

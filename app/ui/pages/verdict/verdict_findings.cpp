@@ -38,13 +38,18 @@ QString fastestFinding(const core::Judgement &judgement) {
         return {};
     const core::SpeedUp &most = *fastest->training;
     if (most.factor <= 1)
-        return (most.hasInterval() && *most.high <= 1 + core::equalWithin ? words("No run is faster than %1")
-                                                                          : words("No run is faster than %1 so far"))
+        return (most.hasInterval() && *most.high <= 1 + core::equalWithin
+                    ? words("No run here is faster than %1")
+                    : words("No run here is faster than %1 so far"))
             .arg(shortName(judgement.reference));
-    const QString text = (most.hasInterval() ? words("Fastest: %1, %2") : words("Fastest so far: %1, %2"))
+    const auto line = std::ranges::find(judgement.lines, fastest->run, &core::VerdictLine::run);
+    const bool open =
+        !most.hasInterval() || (line != judgement.lines.end() && line->outcome == core::Outcome::CantTell);
+    const QString text = (open ? words("Fastest training so far: %1, %2") : words("Fastest training: %1, %2"))
                              .arg(shortName(fastest->run), QString::fromStdString(core::timesText(most.factor)));
-    const QString undecided = QString::fromStdString(core::undecidedText(most, shortTitle(fastest->reference)));
-    return undecided.isEmpty() ? text : text + QStringLiteral("; ") + undecided;
+    return most.hasInterval() && most.isEqual()
+               ? text + QStringLiteral(", ") + QString::fromStdString(core::equalWithinText())
+               : text;
 }
 
 QString causeFinding(const core::PairJudgement &pair) {
@@ -59,7 +64,10 @@ QString causeFinding(const core::PairJudgement &pair) {
         if (sum >= leastSum * found.longerS())
             sums.append(text.arg(core::secondsBeside(sum, found.longerS())));
     const bool chance = pair.wholeRun && pair.wholeRun->hasInterval() && !pair.wholeRun->isDifferent();
-    const QString out = sums.isEmpty() ? words("no difference") : sums.join(QStringLiteral(", "));
+    const QString whole =
+        pair.wholeRun ? words("Whole run %1: ").arg(QString::fromStdString(core::timesText(pair.wholeRun->factor)))
+                      : QString();
+    const QString out = whole + (sums.isEmpty() ? words("no difference") : sums.join(QStringLiteral(", ")));
     return chance ? out + words(", maybe chance") : out;
 }
 
@@ -88,7 +96,7 @@ QString fairnessFinding(const core::Judgement &judgement) {
         }
     if (counts.isEmpty())
         return {};
-    return words("Unintended: %1").arg(counts.join(QStringLiteral(", ")));
+    return words("Unintended differences: %1").arg(counts.join(QStringLiteral(", ")));
 }
 
 QString boundsFinding(const core::Judgement &judgement) {

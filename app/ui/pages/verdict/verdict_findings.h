@@ -7,12 +7,12 @@
 
 namespace lockstep::ui {
 
-/// "Fastest: DDP (2), 1.42×"; empty until something was compared.
+/// "Fastest training: DDP (2), 1.42×"; empty until something was compared.
 [[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
-/// "2.10 s saved, 0.63 s added": what the bars below add up to, launch to exit. Which causes
+/// "Whole run 1.46×: 2.10 s saved, 0.63 s added": what the bars below add up to, launch to exit. Which causes
 /// they are is said in the page's head.
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);
-/// "Unintended: 2 decisive, 1 notable"; counts kinds of differences, not runs.
+/// "Unintended differences: 2 decisive, 1 notable"; counts kinds of differences, not runs.
 [[nodiscard]] QString fairnessFinding(const core::Judgement &judgement);
 /// "Compute-bound: baseline, DP (2). Communication-bound: DDP (2)"; "All compute-bound"
 [[nodiscard]] QString boundsFinding(const core::Judgement &judgement);

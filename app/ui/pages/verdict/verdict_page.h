@@ -45,7 +45,7 @@ public:
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const;
-    [[nodiscard]] const QList<QPushButton *> &settleButtons() const; ///< of lines that read "can't tell yet"
+    [[nodiscard]] const QList<QPushButton *> &settleButtons() const; ///< of lines that failed or can't be told yet
     [[nodiscard]] VerdictHead *head() const { return m_head; }
     [[nodiscard]] Waterfall *waterfall() const;
     [[nodiscard]] QComboBox *pairBox() const; ///< whose waterfall is drawn

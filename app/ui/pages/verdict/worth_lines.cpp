@@ -24,7 +24,6 @@ constexpr int leastName = 20 * grid; ///< px that a name keeps where a line is f
 QString toneOf(core::Outcome outcome) {
     switch (outcome) {
     case core::Outcome::WorthIt:
-    case core::Outcome::Faster:
         return QStringLiteral("good");
     case core::Outcome::Failed:
         return QStringLiteral("wrong");
@@ -32,6 +31,7 @@ QString toneOf(core::Outcome outcome) {
     case core::Outcome::Pending:
         return QStringLiteral("open");
     case core::Outcome::NotWorthIt:
+    case core::Outcome::Faster: // which of two, be they worth it or not
     case core::Outcome::Slower:
     case core::Outcome::Equal:
         break;
@@ -45,6 +45,8 @@ QString said(const std::string &text) {
 
 /// What pressing it does; beside its own name a run is not named again: "Repeat (close other programs first)".
 QString wordsBeside(const core::VerdictLine &line) {
+    if (line.outcome == core::Outcome::Failed)
+        return WorthLines::tr("Run again");
     QString words = suggestionText(*line.settles);
     return line.settles->again.empty() ? words : words.remove(said(line.run) + QLatin1Char(' '));
 }
@@ -92,8 +94,12 @@ void WorthLines::addSentence(const QString &text, const char *role, int row) {
     m_layout->addWidget(label, row, Name, 1, Press - Name);
 }
 
-void WorthLines::addButton(QPushButton *button, int row) {
-    m_layout->addWidget(button, row, Press, 2, 1, Qt::AlignVCenter | Qt::AlignRight);
+void WorthLines::addButtons(const QList<QPushButton *> &buttons, int row) {
+    auto *across = new QHBoxLayout;
+    across->setSpacing(grid);
+    for (QPushButton *button : buttons)
+        across->addWidget(button);
+    m_layout->addLayout(across, row, Press, 2, 1, Qt::AlignVCenter | Qt::AlignRight);
 }
 
 void WorthLines::addName(const core::VerdictLine &line, int row) {
@@ -103,8 +109,11 @@ void WorthLines::addName(const core::VerdictLine &line, int row) {
     across->setSpacing(grid / 2);
     QLabel *dot = makeLabel({}, "title", place);
     dot->setTextFormat(Qt::RichText);
-    dot->setText(QStringLiteral("<span style='color:%1'>●</span>").arg(methodColor(said(line.method)).name()));
-    auto *name = new ElidedLabel("title", leastName, place);
+    const auto dotOf = [](const QString &method) {
+        return QStringLiteral("<span style='color:%1'>●</span>").arg(methodColor(method).name());
+    };
+    dot->setText(dotOf(said(line.method)) + (line.contrast ? dotOf(said(line.otherMethod)) : QString()));
+    auto *name = new ElidedLabel("title", leastName, place, ElidedLabel::Of::Name);
     name->setText(said(core::nameOf(line)));
     name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));
     across->addWidget(dot);
@@ -127,11 +136,13 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
         offers && line.settles->rounds > 0 && line.reason == core::repeatsText(*line.settles) + " would tell";
     if (!line.reason.empty() && !saidByButton)
         addSentence(said(core::atStart(line.reason)), failed ? "failure" : "secondary", row + 1);
-    if (failed)
-        addConsole(line.failed.front(), row);
-    if (!offers)
-        return;
-    addButton(m_settles.add(wordsBeside(line), *line.settles, settleKeys(m_settles.all().size()), this), row);
+    QList<QPushButton *> buttons;
+    if (failed && !line.failed.front().run.empty())
+        buttons.append(consoleOf(line.failed.front()));
+    if (offers)
+        buttons.append(m_settles.add(wordsBeside(line), *line.settles, settleKeys(m_settles.all().size()), this));
+    if (!buttons.isEmpty())
+        addButtons(buttons, row);
 }
 
 void WorthLines::addFailures(const core::VerdictLine &line, int row) {
@@ -140,12 +151,11 @@ void WorthLines::addFailures(const core::VerdictLine &line, int row) {
     if (line.failed.size() > 1)
         text += tr("; %1 more failed").arg(line.failed.size() - 1);
     addSentence(text, "failure", row);
-    addConsole(first, row);
+    if (!first.run.empty())
+        addButtons({consoleOf(first)}, row);
 }
 
-void WorthLines::addConsole(const core::FailedRepeat &failed, int row) {
-    if (failed.run.empty())
-        return;
+QPushButton *WorthLines::consoleOf(const core::FailedRepeat &failed) {
     auto *console = new QPushButton(tr("Console"), this);
     const QKeySequence keys(int(Qt::CTRL) | int(Qt::Key_U), int(Qt::Key_1) + int(m_consoles.size()));
     console->setShortcut(keys);
@@ -153,7 +163,7 @@ void WorthLines::addConsole(const core::FailedRepeat &failed, int row) {
         tr("Last console lines of the repeat that failed (%1)").arg(keys.toString(QKeySequence::NativeText)));
     connect(console, &QPushButton::clicked, this, [this, id = said(failed.run)] { Q_EMIT consoleWanted(id); });
     m_consoles.append(console);
-    addButton(console, row);
+    return console;
 }
 
 void WorthLines::rebuild() {

@@ -34,10 +34,10 @@ private:
     void addLine(const core::VerdictLine &line, int row);
     void addName(const core::VerdictLine &line, int row);
     void addFailures(const core::VerdictLine &line, int row);
-    void addConsole(const core::FailedRepeat &failed, int row);
+    [[nodiscard]] QPushButton *consoleOf(const core::FailedRepeat &failed);
     QLabel *addLabel(const QString &text, const char *role, int row, int column);
     void addSentence(const QString &text, const char *role, int row); ///< under the line's figures
-    void addButton(QPushButton *button, int row);                     ///< beside both rows of a line
+    void addButtons(const QList<QPushButton *> &buttons, int row);    ///< beside both rows of a line
 
     QGridLayout *m_layout;
     std::vector<core::VerdictLine> m_lines;

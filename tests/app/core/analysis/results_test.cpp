@@ -139,7 +139,7 @@ private Q_SLOTS:
         QVERIFY2(clear.sentence.starts_with("DP on 2 devices: 0.500× as fast as baseline (0."), clear.sentence.c_str());
         QVERIFY2(clear.sentence.find(" DDP on 2 devices: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
         QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
-        QCOMPARE(clear.spread, std::string("95 % intervals, 3+ repeats."));
+        QCOMPARE(clear.spread, std::string("95 % intervals, 3 repeats each."));
         QVERIFY2(clear.speedUps.starts_with("DP (2): 0.500× (0."), clear.speedUps.c_str());
         QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
 
@@ -168,7 +168,7 @@ private Q_SLOTS:
             return entry.planned.name == "DDP on 2 devices" && entry.planned.repeat > 1;
         });
         const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
-        QVERIFY2(text.spread.find("3+ repeats") != std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.find("3 repeats each") != std::string::npos, text.spread.c_str());
         QVERIFY2(text.spread.ends_with("; no interval below 3 repeats."), text.spread.c_str());
     }
 

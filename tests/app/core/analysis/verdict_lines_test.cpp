@@ -106,6 +106,13 @@ private Q_SLOTS:
                                          "communication"));
     }
 
+    void causesThatAreMoreThanTheChangeTogetherAreGivenInSeconds() {
+        const auto lines = linesOf(measured(
+            {{"baseline", Method::Baseline, 1, 0, 2, 8, 0}, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 9.5, 1}}));
+        QCOMPARE(lines[0].reason, std::string("spends 1.50 s more on device compute and 1.00 s on communication and "
+                                              "saves 1.00 s in data loading"));
+    }
+
     void ddpIsContrastedWithDpOnAsManyDevices() {
         const auto lines = linesOf(measured({baseline,
                                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
@@ -250,6 +257,12 @@ private Q_SLOTS:
         QCOMPARE(sentenceOf(lines[0]), std::string("DDP on 2 devices: failed; rank 1 on box1 was killed by SIGKILL."));
         QCOMPARE(lines[0].failed.size(), std::size_t(3));
         QCOMPARE(lines[0].failed.front().run, std::string("DDP on 2 devices 1"));
+        QVERIFY(!lines[0].settles); // as long as the experiment goes on
+        ResultTable over = resultTable(runs);
+        over.extendable = true;
+        const VerdictLine failed = judge(over, runs, {}).lines.at(0);
+        QVERIFY(failed.settles && failed.settles->again.size() == 3);
+        QCOMPARE(failed.settles->why, std::string("Its 3 failed repeats run again in their place."));
         const Judgement judgement = judge(resultTable(runs), runs, {});
         const auto json = nlohmann::json::parse(toJson(judgement));
         QCOMPARE(json["lines"][0]["outcome"].get<std::string>(), std::string("failed"));

@@ -3,6 +3,7 @@
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <thread>
@@ -297,6 +298,38 @@ private Q_SLOTS:
     }
 
     // --- the list ---
+    void theFirstRepeatHasItsNumberOnceThereIsASecond() {
+        const Home home;
+        const auto repeat = [](std::uint32_t number, int which, const std::string &name) {
+            RunRecord record = ddpRecord("");
+            record.name = name;
+            record.experiment = "20260102T030400Z-0000abcd";
+            record.repeat = which;
+            return finishedRun(number, &record);
+        };
+        const auto titles = [] {
+            std::vector<std::string> out;
+            for (const IndexedRun &run : listed())
+                out.push_back(run.title());
+            std::sort(out.begin(), out.end());
+            return out;
+        };
+        repeat(1, 1, "baseline");
+        repeat(2, 1, "DDP on 2 devices");
+        QCOMPARE(titles(), (std::vector<std::string>{"DDP on 2 devices", "baseline"}));
+        const std::string second = repeat(3, 2, "DDP on 2 devices");
+        QCOMPARE(titles(), (std::vector<std::string>{"DDP on 2 devices #1", "DDP on 2 devices #2", "baseline"}));
+        RunHistory history;
+        QSignalSpy told(&history, &RunHistory::listed);
+        history.refresh();
+        QTRY_COMPARE(told.size(), 1);
+        history.trash({second});
+        QTRY_COMPARE(told.size(), 2);
+        const RunList left = told[1][0].value<RunList>();
+        QCOMPARE(left->size(), std::size_t(2));
+        QVERIFY(std::ranges::none_of(*left, &IndexedRun::repeated));
+    }
+
     void repeatsStandTogetherWithTheirMeanAndDeviation() {
         const Home home;
         timedRun(1, 10, "ddp");

@@ -330,22 +330,26 @@ private Q_SLOTS:
         RunHighlight highlight;
         chart.follow(highlight);
         const QColor dp = methodColor("dp"), ddp = methodColor("ddp");
-        chart.setBars(
-            {{.name = "DP on 2 devices",
-              .color = dp,
-              .outlined = false,
-              .value = 2,
-              .text = "2 s",
-              .hint = {},
-              .whose = {"a", "DP on 2 devices"}},
-             {.name = "DDP on 2 devices",
-              .color = ddp,
-              .outlined = false,
-              .value = 1,
-              .text = "1 s",
-              .hint = {},
-              .whose = {"b", "DDP on 2 devices"}},
-             {.name = "publ. DP on 8 devices", .color = dp, .outlined = true, .value = 3, .text = "3 s", .hint = {}}});
+        chart.setBars({{.name = "DP on 2 devices",
+                        .color = dp,
+                        .outlined = false,
+                        .value = 2,
+                        .text = "2 s",
+                        .hint = {},
+                        .whose = {"a", "DP on 2 devices"}},
+                       {.name = "DDP on 2 devices",
+                        .color = ddp,
+                        .outlined = false,
+                        .value = 1,
+                        .text = "1 s",
+                        .hint = {},
+                        .whose = {"b", "DDP on 2 devices"}},
+                       {.name = "published DP on 8 devices",
+                        .color = dp,
+                        .outlined = true,
+                        .value = 3,
+                        .text = "3 s",
+                        .hint = {}}});
         const auto sets = qobject_cast<QAbstractBarSeries *>(chart.chart()->series().first())->barSets();
         QCOMPARE(sets.size(), 3);
         highlight.point({"b", "DDP on 2 devices"});

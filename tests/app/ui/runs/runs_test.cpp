@@ -146,6 +146,23 @@ private Q_SLOTS:
         QTRY_VERIFY(table()->columnWidth(name) <= 240); // and gives it back
     }
 
+    void aNameThatComesLaterIsReadThoughTheTableIsWiderThanItsView() {
+        m_window->resize(1280, 800);
+        const int name = core::runColumn("name");
+        QTRY_VERIFY(table()->horizontalHeader()->length() > table()->viewport()->width());
+        const int before = table()->columnWidth(name);
+        core::PlannedRun planned;
+        planned.name = "DDP on 2 devices, lr 0.05, 4 workers";
+        uitest::RunWriter writer(planned, {}, 70, 1'767'900'000'000'000, {.epochs = 1, .stepsPerEpoch = 4});
+        writer.begin();
+        writer.end();
+        page()->refresh();
+        QTRY_COMPARE(list().rowCount(), 7);
+        QTRY_VERIFY(table()->columnWidth(name) > before);
+        const int wanted = static_cast<QAbstractItemView *>(table())->sizeHintForColumn(name);
+        QTRY_COMPARE(table()->columnWidth(name), std::min(wanted, 240));
+    }
+
     void aMistakeIsMarkedWithItsPlaceAndTheTableStaysAsItWas() {
         write("method=ddp");
         QTest::keyClicks(page()->filterLine(), " devces=2");

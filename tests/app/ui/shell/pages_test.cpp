@@ -101,8 +101,8 @@ private Q_SLOTS:
                 labelled.append(line.name);
         }
         QCOMPARE(labelled, QStringList({"baseline", "DP on 2 devices", "DDP on 2 devices"}));
-        QVERIFY2(dotted.contains("publ. DDP on 8 devices on MNIST") &&
-                     dotted.contains("publ. DP on 8 devices on MNIST"),
+        QVERIFY2(dotted.contains("published DDP on 8 devices on MNIST") &&
+                     dotted.contains("published DP on 8 devices on MNIST"),
                  qPrintable(dotted.join(',')));
     }
 

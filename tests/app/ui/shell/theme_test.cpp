@@ -86,7 +86,7 @@ private Q_SLOTS:
     void everyIconDraws() {
         Theme theme(ThemeMode::Light);
         for (const char *name :
-             {"plan", "live", "verdict", "runs", "play", "stop", "copy", "export", "alert", "search", "chevron-down",
+             {"plan", "live", "verdict", "runs", "play", "stop", "copy", "export", "bell", "search", "chevron-down",
               "chevron-right", "chevron-up", "theme-dark", "theme-light", "theme-system"})
             QVERIFY2(!theme.icon(name).isNull(), name);
     }

@@ -129,6 +129,10 @@ private Q_SLOTS:
                  qPrintable(seen().join('|')));
         QVERIFY2(sees(QStringLiteral("Repeat 2 failed")), qPrintable(seen().join('|')));
         QVERIFY2(seen().contains("worth it"), qPrintable(seen().join('|'))); // what the other repeats tell
+        QCOMPARE(m_window->verdictPage()->settleButtons().size(), 1);
+        const QPushButton *again = m_window->verdictPage()->settleButtons().front();
+        QCOMPARE(again->text(), QStringLiteral("Run again"));
+        QVERIFY(again->isEnabled());
     }
 };
 

@@ -155,7 +155,7 @@ private Q_SLOTS:
             said.append(model.index(row).data().toString());
         QCOMPARE(said, QStringList({"decisive of DDP", "notable of DP", "notable of DDP", "minor of DP"}));
         QCOMPARE(fairnessFinding(judgement),
-                 QStringLiteral("Unintended: 1 decisive, 1 notable in 2 comparisons, 1 minor"));
+                 QStringLiteral("Unintended differences: 1 decisive, 1 notable in 2 comparisons, 1 minor"));
     }
 
     void thePairThatTheSentenceExplainsIsTheLargestGainElseTheLargestLoss() {

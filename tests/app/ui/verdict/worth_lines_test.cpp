@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/ui/pages/verdict/worth_lines.h"
+#include "app/ui/widgets/elided_label.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -42,6 +43,23 @@ private Q_SLOTS:
             button->click();
         QCOMPARE(console[0][0].toString(), QStringLiteral("the-run"));
         QCOMPARE(console[1][0].toString(), QStringLiteral("other-run"));
+    }
+
+    void namesThatDifferInTheirEndsAloneAreToldApartWhereTheyAreCutShort() {
+        WorthLines lines;
+        core::VerdictLine one, two;
+        one.run = "DDP on 2 devices, channels last, mixed precision in bfloat16, batch loader, 2 workers";
+        two.run = "DDP on 2 devices, channels last, mixed precision in bfloat16, batch loader, 4 workers";
+        one.against = two.against = "baseline";
+        lines.show({one, two});
+        lines.resize(500, 200);
+        lines.setVisible(true);
+        QStringList shown;
+        for (const auto *name : lines.findChildren<ElidedLabel *>())
+            shown.append(name->shownText());
+        QCOMPARE(shown.size(), 2);
+        QVERIFY2(shown[0].contains(u'…') && shown[0].endsWith(" 2 workers"), qPrintable(shown.join('|')));
+        QVERIFY2(shown[1].contains(u'…') && shown[1].endsWith(" 4 workers"), qPrintable(shown.join('|')));
     }
 
     void theKeyboardsFocusStaysInItsPlaceWhileTheButtonsThereAreDisabledAndMadeAnew() {
