@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The wait that all tests of living programs share, and the figures that they print."""
+import pathlib
 import re
 import time
 
@@ -17,6 +18,18 @@ def wait_for(condition, seconds, what, more=None):
             return value
         time.sleep(0.02)
     raise AssertionError(f"waited {ROOM * seconds} s for {what}" + (more() if more else ""))
+
+
+def processes_of(home):
+    """pid → name of the processes whose LOCKSTEP_HOME is that folder."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if f"LOCKSTEP_HOME={home}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = (folder / "comm").read_text().strip()
+        except OSError:
+            pass  # it has ended
+    return found
 
 
 # A line of print_figure() or of tests/figure.h.

@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from small_data import write_small_data  # noqa: E402
+from waiting import processes_of, wait_for  # noqa: E402
 
 arguments = None
 
@@ -22,6 +23,8 @@ class OneMachine(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="lockstep-e2e-")
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
+        # Who still ends a run may write into its folder while that is removed.
+        self.addCleanup(lambda: wait_for(lambda: not processes_of(self.root / "home"), 30, "the end of all processes"))
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         self.environment.update(LOCKSTEP_HOME=str(self.root / "home"), LOCKSTEP_TRAINER=arguments.trainer)
 
@@ -41,11 +44,11 @@ class OneMachine(unittest.TestCase):
                                       "runs": [{"method": "ddp", "devices": [0, 1]}], "repeats": 1}))
         return json.loads(self.ctl("run", str(recipe), "--detach", "--json", *words))["experiment"]
 
-    def frames(self, run, kind):
-        """Whole frames of that type in the run's log so far; none if there is no log yet."""
+    def frames(self, run, *kinds):
+        """Whole frames of these types in the run's log so far; none if there is no log yet."""
         log = self.root / "home/runs" / run / "node-0.ndjson"
         lines = log.read_text().splitlines()[:-1] if log.exists() else []
-        return [frame for frame in map(json.loads, lines) if frame["type"] == kind]
+        return [frame for frame in map(json.loads, lines) if frame["type"] in kinds]
 
     def only_run(self, experiment):
         """The run's id; absent until it is launched."""

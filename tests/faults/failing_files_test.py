@@ -23,7 +23,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Pa
 from given import BIN, PRELOADED  # noqa: E402
 from local_sshd import LocalSshd  # noqa: E402
 from small_data import write_small_data  # noqa: E402
-from waiting import wait_for  # noqa: E402
+from waiting import processes_of, wait_for  # noqa: E402
 
 SOAK = os.environ.get("LOCKSTEP_SOAK") == "1"
 ONCE, EVER, SHORT, STOP = "once", "ever", "short", "stop"
@@ -122,9 +122,9 @@ class Files(unittest.TestCase):
 
     def nothing_runs_on(self):
         try:
-            wait_for(lambda: not self.processes(), 30, "the end of all processes")
+            wait_for(lambda: not processes_of(self.home), 30, "the end of all processes")
         except AssertionError:
-            for pid in self.processes():
+            for pid in processes_of(self.home):
                 os.kill(pid, signal.SIGKILL)
             raise
 
@@ -146,17 +146,6 @@ class Files(unittest.TestCase):
         """Temporary files of ours, of Qt and of exports."""
         return [str(path.relative_to(self.home)) for path in self.home.rglob("*")
                 if re.search(r"\.tmp-|\.json\.\w{6}$|\.lockstep-export", path.name)]
-
-    def processes(self):
-        """Their numbers, of this home."""
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                if entry.name.isdigit() and str(self.home).encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:
-                pass
-        return found
 
     def told(self, outcome):
         self.assertRegex(outcome.errors, "No space left on device|Input/output error")

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/frames.h"
 
 namespace lockstep::fuzz {
 
@@ -38,6 +39,23 @@ template <class Read, class Write> void requireStable(std::string_view bytes, co
     const auto again = read(written);
     require(again.has_value());
     require(write(*again) == written);
+}
+
+/// The same of a frame. Encoding may take six bytes for one, so what outgrows the limit is not read again. Returns what was written;
+/// empty: refused.
+inline std::string requireFrameStable(Decoder &decoder, std::string_view line) {
+    const auto frame = decoder.decode(line);
+    if (!frame) {
+        requireOneSentence(frame.error());
+        return {};
+    }
+    std::string written = encode(*frame);
+    if (written.size() < maxFrameBytes) {
+        const auto again = decoder.decode(written);
+        require(again.has_value());
+        require(encode(*again) == written);
+    }
+    return written;
 }
 
 /// A file in memory with the input's bytes, for what reads files.

@@ -18,7 +18,7 @@ import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
 from lab_hosts import Lab, run_tests  # noqa: E402
-from waiting import wait_for  # noqa: E402
+from waiting import processes_of, wait_for  # noqa: E402
 
 arguments = None
 FACTS = '{{"version":"{version}","torch":"{torch}","nccl":"","libraries":[]}}'
@@ -87,19 +87,8 @@ class Adding(NodesCase):
         self.assertEqual(accepted, 1, "each line made a connection of its own")
         process.communicate(timeout=20)
         wait_for(lambda: box.connections() == 0, 10, "the connection to end")
-        wait_for(lambda: not self.living_in(box.home), 10, "the node's processes to end",
-                 lambda: f": {self.living_in(box.home)} live")
-
-    def living_in(self, home):
-        """The processes whose environment names that home."""
-        found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if f"LOCKSTEP_HOME={home}".encode() in path.read_bytes():
-                    found.append(path.parent.name + " " + (path.parent / "comm").read_text().strip())
-            except OSError:
-                pass # it has ended
-        return found
+        wait_for(lambda: not processes_of(box.home), 10, "the node's processes to end",
+                 lambda: f": {processes_of(box.home)} live")
 
     def test_names_that_could_reach_a_shell_are_refused_and_inject_nothing(self):
         box = self.host("box")
