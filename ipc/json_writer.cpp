@@ -146,6 +146,10 @@ JsonWriter &JsonWriter::value(double number) {
     if (std::isinf(number))
         return value(number > 0 ? "Inf" : "-Inf");
     separate();
+    if (number == 0 && std::signbit(number)) { // "-0" is an integer, which has no such zero
+        m_text += "-0.0";
+        return *this;
+    }
     char buffer[32];
     // The shortest text that reads back as the same number. A large number needs an exponent: without one, readers take
     // it for an integer that does not fit into 64 bits.
