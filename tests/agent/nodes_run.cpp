@@ -89,6 +89,7 @@ std::string NodesRun::request(int node, const std::string &join, const std::stri
     config.method = Method::Ddp;
     config.oversubscribe = true;
     config.hangAfter = m_options.hangAfterS;
+    config.maxRestarts = m_options.maxRestarts;
     for (const int devices : m_options.devices) {
         NodePlace place;
         for (int i = 0; i < devices; ++i)

@@ -18,6 +18,7 @@ public:
         double joinLimitS = 20, leaseS = 60;
         bool shared = false; ///< one home for all
         double hangAfterS = 0;
+        int maxRestarts = 0;
     };
     explicit NodesRun(const TestHome &home, Options options);
     NodesRun(const NodesRun &) = delete;

@@ -76,6 +76,23 @@ TEST_CASE("kill -9 of an agent that waits for agent 0 after its ranks leaves no 
     }
 }
 
+TEST_CASE("kill -9 of agent 0: a node whose ranks have ended does not wait for the lease's end") {
+    const TestHome home;
+    NodesRun::Options options{
+        {1, 1}, {{"FAKE_RANK", "epochs=1000"}}, {{1, {{"FAKE_RANK", "epochs=2;steps=10;step_ms=100"}}}}};
+    options.maxRestarts = 2; // so that it is agent 0's to say whether they start again
+    NodesRun run(home, options);
+    run.startAll();
+    const auto pids = run.pids();
+    REQUIRE(eventually([&] { return !isAlive(pids.at(1)); })); // agent 0's rank goes on: the run is not over
+    ::kill(run.agent(0), SIGKILL);
+    const auto start = Steady::now();
+    CHECK(eventually([&] { return run.allGone(); }));
+    CHECK(secondsSince(start) < 40); // of a lease of 60 s
+    CHECK((resultOf(run.folder(1)).state == RunState::Done));
+    CHECK(run.socketFiles().empty());
+}
+
 TEST_CASE("kill -9 of agent 0: its ranks go at once, another node's are kept for the lease and no longer") {
     const TestHome home;
     NodesRun::Options options{{1, 1}, {{"FAKE_RANK", "epochs=1000"}}, {}};

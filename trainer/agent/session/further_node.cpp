@@ -273,6 +273,9 @@ void FurtherNode::checkLease() {
     const NodesPlan &nodes = m_local.plan().nodes;
     if (!m_local.started() && m_link->lostFor() > nodes.joinLimit)
         return endBeforeStart(RunState::Failed, exitFailed, "agent 0 was lost before the ranks had started");
+    // No rank is left here that could be kept, and no agent 0 that could start them again.
+    if (m_local.started() && m_local.ranks().state() == Supervisor::State::Gone && m_link->refusedFor() >= node0Gone)
+        return m_local.ranks().settle();
     if (m_local.started() && m_link->lostFor() > nodes.lease)
         m_local.ranks().abandon("lease_over", "agent 0 at " + m_link->address() + " was not reached for " +
                                                   inSeconds(nodes.lease) + ": the ranks on " + m_local.host() + " end");
