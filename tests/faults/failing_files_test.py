@@ -13,6 +13,7 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,10 @@ from waiting import processes_of, wait_for  # noqa: E402
 
 SOAK = os.environ.get("LOCKSTEP_SOAK") == "1"
 ONCE, EVER, SHORT, STOP = "once", "ever", "short", "stop"
+HEALED = "ever, until it is healed"
+HEALED_AFTER_S = 2
 ALL = sys.maxsize
+NEVER = struct.pack("=q", -(1 << 40))  # as the number of operations so far
 RANK = "epochs=1;steps=6;step_ms=3;say=hello"
 FRAMES = [12, 11]  # that fake_rank sends with these orders, as rank 0 and as rank 1 of 2
 
@@ -45,10 +49,13 @@ class Program:
     def errors(self):
         return self._errors.read_text()
 
-    def end(self, given_up_after=None):
-        """With its exit code. `given_up_after`: words on stderr after which a person would press Ctrl-C."""
+    def end(self, given_up_after=None, heal=None):
+        """With its exit code. `given_up_after`: words on stderr after which a person would press Ctrl-C; `heal` is called after a while."""
         begun = time.monotonic()
         while self._process.poll() is None and time.monotonic() < begun + 100:
+            if heal and time.monotonic() > begun + HEALED_AFTER_S:
+                heal()
+                heal = None
             if given_up_after and given_up_after in self.errors:
                 self._process.send_signal(signal.SIGINT)
                 given_up_after = None
@@ -77,8 +84,13 @@ class Files(unittest.TestCase):
     def start(self, program, words, at=0, how=ONCE, error=errno.ENOSPC, path=""):
         """Starts a command in which the operation `at`, of those on paths with `path` in them, fails `program`; 0: none does."""
         return self.preloaded(words, {
-            "FAILING_FILES_BELOW": self.home, "FAILING_FILES_WITH": path, "FAILING_FILES_PROGRAM": program, "FAILING_FILES_HOW": how,
+            "FAILING_FILES_BELOW": self.home, "FAILING_FILES_WITH": path, "FAILING_FILES_PROGRAM": program,
+            "FAILING_FILES_HOW": EVER if how == HEALED else how,
             "FAILING_FILES_COUNT": self.count, "FAILING_FILES_LOG": self.log, "FAILING_FILES_AT": at, "FAILING_FILES_ERROR": error})
+
+    def heal(self):
+        with self.count.open("r+b") as count: # programs have it in their memory: it must not become shorter
+            count.write(NEVER)
 
     def preloaded(self, words, variables):
         """Starts a command with the library and its variables; it counts from 0."""
@@ -99,7 +111,7 @@ class Files(unittest.TestCase):
         self.assertEqual(undisturbed.code, 0, undisturbed.errors)
         count = len(self.operations())
         self.assertGreater(count, 0)
-        errors = {ONCE: (errno.ENOSPC, errno.EIO), EVER: (errno.ENOSPC,), SHORT: (errno.ENOSPC,), STOP: (0,)}
+        errors = {ONCE: (errno.ENOSPC, errno.EIO), EVER: (errno.ENOSPC,), HEALED: (errno.ENOSPC,), SHORT: (errno.ENOSPC,), STOP: (0,)}
         every = [(at, how, error) for at in range(1, count + 1) for how in hows for error in errors[how]]
         if not SOAK:
             every = sorted(random.Random(seed).sample(every, min(some, len(every))))
@@ -115,7 +127,8 @@ class Files(unittest.TestCase):
         self.assertGreater(reached, 0.8 * len(every), "most operations were never made")
 
     def failed(self, program, words, at, how, error, path=""):
-        ended = self.start(program, words, at, how, error, path).end(given_up_after="Ctrl-C gives it up")
+        ended = self.start(program, words, at, how, error, path).end(given_up_after="Ctrl-C gives it up",
+                                                                     heal=self.heal if how == HEALED else None)
         with self.subTest(self.case((at, how, error))):
             self.assertIn(ended.code, (0, -signal.SIGKILL) if how == STOP else (0, 1, 2, 130), ended.errors)
         return ended
@@ -192,6 +205,9 @@ class Run(Files):
             if outcome.code == 0:
                 self.assertEqual(sent, [list(range(count)) for count in FRAMES], outcome.errors)
                 self.assertEqual(json.loads((self.home / "runs" / run / "result.json").read_text())["state"], "done")
+                for rank in (0, 1):
+                    console = (self.home / "runs" / run / "console" / f"rank-{rank}.log").read_text()
+                    self.assertEqual(console, f"hello\ninfo: fake rank {rank} is ready\n")
             for rank in (0, 1):
                 self.assertEqual(sent[rank], list(range(len(sent[rank]))))  # the end may lack, never the middle
         if outcome.code == 0:
@@ -221,7 +237,7 @@ class Queue(Files):
 
     def test_an_experiment_whose_files_fail_ends_or_was_never_there_and_can_be_resumed_after_a_kill(self):
         self.data = write_small_data(self.root / "data")
-        for which, outcome in self.cases("lockstepctl", self.words, 2, 24, (ONCE, STOP)):
+        for which, outcome in self.cases("lockstepctl", self.words, 2, 24, (ONCE, HEALED, STOP)):
             with self.subTest(self.case(which)):
                 self.check(which, outcome)
 

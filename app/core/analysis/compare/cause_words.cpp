@@ -12,18 +12,24 @@
 namespace lockstep::core {
 namespace {
 
-constexpr double weighty = 0.25;       ///< of the change in training time: a cause of so much is named
+constexpr double weighty = 0.25;       ///< of the change in training time, and
+constexpr double beside = 0.1;         ///< of the heaviest cause: a cause of so much is named
 constexpr double readsAsWhole = 1.005; ///< of the change: less than that reads as 100 % of it
 
-/// The causes in training time, in the direction of `sign`, that are a quarter of the change and more, and more than the chance of
-/// these repeats; the heaviest first. Where none is, `orHeaviest` asks for the heaviest.
+/// The causes in training time, in the direction of `sign`, that are weighty, and more than the chance of these repeats; the heaviest
+/// first. Where none is, `orHeaviest` asks for the heaviest.
 std::vector<const AttributionBar *> weightyCauses(const Attribution &attribution, double sign,
                                                   bool orHeaviest = false) {
-    const double least = weighty * std::fabs(attribution.trainingChangeS());
+    double heaviest = 0;
     std::vector<const AttributionBar *> out;
-    for (const AttributionBar &bar : attribution.bars)
-        if (bar.cause != Cause::StartUp && bar.seconds * sign > 0 && !bar.isDoubtful())
+    for (const AttributionBar &bar : attribution.bars) {
+        if (bar.cause == Cause::StartUp || bar.isDoubtful())
+            continue;
+        heaviest = std::max(heaviest, std::fabs(bar.seconds));
+        if (bar.seconds * sign > 0)
             out.push_back(&bar);
+    }
+    const double least = std::max(weighty * std::fabs(attribution.trainingChangeS()), beside * heaviest);
     std::ranges::stable_sort(out, std::greater<>(), [](const AttributionBar *bar) { return std::fabs(bar->seconds); });
     const auto light =
         std::ranges::find_if(out, [least](const AttributionBar *bar) { return std::fabs(bar->seconds) < least; });

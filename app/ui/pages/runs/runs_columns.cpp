@@ -19,6 +19,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int widestFitted = 240; ///< px of a column by its content
+constexpr int widestName = 300;   ///< px of the name column that other columns make way for
 
 /// Ticking a column leaves the menu open: people choose several.
 class TickMenu : public QMenu {
@@ -179,7 +180,7 @@ void RunColumns::fit() {
     giveNameTheRest();
 }
 
-/// What other columns leave, but at least the width of any column, where the names need it: runs are told apart by their names.
+/// What other columns leave, but at least so much as the names need, within bounds: runs are told apart by them.
 void RunColumns::giveNameTheRest() {
     const int name = core::runColumn("name");
     if (m_nameSized)
@@ -188,7 +189,7 @@ void RunColumns::giveNameTheRest() {
     const int width = m_table->columnWidth(name),
               wanted = static_cast<QAbstractItemView *>(m_table)->sizeHintForColumn(name);
     const int left = width + m_table->viewport()->width() - m_table->horizontalHeader()->length();
-    const int better = std::max(std::min(wanted, widestFitted), std::min(std::max(wanted, width), left));
+    const int better = std::max(std::min(wanted, widestName), std::min(std::max(wanted, width), left));
     if (better != width)
         m_table->setColumnWidth(name, better);
 }

@@ -113,6 +113,13 @@ private Q_SLOTS:
                                               "saves 1.00 s in data loading"));
     }
 
+    void aCauseThatIsLittleBesideTheOthersIsNotNamed() {
+        const auto lines = linesOf(measured(
+            {{"baseline", Method::Baseline, 1, 0, 2, 8, 0}, {"DDP on 2 devices", Method::Ddp, 2, 0, 1.8, 5, 2.9}}));
+        QCOMPARE(lines[0].reason,
+                 std::string("saves 3.00 s in device compute and spends 2.90 s more on communication"));
+    }
+
     void ddpIsContrastedWithDpOnAsManyDevices() {
         const auto lines = linesOf(measured({baseline,
                                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},

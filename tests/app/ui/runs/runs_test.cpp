@@ -143,7 +143,7 @@ private Q_SLOTS:
         QTRY_VERIFY(table()->columnWidth(name) >= static_cast<QAbstractItemView *>(table())->sizeHintForColumn(name));
         QVERIFY(table()->horizontalHeader()->length() <= table()->viewport()->width());
         m_window->resize(1280, 800);
-        QTRY_VERIFY(table()->columnWidth(name) <= 240); // and gives it back
+        QTRY_VERIFY(table()->columnWidth(name) <= 300); // and gives it back
     }
 
     void aNameThatComesLaterIsReadThoughTheTableIsWiderThanItsView() {
@@ -160,7 +160,7 @@ private Q_SLOTS:
         QTRY_COMPARE(list().rowCount(), 7);
         QTRY_VERIFY(table()->columnWidth(name) > before);
         const int wanted = static_cast<QAbstractItemView *>(table())->sizeHintForColumn(name);
-        QTRY_COMPARE(table()->columnWidth(name), std::min(wanted, 240));
+        QTRY_COMPARE(table()->columnWidth(name), std::min(wanted, 300));
     }
 
     void aMistakeIsMarkedWithItsPlaceAndTheTableStaysAsItWas() {
