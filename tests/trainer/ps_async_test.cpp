@@ -98,7 +98,7 @@ TEST_SUITE("ps_async") {
     TEST_CASE("without a limit a fast rank is not held up by a slow one, whose updates are stale") {
         const auto frames = unlikeRanks({});
         CHECK(stepsOfTheSlowOneMeanwhile(frames) < 30); // of 40
-        CHECK(stalenessOf(frames, 1).mean() > 1.5 * stalenessOf(frames, 0).mean());
+        CHECK(stalenessOf(frames, 1).mean() > stalenessOf(frames, 0).mean());
         CHECK(stalenessOf(frames, 1).max > 1);
     }
 
