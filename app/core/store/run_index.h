@@ -40,8 +40,9 @@ struct IndexedRun {
     bool repeated = false; ///< its experiment has further runs of this name among those listed with it
     bool operator==(const IndexedRun &) const = default;
 
-    /// The name given by a person, else the run's own, with its repeat where there are several: "DDP on 2 devices #3".
-    [[nodiscard]] std::string title() const;
+    /// The run's own name, with its repeat where there are several: "DDP on 2 devices #3".
+    [[nodiscard]] std::string ownTitle() const;
+    [[nodiscard]] std::string title() const; ///< the name given by a person, else its own
     /// A config field's value as text; absent when the run has no config.
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
     [[nodiscard]] std::optional<double> metric(std::string_view name) const;

@@ -204,8 +204,12 @@ void takeNotes(const RunFolder &folder, IndexedRun &row) {
 
 } // namespace
 
+std::string IndexedRun::ownTitle() const {
+    return repeat > 1 || repeated ? name + " #" + std::to_string(repeat) : name;
+}
+
 std::string IndexedRun::title() const {
-    return !givenName.empty() ? givenName : repeat > 1 || repeated ? name + " #" + std::to_string(repeat) : name;
+    return givenName.empty() ? ownTitle() : givenName;
 }
 
 void markRepeats(std::vector<IndexedRun> &runs) {

@@ -63,9 +63,8 @@ QList<LineData> publishedLines(const core::Published &published, std::optional<d
     const QString of = dataSet ? QString::fromUtf8(dataSet->title.data()) : QString();
     for (const core::PublishedRun &run : published.runs) {
         LineData line;
-        line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
-        const QString name = QString::fromStdString(core::publishedLabel(run.name));
-        line.name = of.isEmpty() ? name : QCoreApplication::translate("LivePage", "%1 on %2").arg(name, of);
+        line.key = QString::fromStdString(core::publishedLabel(run.name));
+        line.name = of.isEmpty() ? line.key : QCoreApplication::translate("LivePage", "%1 on %2").arg(line.key, of);
         line.color = methodColor(QString::fromStdString(run.method));
         line.style = Qt::DotLine;
         for (const core::PublishedEpoch &epoch : run.epochs)

@@ -177,8 +177,7 @@ void RunDetails::showOne(const core::IndexedRun &run) {
     m_title->setText(text(run.title()).isEmpty() ? text(run.run) : text(run.title()));
     QStringList state = {text(run.state)};
     if (!run.givenName.empty() && !run.name.empty())
-        state.append(text(run.name) +
-                     (run.repeat > 1 || run.repeated ? QStringLiteral(" #%1").arg(run.repeat) : QString()));
+        state.append(text(run.ownTitle()));
     m_state->setText(state.join(QStringLiteral(" · ")));
     m_reason->setText(text(run.reason));
     m_reason->setVisible(!run.reason.empty());

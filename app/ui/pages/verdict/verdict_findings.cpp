@@ -47,9 +47,7 @@ QString fastestFinding(const core::Judgement &judgement) {
         !most.hasInterval() || (line != judgement.lines.end() && line->outcome == core::Outcome::CantTell);
     const QString text = (open ? words("Fastest training so far: %1, %2") : words("Fastest training: %1, %2"))
                              .arg(shortName(fastest->run), QString::fromStdString(core::timesText(most.factor)));
-    return most.hasInterval() && most.isEqual()
-               ? text + QStringLiteral(", ") + QString::fromStdString(core::equalWithinText())
-               : text;
+    return most.isEqual() ? text + QStringLiteral(", ") + QString::fromStdString(core::equalWithinText()) : text;
 }
 
 QString causeFinding(const core::PairJudgement &pair) {
