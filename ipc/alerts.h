@@ -56,7 +56,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "`dmesg` names the reason (Xid). The GPU comes back when the machine is restarted."},
     {"test_delay", "warning", "rank", "LOCKSTEP_TEST_DELAY slows a rank on purpose", "Unset it for runs that count."},
     // What training computes
-    {"non_finite_loss", "warning", "rank, agent", "a loss is NaN or infinite",
+    {"non_finite_loss", "warning", "rank, script, agent", "a loss is NaN or infinite",
      "Lower the learning rate, warm it up or clip gradients; the alert names the first tensor. `--on-nonfinite` "
      "decides what follows."},
     {"non_finite_metric", "warning", "agent", "a metric of a script is NaN or infinite",
@@ -149,6 +149,8 @@ private:
 inline constexpr AlertName ranksRestarted = "restart";
 /// Those that say that frames are missing from a log.
 inline constexpr AlertName malformedFrame = "malformed_frame", framesLost = "frames_lost";
+/// A rank's loss; its agent says it of a script that says nothing itself.
+inline constexpr AlertName nonFiniteLoss = "non_finite_loss";
 
 /// `message`: one sentence.
 [[nodiscard]] AlertFrame makeAlert(AlertName name, std::string message, std::optional<std::int64_t> step = {});

@@ -7,8 +7,8 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED = (
-    HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled"))
+PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES = (
+    HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges"))
 
 
 class Auto(Case):
@@ -182,6 +182,30 @@ class Auto(Case):
                     for epoch in self.epochs(sent):
                         self.assertEqual((epoch["steps"], epoch["samples"]), (10, 320))
                         self.assertTrue(all(epoch["phases"][name]["sum_s"] > 0 for name in ("load", "forward", "backward", "optimizer")))
+
+    def non_finite_loss(self, *words, ranks=1):
+        """Step and message of each rank's alert in a training that diverges; there is one of each rank."""
+        run, _ = self.followed(*words, options=("--nproc-per-node", str(ranks)))
+        sent = self.check_frames(run, ranks, ["non_finite_loss"] * ranks)
+        alerts = [[(each["step"], each["message"]) for each in frames if each["type"] == "alert"] for frames in sent.values()]
+        return [alert for (alert,) in alerts]
+
+    def test_a_loss_that_is_no_number_is_an_alert_with_its_step_and_the_parameter_or_that_it_is_none(self):
+        self.assertEqual(self.non_finite_loss(DIVERGES, "parameter"),
+                         [(5, "the loss of rank 0 is NaN since step 5 (the first tensor that is not finite: last.bias)")])
+        self.assertEqual(self.non_finite_loss(DIVERGES, "batch"), [
+            (5, "the loss of rank 0 is NaN since step 5 (all parameters are finite: the batch or the loss function causes it)")])
+
+    def test_the_rank_whose_batch_makes_the_loss_no_number_is_told_from_the_one_that_got_it_by_the_gradients(self):
+        self.assertEqual(self.non_finite_loss(DIVERGES, "batch", ranks=2), [
+            (6, "the loss of rank 0 is NaN since step 6 (the first tensor that is not finite: first.weight)"),
+            (5, "the loss of rank 1 is NaN since step 5 (all parameters are finite: the batch or the loss function causes it)")])
+
+    def test_of_a_sharded_model_no_rank_waits_for_another_to_name_a_tensor(self):
+        for kind, cause in ("class", ""), ("function", " (the first tensor that is not finite: 0.weight)"):
+            with self.subTest(kind):
+                alerts = self.non_finite_loss(SHARDED, kind, "diverges", ranks=2)
+                self.assertEqual(alerts, [(6, f"the loss of rank 0 is NaN since step 6{cause}"), (5, "the loss of rank 1 is NaN since step 5")])
 
     def test_optimizers_that_take_turns_make_one_step_and_time_before_backward_is_not_called_forward_without_a_loader(self):
         run, _ = self.followed(GAN)

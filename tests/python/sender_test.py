@@ -103,8 +103,8 @@ class Sender(Case):
         run = self.runs()[0]
         sent = self.check_frames(run, 1, ["non_finite_loss"])[0]
         (alert,) = [frame for frame in self.frames(run) if frame["type"] == "alert"]
-        self.assertEqual((alert["rank"], alert["severity"]), (0, "warning"))
-        self.assertIn("the loss of rank 0 is NaN since ", alert["message"])
+        self.assertEqual((alert["rank"], alert["severity"], alert["step"]), (0, "warning", 3))
+        self.assertEqual(alert["message"], "the loss of rank 0 is NaN since step 3")
         means = [frame["loss"]["mean"] for frame in sent if frame["type"] == "steps"]
         self.assertIn("NaN", means)
         self.assertTrue([mean for mean in means if isinstance(mean, float)])

@@ -50,6 +50,17 @@ class Torch(Case):
         self.assertIn("rank 1 is no longer shown", ran.stdout + ran.stderr)
         self.assertGreater(epochs_of[0][2]["phases"]["wait"]["sum_s"], 0.15)
 
+    def test_a_loss_that_is_no_number_is_an_alert_that_names_the_first_tensor(self):
+        script = ("import torch, lockstep\nfrom collections import OrderedDict\n"
+                  "net = torch.nn.Sequential(OrderedDict(first=torch.nn.Linear(2, 4), last=torch.nn.Linear(4, 1)))\n"
+                  "run = lockstep.Run(method='baseline')\nfor batch in run.epoch(1, range(9)):\n"
+                  "    loss = net(torch.ones(3, 2)).mean()\n    net.zero_grad()\n    (loss * (float('inf') if batch > 3 else 1)).backward()\n"
+                  "    run.step(loss if batch < 4 else float('inf'), 3)\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (alert,) = [frame for frame in self.check_frames(self.runs()[0], 1, ["non_finite_loss"])[0] if frame["type"] == "alert"]
+        self.assertEqual((alert["step"], alert["message"]), (4, "the loss of rank 0 is infinite since step 4 "
+                                                                 "(the first tensor that is not finite: the gradient of last.bias)"))
+
     def test_what_cannot_be_watched_trains_as_before_and_two_models_can(self):
         script = self.home / "models.py"
         script.write_text("""

@@ -52,7 +52,7 @@ void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
                              : m_session.config.onNonfinite == "rollback"
                                  ? "; training goes back to the last good checkpoint"
                                  : "; training stops (--on-nonfinite)";
-    const AlertFrame alert = makeAlert("non_finite_loss", sentence() + then, step);
+    const AlertFrame alert = makeAlert(nonFiniteLoss, sentence() + then, step);
     m_session.frames->send(alert);
     logWarning(alert.message);
 }

@@ -6,6 +6,7 @@ from typing import Optional
 
 from lockstep.follower import Reporter
 from lockstep.metrics import MetricLog
+from lockstep.nonfinite import NonFiniteLoss
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
@@ -16,6 +17,7 @@ class FrameReporter(Reporter):
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
         self.metrics = MetricLog()
+        self.losses = NonFiniteLoss(sender)
         self._log: Optional[EpochLog] = None  # of the newest step
 
     def begin_epoch(self, epoch: int, steps: Optional[int]) -> None:
@@ -33,6 +35,7 @@ class FrameReporter(Reporter):
     def steps(self, log: EpochLog, force: bool) -> None:
         """A frame of steps. Without `force` they wait until the last frame was sent."""
         log.read()
+        self.losses.tell(log)
         if self._sender.pending and not force:
             return
         self._log = log

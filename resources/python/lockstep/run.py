@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Opt
 from lockstep import version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
+from lockstep.nonfinite import NonFiniteLoss
 from lockstep.phases import PhaseClock, PhaseSums
 from lockstep.position import Position
 from lockstep.sender import Sender
@@ -69,6 +70,7 @@ class Run:
         self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
         if rank is None:  # with another rank's number, the two would be shown as one rank
             self._sender.give_up(ValueError(f"RANK is {os.environ['RANK']!r}, which is not a number"))
+        self._losses = NonFiniteLoss(self._sender)
         self._sender.connect()
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
@@ -258,6 +260,7 @@ class Run:
     def _report_steps(self, log: EpochLog, force: bool = False) -> None:
         """Reports steps. Without `force` they wait until the last frame was sent: the window grows, not the buffer."""
         log.read()
+        self._losses.tell(log)
         if self._sender.pending and not force:
             return
         scalars = self._metrics.take()

@@ -63,6 +63,7 @@ class EpochLog:
         self.window = Window()
         self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given; reading a loss may wait for a GPU
         self._read_ns = 0  # so that the first step is reported at once
+        self.not_finite: Optional[Tuple[int, float]] = None  # the first step whose loss is NaN or infinite, and that loss
 
     def add(self, loss: Any, samples: Any) -> None:
         """Adds a step. Its loss (None: unknown) is detached from the autograd graph, and read later."""
@@ -77,11 +78,14 @@ class EpochLog:
         """Reads the losses of the added steps. Raises what their conversion to numbers raises."""
         self._read_ns = monotonic_ns()
         unread, self._unread = self._unread, []
-        for loss, samples in unread:
+        for step, (given, samples) in enumerate(unread, self.first_step + self.steps - len(unread)):
             count = int(samples)
             if count < 0:
                 raise ValueError(f"step() was given {count} samples; a step has 0 or more")
-            self.window.add(None if loss is None else float(loss), count)
+            loss = None if given is None else float(given)
+            if loss is not None and self.not_finite is None and not math.isfinite(loss):
+                self.not_finite = step, loss
+            self.window.add(loss, count)
             self.samples += count
 
     def report(self) -> Dict[str, Any]:

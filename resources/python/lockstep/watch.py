@@ -173,7 +173,9 @@ class Watch:
 
     def backward_begins(self, tensors: Any, begin_ns: int) -> None:
         """A backward of these losses begins."""
-        self._told("backward_begins", self._loss(tensors), begin_ns)
+        loss = self._loss(tensors)
+        self._look(loss)
+        self._told("backward_begins", loss, begin_ns)
         self._position.begin("backward")
 
     def backward_ends(self, end_ns: int) -> None:
@@ -317,6 +319,14 @@ class Watch:
         except Exception as error:
             self.step_aside(error)
             return None
+
+    def _look(self, loss: Any) -> None:
+        """Looks whether a loss is finite, while the parameters are those that it was computed with."""
+        try:
+            if self._frames is not None:
+                self._frames.losses.look(loss)
+        except Exception as error:
+            self.step_aside(error)
 
     def _sums(self) -> Tuple[int, int]:
         """How long backward has waited for gradients' sums after the last gradient, and how long sums were under way.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Two ranks of FSDP, by the class or, with the argument "function", by fully_shard(). Prints its losses."""
+"""Two ranks of FSDP, by the class or, with the argument "function", by fully_shard(). Prints its losses; with
+"diverges" that of rank 1 is NaN from step 5 on."""
 import json
 import sys
 
@@ -29,6 +30,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 losses = []
 for epoch in range(2):
     for x, y in DataLoader(data, 32, sampler=DistributedSampler(data)):
+        if "diverges" in sys.argv and dist.get_rank() == 1 and len(losses) == 5:
+            x[0, 0] = float("nan")
         loss = torch.nn.functional.cross_entropy(model(x), y)
         optimizer.zero_grad()
         loss.backward()

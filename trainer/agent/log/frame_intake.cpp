@@ -66,7 +66,9 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
         noteTraining(rank);
         checkLoss(rank, *steps);
         checkMetrics(rank, *steps);
-    } else if (std::holds_alternative<AlertFrame>(frame.body)) {
+    } else if (const auto *alerted = std::get_if<AlertFrame>(&frame.body)) {
+        if (alerted->kind == nonFiniteLoss.row().kind)
+            m_lossAlerted.insert(rank); // it knows the tensor, too
         m_journal.requestSync();
     }
 }
@@ -146,7 +148,7 @@ void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {
         return;
     m_lossAlerted.insert(rank);
     // A window of steps has a mean loss only: which of its steps was not finite is unknown.
-    alert(rank, "non_finite_loss",
+    alert(rank, nonFiniteLoss,
           "the loss of rank " + std::to_string(rank) + " is " + valueInWords(*bad) + " since " +
               stepInWords(steps.firstStep, steps.lastStep),
           steps.firstStep == steps.lastStep ? std::optional(steps.firstStep) : std::nullopt);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""A loss that is NaN or infinite: one alert that names the rank, the step and the first tensor that is not finite."""
+from __future__ import annotations
+
+import gc
+import math
+import sys
+from typing import Any, Iterator, List, Optional, Tuple
+
+from lockstep.sender import Sender
+from lockstep.steps import EpochLog
+
+WRAPPERS = ("module.", "_orig_mod.")  # what DistributedDataParallel and torch.compile put before a parameter's name
+STATISTICS = "running_"  # BatchNorm's buffers, in which a bad batch leaves its mark: no cause of a loss
+
+
+class NonFiniteLoss:
+    """Watches one rank's losses."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self._cause: Optional[str] = None  # found before the backward of the first loss that was not finite
+        self._told = False
+
+    def look(self, loss: Any) -> None:
+        """Call it before the backward of a loss (a tensor, a number or None), while the parameters are those it was computed with.
+
+        One on a GPU is passed over: to read it would wait for the device.
+        """
+        if self._cause is None and type(loss).__name__ == "Tensor" and loss.device.type == "cpu" and not math.isfinite(loss):
+            self._cause = _cause(before_backward=True)
+
+    def tell(self, log: EpochLog) -> None:
+        """Sends the alert if a loss that was read is not finite; the first time only."""
+        if log.not_finite is None or self._told:
+            return
+        self._told = True
+        step, loss = log.not_finite
+        words = "NaN" if math.isnan(loss) else "infinite" if loss > 0 else "minus infinite"
+        cause = _cause(before_backward=False) if self._cause is None else self._cause
+        self._sender.send("alert", {"severity": "warning", "kind": "non_finite_loss", "step": step,
+                                    "message": f"the loss of rank {self._sender.rank} is {words} since step {step}{cause}"})
+
+
+def _cause(before_backward: bool) -> str:
+    """What a sentence about the loss ends with: the first tensor that is not finite. Parameters and buffers come in the order of their
+    layers, then gradients in the opposite order, unless they are those of the step before."""
+    named = list(_named_tensors())
+    for name, tensor in named:
+        if not _is_finite(tensor):
+            return f" (the first tensor that is not finite: {name})"
+    for name, tensor in [] if before_backward else reversed(named):
+        if not _is_finite(tensor.grad):
+            return f" (the first tensor that is not finite: the gradient of {name})"
+    if not named or any(_is_part(tensor) for _, tensor in named):
+        return ""  # unknown: other ranks have the rest
+    return " (all parameters are finite: the batch or the loss function causes it)"
+
+
+def _named_tensors() -> Iterator[Tuple[str, Any]]:
+    """Parameters and buffers of all models of this process, without statistics. Looks through all objects."""
+    models = _models()
+    for model in models:
+        before = f"{type(model).__name__}." if len(models) > 1 else ""
+        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+            for wrapper in WRAPPERS:
+                name = name[len(wrapper):] if name.startswith(wrapper) else name
+            if not name.rpartition(".")[2].startswith(STATISTICS):
+                yield before + name, tensor
+
+
+def _models() -> List[Any]:
+    """The modules that are part of no other. Those that FullyShardedDataParallel has sharded are left out: their parameters come and go."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    modules = [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]
+    inner = {id(child) for module in modules for child in module.children()}
+    sharded = getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", ())
+    return [module for module in modules if id(module) not in inner
+            and not any(isinstance(part, sharded) for part in module.modules())]
+
+
+def _is_part(tensor: Any) -> bool:
+    """Whether other ranks have the rest of it."""
+    return hasattr(tensor, "_local_tensor")
+
+
+def _is_finite(tensor: Any) -> bool:
+    """Whether all numbers that this rank has of it are finite. No tensor, and one of a kind that can't be asked, is."""
+    torch = sys.modules["torch"]
+    try:
+        with torch.no_grad():
+            own = tensor._local_tensor if _is_part(tensor) else tensor
+            return own is None or not own.is_floating_point() or bool(torch.isfinite(own).all())
+    except Exception:
+        return True
