@@ -69,13 +69,15 @@ class Auto(Case):
         self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
 
     def test_a_step_that_a_scaler_leaves_out_is_a_step_and_no_loss_is_a_scaled_one(self):
-        run, done = self.followed(SCALED)
-        windows = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps" and frame["count"]]
-        self.assertEqual((sum(frame["count"] for frame in windows), sum(frame["samples"] for frame in windows)), (3, 12))
-        losses = self.printed(done)["losses"]
-        known = [frame["loss"] for frame in windows if "loss" in frame]
-        self.assertAlmostEqual(min(loss["min"] for loss in known), min(losses[:2]), places=2)
-        self.assertAlmostEqual(max(loss["max"] for loss in known), max(losses[:2]), places=2)  # the third is unknown: it was divided
+        for words in [], ["sharded"]:
+            with self.subTest(words):
+                run, done = self.followed(SCALED, *words)
+                windows = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps" and frame["count"]]
+                self.assertEqual((sum(frame["count"] for frame in windows), sum(frame["samples"] for frame in windows)), (3, 12))
+                losses = self.printed(done)["losses"]
+                known = [frame["loss"] for frame in windows if "loss" in frame]
+                self.assertAlmostEqual(min(loss["min"] for loss in known), min(losses[:2]), places=2)
+                self.assertAlmostEqual(max(loss["max"] for loss in known), max(losses[:2]), places=2)  # the third is unknown: it was divided
 
     def test_scalars_that_a_script_writes_for_tensorboard_are_metrics_of_their_epoch(self):
         run, done = self.followed(HERE / "unchanged" / "writes.py", self.home / "events")

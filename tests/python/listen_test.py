@@ -197,6 +197,30 @@ class Listen(Case):
         _, err = self.ended(agent, 1)
         self.assertIn("nothing came for 1 s", err)
 
+    def test_a_listener_that_is_started_again_is_told_what_the_ranks_are(self):
+        port = str(self.free_port())
+        secret = self.home / "token"
+        secret.write_text("0123456789abcdef0123456789abcdef")
+        secret.chmod(0o600)
+        words = ("--port", port, "--token-file", secret)
+        first, address, _ = self.listen(*words)
+        ranks = [self.rank(rank, 2, address, secret.read_text(), "epochs=40") for rank in (0, 1)]
+        self.heard(json.loads(first.stdout.readline())["run"], {0, 1})
+        first.kill()
+        first.wait()
+        second, *_ = self.listen(*words)
+        run = json.loads(second.stdout.readline())["run"]
+        for rank in ranks:
+            self.ended(rank)
+        self.ended(second)
+        folder = self.home / "runs" / run
+        for rank in (0, 1):
+            states = [frame for frame in self.frames(folder) if frame["type"] == "state" and frame.get("rank") == rank]
+            self.assertEqual([frame["state"] for frame in states][:2], ["init", "training"])
+            self.assertEqual((states[0]["world_size"], states[0]["about"]["method"]), (2, "ddp"))
+            self.assertGreater(states[1]["epoch"], 0)
+        self.assertEqual(self.result(folder)["state"], "done")
+
     def test_a_stop_reaches_every_rank(self):
         agent, address, token = self.listen()
         ranks = [self.rank(rank, 2, address, token, "epochs=200") for rank in range(2)]

@@ -31,6 +31,7 @@ def install() -> None:
         return
     _watch = Watch()
     when_imported("torch", _watch.attach)
+    when_imported("torch.distributed.fsdp.sharded_grad_scaler", _watch.attach_sharded_scaler)
     when_imported("torch._dynamo.trace_rules", _watch.attach_compiler)
     for writers in ("torch.utils.tensorboard.writer", "tensorboardX.writer"):
         when_imported(writers, _watch.attach_writer)

@@ -107,7 +107,9 @@ class Sender:
         self._heard = b""
         self._line = b""  # the end of it that is no whole line yet
         self._stacks_asked = False
-        self._missed_states: Dict[str, Mapping[str, Any]] = {}  # the newest of each that no connection has taken
+        self._states: Dict[str, Mapping[str, Any]] = {}  # the newest of each, the newest of all last
+        self._missed: Dict[str, Mapping[str, Any]] = {}  # those of them that no connection has taken
+        self._was_connected = False
         self._retry_at_ns = 0
         self._last_reason = ""
         self._ended = threading.Event()
@@ -135,9 +137,19 @@ class Sender:
             return
         with self._lock:
             self._socket, self._unsent, self._heard, self._line = opened, bytearray(greeting), b"", b""
-            missed, self._missed_states = self._missed_states, {}
-            for body in missed.values():  # else nobody would know what this process is
+            for body in self._untold_states():
                 self.send("state", body)
+            self._was_connected = True
+
+    def _untold_states(self) -> List[Mapping[str, Any]]:
+        """What a new connection has to be told first, else nobody would know what this process is. A listener that is reached again may
+        have been started again, and know nothing."""
+        missed, self._missed = self._missed, {}
+        if not self._was_connected or not self._states:
+            return list(missed.values())
+        newest = next(reversed(self._states))
+        again = {name: body for name, body in self._states.items() if name in ("init", newest)}
+        return list({**{name: body for name, body in again.items() if name == "init"}, **missed, **again}.values())
 
     def start_heartbeat(self, body: Callable[[], Mapping[str, Any]]) -> None:
         """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
@@ -216,10 +228,14 @@ class Sender:
     def _queue(self, kind: str, body: Mapping[str, Any]) -> None:
         stamp = {"rank": self.rank, "rseq": _next_numbers.get((self.address, self.rank), 0), "mono_ns": monotonic_ns(), "wall_us": time_ns() // 1000}
         _next_numbers[self.address, self.rank] = stamp["rseq"] + 1  # also without a connection: a gap shows that frames are missing
-        if self._socket and len(self._unsent) < UNSENT_BYTES:
+        taken = self._socket is not None and len(self._unsent) < UNSENT_BYTES
+        if taken:
             self._unsent += frames.frame(kind, stamp, body)
-        elif kind == "state":
-            self._missed_states[str(body.get("state"))] = body
+        if kind == "state":
+            name = str(body.get("state"))
+            for states in (self._states, *([] if taken else [self._missed])):
+                states.pop(name, None)
+                states[name] = body
 
     def _transmit(self, wait: bool) -> None:
         if not self._socket:

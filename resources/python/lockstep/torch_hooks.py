@@ -120,16 +120,10 @@ def watch_ddp(ddp: Any, watch: "Watch") -> None:
 
 
 def watch_scaler(scaler: Any, watch: "Watch") -> None:
-    """`GradScaler.scale`: which loss a scaled one was made of. `GradScaler.step`: a step of the script, also where it leaves the
-    optimizer's out because gradients are infinite."""
-    original, original_step = scaler.scale, scaler.step
-
-    @functools.wraps(original)
-    def scale(this: Any, outputs: Any) -> Any:
-        """The scaled loss."""
-        scaled = original(this, outputs)
-        watch.scaled(scaled, outputs)
-        return scaled
+    """`GradScaler.scale`, as watch_scaling does. `GradScaler.step`: a step of the script, also where it leaves the optimizer's out because
+    gradients are infinite."""
+    watch_scaling(scaler, watch)
+    original_step = scaler.step
 
     @functools.wraps(original_step)
     def step(this: Any, optimizer: Any, *arguments: Any, **named: Any) -> Any:
@@ -140,7 +134,21 @@ def watch_scaler(scaler: Any, watch: "Watch") -> None:
         finally:
             watch.optimizes("optimizer_ends", optimizer)
 
-    scaler.scale, scaler.step = scale, step
+    scaler.step = step
+
+
+def watch_scaling(scaler: Any, watch: "Watch") -> None:
+    """`scale` of a GradScaler, or of a class derived from it that has its own: which loss a scaled one was made of."""
+    original = scaler.scale
+
+    @functools.wraps(original)
+    def scale(this: Any, outputs: Any) -> Any:
+        """The scaled loss."""
+        scaled = original(this, outputs)
+        watch.scaled(scaled, outputs)
+        return scaled
+
+    scaler.scale = scale
 
 
 def watch_writer(module: Any, watch: "Watch") -> None:

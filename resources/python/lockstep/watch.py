@@ -69,6 +69,13 @@ class Watch:
         except Exception as error:
             self.step_aside(error)
 
+    def attach_sharded_scaler(self, module: Any) -> None:
+        """Watches FSDP's GradScaler, whose module has been imported."""
+        try:
+            torch_hooks.watch_scaling(module.ShardedGradScaler, self)
+        except Exception as error:
+            self.step_aside(error)
+
     def attach_compiler(self, rules: Any) -> None:
         """Keeps torch.compile, which has been imported, from compiling what belongs to this package."""
         try:

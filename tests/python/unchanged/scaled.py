@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Three steps with a GradScaler, all of which it leaves out because their gradients are infinite. The second has two scaled losses, and the
-third divides a scaled one. Prints the losses."""
+third divides a scaled one. Prints the losses. With "sharded" it is the GradScaler of FSDP."""
 import json
+import sys
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -9,7 +10,13 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
+if "sharded" in sys.argv:
+    from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    scaler = ShardedGradScaler("cpu", init_scale=2.0**127, process_group=torch.distributed.group.WORLD)
+else:
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
 losses = []
 for number, (inputs, targets) in enumerate(DataLoader(TensorDataset(torch.randn(12, 4), torch.ones(12, 1)), batch_size=4)):
     optimizer.zero_grad()
