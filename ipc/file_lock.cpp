@@ -73,6 +73,10 @@ Result<Fd> detail::acquireLock(const std::string &path) {
     return fail(Error::failed("can't lock " + path + ": the file keeps being replaced"));
 }
 
+bool FileLock::isAt(const std::string &path) const {
+    return sameFile(m_fd.get(), path);
+}
+
 Result<FileLock> FileLock::acquire(const std::string &path) {
     auto fd = detail::acquireLock(path);
     if (!fd)

@@ -14,6 +14,10 @@
 
 namespace lockstep {
 
+bool isThere(const std::string &path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
 namespace {
 
 /// Writes everything; returns 0 or errno.

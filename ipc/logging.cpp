@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 
+#include "ipc/printable.h"
+
 namespace lockstep {
 
 namespace {
@@ -123,8 +125,9 @@ void setUpLogging(const LoggingOptions &options) {
 }
 
 void log(LogLevel level, std::string_view message) {
+    const std::string shown = printable(message); // it may quote what others say, and goes to a terminal
     // Passed as text, never as a format string.
-    currentLogger()->log(spdlogLevel(level), spdlog::string_view_t(message.data(), message.size()));
+    currentLogger()->log(spdlogLevel(level), spdlog::string_view_t(shown.data(), shown.size()));
 }
 
 } // namespace lockstep

@@ -6,6 +6,7 @@
 
 #include "ipc/frames.h"
 #include "ipc/json_writer.h"
+#include "ipc/printable.h"
 
 namespace lockstep {
 
@@ -14,11 +15,9 @@ namespace {
 using nlohmann::json;
 
 /// A peer's sentence, as far as it is passed on.
-std::string onOneLine(std::string_view text) {
+std::string passedOn(std::string_view text) {
     constexpr std::size_t longest = 500;
-    std::string line = validUtf8(text.substr(0, longest));
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    return line;
+    return onOneLine(validUtf8(text.substr(0, longest)));
 }
 
 std::string inQuotes(std::string_view text) {
@@ -43,7 +42,7 @@ Result<json> parseMessage(std::string_view line, std::string_view type) {
     if (got == "error" && type != "error") {
         const auto message = object.find("message");
         return fail(Error::failed(message != object.end() && message->is_string()
-                                      ? onOneLine(message->get<std::string>())
+                                      ? passedOn(message->get<std::string>())
                                       : "the peer refused"));
     }
     if (got != type)

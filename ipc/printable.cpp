@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ipc/printable.h"
 
+#include <algorithm>
+
 namespace lockstep {
 
 namespace {
@@ -18,6 +20,16 @@ bool beginsC1(std::string_view text) {
            static_cast<unsigned char>(text[1]) <= 0x9F;
 }
 
+/// How many bytes a character takes that turns the direction of writing for all that follows: U+202A to U+202E, U+2066 to U+2069. 0: it is none.
+std::size_t turnsDirection(std::string_view text) {
+    if (text.size() < 3 || text[0] != '\xE2')
+        return 0;
+    const auto second = static_cast<unsigned char>(text[1]), third = static_cast<unsigned char>(text[2]);
+    const bool embeds = second == 0x80 && third >= 0xAA && third <= 0xAE;
+    const bool isolates = second == 0x81 && third >= 0xA6 && third <= 0xA9;
+    return embeds || isolates ? 3 : 0;
+}
+
 } // namespace
 
 std::string printable(std::string_view text) {
@@ -29,12 +41,29 @@ std::string printable(std::string_view text) {
         if (beginsC1(text.substr(i))) {
             out += replacement;
             ++i;
+        } else if (const std::size_t bytes = turnsDirection(text.substr(i)); bytes > 0) {
+            out += replacement;
+            i += bytes - 1;
         } else if (isControl(c) && !endsLine && c != '\t')
             out += replacement;
         else
             out += c;
     }
     return out;
+}
+
+std::string onOneLine(std::string_view text) {
+    std::string out(text);
+    std::replace_if(
+        out.begin(), out.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+    return out;
+}
+
+std::string quotedWords(std::string_view words) {
+    constexpr std::size_t most = 200;
+    std::string out = onOneLine(printable(words.substr(0, most)));
+    std::replace(out.begin(), out.end(), '"', '\'');
+    return '"' + out + (words.size() > most ? "…\" (cut)" : "\"");
 }
 
 std::string printableName(std::string_view name) {

@@ -31,10 +31,6 @@ std::string homeFolder() {
     return entry && entry->pw_dir ? entry->pw_dir : "/tmp";
 }
 
-bool exists(const std::string &path) {
-    return ::access(path.c_str(), F_OK) == 0;
-}
-
 /// The K of all files node-K.SUFFIX in the folder, ascending.
 std::vector<int> nodesWith(const RunFolder &folder, std::string_view suffix) {
     std::vector<int> nodes;
@@ -166,15 +162,15 @@ RunStatus readRunStatus(const RunFolder &folder) {
     const int own = ownNode(folder);
     const bool alive = FileLock::isHeld(folder.lock(own));
     if (alive)
-        return exists(folder.log(own)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
+        return isThere(folder.log(own)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
     // The agent may have written its result and released the lock since we checked.
     if (auto result = readResult())
         return finished(std::move(*result));
     if (!damaged.empty())
         return unfinished(Kind::AgentDied, "failed: result.json can't be read: " + damaged);
-    if (exists(folder.origin()))
+    if (isThere(folder.origin()))
         return unfinished(Kind::Running, "running elsewhere when last seen");
-    if (!exists(folder.lock(own)))
+    if (!isThere(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
     return unfinished(Kind::AgentDied, "failed: agent died");
 }

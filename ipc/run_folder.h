@@ -70,6 +70,8 @@ struct RunFolder {
     [[nodiscard]] std::string origin() const { return path + "/origin.json"; }
 };
 [[nodiscard]] RunFolder runFolder(std::string_view runId);
+/// The most files that what another machine says, or a folder from elsewhere, can make a viewer open.
+inline constexpr int mostNodes = 4096;
 /// The nodes whose logs are in the folder, ascending.
 [[nodiscard]] std::vector<int> nodesIn(const RunFolder &folder);
 /// The node whose agent owns the folder: 0, or on another node's machine that node.

@@ -83,6 +83,8 @@ public:
     FileLock &operator=(FileLock &&) noexcept = default;
     /// Whether a live process holds the lock. The file may be missing.
     static bool isHeld(const std::string &path);
+    /// Whether this lock's file is still the one of that name. If it was removed, another process may hold a lock of that name, too.
+    [[nodiscard]] bool isAt(const std::string &path) const;
 
 private:
     FileLock() = default;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // attach and stop.
-#include <filesystem>
 #include <set>
 
 #include <QCoreApplication>
@@ -34,7 +33,7 @@ int attachRun(const std::string &id, core::TensorBoardFeed *events) {
     if (!isRunId(id))
         return complain(Error::badArgument("\"" + id.substr(0, 80) + "\" is neither a run nor an experiment",
                                            "lockstepctl list shows them"));
-    if (!std::filesystem::exists(runFolder(id).path))
+    if (!isThere(runFolder(id).path))
         return complain(Error::badArgument("there is no run " + id, "lockstepctl list shows them"));
     core::RunStore store(QString::fromStdString(id));
     core::RunFollower follower(&store, QString::fromStdString(id));
@@ -193,7 +192,7 @@ int stopCommand(const std::string &id) {
         print("experiment " + id + " is asked to stop\n");
         return Done;
     }
-    if (!isRunId(id) || !std::filesystem::exists(runFolder(id).path))
+    if (!isRunId(id) || !isThere(runFolder(id).path))
         return complain(
             Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them"));
     const core::CommandPrefix prefix = core::originOf(runFolder(id)).value_or(core::CommandPrefix{});
@@ -204,7 +203,7 @@ int stopCommand(const std::string &id) {
 }
 
 int traceCommand(const std::string &run, std::int64_t steps) {
-    if (!isRunId(run) || !std::filesystem::exists(runFolder(run).path))
+    if (!isRunId(run) || !isThere(runFolder(run).path))
         return complain(Error::badArgument("there is no run " + run.substr(0, 80), "lockstepctl list shows them"));
     const core::CommandPrefix prefix = core::originOf(runFolder(run)).value_or(core::CommandPrefix{});
     if (const auto asked = core::waitFor(core::askForTrace(prefix, run, steps, whoAsks())); !asked)

@@ -2,7 +2,6 @@
 #include "job_runs.h"
 
 #include <cstdio>
-#include <filesystem>
 
 #include "base/machine_facts.h"
 #include "ipc/file_system.h"
@@ -80,7 +79,7 @@ tl::expected<core::Experiment, Errors> fromRun(const std::string &id) {
 
 tl::expected<core::Experiment, Errors> jobExperiment(const JobRunsOptions &options) {
     tl::expected<core::Experiment, Errors> experiment;
-    if (isRunId(options.what) && !isExperiment(options.what) && std::filesystem::exists(runFolder(options.what).path)) {
+    if (isRunId(options.what) && !isExperiment(options.what) && isThere(runFolder(options.what).path)) {
         experiment = fromRun(options.what);
     } else if (isExperiment(options.what)) {
         auto known = core::readExperiment(options.what);

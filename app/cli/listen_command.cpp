@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // listen and follow: runs that somebody else started. lockstep-agent records them; here they are only shown.
+#include <csignal>
 #include <cstdio>
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
@@ -33,6 +37,12 @@ int serve(const QStringList &words) {
     QProcess process;
     process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
     process.setStandardInputFile(QProcess::nullDevice());
+    process.setChildProcessModifier(
+        [parent = ::getpid()] { // nobody would know of a listener that outlived this command
+            ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+            if (::getppid() != parent)
+                ::_exit(Failed);
+        });
     process.start(QString::fromStdString(*agent), words);
     if (!process.waitForStarted())
         return complain(Error::failed("lockstep-agent can't be started: " + process.errorString().toStdString()));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "loaded_runs.h"
 
-#include <filesystem>
-
+#include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "result_text.h"
 #include "store/load_run.h"
@@ -25,13 +24,13 @@ Result<std::unique_ptr<core::RunStore>> loadOne(const std::string &id) {
 } // namespace
 
 bool isExperiment(const std::string &id) {
-    return isRunId(id) && std::filesystem::exists(core::experimentFolder(id).json());
+    return isRunId(id) && isThere(core::experimentFolder(id).json());
 }
 
 Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids) {
     if (ids.size() != 1 || !isExperiment(ids.front())) {
         for (const std::string &id : ids)
-            if (!isRunId(id) || !std::filesystem::exists(runFolder(id).config()))
+            if (!isRunId(id) || !isThere(runFolder(id).config()))
                 return fail(noSuch(id));
         return ids;
     }
@@ -40,7 +39,7 @@ Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids) {
         return fail(experiment.error());
     std::vector<std::string> runs;
     for (const core::ExperimentEntry &entry : experiment->entries)
-        if (!entry.run.empty() && std::filesystem::exists(runFolder(entry.run).config()))
+        if (!entry.run.empty() && isThere(runFolder(entry.run).config()))
             runs.push_back(entry.run);
     return runs;
 }

@@ -9,6 +9,7 @@
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "base/command_request.h"
 #include "ipc/printable.h"
 #include "ipc/unix_socket.h"
 #include "nodes/node_book.h"
@@ -51,6 +52,7 @@ Result<std::vector<std::string>> partitionNodes(const std::string &partition) {
     if (auto right = core::checkNode(probe); !right)
         return fail(right.error());
     QProcess sinfo;
+    core::boundOutput(sinfo, core::mostAnswerBytes);
     sinfo.start(QStringLiteral("sinfo"),
                 {QStringLiteral("--noheader"), QStringLiteral("--Node"),
                  QStringLiteral("--partition=") + QString::fromStdString(partition), QStringLiteral("--format=%N")});

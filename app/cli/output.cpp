@@ -56,7 +56,9 @@ std::string whoAsks() {
     return "lockstepctl on " + QSysInfo::machineHostName().toStdString();
 }
 
-std::string aligned(const std::vector<std::vector<std::string>> &rows) {
+std::string aligned(std::vector<std::vector<std::string>> rows) {
+    for (auto &row : rows)
+        std::ranges::transform(row, row.begin(), onOneLine); // a line is a row
     std::vector<std::size_t> widths;
     std::vector<bool> right;
     for (std::size_t r = 0; r < rows.size(); ++r)

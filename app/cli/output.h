@@ -33,6 +33,6 @@ void print(std::string_view text);
 
 /// Rows of cells as aligned text; the first row is the head. A column with only numbers (and "-")
 /// is right-aligned. Widths count characters, so "×" counts as one.
-[[nodiscard]] std::string aligned(const std::vector<std::vector<std::string>> &rows);
+[[nodiscard]] std::string aligned(std::vector<std::vector<std::string>> rows);
 
 } // namespace lockstep::cli

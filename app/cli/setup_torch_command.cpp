@@ -56,7 +56,7 @@ Ran runStep(const std::string &program, const QStringList &arguments) {
 bool holdsTorch(const std::string &folder) {
     std::error_code error;
     for (const auto &entry : std::filesystem::directory_iterator(folder + "/lib", error))
-        if (std::filesystem::exists(entry.path() / "site-packages/torch/lib/libtorch_cpu.so"))
+        if (isThere((entry.path() / "site-packages/torch/lib/libtorch_cpu.so").string()))
             return true;
     return false;
 }

@@ -19,6 +19,7 @@
 #include "export/export.h"
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
 #include "loaded_runs.h"
 #include "models/cells.h"
 #include "models/run_topology.h"
@@ -132,8 +133,8 @@ int showCommand(const std::string &id, bool json, bool all) {
         print(dump(out));
         return Done;
     }
-    std::string text =
-        id + "  " + store.identity().title().toStdString() + "  " + store.lifecycle().sentence().toStdString() + "\n";
+    std::string text = id + "  " + onOneLine(store.identity().title().toStdString()) + "  " +
+                       onOneLine(store.lifecycle().sentence().toStdString()) + "\n";
     if (store.record() && isScript(*store.record())) {
         text += "  command";
         for (const std::string &word : store.record()->command)
@@ -143,13 +144,13 @@ int showCommand(const std::string &id, bool json, bool all) {
     if (!store.identity().about().empty()) {
         text += "  it reports";
         for (const auto &[key, value] : store.identity().about())
-            text += " " + key + "=" + value;
+            text += " " + onOneLine(key) + "=" + onOneLine(value);
         text += "\n";
     }
     text += torchText(store);
     for (const auto &[rank, info] : store.ranks().all())
-        text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
-                (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
+        text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : onOneLine(info.device)) +
+                "  cores " + (info.cores.empty() ? "-" : onOneLine(info.cores)) + "  " + onOneLine(info.host) + "\n";
     if (const std::string stale = stalenessText(store.updates()); !stale.empty())
         text += "  " + stale + "\n";
     if (const std::string stages = stagesText(store); !stages.empty())
@@ -178,7 +179,7 @@ int showCommand(const std::string &id, bool json, bool all) {
             text += "  " + around.toStdString() + "\n";
     std::set<std::string> advised;
     for (const core::AlertLine &alert : store.messages().alerts()) {
-        text += "  ! " + alert.alert.message + "\n";
+        text += "  ! " + onOneLine(alert.alert.message) + "\n";
         if (const std::string advice = adviceFor(alert.alert.kind);
             !advice.empty() && advised.insert(alert.alert.kind).second)
             text += "    what to do: " + advice + "\n";

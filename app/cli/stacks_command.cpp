@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // stacks: asks the ranks of a running script where they are, and prints what they answer.
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -141,7 +140,7 @@ private:
 } // namespace
 
 int stacksCommand(const std::string &run, bool all) {
-    if (!isRunId(run) || !std::filesystem::exists(runFolder(run).path))
+    if (!isRunId(run) || !isThere(runFolder(run).path))
         return complain(Error::badArgument("there is no run " + run.substr(0, 80), "lockstepctl list shows them"));
     if (const auto places = core::checkPlacesOf(run); !places)
         return complain(places.error());

@@ -22,6 +22,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "base/machine_facts.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::ui {
@@ -30,7 +31,7 @@ namespace {
 constexpr int settleLimitMs = 60'000, probeLimitMs = 5000, doctorLimitMs = 120'000;
 
 int complain(const Error &error) {
-    std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
+    std::fprintf(stderr, "lockstep: %s\n", printable(error.message()).c_str());
     return exitCodeOf(error);
 }
 

@@ -269,3 +269,14 @@ pid_t keeperOf(pid_t agent) {
             return child;
     return 0;
 }
+
+double mostMemoryMiB(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+    for (std::string word; file >> word;)
+        if (word == "VmHWM:") {
+            double kib = 0;
+            file >> kib;
+            return kib / 1024;
+        }
+    return 0;
+}

@@ -74,8 +74,9 @@ struct ServedRun {
 
 [[nodiscard]] bool eventually(const std::function<bool()> &condition,
                               std::chrono::milliseconds patience = lockstep::test::hangLimit);
-[[nodiscard]] bool isAlive(pid_t pid);     ///< a zombie is not
-[[nodiscard]] pid_t keeperOf(pid_t agent); ///< 0: it has none
+[[nodiscard]] bool isAlive(pid_t pid);         ///< a zombie is not
+[[nodiscard]] pid_t keeperOf(pid_t agent);     ///< 0: it has none
+[[nodiscard]] double mostMemoryMiB(pid_t pid); ///< the most that the process has had so far
 /// Every good frame of the run's log so far.
 [[nodiscard]] std::vector<lockstep::Frame> framesOf(const lockstep::RunFolder &folder);
 /// pid of each rank by its `init` state frame; waits until `count` have come.

@@ -35,6 +35,16 @@ private Q_SLOTS:
         QVERIFY2(text.find("I lockstep-trainer 100% node 0 rank 1: a {} message") != std::string::npos, text.c_str());
     }
 
+    void whatALineQuotesOfOthersIsObeyedByNoTerminal() {
+        std::string got;
+        LoggingOptions options;
+        options.toStderr = false;
+        options.sink = [&](LogLevel, std::string_view message) { got = message; };
+        setUpLogging(options);
+        logWarning("dropped x\x1b]0;owned\a.json");
+        QCOMPARE(got, std::string("dropped x\uFFFD]0;owned\uFFFD.json"));
+    }
+
     void aSinkThatLogsDoesNotComeBackToItself() {
         int calls = 0;
         LoggingOptions options;

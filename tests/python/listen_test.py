@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import unittest
 
 import support
 from support import HERE, Case, wait_for
+from waiting import processes_of
 
 TRAIN = HERE / "train.py"
 
@@ -329,6 +331,16 @@ class Listen(Case):
         wait_for(second_hang, 20, "the second hang")
         agent.terminate()
         self.ended(agent, 130)
+
+    def test_a_listener_ends_with_the_command_that_started_it(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                command = self.spawn(support.BIN / "lockstepctl", "listen")
+                self.assertIn("listening on", command.stdout.readline())
+                self.assertIn("lockstep-agent", processes_of(self.home).values())
+                command.send_signal(number)
+                command.wait(20)
+                wait_for(lambda: not processes_of(self.home), 5, "the listener's end", lambda: str(processes_of(self.home)))
 
     def test_a_port_that_is_taken_is_named_with_who_holds_it(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -109,6 +109,27 @@ class Sender(Case):
         self.assertIn("NaN", means)
         self.assertTrue([mean for mean in means if isinstance(mean, float)])
 
+    def test_a_forked_child_reports_nothing_of_its_own_and_its_end_is_not_the_ranks(self):
+        script = ("import lockstep, os, sys, time\nwith lockstep.Run(method='baseline') as run:\n    for batch in run.epoch(1, range(20)):\n"
+                  "        time.sleep(0.005)\n        if batch == 5:\n            child = os.fork()\n            if child == 0:\n"
+                  "                run.step(99.0, 8)\n                sys.exit(0)\n            os.waitpid(child, 0)\n"
+                  "        run.step(1.0, 8)\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        sent = self.check_frames(run, 1)[0]
+        (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
+        self.assertEqual((epoch["steps"], epoch["samples"]), (20, 160))
+        self.assertEqual({frame["loss"]["max"] for frame in sent if frame["type"] == "steps"}, {1.0})
+        self.assertEqual([frame["state"] for frame in sent if frame["type"] == "state"], ["init", "training", "done"])
+
+    def test_what_a_script_says_of_itself_never_makes_its_result_unreadable(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline', workers=-2**31, threads=-2**31, batch_size=-2**63)\n"
+                  "for batch in run.epoch(1, range(3)):\n    run.step(1.0, 8)\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        self.assertIn("done", self.ctl("list").stdout)
+        self.assertNotIn("workers", self.result(run)["summary"])
+
     def test_a_phase_that_took_no_duration_is_left_out_and_reported_once(self):
         script = ("import lockstep\nrun = lockstep.Run(method='baseline')\n"
                   "for batch in run.epoch(1, range(4)):\n"

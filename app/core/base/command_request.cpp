@@ -12,7 +12,6 @@ namespace lockstep::core {
 namespace {
 
 constexpr int killAfterMs = 1000;
-constexpr qint64 mostAnswerBytes = 64 << 20;
 constexpr const char *stderrProperty = "endOfStderr";
 
 } // namespace

@@ -42,6 +42,8 @@ private:
 /// For a process that talks for as long as it lives: another machine's may say anything, without end. One that leaves more than
 /// `mostUnread` bytes of its output unread is killed, and of stderr only the end is kept. Call it once, before the start.
 void boundOutput(QProcess &process, qint64 mostUnread);
+/// More than any answer of a program that is asked once.
+inline constexpr qint64 mostAnswerBytes = 64 << 20;
 /// Of such a process: the end of what it has written to stderr, 16 KiB at most.
 [[nodiscard]] QByteArray endOfStderr(QProcess &process);
 

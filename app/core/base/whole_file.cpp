@@ -2,6 +2,7 @@
 #include "base/whole_file.h"
 
 #include <cerrno>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <QSaveFile>
@@ -9,6 +10,9 @@
 namespace lockstep::core {
 
 std::string writeWhole(const std::string &path, std::string_view bytes) {
+    struct stat there {};
+    if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return "it is a pipe, a socket or a device, which a file would take the place of";
     QSaveFile file(QString::fromStdString(path));
     errno = 0;
     // Small files are still in QSaveFile's buffer, and commit() says that all went well even if writing the buffer fails.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
@@ -249,8 +250,12 @@ Result<Experiment> experimentFromJson(std::string_view text) {
             experiment.until = untilFromJson(json["until_width"]);
         if (json.contains("side_by_side"))
             experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
-        for (const Json &entry : json.at("entries"))
+        std::set<std::string> runs;
+        for (const Json &entry : json.at("entries")) {
             experiment.entries.push_back(entryFromJson(entry));
+            if (const std::string &run = experiment.entries.back().run; !run.empty() && !runs.insert(run).second)
+                throw std::runtime_error("several entries have the run " + run);
+        }
         auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
         if (!recipe)
             return fail(Error::failed("the experiment's recipe is damaged: " + joinErrors(recipe.error())));

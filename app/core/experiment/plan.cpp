@@ -18,7 +18,8 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int mostCpuDevices = 8; // as many as the publications used
+constexpr int mostCpuDevices = 8;                                 // as many as the publications used
+constexpr std::size_t mostRuns = 10'000, mostDevices = 1'000'000; // of an experiment, repeats included
 
 /// One spec with its devices resolved.
 struct Resolved {
@@ -220,6 +221,20 @@ void renewReference(Recipe &recipe, const std::vector<Resolved> &runs) {
         recipe.reference = former->run.name;
 }
 
+/// A small recipe can multiply to more runs than any machine has memory for.
+std::optional<Error> tooLarge(const std::vector<Resolved> &runs, std::size_t repeats) {
+    std::size_t devices = 0;
+    for (const Resolved &one : runs)
+        devices += one.run.config.devices.size();
+    if (runs.size() * repeats <= mostRuns && devices * repeats <= mostDevices)
+        return std::nullopt;
+    return Error::badArgument(std::to_string(runs.size()) + " runs on " + std::to_string(devices) + " devices, " +
+                                  std::to_string(repeats) + " times each, are more than the " +
+                                  std::to_string(mostRuns) + " runs and " + std::to_string(mostDevices) +
+                                  " devices that an experiment can have",
+                              "use fewer repeats, or split it", "repeats");
+}
+
 /// A B C, A B C, …; then, once each, the runs that can't run.
 void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
     bool known = true;
@@ -347,6 +362,8 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &written, const Machi
     if (repeats < 1 || repeats > 1000)
         errors.push_back(
             Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
+    if (const auto mistake = tooLarge(runs, std::size_t(std::clamp(repeats, 1, 1000))))
+        errors.push_back(*mistake);
     if (options.sideBySide < 1 || options.sideBySide > mostSideBySide)
         errors.push_back(Error::badArgument(std::to_string(options.sideBySide) + " runs can't run side by side",
                                             "use 1 to " + std::to_string(mostSideBySide), "side_by_side"));

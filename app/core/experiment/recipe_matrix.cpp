@@ -12,8 +12,6 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::size_t mostMatrixRuns = 1000;
-
 /// A script's own flag, "--amp"; empty: a key of a run.
 std::string flagOf(const std::string &key) {
     return key.starts_with("--") ? key.substr(2) : std::string();
@@ -74,7 +72,7 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
             complain(values.line, key, "must be a list with at least one value", "write [0, 4]");
             continue;
         }
-        runs = std::min(runs * values.items.size(), mostMatrixRuns + 1);
+        runs = std::min(runs * values.items.size(), mostRecipeRuns + 1);
         for (const JsonNode &value : values.items) {
             RunSpec scratch = base;
             if (flagOf(key).empty())
@@ -86,8 +84,8 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
     }
     if (matrix.members.empty())
         complain(matrix.line, "matrix", "it has no key", "add at least one with a list of values");
-    if (runs > mostMatrixRuns)
-        complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostMatrixRuns) + " runs",
+    if (runs > mostRecipeRuns)
+        complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostRecipeRuns) + " runs",
                  "remove values");
     return errors().size() == before;
 }

@@ -206,6 +206,11 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         return;
     if (!runs || runs->kind != JsonNode::Kind::List || runs->items.empty())
         return complain(runs ? runs->line : root.line, "runs", "there is no run", "list at least one");
+    if (runs->items.size() > mostRecipeRuns)
+        return complain(runs->line, "runs",
+                        std::to_string(runs->items.size()) + " runs are more than the " +
+                            std::to_string(mostRecipeRuns) + " that a recipe can have",
+                        "split it into several recipes");
     for (const JsonNode &run : runs->items) {
         if (!isObject(run, "runs"))
             continue;

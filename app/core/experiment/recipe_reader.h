@@ -9,6 +9,8 @@
 
 namespace lockstep::core {
 
+inline constexpr std::size_t mostRecipeRuns = 1000; ///< listed, or of a matrix
+
 /// Reads a recipe out of JSON, collecting every mistake instead of stopping at the first.
 class RecipeReader : private KeyReader {
 public:

@@ -28,7 +28,7 @@ std::string cellText(std::string_view text) {
 
 std::string csvField(std::string_view text) {
     const std::string cell = cellText(text);
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
+    if (cell.find_first_of(",;\t\"\r\n") == std::string::npos)
         return cell;
     std::string out = "\"";
     for (const char c : cell)

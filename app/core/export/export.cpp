@@ -76,7 +76,7 @@ std::string resultsCsv(const ResultTable &table) {
         out += ",accuracy_class_" + std::to_string(i);
     const std::vector<std::string> metrics = metricNames(table);
     for (const std::string &name : metrics)
-        out += "," + metricKey(name);
+        out += "," + csvField(metricKey(name));
     out += "\r\n";
     for (const ResultRow &row : table.rows) {
         std::string line;
@@ -324,7 +324,7 @@ Result<void> checkWritableFolder(const std::string &path) {
     std::filesystem::create_directories(path, error);
     if (error)
         return refuse(error.message());
-    if (!std::filesystem::is_directory(path))
+    if (!std::filesystem::is_directory(path, error))
         return refuse("it is not a folder");
     // access() succeeds for root even on a read-only mount, so try to write.
     const std::string probe = path + "/.lockstep-probe-" + std::to_string(::getpid());

@@ -109,7 +109,6 @@ RemoteCopy::Log *RemoteCopy::logOf(int node) {
 }
 
 void RemoteCopy::append(std::string_view line) {
-    constexpr int mostNodes = 4096; // the most files that another machine can make this one open
     constexpr std::size_t mostWaiting = 64 * 1024;
     const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
     Log *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;

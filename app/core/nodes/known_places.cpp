@@ -99,7 +99,7 @@ Result<void> rememberPlaces(const std::vector<CommandPrefix> &places) {
 std::string placesText(const std::vector<CommandPrefix> &places) {
     std::string text;
     for (const CommandPrefix &place : places)
-        text += (text.empty() ? "" : ", ") + printable(place.agent) + " on " + place.host;
+        text += (text.empty() ? "" : ", ") + quotedWords(place.agent) + " on " + printableName(place.host);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ipc/file_lock.h"
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "launch/nodes_launcher.h"
 #include "queue/named_places.h"
@@ -57,7 +58,13 @@ CommandPrefix OwnedExperiment::prefixOf(int entry) const {
 }
 
 Result<void> OwnedExperiment::save() const {
+    if (lockGone())
+        return fail(Error::failed(goneSentence()));
     return writeExperiment(m_experiment);
+}
+
+bool OwnedExperiment::lockGone() const {
+    return m_lock && !m_lock->isAt(experimentFolder(m_experiment.id).lock());
 }
 
 std::vector<PendingRequest> OwnedExperiment::requests() {
@@ -96,10 +103,13 @@ void OwnedExperiment::forget(const PendingRequest &pending) {
 }
 
 std::string OwnedExperiment::goneSentence() const {
-    std::string sentence = "the experiment's folder " + m_folder.path() + " was removed: its queue has ended";
+    std::string sentence = m_folder.gone() ? "the experiment's folder " + m_folder.path() + " was removed"
+                                           : "the queue's lock " + experimentFolder(m_experiment.id).lock() +
+                                                 " was removed, so that another process may own it, too";
+    sentence += ": its queue has ended";
     for (const int current : m_experiment.currents())
         if (const std::string &run = m_experiment.entries[std::size_t(current)].run;
-            !run.empty() && std::filesystem::exists(runFolder(run).path))
+            !run.empty() && isThere(runFolder(run).path))
             sentence += "; run " + run + " continues by itself: lockstepctl attach " + run;
     return sentence;
 }

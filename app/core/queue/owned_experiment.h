@@ -30,14 +30,15 @@ public:
     /// The machine of the entry's agent 0. An invalid host is refused at the launch.
     [[nodiscard]] CommandPrefix prefixOf(int entry) const;
 
-    [[nodiscard]] Result<void> save() const; ///< does nothing once the folder was removed
+    [[nodiscard]] Result<void> save() const; ///< fails once the folder or the lock was removed
     /// Requests that are not carried out yet, oldest first.
     [[nodiscard]] std::vector<PendingRequest> requests();
     /// Carries the request out, writes the queue and removes the request, in that order; one that is impossible is only
     /// logged and removed. An error means that the queue can't be written: nothing has changed, and the request still waits.
     [[nodiscard]] Result<void> carryOut(const PendingRequest &pending);
-    void forget(const PendingRequest &pending);                 ///< removes it without carrying it out
-    [[nodiscard]] bool gone() const { return m_folder.gone(); } ///< the folder was removed
+    void forget(const PendingRequest &pending); ///< removes it without carrying it out
+    /// The folder was removed, or the lock's file: then another process may own the queue, too.
+    [[nodiscard]] bool gone() const { return m_folder.gone() || lockGone(); }
     /// A sentence that says so, and which runs continue by themselves.
     [[nodiscard]] std::string goneSentence() const;
     void remove() const;              ///< the whole folder
@@ -45,6 +46,7 @@ public:
 
 private:
     OwnedExperiment() = default;
+    [[nodiscard]] bool lockGone() const;
     Experiment m_experiment;
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;

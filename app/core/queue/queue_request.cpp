@@ -21,6 +21,7 @@
 #include "launch/nodes_launcher.h"
 #include "queue/control_seat.h"
 #include "queue/queue_origin.h"
+#include "queue/queue_run.h"
 
 namespace lockstep::core {
 namespace {
@@ -108,22 +109,75 @@ struct OwnerlessChange {
     std::optional<FileLock> lock;
     Experiment experiment;
     QueueRequest request;
+    bool elsewhere = false; ///< its runs are on another machine, where only their agents know how they are
 
     /// Writes the queue after its runs were asked to stop, with this result.
     Result<void> write(const Result<void> &asked) {
         const auto unlocked = std::exchange(lock, std::nullopt); // released when this function returns
         const std::vector<int> stopped = stopsCurrents(request, experiment);
-        for (const int current : stopped) {
-            experiment.entries[std::size_t(current)].state = EntryState::Stopped;
-            experiment.entries[std::size_t(current)].reason = "stopped by " + request.by;
-        }
+        for (const int current : stopped)
+            end(experiment.entries[std::size_t(current)], asked);
         if (stopped.empty() || request.kind != QueueRequest::Kind::Skip)
             if (const Result<void> applied = apply(request, experiment); !applied)
                 return applied;
         const Result<void> written = writeExperiment(experiment);
         return written ? asked : written;
     }
+
+    static bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) {
+        return kind == RunStatus::Kind::Running ||
+               (kind == RunStatus::Kind::Starting && isThere(runFolder(entry.run).path));
+    }
+
+    /// A run that had ended keeps its own end, and one whose agent lives but can't be asked is not called stopped: it trains on.
+    void end(ExperimentEntry &entry, const Result<void> &asked) const {
+        using Kind = RunStatus::Kind;
+        const RunStatus status = readRunStatus(runFolder(entry.run));
+        if (status.kind == Kind::Finished) {
+            const EntryEnd own = entryEndOf(*status.result);
+            entry.state = own.state;
+            entry.reason = own.reason.toStdString();
+        } else if (asked || (!elsewhere && !mayTrain(entry, status.kind))) {
+            entry.state = EntryState::Stopped;
+            entry.reason = "stopped by " + request.by;
+        }
+    }
 };
+
+/// Requests to stop that are under way, and why others were refused.
+struct Stops {
+    std::vector<std::unique_ptr<Request>> all;
+    Result<void> refused;
+};
+
+/// Asks the agents of the runs that the request stops.
+Stops askRuns(const QueueRequest &request, const Experiment &queue) {
+    const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
+    Stops stops;
+    for (const int current : stopsCurrents(request, queue)) {
+        const ExperimentEntry &entry = queue.entries[std::size_t(current)];
+        if (!prefix || entry.run.empty())
+            continue;
+        Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
+        if (!asked)
+            stops.refused = fail(asked.error());
+        else if (*asked)
+            stops.all.push_back(std::move(*asked));
+    }
+    return stops;
+}
+
+/// A request that its owner can't be told, on a full disk for example: the runs that it stops are asked all the same.
+Asked askRunsAlone(const Error &why, const QueueRequest &request, const Experiment &queue) {
+    Stops stops = askRuns(request, queue);
+    if (stops.all.empty())
+        return fail(why);
+    const Error half = Error::failed("its queue can't be told: " + why.message() +
+                                         "; the run that was under way was asked to stop, and the next one may start",
+                                     "make room, then ask again");
+    return std::make_unique<RequestGroup>(std::move(stops.all),
+                                          [half](const Result<void> &asked) { return asked ? fail(half) : asked; });
+}
 
 Asked applyHere(std::string_view id, const QueueRequest &request) {
     Result<FileLock> lock = FileLock::acquire(experimentFolder(id).lock());
@@ -135,24 +189,14 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     const auto change =
         std::make_shared<OwnerlessChange>(OwnerlessChange{std::move(*lock), std::move(*experiment), request});
     const Experiment &queue = change->experiment;
-    const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
-    std::vector<std::unique_ptr<Request>> stops;
-    Result<void> refused;
-    for (const int current : stopsCurrents(request, queue)) {
-        const ExperimentEntry &entry = queue.entries[std::size_t(current)];
-        if (!prefix || entry.run.empty())
-            continue;
-        Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
-        if (!asked)
-            refused = fail(asked.error());
-        else if (*asked)
-            stops.push_back(std::move(*asked));
-    }
-    if (!stops.empty())
-        return std::make_unique<RequestGroup>(std::move(stops), [change, refused](const Result<void> &asked) {
-            return change->write(asked ? refused : asked);
-        });
-    const Result<void> written = change->write(refused);
+    change->elsewhere = !queue.host.empty();
+    Stops stops = askRuns(request, queue);
+    if (!stops.all.empty())
+        return std::make_unique<RequestGroup>(std::move(stops.all),
+                                              [change, refused = stops.refused](const Result<void> &asked) {
+                                                  return change->write(asked ? refused : asked);
+                                              });
+    const Result<void> written = change->write(stops.refused);
     return written ? Asked() : fail(written.error());
 }
 
@@ -319,12 +363,12 @@ Asked askQueue(std::string_view id, const QueueRequest &request) {
     if (!isOwned(id))
         return applyHere(id, request);
     if (const Result<void> made = realFileSystem().makeFolders(folder.requests()); !made)
-        return fail(made.error());
+        return askRunsAlone(made.error(), request, *experiment);
     char name[64]; // names sort by time
     std::snprintf(name, sizeof name, "/%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
     const Result<void> written = realFileSystem().writeAtomically(folder.requests() + name, toJson(request));
     if (!written)
-        return fail(written.error());
+        return askRunsAlone(written.error(), request, *experiment);
     // Its owner may have ended meanwhile, without having seen it.
     if (!isOwned(id) && QFile::remove(QString::fromStdString(folder.requests() + name)))
         return applyHere(id, request);

@@ -149,13 +149,16 @@ void QueueRun::stop(const QString &by) {
     m_stops.push_back(std::move(*asked));
 }
 
+EntryEnd entryEndOf(const RunResult &result) {
+    if (result.state == RunState::Done)
+        return {EntryState::Done, {}};
+    return {result.state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
+            QString::fromStdString(result.reason)};
+}
+
 EntryEnd entryEndOf(const RunStore &store) {
-    if (const std::optional<RunResult> &result = store.result()) {
-        if (result->state == RunState::Done)
-            return {EntryState::Done, {}};
-        return {result->state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
-                QString::fromStdString(result->reason)};
-    }
+    if (const std::optional<RunResult> &result = store.result())
+        return entryEndOf(*result);
     const bool died = store.lifecycle().link() == LinkState::AgentDied;
     return {EntryState::Failed, died ? QStringLiteral("agent died") : store.lifecycle().linkSentence()};
 }

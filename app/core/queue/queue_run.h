@@ -80,6 +80,7 @@ struct EntryEnd {
     QString reason;
 };
 [[nodiscard]] EntryEnd entryEndOf(const RunStore &store);
+[[nodiscard]] EntryEnd entryEndOf(const RunResult &result);
 /// Whether a run was refused before its first step. It does not count as a run.
 [[nodiscard]] bool refusedToTrain(const RunStore &store);
 

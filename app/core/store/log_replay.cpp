@@ -5,11 +5,6 @@
 #include "ipc/regular_file.h"
 
 namespace lockstep::core {
-namespace {
-
-constexpr qint64 sliceBytes = 1 << 20;
-
-} // namespace
 
 void LogReplay::open(const QString &path) {
     if (m_file.isOpen())
@@ -19,10 +14,10 @@ void LogReplay::open(const QString &path) {
         m_file.open(fd->release(), QIODevice::ReadOnly | QIODevice::Unbuffered, QFileDevice::AutoCloseHandle);
 }
 
-bool LogReplay::slice(const std::function<void(std::string_view)> &onLine) {
+bool LogReplay::slice(const std::function<void(std::string_view)> &onLine, std::size_t most) {
     if (!m_file.isOpen())
         return false;
-    const QByteArray bytes = m_partial + m_file.read(sliceBytes);
+    const QByteArray bytes = m_partial + m_file.read(qint64(most));
     const bool more = bytes.size() > m_partial.size();
     qsizetype from = 0;
     for (qsizetype end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', from)) {

@@ -13,8 +13,10 @@ class LogReplay {
 public:
     void open(const QString &path);
     [[nodiscard]] bool isOpen() const { return m_file.isOpen(); }
-    /// Reads about 1 MiB. False: there is no further whole line for now.
-    bool slice(const std::function<void(std::string_view)> &onLine);
+    /// Reads about so many bytes. False: there is no further whole line for now.
+    bool slice(const std::function<void(std::string_view)> &onLine, std::size_t bytes = sliceBytes);
+
+    static constexpr std::size_t sliceBytes = 1 << 20;
 
 private:
     QFile m_file;

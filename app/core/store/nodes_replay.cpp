@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "store/nodes_replay.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -20,8 +21,38 @@ std::int64_t wallUsOf(std::string_view line) {
 
 } // namespace
 
+void NodesReplay::Lines::add(std::string_view line) {
+    m_text += line;
+    m_ends.push_back(static_cast<std::uint32_t>(m_text.size()));
+    if (m_next + 1 == m_ends.size())
+        read();
+}
+
+void NodesReplay::Lines::clear() {
+    m_text.clear();
+    m_ends.clear();
+    m_next = 0;
+}
+
+std::string_view NodesReplay::Lines::front() const {
+    const std::size_t from = m_next == 0 ? 0 : m_ends[m_next - 1];
+    return std::string_view(m_text).substr(from, m_ends[m_next] - from);
+}
+
+void NodesReplay::Lines::pop() {
+    ++m_next;
+    if (!empty())
+        read();
+}
+
+void NodesReplay::Lines::read() {
+    m_wallUs = wallUsOf(front());
+}
+
 void NodesReplay::open(const RunFolder &folder) {
     for (const int node : nodesIn(folder)) {
+        if (int(m_sources.size()) >= mostNodes && !m_sources.contains(node))
+            continue;
         auto &source = m_sources[node];
         if (!source) {
             source = std::make_unique<Source>();
@@ -32,8 +63,11 @@ void NodesReplay::open(const RunFolder &folder) {
     }
 }
 
-bool NodesReplay::fill(Source &source) {
-    return source.replay.slice([&](std::string_view line) { source.lines.emplace_back(line); });
+bool NodesReplay::fill(Source &source) const {
+    constexpr std::size_t ofAll = 32 << 20, least = 16 << 10;
+    source.lines.clear();
+    return source.replay.slice([&](std::string_view line) { source.lines.add(line); },
+                               std::clamp(ofAll / m_sources.size(), least, LogReplay::sliceBytes));
 }
 
 bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine) {
@@ -50,12 +84,12 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
     }
     // Stop when one source is empty for now: its next line may be earlier than the others'.
     for (Source *next = earliest(); next; next = earliest()) {
-        const std::string line = std::move(next->lines.front());
-        next->lines.pop_front();
+        const std::string_view line = next->lines.front();
         const int node = numbers[next];
         if (node == 0)
             learnOffset(line);
         onLine(line, node);
+        next->lines.pop();
         if (next->lines.empty()) {
             more = fill(*next) || more;
             if (more || !next->lines.empty())
@@ -74,7 +108,7 @@ NodesReplay::Source *NodesReplay::earliest() {
     for (const auto &[node, source] : m_sources) {
         if (source->lines.empty() || (!source->offsetUs && headHasLines))
             continue;
-        const double wall = double(wallUsOf(source->lines.front())) - source->offsetUs.value_or(0);
+        const double wall = double(source->lines.frontWallUs()) - source->offsetUs.value_or(0);
         if (wall < least) {
             least = wall;
             first = source.get();

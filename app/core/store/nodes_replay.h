@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ipc/run_folder.h"
 #include "store/log_replay.h"
@@ -18,17 +19,34 @@ namespace lockstep::core {
 class NodesReplay {
 public:
     void open(const RunFolder &folder);
-    /// Reads about 1 MiB more. False: there is no further whole line for now.
+    /// Reads about 1 MiB more of each log, and of many logs less. False: there is no further whole line for now.
     bool slice(const std::function<void(std::string_view line, int node)> &onLine);
 
 private:
+    /// Lines that were read and not passed on yet.
+    class Lines {
+    public:
+        void add(std::string_view line);
+        void clear();
+        [[nodiscard]] bool empty() const { return m_next == m_ends.size(); }
+        [[nodiscard]] std::string_view front() const; ///< valid until the next add() or clear()
+        [[nodiscard]] std::int64_t frontWallUs() const { return m_wallUs; }
+        void pop();
+
+    private:
+        void read();
+        std::string m_text;
+        std::vector<std::uint32_t> m_ends; ///< in the text; a damaged log may have a million empty lines a mebibyte
+        std::size_t m_next = 0;
+        std::int64_t m_wallUs = 0; ///< of the front
+    };
     struct Source {
         LogReplay replay;
-        std::deque<std::string> lines;
+        Lines lines;
         std::optional<double> offsetUs; ///< of its clock against node 0's; node 0: 0
     };
     /// Whether it read something.
-    static bool fill(Source &source);
+    bool fill(Source &source) const;
     [[nodiscard]] Source *earliest();
     void learnOffset(std::string_view line);
 

@@ -36,6 +36,9 @@ struct RankEpoch {
 };
 
 /// One epoch over all ranks.
+/// Devices and replicas of a run beyond these are not kept: a log may name any.
+inline constexpr std::size_t mostRunDevices = 4096;
+
 struct MergedEpoch {
     int epoch = 1;
     std::optional<double> loss;     ///< finite

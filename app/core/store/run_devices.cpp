@@ -2,6 +2,9 @@
 #include "store/run_devices.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
 
 namespace lockstep::core {
 namespace {
@@ -13,6 +16,8 @@ constexpr std::int64_t viewersUs = 10'000'000;
 
 void RunDevices::take(const Frame &frame, const DeviceFrame &body) {
     for (const DeviceSample &sample : body.devices) {
+        if (m_lanes.size() >= mostRunDevices && !m_lanes.contains(sample.device))
+            continue;
         Lane &lane = m_lanes[sample.device];
         if (lane.samples.empty()) {
             m_sampled.push_back(sample.device);
@@ -39,9 +44,9 @@ void RunDevices::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {
 
 std::vector<std::string> RunDevices::names() const {
     std::vector<std::string> names = m_recorded;
-    for (const std::string &sampled : m_sampled)
-        if (std::find(names.begin(), names.end(), sampled) == names.end())
-            names.push_back(sampled);
+    std::ranges::copy_if(m_sampled, std::back_inserter(names),
+                         [recorded = std::set<std::string_view>(m_recorded.begin(), m_recorded.end())](
+                             const std::string &sampled) { return !recorded.contains(sampled); });
     return names;
 }
 

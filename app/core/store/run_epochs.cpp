@@ -10,6 +10,8 @@ namespace {
 
 void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &more) {
     for (const DeviceUse &use : more) {
+        if (into.size() >= mostRunDevices)
+            return;
         const auto same = std::find_if(into.begin(), into.end(), [&](const auto &o) { return o.device == use.device; });
         if (same == into.end())
             into.push_back(use);
@@ -70,9 +72,8 @@ void RunEpochs::running(int epoch, double seconds) {
 }
 
 bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int ranks) {
-    if (!plausible(body.epoch) || std::ranges::any_of(m_rankEpochs, [&](const RankEpoch &known) {
-            return known.rank == rank && known.frame.epoch == body.epoch;
-        }))
+    if (!plausible(body.epoch) ||
+        (body.epoch <= int(m_epochs.size()) && m_epochs[std::size_t(body.epoch) - 1].rankDurationS.contains(rank)))
         return false;
     m_rankEpochs.push_back({rank, body, frame.wallUs});
     MergedEpoch &epoch = at(body.epoch);

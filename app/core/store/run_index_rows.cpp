@@ -8,6 +8,7 @@
 #include "ipc/phase_sums.h"
 #include "ipc/run_title.h"
 #include "ipc/scalars.h"
+#include "ipc/sound_values.h"
 #include "store/run_index_rows_detail.h"
 #include "store/run_notes.h"
 
@@ -133,7 +134,8 @@ void takePhases(const Summary &summary, IndexedRun &row) {
 void takeSummary(const Summary &summary, IndexedRun &row) {
     takeWords(summary, row);
     row.totalTrainingTimeS = summary.totalTrainingTimeS;
-    row.testAccuracy = summary.testAccuracy;
+    if (summary.testAccuracy && isShare(*summary.testAccuracy))
+        row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;
     if (isDistributed(row.method) && !summary.backend.empty())
         row.backend = summary.backend;

@@ -19,6 +19,7 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr std::uint64_t largestNotes = 64 << 10;
 
 Error damaged(const RunFolder &folder) {
     return Error::failed("the notes in " + folder.notes() + " can't be read: they are no JSON object of texts",
@@ -29,7 +30,7 @@ Result<Json> readObject(const RunFolder &folder) {
     std::error_code error;
     if (!std::filesystem::exists(folder.notes(), error))
         return Json::object();
-    const Result<std::string> text = realFileSystem().readAll(folder.notes());
+    const Result<std::string> text = realFileSystem().readAll(folder.notes(), largestNotes);
     if (!text)
         return fail(text.error());
     Json json = documents::objectOrNull(*text);
@@ -98,6 +99,9 @@ Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &chan
     put(*json, "starred", after.starred, after.starred);
     put(*json, "alerts_seen_us", after.alertsSeenUs, after.alertsSeenUs > 0);
     const std::string text = json->dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (text.size() > largestNotes)
+        return fail(Error::badArgument("the notes of this run would take " + std::to_string(text.size()) + " bytes",
+                                       "write at most " + std::to_string(largestNotes) + ", tags and name included"));
     if (const Result<void> written = realFileSystem().writeAtomically(folder.notes(), text); !written)
         return fail(written.error());
     return before;

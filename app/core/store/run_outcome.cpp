@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ipc/alerts.h"
+#include "ipc/scalars.h"
 #include "ipc/sound_values.h"
 #include "store/run_failure.h"
 #include "store/run_store.h"
@@ -20,7 +21,7 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
     out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
-        if (isFiniteValue(value))
+        if (isFiniteValue(value) && isScalarName(name))
             out.metrics.try_emplace(name, value); // else computed from the log's frames
     if (!summary.backend.empty())
         out.backend = summary.backend;

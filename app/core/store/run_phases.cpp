@@ -43,12 +43,14 @@ void RunPhases::take(int rank, const Frame &frame, const StepsFrame &body) {
 }
 
 void RunPhases::addReplicas(const StepsFrame &body) {
+    constexpr std::size_t mostReplicas = 256; // in one process
     for (const ReplicaTime &replica : body.replicas) {
         const auto same = std::find_if(m_replicas.begin(), m_replicas.end(),
                                        [&](const ReplicaTime &known) { return known.device == replica.device; });
-        if (same == m_replicas.end())
-            m_replicas.push_back(replica);
-        else
+        if (same == m_replicas.end()) {
+            if (m_replicas.size() < mostReplicas)
+                m_replicas.push_back(replica);
+        } else
             add(same->phases, replica.phases);
     }
     if (!body.replicas.empty())

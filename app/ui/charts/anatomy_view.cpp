@@ -275,8 +275,8 @@ QString AnatomyView::hintOf(const Row &row, double ms) const {
     const AnatomyRun &run = m_runs[row.run];
     const core::DpDevice &device = run.anatomy.devices[row.device];
     QString out = QStringLiteral("<b>%1 %2</b> · %3 · %4")
-                      .arg(run.name.toHtmlEscaped(), deviceLabel(run, row.device), totalText(run) + tr(" a step"),
-                           shareText(device));
+                      .arg(run.name.toHtmlEscaped(), deviceLabel(run, row.device).toHtmlEscaped(),
+                           totalText(run) + tr(" a step"), shareText(device));
     if (row.device > 0 && device.ownS.empty())
         out +=
             tr("<br>has work in at most %1 of a step").arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));

@@ -348,16 +348,17 @@ void ConsoleDrawer::refreshHead() {
 }
 
 void ConsoleDrawer::refreshSources() {
-    int ranks = 0;
+    std::set<int> ranks; // those there are: a log may speak of rank 1,000,000 alone
     for (const core::RunStore *store : m_workspace.runs().stores())
         for (const auto &[rank, info] : store->ranks().all())
-            ranks = std::max(ranks, rank + 1);
-    if (m_source->count() == ranks + 2)
+            ranks.insert(rank);
+    if (ranks == m_listedRanks && m_source->count() > 0)
         return;
+    m_listedRanks = ranks;
     const QString chosen = m_source->currentData().toString();
     m_source->clear();
     m_source->addItem(tr("All ranks"), QString());
-    for (int rank = 0; rank < ranks; ++rank)
+    for (const int rank : ranks)
         m_source->addItem(tr("Rank %1").arg(rank), QStringLiteral("rank %1").arg(rank));
     m_source->addItem(tr("Agent"), QStringLiteral("agent"));
     m_source->setCurrentIndex(std::max(0, m_source->findData(chosen)));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <set>
+
 #include <QFrame>
 #include <QSortFilterProxyModel>
 
@@ -77,6 +79,7 @@ private:
     QCheckBox *m_notify;
     QPushButton *m_seen;
     QComboBox *m_source, *m_level;
+    std::set<int> m_listedRanks; ///< in m_source
     QLineEdit *m_text, *m_search;
     QLabel *m_searchNote;
     QTableView *m_table, *m_alerts;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import socket
 import sys
 import threading
+import weakref
 from time import monotonic_ns, time_ns
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Union
 
@@ -115,6 +117,13 @@ class Sender:
         self._ended = threading.Event()
         self._heartbeat: Optional[threading.Thread] = None
         self._beat_body: Callable[[], Mapping[str, Any]] = dict
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=functools.partial(_call_if_there, weakref.WeakMethod(self._forked)))
+
+    def _forked(self) -> None:
+        """A child of this process is another process, not this rank, and has its own end; the connection is its parent's."""
+        self.on, self._socket, self._unsent = False, None, bytearray()
+        self._lock = threading.RLock()  # another thread may have held it
 
     @property
     def pending(self) -> int:
@@ -272,6 +281,13 @@ class Sender:
             self._last_reason = reason
             with contextlib.suppress(Exception):  # stderr may be closed
                 print(f"lockstep: rank {self.rank} is no longer shown ({reason}); training goes on", file=sys.stderr)
+
+
+def _call_if_there(method: "weakref.WeakMethod[Callable[[], None]]") -> None:
+    """Calls a method of an object that may be gone."""
+    known = method()
+    if known is not None:
+        known()
 
 
 def _error_in(heard: bytes) -> str:

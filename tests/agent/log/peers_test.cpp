@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <thread>
 
 #include "ipc/clock.h"
 #include "ipc/line_framer.h"
@@ -20,18 +21,6 @@ using namespace lockstep;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// The most memory that the process has had so far.
-double mostMemoryMiB(pid_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/status");
-    for (std::string word; file >> word;)
-        if (word == "VmHWM:") {
-            double kib = 0;
-            file >> kib;
-            return kib / 1024;
-        }
-    return 0;
-}
 
 std::vector<Fd> connections(const std::string &socket, int count) {
     std::vector<Fd> all;
@@ -126,4 +115,20 @@ TEST_CASE("a healthy rank's frames are passed on beside a thousand connections t
     CHECK(frames > 20);
     test::printFigureLine("a frame of a rank at a viewer, beside 1,000 silent connections",
                           static_cast<double>(longest) * 1e-9, 0.1, "s");
+}
+
+TEST_CASE("a follower that reads slowly keeps an agent for half a minute at most") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=2;step_ms=5;flood=60000"}});
+    const Fd viewer = std::move(connections(run.socket, 1).front());
+    Hello hello;
+    hello.role = "follower";
+    hello.nextSeq = 0;
+    CHECK(sendAll(viewer, encode(hello) + "\n"));
+    (void)resultOf(run.folder);
+    const auto ended = std::chrono::steady_clock::now();
+    for (char bytes[4096]; isAlive(run.agent) && secondsSince(ended) < 200; std::this_thread::sleep_for(100ms))
+        (void)::recv(viewer.get(), bytes, sizeof bytes, MSG_DONTWAIT); // all of the log would take four minutes
+    CHECK_FALSE(isAlive(run.agent));
+    CHECK(secondsSince(ended) > 10);
 }

@@ -149,6 +149,19 @@ TEST_CASE("discovery answers nobody who does not know what its file holds") {
     CHECK(interfaces->size() == 2);
 }
 
+TEST_CASE("unauthenticated peers that come and go by the thousand cost agent 0 no memory") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});
+    run.startFirst();
+    const double before = mostMemoryMiB(run.agent(0));
+    for (int i = 0; i < 20'000; ++i)
+        (void)connectTo(run.join());
+    CHECK(valueOf(run.startOther(1), "type") == "ready");
+    const double grown = mostMemoryMiB(run.agent(0)) - before;
+    MESSAGE(grown << " MiB");
+    CHECK(grown < 32);
+}
+
 TEST_CASE("silent unauthenticated peers that come again and again keep no node from joining") {
     const TestHome home;
     NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lockstepctl's list, tag, rename, note, star, delete, restore, trash and diff over real folders.
+#include <QDir>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -71,6 +72,20 @@ QStringList listed(const QStringList &options) {
     for (const QJsonValue run : runs)
         out.append(run["run"].toString());
     return out;
+}
+
+/// A run whose log has one alert.
+std::string madeRunThatSays(std::uint32_t number, const std::string &message) {
+    const std::string run = madeRun(number, 4);
+    Frame frame;
+    frame.rank = 0;
+    frame.rseq = 0;
+    frame.body = AlertFrame{"error", "test", message, std::nullopt};
+    std::string log;
+    for (const std::string &line : sealed(run, {frame}))
+        log += line + "\n";
+    write(runFolder(run).log(0), log);
+    return run;
 }
 
 } // namespace
@@ -252,16 +267,8 @@ private Q_SLOTS:
     }
 
     void aTerminalObeysNothingThatARunSays() {
-        const std::string run = madeRun(8, 4);
-        std::string log;
-        Frame frame;
-        frame.rank = 0;
-        frame.rseq = 0;
         const std::string escape(1, char(0x1b)), introducer = {char(0xC2), char(0x9B)}; // ESC, CSI
-        frame.body = AlertFrame{"error", "test", escape + "]0;owned\a " + introducer + "2J", std::nullopt};
-        for (const std::string &line : sealed(run, {frame}))
-            log += line + "\n";
-        write(runFolder(run).log(0), log);
+        const std::string run = madeRunThatSays(8, escape + "]0;owned\a " + introducer + "2J");
         QVERIFY(realFileSystem().writeAtomically(runFolder(run).notes(), "{\"name\":\"\\u001b[2J\"}").has_value());
         for (const QStringList &words : {QStringList{"show", id(run)}, {"attach", id(run)}, {"list"}}) {
             QString said = onTerminal(words);
@@ -301,6 +308,30 @@ private Q_SLOTS:
         pipes(6, [](const RunFolder &folder) { return folder.log(0); });
         pipes(7, [](const RunFolder &folder) { return folder.lock(0); });
         QVERIFY(listed({}).contains(id(good)));
+    }
+
+    void aLinkThatLeadsInCirclesIsOneSentenceToEveryCommand() {
+        const std::string run = madeRun(9, 4), whole = madeRun(10, 4), experiment = makeRunId();
+        const std::string path = runFolder(run).config();
+        ::unlink(path.c_str());
+        QCOMPARE(::symlink("config.json", path.c_str()), 0);
+        QVERIFY(QDir(id(runFolder(whole).path)).removeRecursively());
+        QCOMPARE(::symlink(whole.c_str(), runFolder(whole).path.c_str()), 0);
+        QVERIFY(realFileSystem().makeFolders(experimentFolder(experiment).path).has_value());
+        QCOMPARE(::symlink("experiment.json", experimentFolder(experiment).json().c_str()), 0);
+        for (const std::string &one : {run, whole, experiment})
+            for (const char *command : {"show", "compare", "attach", "stop", "stacks"}) {
+                const Said said = control({command, id(one)});
+                QVERIFY2(said.code >= 0 && said.code <= 2, command);
+                QVERIFY2(said.code == 0 || said.error.contains("lockstepctl: "), qPrintable(said.error));
+                QVERIFY2(!said.error.contains("terminate"), qPrintable(said.error));
+            }
+        ::unlink(runFolder(whole).path.c_str());
+    }
+
+    void whatARunSaysIsOneLineOfShow() {
+        const std::string run = madeRunThatSays(11, "slow\n  ! disk full\n    what to do: sh");
+        QVERIFY(control({"show", id(run)}).out.contains("  ! slow   ! disk full     what to do: sh\n"));
     }
 
     void aRunningRunIsRefusedWithASentence() {

@@ -138,6 +138,7 @@ void FrameListener::admit(Fd fd) {
         added.unauthenticated.reset();
         refuse(added, Error::failed("too many connections have sent no hello"));
     });
+    readPeer(added); // a rank has sent its hello by now, and so keeps its place however many others come
 }
 
 bool FrameListener::readPeer(Peer &peer) {

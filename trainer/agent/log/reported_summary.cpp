@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "ipc/sound_values.h"
 
@@ -21,6 +22,12 @@ template <class T> std::optional<T> numberIn(const About &about, std::string_vie
     const char *end = found->second.data() + found->second.size();
     const auto parsed = std::from_chars(found->second.data(), end, number);
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+/// A script may say anything; below 0 it is no count, and no reader of a result takes it.
+template <class T> std::optional<T> countIn(const About &about, std::string_view key) {
+    const auto number = numberIn<T>(about, key);
+    return number && *number >= 0 ? number : std::nullopt;
 }
 
 /// What the script said about itself, else what the recipe knows of it.
@@ -45,10 +52,10 @@ void takeWords(const About &about, Summary &out) {
     out.optimizer = text("optimizer");
     out.precision = text("precision");
     out.augment = text("augment");
-    out.threads = numberIn<int>(about, "threads");
-    out.workers = numberIn<int>(about, "workers");
+    out.threads = countIn<int>(about, "threads");
+    out.workers = countIn<int>(about, "workers");
     out.seed = numberIn<std::uint64_t>(about, "seed");
-    out.batchSize = numberIn<std::int64_t>(about, "batch_size");
+    out.batchSize = countIn<std::int64_t>(about, "batch_size");
     out.lr = numberIn<double>(about, "lr");
 }
 
@@ -114,13 +121,15 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         out.steps += epoch.steps;
         total += epoch.durationS;
     }
+    if (!isDuration(total))
+        return std::nullopt; // each may be one, and their sum is none
     takeWords(wordsOf(record, m_about), out);
     out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
     out.worldSize = record.processes;
     out.devices = record.deviceNames;
     if (record.config)
         out.coresPerDevice = record.config->coresPerDevice;
-    if (out.workers)
+    if (out.workers && *out.workers <= std::numeric_limits<int>::max() / std::max(1, record.processes))
         out.workersTotal = *out.workers * record.processes;
     out.totalTrainingTimeS = total;
     out.runTimeS = runTimeS;
@@ -132,6 +141,7 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         return a.second.durationS < b.second.durationS;
     });
     out.phasesS = slowest->second.phasesS;
+    std::erase_if(out.phasesS, [](const auto &phase) { return !isDuration(phase.second); });
     out.oversubscribed = record.config && record.config->oversubscribe;
     out.metrics = m_metrics.ofRun();
     return out;

@@ -23,6 +23,7 @@ constexpr std::size_t followerBuffer = 64 * 1024;
 /// How much one follower is sent per turn, so that one that catches up does not hold up the others.
 constexpr std::size_t bytesATurnOfAll = 1 << 20;
 constexpr std::chrono::seconds viewerHelloTimeout{5}, stallTimeout{5};
+constexpr std::chrono::seconds farewell{30}; // a follower that reads slowly attaches again, and then has the log
 
 /// The viewer's process: the peer itself, or its ancestor if the peer is only a bridge (`lockstep-agent attach`).
 pid_t viewerProcess(pid_t peer, std::optional<std::int64_t> claimed) {
@@ -352,6 +353,7 @@ void RunSocket::finish(std::function<void()> done) {
     m_loop.unwatch(m_listenToken);
     m_listener.reset();
     m_finishing = true;
+    m_finishNs = SystemClock().monoNs();
     m_done = std::move(done);
     m_finishTimer = m_loop.every(std::chrono::milliseconds(100), [this] { pump(); });
     for (const auto &peer : m_peers)
@@ -362,9 +364,11 @@ void RunSocket::finish(std::function<void()> done) {
 void RunSocket::checkFinished() {
     if (!m_done)
         return;
-    const std::int64_t stalledBefore = SystemClock().monoNs() - std::chrono::nanoseconds(stallTimeout).count();
+    const std::int64_t now = SystemClock().monoNs();
+    const std::int64_t stalledBefore = now - std::chrono::nanoseconds(stallTimeout).count();
+    const bool late = now - m_finishNs > std::chrono::nanoseconds(farewell).count();
     for (const auto &peer : m_peers)
-        if (allRead(*peer) || peer->lastProgressNs < stalledBefore)
+        if (late || allRead(*peer) || peer->lastProgressNs < stalledBefore)
             closePeer(*peer);
     sweep();
     if (m_peers.empty())

@@ -103,6 +103,7 @@ private:
     std::list<std::unique_ptr<Peer>> m_peers;
     std::function<void()> m_done;
     bool m_finishing = false;
+    std::int64_t m_finishNs = 0;
     EventLoop::Token m_finishTimer = 0;
 };
 

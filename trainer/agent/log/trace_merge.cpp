@@ -21,7 +21,8 @@ std::string fileOf(const std::string &folder, int rank) {
 
 /// The events in a rank's trace: all lines but the first and the last.
 Result<std::string> eventsOf(const std::string &path) {
-    const auto text = realFileSystem().readAll(path, anySize);
+    constexpr std::uint64_t largest = 512 << 20; // a trace of 1,000 steps has a few megabytes
+    const auto text = realFileSystem().readAll(path, largest);
     if (!text)
         return fail(text.error());
     const auto first = text->find('\n'), last = text->rfind("\n]}");

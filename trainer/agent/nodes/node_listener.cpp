@@ -50,8 +50,6 @@ NodeListener::~NodeListener() {
 void NodeListener::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_listenToken = m_loop.watch(m_port.listener.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
-    m_sweepTimer =
-        m_loop.every(oneSecond, [this] { m_pending.remove_if([](const auto &pending) { return pending->gone; }); });
 }
 
 void NodeListener::accept() {
@@ -118,6 +116,11 @@ void NodeListener::forget(PendingConnection &pending) {
     m_loop.cancel(pending.timer);
     m_places.remove(pending.place);
     pending.gone = true;
+    if (m_sweepTimer == 0) // a caller may still use it; a second later there may be thousands
+        m_sweepTimer = m_loop.after(std::chrono::milliseconds(0), [this] {
+            m_sweepTimer = 0;
+            m_pending.remove_if([](const auto &each) { return each->gone; });
+        });
 }
 
 } // namespace lockstep::agent

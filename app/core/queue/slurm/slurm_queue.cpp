@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include <QProcess>
+
+#include "base/command_request.h"
 
 namespace lockstep::core {
 namespace {
@@ -59,6 +61,7 @@ struct Answer {
 /// Runs one of Slurm's programs; a failure carries its stderr.
 Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}) {
     QProcess process;
+    boundOutput(process, mostAnswerBytes);
     process.start(QString::fromLatin1(program), words);
     if (!process.waitForStarted(answerLimitMs))
         return fail(
@@ -102,10 +105,11 @@ void numberPlaces(std::vector<SlurmJob> &jobs) {
             waiting[job.partition].push_back(&job);
     for (auto &[partition, list] : waiting) {
         std::stable_sort(list.begin(), list.end(), [](const SlurmJob *a, const SlurmJob *b) {
-            const auto key = [](const SlurmJob *job) {
-                return std::tuple(-job->priority.value_or(0), numberIn(job->array).value_or(0), job->task.value_or(0));
+            const auto number = [](const SlurmJob *job) {
+                return std::pair(numberIn(job->array).value_or(0), job->task.value_or(0));
             };
-            return key(a) < key(b);
+            const auto first = a->priority.value_or(0), second = b->priority.value_or(0);
+            return first != second ? first > second : number(a) < number(b);
         });
         for (std::size_t i = 0; i < list.size(); ++i)
             list[i]->place = int(i) + 1;

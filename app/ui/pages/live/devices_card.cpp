@@ -154,7 +154,7 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
     lane.value = core::metricText(known ? std::optional(meanOf(lane.samples)) : std::nullopt, metric(), full);
     lane.idle = core::metricText(lane.noRecentData.isEmpty() ? idleShare(run, device) : std::nullopt,
                                  DeviceMetric::Utilisation);
-    lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device);
+    lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device.toHtmlEscaped());
     if (known) {
         lane.hint += tr("mean over the samples shown: %1; idle %2 of the time").arg(lane.value, lane.idle);
         const DeviceSample &newest = run.devices().lane(device)->back().sample;

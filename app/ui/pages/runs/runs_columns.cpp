@@ -195,7 +195,7 @@ void RunColumns::giveNameTheRest() {
 }
 
 bool RunColumns::eventFilter(QObject *watched, QEvent *event) {
-    if (watched == m_table->viewport() && event->type() == QEvent::Resize)
+    if (event->type() == QEvent::Resize && watched == m_table->viewport()) // not while the table is being taken down
         giveNameTheRest();
     return QObject::eventFilter(watched, event);
 }

@@ -177,6 +177,22 @@ private Q_SLOTS:
         QCOMPARE(toJson(*read), now);
     }
 
+    void whatMultipliesToMoreThanAnExperimentCanHaveIsRefused() {
+        const std::string seeds = "{\"seed\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], \"lr\": [0.01, 0.02]}";
+        PlanOptions options;
+        options.repeats = 500;
+        QVERIFY(expand(recipeOf(seeds), machine(4), options).has_value()); // 10,000
+        options.repeats = 501;
+        const auto many = expand(recipeOf(seeds), machine(4), options);
+        QVERIFY(!many);
+        QVERIFY2(many.error().front().message().find(
+                     "20 runs on 20 devices, 501 times each, are more than the 10000 runs") != std::string::npos,
+                 many.error().front().message().c_str());
+        options.repeats = 1000;
+        QVERIFY(!expand(recipeOf("{\"method\": [\"ddp\"], \"devices\": [4096], \"batch_size\": [4096]}"), machine(4),
+                        options)); // 4 million devices
+    }
+
     void everyMistakeIsReportedAtOnce() {
         const auto errors = mistakes("{\"name\": \"grid\",\n \"matrix\": {\n  \"method\": [\"ddp\", \"bazeline\"],\n"
                                      "  \"worker\": [1],\n  \"epochs\": [],\n  \"lr\": 0.1\n }}");

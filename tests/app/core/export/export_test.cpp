@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The results as LaTeX and HTML, each read back.
+#include <sys/stat.h>
+
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/verdict.h"
+#include "base/whole_file.h"
 #include "core_support.h"
 #include "export/cell_text.h"
 #include "export/export.h"
@@ -349,6 +352,20 @@ private Q_SLOTS:
         report.table.rows[1].name = "=1+1";
         const std::string csv = exportResults(report, ExportFormat::Csv);
         QVERIFY2(csv.find("\n'=1+1,") != std::string::npos, csv.c_str());
+        report.table.rows[1].metrics["=1,2"] = 1;
+        const std::string head = exportResults(report, ExportFormat::Csv);
+        QVERIFY2(head.substr(0, head.find('\r')).ends_with(",\"'=1,2\""), head.c_str());
+        QCOMPARE(csvField("a;=1+1"), std::string("\"a;=1+1\"")); // to those that separate by semicolons
+    }
+
+    void whatIsNoFileIsNotReplacedByOne() {
+        const QTemporaryDir folder;
+        const std::string pipe = folder.filePath("pipe").toStdString();
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        const std::string why = writeWhole(pipe, "a");
+        QVERIFY2(why.find("a pipe, a socket or a device") != std::string::npos, why.c_str());
+        struct stat there {};
+        QVERIFY(::stat(pipe.c_str(), &there) == 0 && S_ISFIFO(there.st_mode));
     }
 
     void nothingInMarkdownIsMarkup() {

@@ -196,7 +196,7 @@ private Q_SLOTS:
         QTRY_COMPARE(ended.size(), qsizetype(1));
         QVERIFY(store.lifecycle().link() == LinkState::Failed);
         const QString sentence = store.lifecycle().linkSentence();
-        QVERIFY2(sentence.contains(program + QStringLiteral(" on far")) &&
+        QVERIFY2(sentence.contains(program + QStringLiteral("\" on far")) &&
                      sentence.contains(id + QStringLiteral(" --connect")),
                  qPrintable(sentence));
         QVERIFY(!askToStop(*originOf(runFolder(run)), run, "the test"));
@@ -204,7 +204,7 @@ private Q_SLOTS:
         for (const char *command : {"attach", "stop", "trace"}) {
             const Answer answer = ctl({QString::fromLatin1(command), id});
             QCOMPARE(answer.code, 2);
-            QVERIFY2(answer.err.contains(program.toUtf8() + " on far"), answer.err.constData());
+            QVERIFY2(answer.err.contains(program.toUtf8() + "\" on far"), answer.err.constData());
             QVERIFY2(!started(), command);
         }
         (void)ctl({QStringLiteral("attach"), id, QStringLiteral("--connect")});
@@ -286,6 +286,10 @@ private Q_SLOTS:
         QVERIFY(rememberPlace(other).has_value());
         QVERIFY(isKnownPlace(other) && !isKnownPlace(elsewhere));
         const CommandPrefix own = prefixFor("slurm:17/n1", findAgent().value()).value();
+        const std::string posed = "lockstep-agent\", which your list names. Nothing else is started. \u202e";
+        QCOMPARE(placesText({CommandPrefix{{}, "box", posed + "x\ny"}}),
+                 std::string("\"lockstep-agent', which your list names. Nothing else is started. \uFFFDx y\" on box"));
+        QVERIFY(placesText({CommandPrefix{{}, "box", std::string(20'000, 'a')}}).size() < 300);
         QVERIFY(isKnownPlace(own)); // this installation's, in a job of this user's
         QVERIFY(!isKnownPlace(prefixFor("slurm:17/n1", "/tmp/lockstep-agent").value()));
     }

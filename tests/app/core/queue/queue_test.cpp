@@ -281,6 +281,75 @@ private Q_SLOTS:
         QVERIFY(QFile::exists(QString::fromStdString(runFolder(torso).path))); // history
     }
 
+    void aStopOfAQueueThatNobodyOwnsSaysOfARunOnlyWhatIsTrue() {
+        Experiment experiment = fourQueued();
+        for (int i : {0, 1}) {
+            ExperimentEntry &entry = experiment.entries[std::size_t(i)];
+            entry.state = EntryState::Running;
+            entry.run = makeRunId(SystemClock(), std::uint32_t(i));
+            QVERIFY(realFileSystem().makeFolders(runFolder(entry.run).path).has_value());
+        }
+        QVERIFY(writeExperiment(experiment).has_value());
+        RunResult result; // the first has ended by itself
+        result.run = experiment.entries[0].run;
+        result.state = RunState::Done;
+        QVERIFY(realFileSystem().writeAtomically(runFolder(result.run).result(), toJson(result)).has_value());
+        auto alive =
+            FileLock::acquire(runFolder(experiment.entries[1].run).lock(0)); // the second's agent does not answer
+        QVERIFY(alive.has_value());
+        QVERIFY(!requestQueue(experiment.id, request(Kind::Stop)).has_value());
+        Experiment after = read(experiment.id);
+        QVERIFY(after.entries[0].state == EntryState::Done);
+        QVERIFY(after.entries[1].state == EntryState::Running);
+        QVERIFY(after.entries[2].state == EntryState::Stopped);
+        QVERIFY(!after.over());
+        { const FileLock released = std::move(*alive); } // it has died
+        (void)requestQueue(experiment.id, request(Kind::Stop));
+        after = read(experiment.id);
+        QVERIFY(after.entries[0].state == EntryState::Done);
+        QVERIFY(after.entries[1].state == EntryState::Stopped);
+    }
+
+    void aRunIsStoppedAlthoughItsQueueCannotBeTold() {
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(stateOf(started, 0) == EntryState::Running);
+        const std::string requests = experimentFolder(started.experiment).requests();
+        QVERIFY(QDir(QString::fromStdString(requests)).removeRecursively());
+        QVERIFY(realFileSystem().writeAtomically(requests, "no folder").has_value()); // as if the disk were full
+        const Answer stopped = ctl({QStringLiteral("stop"), idOf(started)});
+        QCOMPARE(stopped.code, 1);
+        QVERIFY2(stopped.err.contains("its queue can't be told: "), stopped.err.constData());
+        QVERIFY2(stopped.err.contains("was asked to stop"), stopped.err.constData());
+        QTRY_VERIFY(stateOf(started, 0) == EntryState::Stopped);
+        QVERIFY(QFile::remove(QString::fromStdString(requests)));
+        QTRY_VERIFY(ctl({QStringLiteral("stop"), idOf(started)}).code == 0 || read(started.experiment).over());
+        QTRY_VERIFY(read(started.experiment).over());
+    }
+
+    void anOwnerWhoseLockIsRemovedOwnsNothingAnyMore() {
+        const Experiment experiment = fourQueued();
+        QVERIFY(writeExperiment(experiment).has_value());
+        auto owned = OwnedExperiment::own(experiment.id);
+        QVERIFY(owned.has_value());
+        QVERIFY(!owned->gone() && owned->save().has_value());
+        QVERIFY(QFile::remove(QString::fromStdString(experimentFolder(experiment.id).lock())));
+        QVERIFY(owned->gone());
+        QVERIFY2(owned->goneSentence().find("experiment.lock was removed, so that another process may own it, too: its "
+                                            "queue has ended") != std::string::npos,
+                 owned->goneSentence().c_str());
+        QVERIFY(!owned->save().has_value());
+        QVERIFY(OwnedExperiment::own(experiment.id).has_value());
+    }
+
+    void twoEntriesOfOneRunAreRefused() {
+        Experiment experiment = fourQueued();
+        for (ExperimentEntry &entry : experiment.entries)
+            entry.run = "20260102T030405Z-89abcdef";
+        const auto twice = experimentFromJson(toJson(experiment));
+        QVERIFY(!twice && twice.error().message().find("several entries have the run 20260102T") != std::string::npos);
+    }
+
     void theSecondViewerIsReadOnlyUntilItTakesOver() {
         const Experiment experiment = fourQueued();
         QVERIFY(writeExperiment(experiment).has_value());

@@ -71,6 +71,10 @@ private Q_SLOTS:
         QCOMPARE(jobs[0].place, std::optional(3));
         QCOMPARE(jobs[2].place, std::optional(1));
         QVERIFY(!jobs[4].place);
+        auto odd = jobsFromSqueue("2|2|2|N/A|PENDING|n/a|N/A|-9223372036854775808|main|Priority|x\n"
+                                  "1|1|1|N/A|PENDING|n/a|N/A|9223372036854775807|main|Priority|x\n");
+        numberPlaces(odd);
+        QCOMPARE(odd[0].place, std::optional(2));
         QCOMPARE(waitSentence("DDP", jobs[1]),
                  std::string("DDP: job 6 waits, place 1, Resources: it waits for free nodes"));
     }

@@ -197,6 +197,9 @@ private Q_SLOTS:
         QCOMPARE(row.name, std::string("DDP on 2 devices"));
         QCOMPARE(row.tags, std::string("a, b"));
         QVERIFY(row.starred);
+        const auto tooLong = changeRunNotes(folder, [](RunNotes &notes) { notes.note.assign(70'000, 'a'); });
+        QVERIFY(!tooLong && tooLong.error().message().find("at most 65536") != std::string::npos);
+        QCOMPARE(readRunNotes(folder)->note, std::string("two\nlines"));
         QVERIFY(changeRunNotes(folder, [](RunNotes &notes) { notes = {}; }).has_value());
         QVERIFY(listed().front().tags.empty()); // a changed file is seen though config and result are as they were
     }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <fstream>
+#include <unistd.h>
+
 #include <QSignalSpy>
 
 #include "core_support.h"
@@ -260,6 +263,67 @@ private Q_SLOTS:
         }
         QCOMPARE(taken, 2 * lines);
         QVERIFY(turns > 5);
+    }
+
+    void linesOfManyLogsAreHeldInBoundedMemory() {
+        const Home home;
+        const RunFolder folder = runFolder("20260102T030405Z-89abcdef");
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        constexpr int logs = 200, lines = 1 << 18;
+        QVERIFY(realFileSystem().writeAtomically(folder.log(0), std::string(lines, '\n')));
+        for (int node = 1; node < logs; ++node)
+            QCOMPARE(::link(folder.log(0).c_str(), folder.log(node).c_str()), 0);
+        const auto pages = [] {
+            std::size_t all = 0, resident = 0;
+            std::ifstream("/proc/self/statm") >> all >> resident;
+            return resident;
+        };
+        const std::size_t before = pages();
+        NodesReplay replay;
+        replay.open(folder);
+        std::int64_t taken = 0;
+        std::size_t most = 0;
+        for (bool more = true; more && taken < 2'000'000;) {
+            more = replay.slice([&](std::string_view, int) { ++taken; });
+            most = std::max(most, pages());
+        }
+        QVERIFY(taken >= 2'000'000);
+        const std::size_t grown = (most - std::min(most, before)) * std::size_t(::sysconf(_SC_PAGESIZE));
+        QVERIFY2(grown < 300'000'000, qPrintable(QString::number(grown)));
+    }
+
+    void aLogThatNamesEverMoreDevicesIsCutShort() {
+        RunStore store(QStringLiteral("r"));
+        for (int i = 0; i < 10'000; ++i) {
+            Frame frame;
+            frame.node = 0;
+            frame.wallUs = frame.monoNs = i + 1;
+            DeviceFrame body;
+            body.devices.emplace_back();
+            body.devices.back().device = "cpu:" + std::to_string(i);
+            frame.body = body;
+            store.take(frame);
+            EpochFrame epoch;
+            epoch.epoch = 1;
+            epoch.durationS = 1;
+            epoch.devices.emplace_back();
+            epoch.devices.back().device = "cpu:" + std::to_string(i);
+            frame.rank = i;
+            frame.body = epoch;
+            store.take(frame);
+        }
+        QCOMPARE(store.devices().names().size(), mostRunDevices);
+        QCOMPARE(store.epochs().merged().front().devices.size(), mostRunDevices);
+        QCOMPARE(store.epochs().ofRanks().size(), std::size_t(10'000));
+        Frame again;
+        again.rank = 3;
+        again.wallUs = again.monoNs = 20'000;
+        EpochFrame epoch;
+        epoch.epoch = 1;
+        epoch.durationS = 1;
+        again.body = epoch;
+        store.take(again); // it has reported that epoch
+        QCOMPARE(store.epochs().ofRanks().size(), std::size_t(10'000));
     }
 
     void aRankOfWhichNothingIsHeardHoldsBackABoundedPartOfTheCurve() {

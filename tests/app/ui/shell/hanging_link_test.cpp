@@ -215,7 +215,7 @@ private Q_SLOTS:
         openWindow(runElsewhere(false));
         auto *banner = m_window->findChild<ConnectBanner *>();
         QTRY_VERIFY(banner && banner->isVisible());
-        QVERIFY2(banner->text().contains(u"lockstep-agent on hostA"), qPrintable(banner->text()));
+        QVERIFY2(banner->text().contains(u"\"lockstep-agent\" on hostA"), qPrintable(banner->text()));
         QTRY_VERIFY(m_workspace->complete()); // what is on the disk has been read
         QVERIFY2(lines("asked").isEmpty() && lines("pids").isEmpty(), "nothing is started unasked");
         uitest::picture(*m_window, m_theme, "connect-asked");
