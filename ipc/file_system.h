@@ -10,7 +10,7 @@
 namespace lockstep {
 
 /// Whether something of that name is there and can be reached. A link that leads nowhere or in circles, and what lies in a folder that
-/// may not be entered, is not. Never throws, as std::filesystem::exists() does.
+/// may not be entered, is not. Never throws, as std::filesystem does.
 [[nodiscard]] bool isThere(const std::string &path);
 
 /// A file that is open for appending. Not thread safe.

@@ -68,7 +68,7 @@ ROWS = [
         (("agent.small_disk", "with a full disk training goes on, viewers are told and miss nothing, and room made later makes all whole"),
          ("ipc.log_faults", "aFullDiskLosesNothingOnceThereIsRoomAgain"),
          ("ipc.log_faults", "whatFitsNeitherDiskNorMemoryIsCountedAndTheGapIsExact"),
-         ("e2e.nodes", "ThreeHosts.test_two_plus_one_over_gloo_gives_one_hosts_parameters"))),
+         ("e2e.nodes", "ThreeHosts.test_an_agent_that_is_silent_on_a_living_node_is_told_apart_from_a_node_that_is_gone"))),
     Row("11", "disk full, checkpoint", "the checkpoint before intact, always",
         (("trainer.safetensors", "a file that can't be written leaves the one before whole and nothing beside it"),
          ("ipc.log_faults", "anAtomicWriteIsWholeOrNotAtAll"),

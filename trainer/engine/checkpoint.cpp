@@ -12,6 +12,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/data/safetensors.h"
 
@@ -105,7 +106,7 @@ Result<void> CheckpointFolder::setOthersAside() {
     if (others.empty())
         return {};
     std::string folder;
-    for (int n = 1; folder.empty() || std::filesystem::exists(folder); ++n)
+    for (int n = 1; folder.empty() || isThere(folder); ++n)
         folder = m_path + "/earlier-" + std::to_string(n);
     std::error_code error;
     std::filesystem::create_directory(folder, error);

@@ -339,7 +339,8 @@ void ProbeJob::over() {
                              {}});
         }
         frames.push_back(realFileSystem().readAll(file("frames", int(copy)), anySize).value_or(std::string()));
-        std::filesystem::remove(file("frames", int(copy)));
+        std::error_code ignored;
+        std::filesystem::remove(file("frames", int(copy)), ignored);
     }
     if (m_done.empty()) {
         auto bytes = parameterBytesIn(file("model", 0));

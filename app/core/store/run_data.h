@@ -35,10 +35,10 @@ struct RankEpoch {
     std::int64_t wallUs = 0; ///< when it was reported
 };
 
-/// One epoch over all ranks.
-/// Devices and replicas of a run beyond these are not kept: a log may name any.
+/// Devices of a run beyond these are not kept: a log may name any.
 inline constexpr std::size_t mostRunDevices = 4096;
 
+/// One epoch over all ranks.
 struct MergedEpoch {
     int epoch = 1;
     std::optional<double> loss;     ///< finite

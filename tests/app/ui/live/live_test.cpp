@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Live with a real mouse and real keys: zoom, pan, the crosshair through all pictures, hiding and pinning runs, the x axis,
 // marks, and the console's search and its link with time.
+#include <algorithm>
+
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
@@ -500,6 +502,42 @@ private Q_SLOTS:
         for (const Lane &lane : live()->lanes()->lanes())
             QCOMPARE(lane.hint, QStringLiteral("<b>%1 %2</b><br>mean over the samples shown: %3; idle %4 of the time")
                                     .arg(lane.run, lane.device, lane.value, lane.idle));
+    }
+
+    void aDeviceThatLooksLikeMarkupIsShownAsItIsAndARankOfAHighNumberIsOneEntry() {
+        core::RunStore store(QStringLiteral("20990101T000000Z-00000002"));
+        m_workspace->runs().add(&store);
+        Frame frame;
+        frame.node = 0;
+        frame.wallUs = 4'000'000'000'000'000;
+        DeviceFrame body;
+        body.devices.emplace_back();
+        body.devices.back().device = "<img src=\"/pipe\">";
+        body.processes.emplace_back();
+        body.processes.back().rank = 1'000'000;
+        frame.body = body;
+        store.take(frame);
+        frame.rank = 1'000'000;
+        frame.rseq = 0;
+        StateFrame state; // for which the list of ranks is made anew
+        state.state = RunState::Training;
+        frame.body = state;
+        store.take(frame);
+        store.flush();
+        const auto hostile = [&] {
+            for (const Lane &lane : live()->lanes()->lanes())
+                if (lane.device.contains(QStringLiteral("img")))
+                    return lane.hint;
+            return QString();
+        };
+        QTRY_VERIFY(!hostile().isEmpty());
+        QVERIFY2(hostile().contains("&lt;img src=") && !hostile().contains("<img"), qPrintable(hostile()));
+        const auto boxes = m_window->drawer()->findChildren<QComboBox *>();
+        const auto ranks = std::ranges::find(boxes, QStringLiteral("Rank"), &QComboBox::accessibleName);
+        QVERIFY(ranks != boxes.end());
+        QTRY_VERIFY((*ranks)->findText("Rank 1000000") > 0);
+        QVERIFY2((*ranks)->count() < 20, qPrintable(QString::number((*ranks)->count())));
+        m_workspace->runs().remove(&store);
     }
 
     void aLinesEndIsLabelledWithItsLastPoint() {
