@@ -49,7 +49,7 @@ def throwing(name, text):
         for call, arguments in THROWING.findall(text):
             own = re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", arguments))  # without those of calls in it
             if own.count(",") < (2 if call in ("rename", "equivalent") else 1):
-                yield f"{name} calls std::filesystem::{call}() without an error_code, so that it may throw; isThere() does not"
+                yield f"{name} calls std::filesystem::{call}() without an error_code, so that it may throw: give it one, or ask isThere()"
 
 
 def allowed_lengths():

@@ -109,7 +109,6 @@ struct OwnerlessChange {
     std::optional<FileLock> lock;
     Experiment experiment;
     QueueRequest request;
-    bool elsewhere = false; ///< its runs are on another machine, where only their agents know how they are
 
     /// Writes the queue after its runs were asked to stop, with this result.
     Result<void> write(const Result<void> &asked) {
@@ -124,8 +123,9 @@ struct OwnerlessChange {
         return written ? asked : written;
     }
 
-    static bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) {
-        return kind == RunStatus::Kind::Running ||
+    /// On another machine only its agent knows.
+    [[nodiscard]] bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) const {
+        return !experiment.host.empty() || kind == RunStatus::Kind::Running ||
                (kind == RunStatus::Kind::Starting && isThere(runFolder(entry.run).path));
     }
 
@@ -137,7 +137,7 @@ struct OwnerlessChange {
             const EntryEnd own = entryEndOf(*status.result);
             entry.state = own.state;
             entry.reason = own.reason.toStdString();
-        } else if (asked || (!elsewhere && !mayTrain(entry, status.kind))) {
+        } else if (asked || !mayTrain(entry, status.kind)) {
             entry.state = EntryState::Stopped;
             entry.reason = "stopped by " + request.by;
         }
@@ -189,7 +189,6 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     const auto change =
         std::make_shared<OwnerlessChange>(OwnerlessChange{std::move(*lock), std::move(*experiment), request});
     const Experiment &queue = change->experiment;
-    change->elsewhere = !queue.host.empty();
     Stops stops = askRuns(request, queue);
     if (!stops.all.empty())
         return std::make_unique<RequestGroup>(std::move(stops.all),

@@ -2,11 +2,11 @@
 """A loss that is NaN or infinite: one alert that names the rank, the step and the first tensor that is not finite."""
 from __future__ import annotations
 
-import gc
 import math
 import sys
 from typing import Any, Iterator, List, Optional, Tuple
 
+from lockstep.script_facts import living
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 
@@ -74,7 +74,7 @@ def _models() -> List[Any]:
     torch = sys.modules.get("torch")
     if torch is None:
         return []
-    modules = [each for each in gc.get_objects() if issubclass(type(each), torch.nn.Module)]
+    modules = living(torch.nn.Module)
     inner = {id(child) for module in modules for child in module.children()}
     sharded = getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", ())
     return [module for module in modules if id(module) not in inner

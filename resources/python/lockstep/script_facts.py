@@ -52,6 +52,11 @@ def place(torch: Any) -> Tuple[int, int, Optional[str]]:
     return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")), None
 
 
+def living(kinds: Any) -> List[Any]:
+    """All objects of a class, or of several: looks through everything in the process."""
+    return [each for each in gc.get_objects() if issubclass(type(each), kinds)]
+
+
 def sharded_model() -> Optional[str]:
     """The name of the model that FSDP has sharded, by FullyShardedDataParallel or by fully_shard(); None: there is none.
 
@@ -59,7 +64,7 @@ def sharded_model() -> Optional[str]:
     """
     fsdp = sys.modules.get("torch.distributed.fsdp")
     kinds = tuple(kind for kind in (getattr(fsdp, name, None) for name in ("FullyShardedDataParallel", "FSDPModule")) if kind)
-    found: List[Any] = [each for each in gc.get_objects() if issubclass(type(each), kinds)] if kinds else []
+    found = living(kinds) if kinds else []
     if not found:
         return None
     outermost = max(found, key=lambda model: sum(1 for _ in model.modules()))

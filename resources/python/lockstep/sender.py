@@ -11,7 +11,7 @@ import sys
 import threading
 import weakref
 from time import monotonic_ns, time_ns
-from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Set, Tuple, Union
 
 from lockstep import frames
 from lockstep.stacks import stacks
@@ -110,8 +110,7 @@ class Sender:
         self._line = b""  # the end of it that is no whole line yet
         self._stacks_asked = False
         self._states: Dict[str, Mapping[str, Any]] = {}  # the newest of each, the newest of all last
-        self._missed: Dict[str, Mapping[str, Any]] = {}  # those of them that no connection has taken
-        self._was_connected = False
+        self._missed: Set[str] = set()  # the names of those that no connection has taken
         self._retry_at_ns = 0
         self._last_reason = ""
         self._ended = threading.Event()
@@ -148,17 +147,12 @@ class Sender:
             self._socket, self._unsent, self._heard, self._line = opened, bytearray(greeting), b"", b""
             for body in self._untold_states():
                 self.send("state", body)
-            self._was_connected = True
 
     def _untold_states(self) -> List[Mapping[str, Any]]:
         """What a new connection has to be told first, else nobody would know what this process is. A listener that is reached again may
         have been started again, and know nothing."""
-        missed, self._missed = self._missed, {}
-        if not self._was_connected or not self._states:
-            return list(missed.values())
-        newest = next(reversed(self._states))
-        again = {name: body for name, body in self._states.items() if name in ("init", newest)}
-        return list({**{name: body for name, body in again.items() if name == "init"}, **missed, **again}.values())
+        newest = list(self._states)[-1:]
+        return [body for name, body in self._states.items() if name in self._missed or name in ("init", *newest)]
 
     def start_heartbeat(self, body: Callable[[], Mapping[str, Any]]) -> None:
         """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
@@ -242,9 +236,9 @@ class Sender:
             self._unsent += frames.frame(kind, stamp, body)
         if kind == "state":
             name = str(body.get("state"))
-            for states in (self._states, *([] if taken else [self._missed])):
-                states.pop(name, None)
-                states[name] = body
+            self._states.pop(name, None)
+            self._states[name] = body
+            (self._missed.discard if taken else self._missed.add)(name)
 
     def _transmit(self, wait: bool) -> None:
         if not self._socket:

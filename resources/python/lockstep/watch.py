@@ -64,22 +64,24 @@ class Watch:
 
     def attach_writer(self, module: Any) -> None:
         """Watches a module with a SummaryWriter."""
-        try:
+        with self._harmless():
             torch_hooks.watch_writer(module, self)
-        except Exception as error:
-            self.step_aside(error)
 
     def attach_sharded_scaler(self, module: Any) -> None:
         """Watches FSDP's GradScaler, whose module has been imported."""
-        try:
+        with self._harmless():
             torch_hooks.watch_scaling(module.ShardedGradScaler, self)
-        except Exception as error:
-            self.step_aside(error)
 
     def attach_compiler(self, rules: Any) -> None:
         """Keeps torch.compile, which has been imported, from compiling what belongs to this package."""
-        try:
+        with self._harmless():
             torch_hooks.stay_out_of_graphs(rules)
+
+    @contextmanager
+    def _harmless(self) -> Iterator[None]:
+        """An exception in this block ends following, not the script."""
+        try:
+            yield
         except Exception as error:
             self.step_aside(error)
 

@@ -100,10 +100,7 @@ Result<void> ListenedRun::openLog() {
     RunSocket::Handlers handlers; // this run's ranks connect to FrameListener
     handlers.onRankLine = [](int, std::string_view) {};
     handlers.onRankCut = [](int, const Error &) {};
-    handlers.onRefused = [this](const std::string &message) {
-        if (const auto told = m_refusals.next(message))
-            alert("connection_refused", *told);
-    };
+    handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
     handlers.onControl = [this](const Control &control) { onControl(control); };
     m_socket->open(std::move(handlers), {});
     return {};

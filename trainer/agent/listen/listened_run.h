@@ -17,7 +17,6 @@
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/run_socket.h"
 #include "trainer/agent/net/event_loop.h"
-#include "trainer/agent/net/unauthenticated_peers.h"
 #include "trainer/agent/session/rank_watch.h"
 #include "trainer/agent/session/result_writer.h"
 
@@ -100,7 +99,6 @@ private:
     std::optional<RankWatch> m_watch;     ///< from open() on, unless frames may be old
     std::optional<ResultWriter> m_result; ///< once over
     std::unique_ptr<RunSocket> m_socket;
-    ToldRefusals m_refusals;
     std::unique_ptr<FrameIntake> m_intake;
     std::map<int, Rank> m_ranks;
     std::int64_t m_startNs, m_lastLineNs = 0;

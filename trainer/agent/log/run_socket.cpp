@@ -106,7 +106,8 @@ void RunSocket::acceptAll() {
     for (int i = 0; i < 64 && m_listener; ++i) { // then other events get their turn
         auto fd = m_listener->accept();
         if (!fd) {
-            m_handlers.onRefused(fd.error().message());
+            if (const auto told = m_refusals.next(fd.error().message()))
+                m_handlers.onRefused(*told);
             continue;
         }
         if (!fd->valid())

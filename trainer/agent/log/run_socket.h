@@ -17,6 +17,7 @@
 #include "ipc/unix_socket.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/unauthenticated_peers.h"
 
 namespace lockstep::agent {
 
@@ -104,6 +105,7 @@ private:
     std::function<void()> m_done;
     bool m_finishing = false;
     std::int64_t m_finishNs = 0;
+    ToldRefusals m_refusals;
     EventLoop::Token m_finishTimer = 0;
 };
 

@@ -98,10 +98,7 @@ void LocalRun::openSocket() {
     };
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
-    handlers.onRefused = [this](const std::string &message) {
-        if (const auto told = m_refusals.next(message))
-            alert("connection_refused", *told);
-    };
+    handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
     if (m_plan.adoptsRanks)
         handlers.onUnknownRank = [this](int rank) { return adopt(rank); };
     handlers.onControl = [this](const Control &control) { m_handlers.onControl(control); };

@@ -12,7 +12,6 @@
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/run_socket.h"
 #include "trainer/agent/net/event_loop.h"
-#include "trainer/agent/net/unauthenticated_peers.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/supervisor.h"
 #include "trainer/agent/session/rank_watch.h"
@@ -97,7 +96,6 @@ private:
     std::unique_ptr<RunJournal> m_journal;
     std::optional<RankWatch> m_watch; ///< at agent 0, from open() on
     std::unique_ptr<RunSocket> m_socket;
-    ToldRefusals m_refusals;
     std::unique_ptr<RunSamples> m_samples;
     std::optional<DiskWatch> m_disk;
     std::unique_ptr<FrameIntake> m_intake;    ///< once started
