@@ -43,6 +43,16 @@ bool sendAll(const Fd &fd, std::string_view bytes) {
     return true;
 }
 
+/// A connection that has asked for the run's whole log.
+Fd followerOf(const ServedRun &run) {
+    Fd viewer = std::move(connections(run.socket, 1).front());
+    Hello hello;
+    hello.role = "follower";
+    hello.nextSeq = 0;
+    CHECK(sendAll(viewer, encode(hello) + "\n"));
+    return viewer;
+}
+
 bool closedByAgent(const Fd &fd) {
     char bytes[4096];
     ssize_t got = 1;
@@ -83,11 +93,7 @@ TEST_CASE("a healthy rank's frames are passed on beside a thousand connections t
     const TestHome home;
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=100000;step_ms=20"}});
     (void)rankPids(run.folder, 1);
-    const Fd viewer = std::move(connections(run.socket, 1).front());
-    Hello hello;
-    hello.role = "follower";
-    hello.nextSeq = 0;
-    CHECK(sendAll(viewer, encode(hello) + "\n"));
+    const Fd viewer = followerOf(run);
     const std::vector<Fd> silent = connections(run.socket, 1000);
 
     const SystemClock clock;
@@ -119,16 +125,13 @@ TEST_CASE("a healthy rank's frames are passed on beside a thousand connections t
 
 TEST_CASE("a follower that reads slowly keeps an agent for half a minute at most") {
     const TestHome home;
-    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=2;step_ms=5;flood=60000"}});
-    const Fd viewer = std::move(connections(run.socket, 1).front());
-    Hello hello;
-    hello.role = "follower";
-    hello.nextSeq = 0;
-    CHECK(sendAll(viewer, encode(hello) + "\n"));
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=2;step_ms=5;flood=250000"}});
+    const Fd viewer = followerOf(run);
     (void)resultOf(run.folder);
     const auto ended = std::chrono::steady_clock::now();
-    for (char bytes[4096]; isAlive(run.agent) && secondsSince(ended) < 200; std::this_thread::sleep_for(100ms))
-        (void)::recv(viewer.get(), bytes, sizeof bytes, MSG_DONTWAIT); // all of the log would take four minutes
+    // All of the log would take four minutes, and a chunk less than the 5 s after which a reader counts as stalled.
+    for (char bytes[16384]; isAlive(run.agent) && secondsSince(ended) < 200; std::this_thread::sleep_for(100ms))
+        (void)::recv(viewer.get(), bytes, sizeof bytes, MSG_DONTWAIT);
     CHECK_FALSE(isAlive(run.agent));
     CHECK(secondsSince(ended) > 10);
 }
