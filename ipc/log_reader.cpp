@@ -83,6 +83,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
     Reading reading(fromSeq, onLine);
     std::string buffer; // at most one block and an unfinished line
     bool skipping = false;
+    off_t position = 0;
     while (true) {
         const std::size_t kept = buffer.size();
         buffer.resize(kept + block);
@@ -95,6 +96,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
             return fail(Error::system("can't read the log " + path, error));
         if (got == 0)
             break;
+        position += got;
         std::size_t from = 0;
         for (std::size_t end; (end = buffer.find('\n', std::max(from, kept))) != std::string::npos; from = end + 1) {
             if (!std::exchange(skipping, false))
@@ -106,6 +108,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
             if (!std::exchange(skipping, true))
                 reading.hugeLine();
             buffer.clear();
+            position = nextData(fd->get(), position);
         }
     }
     return reading.finish(!buffer.empty() || skipping);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ipc/metric_totals.h"
 
+#include <algorithm>
+
 #include "ipc/sound_values.h"
 
 namespace lockstep {
@@ -17,29 +19,40 @@ MetricTotals::Part *MetricTotals::part(int epoch, int rank) {
     return &m_epochs[epoch][rank];
 }
 
-/// Accepts new names as long as there is room, and drops the others.
-void MetricTotals::keepKnown(Scalars &scalars) {
-    std::erase_if(scalars, [this](const auto &scalar) {
-        if (m_specs.contains(scalar.first))
-            return false;
-        if (m_specs.size() >= maxScalars)
-            return true;
-        m_specs.emplace(scalar.first, metricSpec(scalar.first));
-        return false;
-    });
+ScalarWindow *MetricTotals::Part::find(std::size_t metric) {
+    const auto found = std::ranges::find(values, metric, &Value::metric);
+    return found == values.end() ? nullptr : &found->window;
 }
 
-MetricValues MetricTotals::valuesOf(const RankWindows &windows) const {
-    MetricValues out;
-    for (const auto &[name, ranks] : windows)
-        if (const double value = overRanks(m_specs.find(name)->second, ranks).sum; isFiniteValue(value))
-            out.emplace(name, value);
+/// Accepts new names as long as there is room, and drops the others.
+std::vector<MetricTotals::Value> MetricTotals::known(const Scalars &scalars) {
+    std::vector<Value> out;
+    out.reserve(scalars.size());
+    for (const auto &[name, window] : scalars) {
+        auto metric = m_metrics.find(name);
+        if (metric == m_metrics.end()) {
+            if (m_specs.size() >= maxScalars)
+                continue;
+            metric = m_metrics.emplace(name, m_specs.size()).first;
+            m_specs.push_back(metricSpec(name));
+        }
+        out.push_back({metric->second, window});
+    }
     return out;
 }
 
-void MetricTotals::take(int rank, const StepsFrame &frame, Scalars scalars) {
-    keepKnown(scalars);
-    Part *own = scalars.empty() ? nullptr : part(frame.epoch, rank);
+MetricValues MetricTotals::valuesOf(const Windows &windows) const {
+    MetricValues out;
+    for (std::size_t metric = 0; metric < windows.size(); ++metric)
+        if (!windows[metric].empty())
+            if (const double value = overRanks(m_specs[metric], windows[metric]).sum; isFiniteValue(value))
+                out.emplace(m_specs[metric].name, value);
+    return out;
+}
+
+void MetricTotals::take(int rank, const StepsFrame &frame, const Scalars &scalars) {
+    const std::vector<Value> values = known(scalars);
+    Part *own = values.empty() ? nullptr : part(frame.epoch, rank);
     if (!own)
         return;
     // Steps are repeated after a restart: forget this epoch's part and all later ones.
@@ -48,67 +61,79 @@ void MetricTotals::take(int rank, const StepsFrame &frame, Scalars scalars) {
         for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end(); ++later)
             later->second.erase(rank);
     }
-    merge(own->windows, scalars);
-    if (frame.count == 0 && own->whole) // measured after the epoch's own frame
-        merge(*own->whole, scalars);
     own->lastStep = frame.lastStep;
+    if (own->whole && frame.count > 0) // without steps it was measured after the epoch's own frame
+        return;
+    for (const Value &value : values)
+        if (ScalarWindow *earlier = own->find(value.metric))
+            merge(*earlier, value.window);
+        else
+            own->values.push_back(value);
 }
 
 void MetricTotals::take(int rank, const EpochFrame &frame) {
-    Scalars scalars = scalarsOf(frame);
-    keepKnown(scalars);
-    Part *own = scalars.empty() ? nullptr : part(frame.epoch, rank);
+    std::vector<Value> values = known(scalarsOf(frame));
+    Part *own = values.empty() ? nullptr : part(frame.epoch, rank);
     if (!own || own->whole)
         return;
-    for (const auto &[name, window] : own->windows) // reported with the steps, but not with the epoch
-        scalars.try_emplace(name, window);
-    own->whole = std::move(scalars);
+    Part whole{std::move(values), true, own->lastStep};
+    for (const Value &value : own->values) // reported with the steps, but not with the epoch
+        if (!whole.find(value.metric))
+            whole.values.push_back(value);
+    *own = std::move(whole);
 }
 
 MetricValues MetricTotals::ofEpoch(int epoch) const {
-    RankWindows windows;
+    Windows windows(m_specs.size());
     if (const auto found = m_epochs.find(epoch); found != m_epochs.end())
         for (const auto &[rank, part] : found->second)
-            for (const auto &[name, window] : part.scalars())
-                windows[name].push_back(window);
+            for (const Value &value : part.values)
+                windows[value.metric].push_back(value.window);
     return valuesOf(windows);
 }
 
 /// Of rates and maxima what all epochs add up to, of the others the last epoch that has them.
-std::map<int, Scalars> MetricTotals::wholeRun() const {
-    std::map<int, Scalars> whole;
-    std::map<std::string, int, std::less<>> lastEpoch;
+std::map<int, MetricTotals::Part> MetricTotals::wholeRun() const {
+    std::map<int, Part> whole;
+    std::vector<int> lastEpoch(m_specs.size());
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
-            for (const auto &[name, window] : part.scalars())
-                lastEpoch[name] = epoch;
+            for (const Value &value : part.values)
+                lastEpoch[value.metric] = epoch;
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
-            for (const auto &[name, window] : part.scalars()) {
-                const OverSteps over = m_specs.find(name)->second.overSteps;
-                if (over == OverSteps::Rate || over == OverSteps::Max)
-                    merge(whole[rank], {{name, window}});
-                else if (epoch == lastEpoch[name])
-                    whole[rank].emplace(name, window);
+            for (const Value &value : part.values) {
+                const OverSteps over = m_specs[value.metric].overSteps;
+                const bool summed = over == OverSteps::Rate || over == OverSteps::Max;
+                if (!summed && epoch != lastEpoch[value.metric])
+                    continue;
+                Part &own = whole[rank];
+                if (ScalarWindow *earlier = own.find(value.metric))
+                    merge(*earlier, value.window);
+                else
+                    own.values.push_back(value);
             }
     return whole;
 }
 
 std::map<int, double> MetricTotals::ofRanks(std::string_view name) const {
     std::map<int, double> out;
-    for (const auto &[rank, scalars] : wholeRun())
-        if (const auto found = scalars.find(name); found != scalars.end())
-            if (const double value = overRanks(m_specs.find(name)->second, {&found->second, 1}).sum;
-                isFiniteValue(value))
+    const auto metric = m_metrics.find(name);
+    if (metric == m_metrics.end())
+        return out;
+    std::map<int, Part> whole = wholeRun();
+    for (auto &[rank, part] : whole)
+        if (const ScalarWindow *found = part.find(metric->second))
+            if (const double value = overRanks(m_specs[metric->second], {found, 1}).sum; isFiniteValue(value))
                 out.emplace(rank, value);
     return out;
 }
 
 MetricValues MetricTotals::ofRun() const {
-    RankWindows windows;
-    for (const auto &[rank, scalars] : wholeRun())
-        for (const auto &[name, window] : scalars)
-            windows[name].push_back(window);
+    Windows windows(m_specs.size());
+    for (const auto &[rank, part] : wholeRun())
+        for (const Value &value : part.values)
+            windows[value.metric].push_back(value.window);
     return valuesOf(windows);
 }
 

@@ -18,7 +18,7 @@ class MetricTotals {
 public:
     void take(int rank, const StepsFrame &frame) { take(rank, frame, scalarsOf(frame)); }
     /// `scalars` is scalarsOf(frame), for callers that have it already.
-    void take(int rank, const StepsFrame &frame, Scalars scalars);
+    void take(int rank, const StepsFrame &frame, const Scalars &scalars);
     void take(int rank, const EpochFrame &frame);
 
     /// Without the metrics whose value is not finite.
@@ -28,20 +28,26 @@ public:
     [[nodiscard]] std::map<int, double> ofRanks(std::string_view name) const;
 
 private:
+    /// Of one rank in one epoch. There may be many of them: a value takes 48 bytes, a name none.
+    struct Value {
+        std::size_t metric; ///< index in m_specs
+        ScalarWindow window;
+    };
     struct Part {
-        Scalars windows;              ///< sum of the windows so far
-        std::optional<Scalars> whole; ///< from the epoch's frame
-        std::int64_t lastStep = -1;   ///< of the windows
-        [[nodiscard]] const Scalars &scalars() const { return whole ? *whole : windows; }
+        std::vector<Value> values; ///< sums of the windows so far, or those of the epoch's frame
+        bool whole = false;        ///< the epoch's frame has come
+        std::int64_t lastStep = -1;
+        [[nodiscard]] ScalarWindow *find(std::size_t metric);
     };
     [[nodiscard]] Part *part(int epoch, int rank);
-    using RankWindows = std::map<std::string, std::vector<ScalarWindow>, std::less<>>; ///< by name, one window per rank
-    void keepKnown(Scalars &scalars);
-    [[nodiscard]] MetricValues valuesOf(const RankWindows &windows) const;
-    [[nodiscard]] std::map<int, Scalars> wholeRun() const; ///< by rank
+    using Windows = std::vector<std::vector<ScalarWindow>>; ///< by metric, one window per rank
+    [[nodiscard]] std::vector<Value> known(const Scalars &scalars);
+    [[nodiscard]] MetricValues valuesOf(const Windows &windows) const;
+    [[nodiscard]] std::map<int, Part> wholeRun() const; ///< by rank
 
-    std::map<int, std::map<int, Part>> m_epochs; ///< by epoch, by rank
-    std::map<std::string, MetricSpec, std::less<>> m_specs;
+    std::map<int, std::map<int, Part>> m_epochs;               ///< by epoch, by rank
+    std::vector<MetricSpec> m_specs;                           ///< in the order in which they came
+    std::map<std::string, std::size_t, std::less<>> m_metrics; ///< index in m_specs by name
 };
 
 } // namespace lockstep

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <numeric>
 
@@ -300,6 +303,25 @@ private Q_SLOTS:
         const Read read = readAll(m_path);
         QVERIFY(read.seqs == upTo(4));
         QCOMPARE(read.report.damagedLines, std::uint64_t{1});
+    }
+
+    void aHoleOfATebibyteIsSkippedAndTheLinesAfterItAreRead() {
+        writeLog(4);
+        const std::string good = contents(m_path);
+        const std::size_t second = good.find('\n') + 1;
+        constexpr off_t hole = off_t(1) << 40;
+        overwrite(m_path, good.substr(0, second));
+        const int fd = ::open(m_path.c_str(), O_WRONLY | O_CLOEXEC);
+        const std::string rest = "\n" + good.substr(second);
+        const ssize_t written = ::pwrite(fd, rest.data(), rest.size(), hole);
+        ::close(fd);
+        if (written < 0)
+            QSKIP("this file system has no file of a tebibyte");
+        const Read read = readAll(m_path);
+        QVERIFY(read.seqs == upTo(4));
+        QCOMPARE(read.report.damagedLines, std::uint64_t{1});
+        QVERIFY(truncate(m_path.c_str(), hole) == 0); // nothing but the hole is left after the first line
+        QVERIFY(readAll(m_path).report.tornTail);
     }
 
     void linesAcrossReadBlocksAreWhole() {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <malloc.h>
+
 #include <cmath>
 #include <random>
 
@@ -150,6 +152,22 @@ private Q_SLOTS:
             totals.take(0, epochOf(epoch, {{"x0", scalarOf(epoch)}}));
         QVERIFY(totals.ofEpoch(29'999).empty());
         QCOMPARE(totals.ofEpoch(5'000).at("x0"), 5000.0);
+    }
+
+    void manyMetricsOfManyEpochsTakeFewBytesEach() {
+        Scalars scalars;
+        for (std::size_t i = 0; i < maxScalars; ++i)
+            scalars["metric_" + std::to_string(i)] = scalarOf(double(i));
+        MetricTotals totals;
+        const std::size_t before = mallinfo2().uordblks;
+        constexpr int epochs = 1000;
+        for (int epoch = 1; epoch <= epochs; ++epoch) {
+            totals.take(0, window(epoch, 10 * epoch, 10 * epoch + 9, scalars));
+            totals.take(0, epochOf(epoch, scalars));
+        }
+        QCOMPARE(totals.ofRun().size(), maxScalars);
+        const std::size_t taken = mallinfo2().uordblks - before;
+        QVERIFY2(taken < epochs * maxScalars * 64, qPrintable(QString::number(taken)));
     }
 
     void theRegistryIsInOrder() {

@@ -29,6 +29,7 @@ bool LogReplay::slice(const std::function<void(std::string_view)> &onLine, std::
         onLine(
             {m_partial.constData(), std::size_t(m_partial.size())}); // no frame is that long: counted as a damaged line
         m_partial.clear();
+        m_file.seek(nextData(m_file.handle(), m_file.pos()));
     }
     return more;
 }

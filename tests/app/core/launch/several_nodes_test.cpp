@@ -298,7 +298,8 @@ private Q_SLOTS:
         // Processes of one machine share CLOCK_MONOTONIC, which nobody has shifted: it says what came first.
         NodesReplay replay;
         Decoder decoder;
-        std::int64_t latest = 0, worst = 0;
+        std::int64_t latest = 0, worst = 0, ownWorst = 0;
+        std::map<int, std::int64_t> ownLatest;
         std::map<int, std::int64_t> apartS; // a node's wall clock less its monotonic one
         replay.open(runFolder(run.toStdString()));
         while (replay.slice([&](std::string_view line, int node) {
@@ -308,13 +309,15 @@ private Q_SLOTS:
             apartS[node] = (one.wallUs - one.monoNs / 1000) / 1'000'000;
             worst = std::max(worst, latest - one.monoNs);
             latest = std::max(latest, one.monoNs);
+            ownWorst = std::max(ownWorst, ownLatest[node] - one.monoNs);
+            ownLatest[node] = std::max(ownLatest[node], one.monoNs);
         })) {
         }
         QVERIFY(std::abs(apartS.at(1) - apartS.at(0) - 3600) <= 1); // the logs keep what the clocks said
         QVERIFY(std::abs(apartS.at(2) - apartS.at(0) + 3600) <= 1);
-        // A node's own lines are logged as they come, which is later than they were stamped by a window of steps.
-        qInfo("%.1f ms out of order at most", double(worst) / 1e6);
-        QVERIFY(worst < 500'000'000);
+        // A node's own lines are logged as they come, which is later than they were stamped; to that, the two offsets' errors add.
+        qInfo("%.1f ms out of order at most, %.1f ms within a node", double(worst) / 1e6, double(ownWorst) / 1e6);
+        QVERIFY(worst <= ownWorst + 200'000'000);
 
         // By the clocks alone the nodes' lines would stand apart by the whole run.
         std::vector<std::pair<std::int64_t, std::int64_t>> byWall;

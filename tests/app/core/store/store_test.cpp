@@ -420,6 +420,20 @@ private Q_SLOTS:
         QVERIFY(store.state() == std::optional(RunState::Done));
     }
 
+    void aHoleOfATebibyteBehindALogIsNotReadThrough() {
+        const Home home;
+        const std::string run = finishedRun(4);
+        const std::string path = runFolder(run).log(0);
+        std::error_code error;
+        std::filesystem::resize_file(path, std::uintmax_t(1) << 40, error);
+        if (error)
+            QSKIP("this file system has no file of a tebibyte");
+        RunStore store(QString::fromStdString(run));
+        follow(store, run);
+        QCOMPARE(store.log().frames, ddpRecording().size() + 1);
+        QVERIFY(store.state() == std::optional(RunState::Done));
+    }
+
     void aLogThatLostItsEndSaysHowMuch() {
         const Home home;
         const std::string run = finishedRun(3);
