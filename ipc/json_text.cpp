@@ -16,6 +16,18 @@ public:
 
 private:
     static constexpr int maxDepth = 64;
+    static constexpr std::size_t longestPath = 200, mostPlaces = 100'000; // more than any document of ours has
+
+    /// Cut where it is too long, as those of everything below it are then.
+    static std::string within(const std::string &path, std::string_view key) {
+        return path.size() > longestPath ? path : path + "/" + std::string(key.substr(0, longestPath));
+    }
+    /// False: it is there already.
+    bool add(const std::string &path, int line) {
+        if (path.size() > longestPath || m_places.lines.size() >= mostPlaces)
+            return true;
+        return m_places.lines.emplace(path, line).second;
+    }
 
     char peek() {
         for (; m_at < m_text.size(); ++m_at) {
@@ -57,8 +69,8 @@ private:
         ++m_at;
         while (peek() == '"') {
             const int line = m_line;
-            const std::string inner = path + "/" + quotedText();
-            if (!m_places.lines.emplace(inner, line).second)
+            const std::string inner = within(path, quotedText());
+            if (!add(inner, line))
                 m_places.doubled.push_back(inner);
             if (peek() != ':')
                 break;
@@ -74,8 +86,8 @@ private:
     void array(const std::string &path, int depth) {
         ++m_at;
         for (int i = 0; peek() != ']' && m_at < m_text.size(); ++i) {
-            const std::string inner = path + "/" + std::to_string(i);
-            m_places.lines.emplace(inner, m_line);
+            const std::string inner = within(path, std::to_string(i));
+            add(inner, m_line);
             value(inner, depth + 1);
             if (peek() != ',')
                 break;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
@@ -116,8 +117,9 @@ private:
         if (!names || names->empty() || std::ranges::find(*names, std::string()) != names->end())
             return mistake("/layers", "is no list of submodules",
                            R"(give their names in the order in which they are called, like ["features", "head"])");
+        std::set<std::string_view> seen;
         for (const std::string &name : *names)
-            if (std::ranges::count(*names, name) > 1)
+            if (!seen.insert(name).second)
                 return mistake("/layers", "has \"" + name + "\" twice", "name each submodule once");
         facts.layerNames = *names;
         facts.layers = int(names->size());

@@ -28,32 +28,53 @@ std::string page(const Json &json) {
 
 namespace {
 
-/// What a document may cost beside its size. Json keeps an object's keys in their order and compares each new one with all before it.
-class ParseLimits {
+/// What a document may cost beside its size: Json keeps an object's keys in their order and compares each new one with all before
+/// it. It is read once for that alone, since a parser with a callback looks through a whole list after each object in it.
+class ParseLimits final : public nlohmann::json_sax<Json> {
 public:
     explicit ParseLimits(std::size_t textBytes)
         : m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
 
-    /// Whether the value is kept.
-    bool take(int level, Json::parse_event_t event) {
-        const auto depth = static_cast<std::size_t>(level);
-        m_tooDeep = m_tooDeep || depth > deepest;
-        if (m_tooDeep)
-            return false;
-        if (event == Json::parse_event_t::object_start)
-            m_keys[depth + 1] = 0;
-        else if (event == Json::parse_event_t::key)
-            m_compared += m_keys[depth]++;
+    bool null() override { return value(); }
+    bool boolean(bool) override { return value(); }
+    bool number_integer(Json::number_integer_t) override { return value(); }
+    bool number_unsigned(Json::number_unsigned_t) override { return value(); }
+    bool number_float(Json::number_float_t, const std::string &) override { return value(); }
+    bool string(std::string &) override { return value(); }
+    bool binary(Json::binary_t &) override { return value(); }
+    bool start_object(std::size_t) override { return open(); }
+    bool start_array(std::size_t) override { return open(); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(std::string &) override {
+        m_compared += m_keys[m_depth]++;
         return m_compared <= m_mostCompared;
     }
+    bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
+
     /// What the document is beyond them; null: within.
     [[nodiscard]] const char *broken() const {
         return m_tooDeep ? " is nested too deeply" : m_compared > m_mostCompared ? " has too many keys" : nullptr;
     }
 
 private:
+    bool value() {
+        m_tooDeep = m_depth > deepest;
+        return !m_tooDeep;
+    }
+    bool open() {
+        if (!value())
+            return false;
+        m_keys[++m_depth] = 0;
+        return true;
+    }
+    bool close() {
+        --m_depth;
+        return true;
+    }
+
     static constexpr std::size_t deepest = 64;
-    std::size_t m_mostCompared, m_compared = 0;
+    std::size_t m_mostCompared, m_compared = 0, m_depth = 0;
     std::array<std::size_t, deepest + 2> m_keys{}; ///< of the object that is open at that depth
     bool m_tooDeep = false;
 };
@@ -61,12 +82,12 @@ private:
 } // namespace
 
 Result<Json> parseObject(std::string_view text, std::string_view what) {
-    ParseLimits limits(text.size());
-    const auto bounded = [&](int level, Json::parse_event_t event, Json &) { return limits.take(level, event); };
     try {
-        Json json = Json::parse(text.begin(), text.end(), bounded);
+        ParseLimits limits(text.size());
+        (void)Json::sax_parse(text.begin(), text.end(), &limits);
         if (const char *broken = limits.broken())
             return fail(Error::badArgument(std::string(what) + broken));
+        Json json = Json::parse(text.begin(), text.end());
         if (!json.is_object())
             return fail(Error::badArgument(std::string(what) + " should be a JSON object"));
         return json;

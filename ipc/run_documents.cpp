@@ -3,6 +3,7 @@
 // so that an older version can read a newer run; wrong types are errors.
 #include "ipc/document_keys_detail.h"
 #include "ipc/energy_document_detail.h"
+#include "ipc/file_system.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
@@ -216,6 +217,18 @@ Result<RunRecord> runRecordFromJson(std::string_view text) {
     auto record = readDocument<RunRecord>(text, "config.json");
     if (record)
         record->name = presentTitle(std::move(record->name));
+    return record;
+}
+
+Result<RunRecord> readRunRecord(const RunFolder &folder) {
+    const Result<std::string> text = realFileSystem().readAll(folder.config());
+    if (!text)
+        return fail(text.error());
+    Result<RunRecord> record = runRecordFromJson(*text);
+    const std::string own = folder.path.substr(folder.path.rfind('/') + 1);
+    if (record && !record->run.empty() && record->run != own)
+        return fail(Error::badArgument(folder.path + " is a copy: its config.json says that it is run " + record->run,
+                                       "give the folder that name, or remove it"));
     return record;
 }
 

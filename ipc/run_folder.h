@@ -133,6 +133,8 @@ struct RunRecord {
 [[nodiscard]] bool isScript(const RunRecord &record);
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
+/// The record in a run's folder. An error where it is another run's: a copied folder is no further measurement.
+[[nodiscard]] Result<RunRecord> readRunRecord(const RunFolder &folder);
 
 /// What the trainer's --summary writes; also part of result.json. For a script the agent builds it from what the script
 /// reported; what was not reported is empty or absent.

@@ -15,6 +15,10 @@ bool isTimeOfWork(double seconds) {
     return isDuration(seconds) && seconds >= 1e-9;
 }
 
+bool canBeTrainingTime(double seconds, std::optional<double> runS) {
+    return !runS || seconds <= *runS * 1.01 + 1;
+}
+
 bool isShare(double value) {
     return value >= 0 && value <= 1;
 }

@@ -49,10 +49,7 @@ tl::expected<core::Experiment, Errors> fromRecipe(const JobRunsOptions &options)
 
 /// An earlier run with its config. A command without a config becomes a ddp run with one rank per process.
 tl::expected<core::Experiment, Errors> fromRun(const std::string &id) {
-    const auto text = realFileSystem().readAll(runFolder(id).config());
-    if (!text)
-        return tl::unexpected(Errors{text.error()});
-    const auto record = runRecordFromJson(*text);
+    const auto record = readRunRecord(runFolder(id));
     if (!record)
         return tl::unexpected(Errors{record.error()});
     core::PlannedRun run;

@@ -6,6 +6,7 @@
 #include <QString>
 
 #include "commands.h"
+#include "experiment/experiment.h"
 #include "ipc/documents.h"
 #include "nodes/node_book.h"
 #include "output.h"
@@ -123,9 +124,14 @@ int queueOnCommand(const RunOptions &options) {
         return complain(prepared.error());
     if (const auto known = core::rememberPlaces(*prepared); !known)
         return complain(known.error());
+    const std::vector<std::string> before = core::listExperiments();
     const auto id = handOver(*origin, wordsFor(options, seen->set), seen->recipe);
     if (!id)
         return complain(id.error());
+    if (std::ranges::find(before, *id) != before.end())
+        return complain(Error::failed(origin->prefix.host + " answers that its new experiment is " + *id +
+                                          ", which was here before",
+                                      "look there: ssh " + origin->prefix.host + " " + origin->ctl + " list"));
     if (const auto written = core::writeQueueOrigin(*id, *origin); !written)
         return complain(written.error());
     const auto fetched = core::fetchQueue(*id, *origin); // writes the copy; attach retries a link that breaks now

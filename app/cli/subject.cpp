@@ -12,8 +12,7 @@ namespace lockstep::cli {
 namespace {
 
 tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
-    const auto record = realFileSystem().readAll(runFolder(id).config());
-    const auto run = record ? runRecordFromJson(*record) : Result<RunRecord>(fail(record.error()));
+    const auto run = readRunRecord(runFolder(id));
     if (!run || !run->config || isScript(*run))
         return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
                                                         "choose another one, or a recipe")});

@@ -62,7 +62,7 @@ void throughTheAgent(const RunRecord &record, const RunFolder &folder, const std
     for (const std::string &line : lines)
         intake.takeLine(0, line);
     (*journal)->state(RunState::Done);
-    RunResult result = test::doneResult(record.run, (*journal)->nextSeq(), 10);
+    RunResult result = test::doneResult(record.run, (*journal)->nextSeq(), 60);
     result.summary = intake.reported().summary(record, 10);
     (*journal)->finish();
     test::write(folder.result(), toJson(result));

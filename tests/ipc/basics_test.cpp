@@ -5,6 +5,7 @@
 #include "ipc/clock.h"
 #include "ipc/cores.h"
 #include "ipc/crc32c.h"
+#include "ipc/documents.h"
 #include "ipc/error.h"
 #include "ipc/file_system.h"
 #include "ipc/json_text.h"
@@ -108,6 +109,29 @@ private Q_SLOTS:
         for (const char *text : {"", "{", "[", "{\"a", "{\"a\":", "[1,", "]", "{\"a\" 1}", "[[[[", "\"\\"})
             QVERIFY(findPlaces(text).lines.size() < 10);
         QVERIFY(findPlaces(std::string(100'000, '[')).lines.size() < 100);
+    }
+
+    void aMillionObjectsInAListAreReadInTimeThatGrowsWithTheirNumber() { // quadratic: hours
+        std::string text = R"({"list": [)";
+        for (int i = 0; i < 1'000'000; ++i)
+            text += "{},";
+        text.back() = ']';
+        const auto json = documents::parseObject(text + "}", "it");
+        QVERIFY(json.has_value());
+        QCOMPARE(json->at("list").size(), std::size_t{1'000'000});
+    }
+
+    void placesOfATextTakeNoMoreMemoryThanAFewTimesItsOwn() {
+        std::string zeros = "[0";
+        for (int i = 0; i < 50'000; ++i)
+            zeros += ",0";
+        const JsonPlaces places = findPlaces("{\"" + std::string(50'000, 'k') + "\": " + zeros + "], \"b\": 1}");
+        QCOMPARE(places.lines.size(), std::size_t{1});
+        QCOMPARE(places.lineOf("/b"), 1);
+        std::string many = "{\"a\": " + zeros + "]";
+        for (int i = 0; i < 10; ++i)
+            many += ", \"" + std::to_string(i) + "\": " + zeros + "]";
+        QCOMPARE(findPlaces(many + "}").lines.size(), std::size_t{100'000});
     }
 
     void aTerminalGetsNothingThatItObeys() {

@@ -8,8 +8,8 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES = (
-    HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges"))
+PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN = (
+    HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own"))
 
 
 class Auto(Case):
@@ -63,6 +63,15 @@ class Auto(Case):
                 self.assertEqual(said["losses"], self.printed(self.call(sys.executable, PLAIN, *words))["losses"])
                 # Its start takes 0.1 s; in the step before it it would be `other`.
                 self.assertLess(min(epoch["phases"]["other"]["sum_s"] for epoch in self.epochs(sent)), 0.05)
+
+    def test_what_a_script_does_with_its_samplers_and_losses_is_its_own(self):
+        """A sampler whose length draws its batches, a loss that is changed after the step, and one that is a view of something large."""
+        run, done = self.followed(OWN)
+        said, alone = self.printed(done), self.printed(self.call(sys.executable, OWN))
+        self.assertEqual((said["weights"], said["lengths"]), (alone["weights"], 0))
+        windows = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps" and "loss" in frame]
+        self.assertAlmostEqual(windows[-1]["loss"]["last"], said["last"], places=6)
+        self.assertLess(said["grown_mb"], 100)
 
     def test_accumulation_with_a_scaled_loss_over_a_stream(self):
         _, said, sent = self.check_against_hand(["accumulate"], 5)

@@ -226,6 +226,38 @@ class Harmless(Case):
         self.assertEqual(frames[-1]["state"], "done")
         self.assertEqual({frame["type"] for frame in frames[1:-1]}, {"heartbeat"})
 
+    def test_what_a_signals_handler_raises_reaches_the_script_wherever_it_came(self):
+        code = ("import signal\nfrom lockstep import sender\n"
+                "class Limit(Exception): pass\n"
+                "class Job:\n"
+                "    def over(self, *_): raise Limit\n"
+                "def over(*_): raise Limit\n"
+                "run, caught, queue = lockstep.Run(), 0, sender.Sender._queue\n"
+                "def interrupted(*words):\n"  # a signal that comes while a frame is made
+                "    signal.raise_signal(signal.SIGALRM)\n"
+                "    return queue(*words)\n"
+                "for handler in (over, Job().over):\n"
+                "    signal.signal(signal.SIGALRM, handler)\n"
+                "    sender.Sender._queue = interrupted\n"
+                "    try: run.send('log', level='info', message='x')\n"
+                "    except Limit: caught += 1\n"
+                "    sender.Sender._queue = queue\n"
+                "signal.signal(signal.SIGALRM, signal.SIG_DFL)\n"
+                "print(caught, file=sys.stderr)\n"
+                "run.send('log', level='info', message='still followed')\n"
+                "sys.exit(run.close())\n")
+        frames, stderr = self.follow(code)
+        self.assertEqual(stderr, "2\n")
+        self.assertIn("still followed", [frame.get("message") for frame in frames])
+
+    def test_a_signal_that_a_script_blocks_and_waits_for_goes_to_nobody_else(self):
+        code = ("import os, signal, time\nrun = lockstep.Run()\n"
+                "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})\n"
+                "os.kill(os.getpid(), signal.SIGUSR1)\ntime.sleep(0.05)\n"
+                "assert signal.sigwait({signal.SIGUSR1}) == signal.SIGUSR1\nsys.exit(run.close())\n")
+        frames, stderr = self.follow(code)
+        self.assertEqual((stderr, frames[-1]["state"]), ("", "done"))
+
     def test_training_never_waits_for_a_listener_that_is_away_and_is_shown_when_it_comes_back(self):
         """Only the heartbeat's thread tries again, and stderr names the reason once."""
         code = ("import lockstep, lockstep.sender, socket, sys, threading, time\n"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <QProcess>
 
+#include "base/command_request.h"
 #include "ipc/cores.h"
 #include "ipc/documents.h"
 
@@ -69,13 +70,16 @@ std::vector<std::string> visible(const std::vector<std::string> &gpus, const QSt
 }
 
 /// From what `lockstep-agent machine` prints.
+constexpr std::size_t mostGpus = 4096; // of another machine, which may say anything
+
 MachineFacts factsFrom(const nlohmann::json &machine) {
     MachineFacts facts;
     if (machine["allowed_cores"].is_string())
         facts.allowedCores = parseCores(machine["allowed_cores"].get<std::string>()).value_or(CoreList{});
     if (machine.contains("devices") && machine["devices"].is_array())
         for (const auto &device : machine["devices"])
-            if (device.is_object() && documents::valueIn(device, "kind", "") == "cuda")
+            if (facts.gpuUuids.size() < mostGpus && device.is_object() &&
+                documents::valueIn(device, "kind", "") == "cuda")
                 facts.gpuUuids.push_back(documents::valueIn(device, "uuid", ""));
     return facts;
 }
@@ -99,6 +103,7 @@ Result<MachineFacts> machineFacts(const CommandPrefix &prefix) {
     for (const std::string &word : agentCommand(prefix, {"machine"}))
         words << QString::fromStdString(word);
     QProcess process;
+    boundOutput(process, mostAnswerBytes);
     process.setStandardInputFile(QProcess::nullDevice());
     process.start(words.takeFirst(), words);
     const std::string tryIt = "try: ssh " + prefix.host + " true";
@@ -112,7 +117,7 @@ Result<MachineFacts> machineFacts(const CommandPrefix &prefix) {
     const QByteArray out = process.readAllStandardOutput();
     const auto json = documents::objectOrNull({out.constData(), std::size_t(out.size())});
     if (process.exitCode() != 0 || !json.is_object() || !json.contains("allowed_cores")) {
-        const std::string said = QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString();
+        const std::string said = QString::fromUtf8(endOfStderr(process)).trimmed().toStdString();
         const std::string lines = QString::fromStdString(said).split(u'\n').join(QStringLiteral("; ")).toStdString();
         return process.exitCode() == 255
                    ? fail(Error::badArgument(prefix.host + " can't be reached: " + lines, tryIt, "host"))

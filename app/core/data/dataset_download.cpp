@@ -11,6 +11,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr int silenceMs = 20'000;
+constexpr qint64 largestUnread = 1 << 20;
 constexpr int httpPartial = 206, httpNotSatisfiable = 416, httpFirstError = 400;
 
 QString hostOf(const std::string &mirror) {
@@ -73,6 +74,7 @@ void DatasetDownload::request() {
     if (m_got > 0)
         asked.setRawHeader("Range", "bytes=" + QByteArray::number(m_got) + "-");
     m_reply = m_network.get(asked);
+    m_reply->setReadBufferSize(largestUnread);
     connect(m_reply, &QNetworkReply::metaDataChanged, this, &DatasetDownload::answered);
     connect(m_reply, &QNetworkReply::readyRead, this, &DatasetDownload::takeBytes);
     connect(m_reply, &QNetworkReply::finished, this, &DatasetDownload::replyEnded);
@@ -95,8 +97,14 @@ void DatasetDownload::answered() {
 
 void DatasetDownload::takeBytes() {
     answered();
-    if (!m_answered || m_reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt() >= httpFirstError)
-        return; // the body of an error page
+    if (!m_answered)
+        return;
+    if (const int status = m_reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
+        status >= httpFirstError) { // an error's page may go on without end
+        m_reply->disconnect(this);
+        m_reply->abort();
+        return refusedBy(status);
+    }
     const QByteArray bytes = m_reply->readAll();
     if (m_got + bytes.size() > file().bytes) {
         m_reply->disconnect(this);
@@ -116,18 +124,23 @@ void DatasetDownload::takeBytes() {
     Q_EMIT progressed(QString::fromStdString(file().name), m_before + m_got, source().bytes());
 }
 
+void DatasetDownload::refusedBy(int status) {
+    if (status != httpNotSatisfiable)
+        return mirrorFailed(tr("HTTP %1").arg(status));
+    m_part.resize(0);
+    mirrorFailed(tr("it could not resume from byte %1").arg(m_got));
+}
+
 void DatasetDownload::replyEnded() {
     m_reply->deleteLater();
     const auto error = m_reply->error();
     const int status = m_reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
-    if (status == httpNotSatisfiable) {
-        m_part.resize(0);
-        return mirrorFailed(tr("it could not resume from byte %1").arg(m_got));
-    }
+    if (status == httpNotSatisfiable)
+        return refusedBy(status);
     if (error == QNetworkReply::OperationCanceledError)
         return mirrorFailed(tr("no answer for %1 s").arg(silenceMs / 1000));
     if (error != QNetworkReply::NoError)
-        return mirrorFailed(status >= httpFirstError ? tr("HTTP %1").arg(status) : m_reply->errorString());
+        return status >= httpFirstError ? refusedBy(status) : mirrorFailed(m_reply->errorString());
     takeBytes();
     if (isOver() || !m_reply)
         return;

@@ -32,6 +32,7 @@ private:
     void takeBytes();
     void replyEnded();
     void mirrorFailed(const QString &why);
+    void refusedBy(int status); ///< of HTTP
     void partFailed();
     void keep();
     [[nodiscard]] const DatasetFile &file() const { return source().files[m_index]; }

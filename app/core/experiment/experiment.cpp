@@ -228,6 +228,14 @@ std::string toJson(const Experiment &experiment) {
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Result<void> roomFor(const Experiment &experiment, std::size_t runs) {
+    if (experiment.entries.size() + runs <= mostRunsRead)
+        return {};
+    return fail(Error::badArgument("with " + std::to_string(runs) + " more runs experiment " + experiment.id +
+                                       " would have " + std::to_string(experiment.entries.size() + runs),
+                                   "at most " + std::to_string(mostRunsRead) + " are kept: start another experiment"));
+}
+
 Result<Experiment> experimentFromJson(std::string_view text) {
     try {
         const Json json = documents::objectIn(text);
@@ -251,6 +259,8 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         if (json.contains("side_by_side"))
             experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
         std::set<std::string> runs;
+        if (json.at("entries").size() > mostRunsRead)
+            throw std::runtime_error("it has more than " + std::to_string(mostRunsRead) + " runs");
         for (const Json &entry : json.at("entries")) {
             experiment.entries.push_back(entryFromJson(entry));
             if (const std::string &run = experiment.entries.back().run; !run.empty() && !runs.insert(run).second)

@@ -23,6 +23,10 @@
 
 namespace lockstep::core {
 
+struct Experiment;
+/// Whether so many runs more can be added, without its file growing beyond what is read.
+[[nodiscard]] Result<void> roomFor(const Experiment &experiment, std::size_t runs);
+
 /// State of one run in the queue. Launching: its id is written, its agent may or may not have started.
 enum class EntryState { Queued, Launching, Running, Done, Failed, Stopped, NotRun };
 [[nodiscard]] std::string_view toString(EntryState state); ///< queued, launching, …, "not run"

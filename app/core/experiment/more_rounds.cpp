@@ -49,6 +49,8 @@ Result<void> addRounds(Experiment &experiment, int rounds) {
     if (runs.empty())
         return fail(Error::badArgument("experiment " + experiment.id + " has no run that can be repeated",
                                        "lockstepctl queue " + experiment.id + " says why each was left out"));
+    if (const Result<void> room = roomFor(experiment, runs.size() * std::size_t(rounds)); !room)
+        return room;
     const int before = roundsOf(experiment), count = int(runs.size()), start = int(experiment.entries.size());
     std::vector<int> waiting = experiment.queued();
     // A draw of its own for each extension. A round alone is half of a pair: in listed order it would favour the run that comes first.

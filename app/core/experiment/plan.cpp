@@ -18,8 +18,8 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int mostCpuDevices = 8;                                 // as many as the publications used
-constexpr std::size_t mostRuns = 10'000, mostDevices = 1'000'000; // of an experiment, repeats included
+constexpr int mostCpuDevices = 8;              // as many as the publications used
+constexpr std::size_t mostDevices = 1'000'000; // of an experiment, repeats included
 
 /// One spec with its devices resolved.
 struct Resolved {
@@ -226,11 +226,11 @@ std::optional<Error> tooLarge(const std::vector<Resolved> &runs, std::size_t rep
     std::size_t devices = 0;
     for (const Resolved &one : runs)
         devices += one.run.config.devices.size();
-    if (runs.size() * repeats <= mostRuns && devices * repeats <= mostDevices)
+    if (runs.size() * repeats <= mostRunsPlanned && devices * repeats <= mostDevices)
         return std::nullopt;
     return Error::badArgument(std::to_string(runs.size()) + " runs on " + std::to_string(devices) + " devices, " +
                                   std::to_string(repeats) + " times each, are more than the " +
-                                  std::to_string(mostRuns) + " runs and " + std::to_string(mostDevices) +
+                                  std::to_string(mostRunsPlanned) + " runs and " + std::to_string(mostDevices) +
                                   " devices that an experiment can have",
                               "use fewer repeats, or split it", "repeats");
 }

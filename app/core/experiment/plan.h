@@ -13,6 +13,9 @@
 
 namespace lockstep::core {
 
+/// Runs of an experiment as it is planned, and with the rounds that were added since.
+inline constexpr std::size_t mostRunsPlanned = 10'000, mostRunsRead = 2 * mostRunsPlanned;
+
 /// One run that will be started, or can't be.
 struct PlannedRun {
     std::string name; ///< "DDP on 2 devices"; the same for every repeat

@@ -11,6 +11,7 @@
 
 #include "analysis/compare/result_columns.h"
 #include "analysis/compare/verdict.h"
+#include "base/markdown_text.h"
 #include "base/whole_file.h"
 #include "export/cell_text.h"
 #include "export/report.h"
@@ -45,17 +46,6 @@ Json jsonOf(const ResultValue &value) {
         return *count;
     const auto *text = std::get_if<std::string>(&value);
     return text ? Json(*text) : Json(nullptr);
-}
-
-/// Escapes markup and the "|" that would end a cell.
-std::string markdownText(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos)
-            out += '\\';
-        out += c == '\n' || c == '\r' ? ' ' : c;
-    }
-    return out;
 }
 
 /// The head of a metric's column: its name, unless another column has it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "base/format.h"
 #include "export/report.h"
@@ -90,6 +91,15 @@ std::string tickText(double at, double step) {
     return QString::number(std::abs(at) < step * 1e-6 ? 0 : at, 'f', decimals).toStdString();
 }
 
+/// Multiples of a step in a range; none where the step is too small beside the values to tell two of them apart.
+std::vector<double> multiples(double low, double high, double step) {
+    const double first = std::ceil(low / step), count = std::floor(high / step + 1e-9) - first + 1;
+    std::vector<double> out;
+    for (int i = 0; i < std::min(count, 50.0) && (first + i + 1) * step > (first + i) * step; ++i)
+        out.push_back((first + i) * step);
+    return out;
+}
+
 struct Scale {
     double low, high, from, to;
     [[nodiscard]] double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
@@ -98,7 +108,7 @@ struct Scale {
 void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, const std::string &title,
                bool whole = false) {
     const double step = std::max(roundStep(x.high - x.low, 5), whole ? 1.0 : 0.0);
-    for (double at = std::ceil(x.low / step) * step; at <= x.high + step * 1e-9; at += step) {
+    for (const double at : multiples(x.low, x.high, step)) {
         drawing.line(x(at), top, x(at), bottom, "var(--line)");
         drawing.word(x(at), bottom + 14, tickText(at, step), "middle", "var(--quiet)");
     }
@@ -107,7 +117,7 @@ void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, cons
 
 void heightAxis(Drawing &drawing, const Scale &y, double left, double right, const std::string &title) {
     const double step = roundStep(y.high - y.low, 5);
-    for (double at = std::ceil(y.low / step) * step; at <= y.high + step * 1e-9; at += step) {
+    for (const double at : multiples(y.low, y.high, step)) {
         drawing.line(left, y(at), right, y(at), "var(--line)");
         drawing.word(left - 6, y(at) + 4, tickText(at, step), "end", "var(--quiet)");
     }

@@ -68,10 +68,7 @@ void RunFollower::findPlace() {
 void RunFollower::readRecord() {
     if (m_haveRecord)
         return;
-    const Result<std::string> json = realFileSystem().readAll(m_folder.config());
-    if (!json)
-        return;
-    if (const Result<RunRecord> record = runRecordFromJson(*json)) {
+    if (const Result<RunRecord> record = readRunRecord(m_folder)) {
         m_store->setRecord(*record);
         m_haveRecord = true;
     }

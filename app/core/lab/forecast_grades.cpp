@@ -101,9 +101,8 @@ Interval moved(const Interval &interval, double factor) {
 std::vector<GradingRun> readGradingRuns(int most) {
     std::vector<GradingRun> out;
     for (const std::string &id : newestRuns(most)) {
-        const auto config = realFileSystem().readAll(runFolder(id).config());
         const auto result = realFileSystem().readAll(runFolder(id).result());
-        const auto run = config ? runRecordFromJson(*config) : Result<RunRecord>(fail(config.error()));
+        const auto run = readRunRecord(runFolder(id));
         const auto ended = result ? runResultFromJson(*result) : Result<RunResult>(fail(result.error()));
         if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary)
             continue;

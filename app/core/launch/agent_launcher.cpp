@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/command_request.h"
 #include "base/last_line.h"
 #include "ipc/documents.h"
 
@@ -32,10 +33,10 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
     connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus) {
         readAnswer();
         if (m_ready && m_attended)
-            Q_EMIT ended(code, lastLine(m_process.readAllStandardError()));
+            Q_EMIT ended(code, lastLine(endOfStderr(m_process)));
         if (m_over)
             return;
-        const std::string said = lastLine(m_process.readAllStandardError()).toStdString();
+        const std::string said = lastLine(endOfStderr(m_process)).toStdString();
         const std::string who = m_host.isEmpty() ? "lockstep-agent" : m_host.toStdString();
         if (code == 255 && !m_host.isEmpty())
             finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), linkFailed);
@@ -73,6 +74,8 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
     for (const std::string &word : agentCommand(resolved, {"serve"}))
         words << QString::fromStdString(word);
     m_limit.start(startLimitMs);
+    m_asked = request.record.run;
+    boundOutput(m_process, mostAnswerBytes);
     m_process.start(words.takeFirst(), words);
     m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
     m_attended = request.attended;
@@ -88,8 +91,10 @@ void AgentLauncher::readAnswer() {
     m_answer += m_process.readAllStandardOutput();
     if (m_ready && m_attended)
         return readLines();
+    if (m_over)
+        return m_answer.clear(); // nothing more is expected
     const auto end = m_answer.indexOf('\n');
-    if (m_over || (end < 0 && m_answer.size() < largestAnswer))
+    if ((end < 0 && m_answer.size() < largestAnswer))
         return;
     const auto json = documents::objectOrNull({m_answer.constData(), std::size_t(std::max<qsizetype>(end, 0))});
     const auto text = [&](const char *key) { return documents::valueIn(json, key, ""); };
@@ -100,6 +105,9 @@ void AgentLauncher::readAnswer() {
         return finish(Error{text("message"), {}, code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed, {}}, code);
     if (text("type") != "ready" || !isRunId(text("run")))
         return finish(Error::failed("lockstep-agent's answer is not valid", "update it to this version"), 1);
+    if (!m_asked.empty() && text("run") != m_asked) // it may be any run here, with a record of its own
+        return finish(Error::failed("lockstep-agent was asked for run " + m_asked + ", and answers for " + text("run")),
+                      1);
     m_over = m_ready = true;
     m_limit.stop();
     m_answer.remove(0, end + 1);
@@ -117,6 +125,8 @@ void AgentLauncher::readLines() {
         m_answer.remove(0, end + 1);
         Q_EMIT said(line);
     }
+    if (m_answer.size() > mostAnswerBytes)
+        m_process.kill();
 }
 
 void AgentLauncher::finish(const Error &error, int exitCode) {

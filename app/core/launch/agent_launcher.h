@@ -47,7 +47,7 @@ private:
     QTimer m_limit;
     QByteArray m_answer;
     QString m_host;
-    std::string m_join, m_token;
+    std::string m_asked, m_join, m_token;
     bool m_over = false, m_attended = false, m_ready = false;
 };
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <QString>
 
+#include "base/command_request.h"
 #include "base/last_line.h"
 #include "ipc/clock.h"
 #include "ipc/documents.h"
@@ -95,7 +96,7 @@ NodeSnapshot probeNode(NodeShell &shell) {
         agent->waitForFinished(1000);
     }
     said.code = agent->error() == QProcess::FailedToStart ? 127 : agent->exitCode();
-    said.err = agent->readAllStandardError().toStdString();
+    said.err = endOfStderr(*agent).toStdString();
     snapshot = failedProbe(snapshot.node, agentError(snapshot.node, said));
     if (snapshot.trouble == NodeTrouble::OldAgent) {
         const Said version = shell.agent({"version"});

@@ -11,6 +11,7 @@
 #include <QRandomGenerator>
 #include <QRegularExpression>
 
+#include "base/command_request.h"
 #include "ipc/run_folder.h"
 #include "ipc/sha256.h"
 #include "ipc/socket_folder.h"
@@ -32,6 +33,7 @@ std::unique_ptr<QProcess> start(std::vector<std::string> words) {
     process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
     process->setProgram(list.takeFirst());
     process->setArguments(list);
+    boundOutput(*process, mostAnswerBytes);
     return process;
 }
 
@@ -188,7 +190,7 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
         if (m_master->error() == QProcess::FailedToStart)
             return unreachable(Error::badArgument("ssh can't be started", "install openssh-client"));
         if (m_master->state() == QProcess::NotRunning || m_master->waitForFinished(500))
-            return tl::unexpected(sshError(m_node.host, m_master->readAllStandardError().toStdString()));
+            return tl::unexpected(sshError(m_node.host, endOfStderr(*m_master).toStdString()));
         return unreachable(
             Error::badArgument(m_node.host + " did not answer within " + std::to_string(limit.count()) + " s",
                                "try: ssh " + m_node.host + " true", "host"));
@@ -234,7 +236,7 @@ Said NodeShell::run(std::vector<std::string> words, const std::string &input, Li
         process->waitForFinished(1000);
     }
     said.out = process->readAllStandardOutput().toStdString();
-    said.err = process->readAllStandardError().toStdString();
+    said.err = endOfStderr(*process).toStdString();
     if (process->error() == QProcess::FailedToStart) {
         said.code = 127;
         said.err = process->program().toStdString() + " can't be started";

@@ -7,6 +7,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
+#include "base/command_request.h"
 #include "base/last_line.h"
 #include "nodes/sync_scripts.h"
 
@@ -88,7 +89,7 @@ Result<double> sendRest(const Transfer &transfer, const SyncPiece &piece, double
         transfer.moved(before + sent);
     }
     if (!ended(transfer.shell, *process) || !source.atEnd())
-        return fail(brokeOff(transfer, process->readAllStandardError()));
+        return fail(brokeOff(transfer, endOfStderr(*process)));
     return sent;
 }
 
@@ -116,7 +117,7 @@ Result<double> sendWhole(const Transfer &transfer, const std::vector<const SyncF
     tar.waitForFinished(5000);
     const bool over = ended(transfer.shell, *there);
     if (!going || !over || tar.exitCode() != 0)
-        return fail(brokeOff(transfer, there->readAllStandardError() + tar.readAllStandardError()));
+        return fail(brokeOff(transfer, endOfStderr(*there) + tar.readAllStandardError()));
     return sent;
 }
 

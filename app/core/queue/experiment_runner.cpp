@@ -9,6 +9,7 @@
 #include <QFile>
 
 #include "experiment/more_rounds.h"
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "queue/control_seat.h"
 #include "store/run_store.h"
@@ -91,7 +92,7 @@ void ExperimentRunner::resume(int entry) {
     if (launched)
         follow(entry);
     else
-        launch(entry);
+        launch(entry, at(entry).run);
 }
 
 void ExperimentRunner::next() {
@@ -154,11 +155,12 @@ bool ExperimentRunner::startNext() {
     return launch(queued.front());
 }
 
-/// False: the entry waits again, since the disk does not take the queue's state.
-bool ExperimentRunner::launch(int entry) {
+/// False: the entry waits again, since the disk does not take the queue's state. A run that an earlier owner launched keeps its id: its
+/// agent may be just about to start, and of two agents of one id the second ends.
+bool ExperimentRunner::launch(int entry, const std::string &run) {
     // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
-    at(entry).run = makeRunId();
-    QueueRun &run = *underWay(entry).run;
+    at(entry).run = run.empty() ? makeRunId() : run;
+    QueueRun &launched = *underWay(entry).run;
     setState(entry, EntryState::Launching, QString::fromStdString(at(entry).reason)); // what it waits for
     if (m_unsaved) {
         at(entry).run.clear();
@@ -169,7 +171,7 @@ bool ExperimentRunner::launch(int entry) {
     LaunchRequest request = requestFor(experiment(), at(entry));
     if (m_torchReason)
         request.record.torchReason = m_torchReason(at(entry).config());
-    run.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
+    launched.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
     return true;
 }
 
@@ -254,6 +256,8 @@ void ExperimentRunner::interrupted(int entry) {
 
 /// Ends the queue, since a refusal would repeat for the other runs or needs fixing first. Runs that have started end by themselves.
 void ExperimentRunner::refused(int entry, const Error &error) {
+    if (underWay(entry).inherited && m_queue->prefixOf(entry).local() && isThere(runFolder(at(entry).run).lock(0)))
+        return follow(entry); // the agent that the earlier owner started was only slow
     if (!m_refused)
         m_refused = QString::fromStdString(error.message());
     for (ExperimentEntry &other : m_queue->experiment().entries)

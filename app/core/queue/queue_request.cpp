@@ -22,6 +22,7 @@
 #include "queue/control_seat.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_run.h"
+#include "queue/slurm/slurm_experiment.h"
 
 namespace lockstep::core {
 namespace {
@@ -88,6 +89,8 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
                                        "ask for 1 to " + std::to_string(maxAddedRepeats)));
     if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
         return fail(mistakes.front());
+    if (const Result<void> room = roomFor(experiment, std::size_t(added.repeats)); !room)
+        return room;
     for (std::size_t i = 0; i < experiment.entries.size(); ++i)
         if (const PlannedRun &there = experiment.entries[i].planned;
             there.config == added.config && there.command == added.command && there.claims == added.claims)
@@ -180,6 +183,10 @@ Asked askRunsAlone(const Error &why, const QueueRequest &request, const Experime
 }
 
 Asked applyHere(std::string_view id, const QueueRequest &request) {
+    if (isSlurmExperiment(id)) {
+        const Result<void> asked = askSlurmQueue(std::string(id), request);
+        return asked ? Asked() : fail(asked.error());
+    }
     Result<FileLock> lock = FileLock::acquire(experimentFolder(id).lock());
     if (!lock)
         return fail(lock.error());

@@ -41,13 +41,11 @@ Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::funct
 } // namespace
 
 Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
-    const Result<std::string> config = realFileSystem().readAll(folder.config());
-    if (!config)
-        return fail(Error::failed("run " + store.runId().toStdString() + " can't be read: " + config.error().what,
-                                  "lockstepctl list shows the runs"));
-    const Result<RunRecord> record = runRecordFromJson(*config);
+    const Result<RunRecord> record = readRunRecord(folder);
     if (!record)
-        return fail(record.error());
+        return fail(
+            Error::failed("run " + store.runId().toStdString() + " can't be read: " + record.error().what,
+                          record.error().wayOut.empty() ? "lockstepctl list shows the runs" : record.error().wayOut));
     store.setRecord(*record);
     if (Result<void> read = readLogs(store, folder, onFrame); !read)
         return read;

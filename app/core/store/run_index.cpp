@@ -82,14 +82,37 @@ int versionOf(const QSqlDatabase &database) {
     return query.exec(QStringLiteral("PRAGMA data_version")) && query.next() ? query.value(0).toInt() : 0;
 }
 
-bool prepare(const QString &connection) {
+int pragma(QSqlQuery &query, const char *name) {
+    query.exec(QStringLiteral("PRAGMA ") + QString::fromLatin1(name));
+    const int value = query.next() ? query.value(0).toInt() : 0;
+    query.finish();
+    return value;
+}
+
+/// Stands in the file that it is about. A file that was copied has another one: what came from elsewhere is no index of ours.
+int markOf(const std::string &file) {
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return 0;
+    return int(crc32c(std::to_string(status.st_ino)) | 1u); // a device's number may change with a restart
+}
+
+/// SQLite takes a journal beside a file for its own and does what that says, to other files too. Ours is in WAL mode and has one
+/// only while another process makes it.
+bool mayBeOpened(const std::string &file) {
+    struct stat status {};
+    for (int i = 0; i < 25 && ::lstat((file + "-journal").c_str(), &status) == 0; ++i)
+        ::usleep(10'000);
+    return ::lstat((file + "-journal").c_str(), &status) != 0 &&
+           (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode));
+}
+
+bool prepare(const QString &connection, const std::string &file) {
     QSqlQuery query(QSqlDatabase::database(connection));
     if (!query.exec(QStringLiteral("PRAGMA quick_check")) || !query.next() || query.value(0).toString() != u"ok")
         return false;
-    query.exec(QStringLiteral("PRAGMA user_version"));
-    const int version = query.next() ? query.value(0).toInt() : 0;
-    query.finish();
-    if (version != 0 && version != schemaVersion())
+    const int version = pragma(query, "user_version"), mark = markOf(file);
+    if (version != 0 && (version != schemaVersion() || pragma(query, "application_id") != mark))
         return false;
     query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
@@ -98,6 +121,7 @@ bool prepare(const QString &connection) {
     query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
     return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
            query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
+           query.exec(QStringLiteral("PRAGMA application_id=%1").arg(mark)) &&
            query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion()));
 }
 
@@ -173,12 +197,12 @@ Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string
                 return fail(Error::failed("Qt's SQLite driver is missing", "install libqt6sql6-sqlite"));
             }
             database.setDatabaseName(QString::fromStdString(indexFile));
-            good = database.open() && prepare(index.m_connection);
+            good = mayBeOpened(indexFile) && database.open() && prepare(index.m_connection, indexFile);
         }
         if (good)
             return index;
         QSqlDatabase::removeDatabase(std::exchange(index.m_connection, {}));
-        for (const char *suffix : {"", "-wal", "-shm"})
+        for (const char *suffix : {"", "-wal", "-shm", "-journal"})
             QFile::remove(QString::fromStdString(indexFile) + QString::fromLatin1(suffix));
     }
     return fail(Error::failed("the index " + indexFile + " can't be opened", "check the folder's permissions"));

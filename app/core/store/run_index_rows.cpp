@@ -131,9 +131,10 @@ void takePhases(const Summary &summary, IndexedRun &row) {
     row.exposedShare = additiveShare(summary.phasesS, phase::exposed);
 }
 
-void takeSummary(const Summary &summary, IndexedRun &row) {
+void takeSummary(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
     takeWords(summary, row);
-    row.totalTrainingTimeS = summary.totalTrainingTimeS;
+    if (summary.totalTrainingTimeS && canBeTrainingTime(*summary.totalTrainingTimeS, runTimeS))
+        row.totalTrainingTimeS = summary.totalTrainingTimeS;
     if (summary.testAccuracy && isShare(*summary.testAccuracy))
         row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;
@@ -183,7 +184,7 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
     if (result.runTimeS > 0)
         row.runTimeS = result.runTimeS;
     if (result.summary)
-        takeSummary(*result.summary, row);
+        takeSummary(*result.summary, row.runTimeS, row);
     if (result.watching) {
         row.viewersShare = viewersShare(*result.watching);
         row.ranksWaitedS = result.watching->ranksWaitedS;
@@ -292,10 +293,7 @@ IndexedRun rowOf(const QSqlQuery &query) {
 }
 
 Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
-    const Result<std::string> json = realFileSystem().readAll(folder.config());
-    if (!json)
-        return fail(json.error());
-    const Result<RunRecord> record = runRecordFromJson(*json);
+    const Result<RunRecord> record = readRunRecord(folder);
     if (!record)
         return fail(record.error());
     IndexedRun row;

@@ -5,6 +5,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t consoleLimit = 20'000;
+constexpr std::size_t mostKept = 10'000; ///< alerts, and changes of state: a rank may report them without end
 
 } // namespace
 
@@ -27,11 +28,13 @@ void RunMessages::take(const Frame &frame, const ExitFrame &body) {
 }
 
 void RunMessages::take(const Frame &frame, const AlertFrame &body) {
-    m_alerts.push_back({frame.wallUs, frame.rank, body});
+    if (m_alerts.size() < mostKept)
+        m_alerts.push_back({frame.wallUs, frame.rank, body});
 }
 
 void RunMessages::take(const Frame &frame, const StateFrame &body) {
-    m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail, body.epoch});
+    if (m_stateChanges.size() < mostKept)
+        m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail, body.epoch});
 }
 
 } // namespace lockstep::core

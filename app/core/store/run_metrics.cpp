@@ -8,6 +8,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t rankPoints = 20'000; // of each rank, beside the curve of all
+constexpr int mostCurves = 4096;           // ranks that have one: a log may name a million
 
 LossPoint pointOf(LossPoint place, const MetricSpec &spec, const ScalarWindow &window) {
     place.loss = valueOf(spec, window);
@@ -39,9 +40,9 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         }
     }
     m_reached[rank] = frame.lastStep;
-    Scalars scalars = scalarsOf(frame);
+    const Scalars scalars = scalarsOf(frame);
     for (const auto &[name, window] : scalars)
-        if (Metric *own = metric(name)) {
+        if (Metric *own = rank < mostCurves ? metric(name) : nullptr) {
             own->ranks.try_emplace(rank, rankPoints, own->spec.overSteps)
                 .first->second.append(pointOf(place, own->spec, window));
             if (place.step <= own->joined)
@@ -51,7 +52,7 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
             if (waiting.size() > LossMerger::mostWaiting)
                 joinAllBut(LossMerger::mostWaiting, *own);
         }
-    m_totals.take(rank, frame, std::move(scalars));
+    m_totals.take(rank, frame, scalars);
     if (int(m_reached.size()) < m_ranks)
         return;
     const auto slowest = std::ranges::min_element(m_reached, {}, [](const auto &one) { return one.second; });

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -76,12 +78,19 @@ Result<RunNotes> readRunNotes(const RunFolder &folder) {
 }
 
 Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &change) {
-    const Fd place(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Fd place(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!place.valid())
         return fail(Error::system("the run's folder " + folder.path + " can't be opened", errno));
-    while (::flock(place.get(), LOCK_EX) != 0)
-        if (errno != EINTR)
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (::flock(place.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK && std::chrono::steady_clock::now() < deadline)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        else if (errno == EWOULDBLOCK)
+            return fail(Error::failed("another process has held the run's folder " + folder.path + " for 5 s",
+                                      "try again once it is done"));
+        else if (errno != EINTR)
             return fail(Error::system("the run's folder " + folder.path + " can't be locked", errno));
+    }
     Result<Json> json = readObject(folder);
     if (!json)
         return fail(json.error());

@@ -2,7 +2,9 @@
 #include "store/run_outcome.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/format.h"
 #include "ipc/alerts.h"
 #include "ipc/scalars.h"
 #include "ipc/sound_values.h"
@@ -17,7 +19,10 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
         out.totalTrainingTimeS = summary.totalTrainingTimeS;
     if (summary.testAccuracy && isShare(*summary.testAccuracy))
         out.testAccuracy = summary.testAccuracy;
-    out.perClassAccuracy = summary.perClassAccuracy;
+    if (out.perClassAccuracy.empty() && std::ranges::all_of(summary.perClassAccuracy, [](double share) {
+            return isShare(share) || std::isnan(share); // NaN: no sample of that class
+        }))
+        out.perClassAccuracy = summary.perClassAccuracy;
     out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
@@ -185,6 +190,12 @@ RunOutcome outcomeOf(const RunStore &store) {
             out.runTimeS = result->runTimeS;
         if (result->summary)
             takeSummary(*result->summary, out);
+    }
+    if (out.totalTrainingTimeS && !canBeTrainingTime(*out.totalTrainingTimeS, out.runTimeS)) {
+        out.warnings.push_back("its ranks say that they trained for " + seconds(*out.totalTrainingTimeS).toStdString() +
+                               ", but the run lasted " + seconds(*out.runTimeS).toStdString() +
+                               " from launch to exit: how long it trained is unknown");
+        out.totalTrainingTimeS.reset();
     }
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);

@@ -49,7 +49,9 @@ void hatch(QPainter *painter, const QRectF &box, const QColor &ink) {
     painter->save();
     painter->setClipRect(box, Qt::IntersectClip);
     painter->setPen(QPen(ink, 1.2));
-    for (double x = box.left() - box.height(); x < box.right(); x += 6)
+    const double step =
+        std::max(6.0, (box.width() + box.height()) / 2000); // a value that is wrong may be far off the chart
+    for (double x = box.left() - box.height(); x < box.right(); x += step)
         painter->drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
     painter->restore();
 }

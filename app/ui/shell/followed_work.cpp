@@ -14,10 +14,7 @@ namespace {
 
 /// The experiment that a run names as its own; empty: none, or it can't be read.
 QString experimentOf(const QString &run) {
-    auto text = realFileSystem().readAll(runFolder(run.toStdString()).config());
-    if (!text)
-        return {};
-    auto record = runRecordFromJson(*text);
+    const auto record = readRunRecord(runFolder(run.toStdString()));
     return record ? QString::fromStdString(record->experiment) : QString();
 }
 

@@ -25,6 +25,7 @@ from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
+MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
 MOST_AHEAD = 256  # batches that were fetched and wait for their backward
 
 
@@ -172,6 +173,8 @@ class Follower:
         self._held.add(iterator)
         fetches.spans.append([begin_ns, end_ns])
         fetches.samples.append(samples)
+        if len(fetches.spans) > 2 * MOST_SPANS:  # of a loader whose batches no backward follows
+            del fetches.spans[:-MOST_SPANS]
         fetches.length, fetches.data = length, data
         is_new = data not in self._trained_data  # else its batches are fetched ahead
         between = self._step is None or self._main is None  # of a step that the epoch has left unfinished, the rest comes later

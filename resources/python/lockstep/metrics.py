@@ -7,6 +7,9 @@ import zlib
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Set, Tuple
 
+from lockstep import signals
+from lockstep.tensors import copied
+
 MOST_METRICS = 32  # of one run, as ipc/scalars.h has it
 LONGEST_NAME = 48
 MOST_UNREAD = 10_000  # values that wait, the newest
@@ -56,7 +59,7 @@ class MetricLog:
         """Adds a value of a metric."""
         name = self._name(tag)
         if name is not None:
-            self._unread.append((name, value.detach() if hasattr(value, "detach") else value))
+            self._unread.append((name, copied(value)))
 
     def take(self) -> Optional[Dict[str, Dict[str, float]]]:
         """What was added since it was last taken; None: nothing."""
@@ -65,7 +68,8 @@ class MetricLog:
         for name, value in unread:
             try:
                 number = float(value)
-            except Exception:
+            except Exception as error:
+                signals.pass_on(error)
                 self._refuse(name, f"the metric {name} was given a {type(value).__name__}, which is no number; such values are "
                                    "left out")
                 continue
@@ -80,7 +84,7 @@ class MetricLog:
         if name is not None:
             return name
         if not tag or len(self._names) >= MOST_METRICS:
-            self._refuse(tag, f"the metric {tag!r} is left out: " +
+            self._refuse(tag, f"the metric {tag[:LONGEST_NAME]!r} is left out: " +
                          (f"a run has at most {MOST_METRICS}" if tag else "it has no name"))
             return None
         name = metric_name(tag)

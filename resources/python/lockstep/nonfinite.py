@@ -23,11 +23,11 @@ class NonFiniteLoss:
         self._told = False
 
     def look(self, loss: Any) -> None:
-        """Call it before the backward of a loss (a tensor, a number or None), while the parameters are those it was computed with.
+        """Call it before the backward of a loss, while the parameters are those it was computed with.
 
-        One on a GPU is passed over: to read it would wait for the device.
+        Whatever is no number yet is passed over: to read a tensor on a GPU would wait for the device.
         """
-        if self._cause is None and type(loss).__name__ == "Tensor" and loss.device.type == "cpu" and not math.isfinite(loss):
+        if self._cause is None and isinstance(loss, float) and not math.isfinite(loss):
             self._cause = _cause(before_backward=True)
 
     def tell(self, log: EpochLog) -> None:

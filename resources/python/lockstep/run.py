@@ -9,7 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
-from lockstep import version
+from lockstep import signals, version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
@@ -274,6 +274,7 @@ class Run:
         try:
             yield
         except Exception as error:
+            signals.pass_on(error)
             self._sender.give_up(error)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any, List, Optional, Tuple
 
+LIBRARIES = {"torch", "accelerate", "transformers", "datasets", "lightning", "pytorch_lightning"}  # whose samplers count without side effects
 DEEPEST_BATCH = 4  # levels of lists and dictionaries in which a batch's size is looked for
 
 
@@ -37,10 +38,23 @@ def listed_size(batch: Any) -> int:
 
 
 def length(iterator: Any) -> Optional[int]:
-    """How many batches it gives; None for a data set without a length."""
+    """How many batches it gives, asked once; None for a data set without a length, and where a sampler of the script's own would tell:
+    to count, that may draw random numbers, or take long."""
+    if not hasattr(iterator, "_lockstep_length"):
+        iterator._lockstep_length = _length(iterator)
+    known: Optional[int] = iterator._lockstep_length
+    return known
+
+
+def _length(iterator: Any) -> Optional[int]:
+    asked = getattr(iterator, "_index_sampler", None)
+    while asked is not None:
+        if getattr(getattr(type(asked), "__len__", None), "__module__", "").partition(".")[0] not in LIBRARIES:
+            return None
+        asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
     try:
         return len(iterator)
-    except Exception:
+    except TypeError:  # there is none
         return None
 
 

@@ -13,7 +13,7 @@ import weakref
 from time import monotonic_ns, time_ns
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Set, Tuple, Union
 
-from lockstep import frames
+from lockstep import frames, signals
 from lockstep.stacks import stacks
 
 UNIX, TCP, FILE = "unix:", "tcp://", "file:"
@@ -141,6 +141,7 @@ class Sender:
                 opened = _opened(self.address)
                 greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
         except Exception as error:
+            signals.pass_on(error)
             self.give_up(error)
             return
         with self._lock:
@@ -161,7 +162,8 @@ class Sender:
             return
         try:
             self._heartbeat = threading.Thread(target=self._beat, name="lockstep-heartbeat", daemon=True)
-            self._heartbeat.start()
+            with signals.blocked():
+                self._heartbeat.start()
         except RuntimeError as error:  # no more threads
             self._heartbeat = None
             self.give_up(error)
@@ -224,6 +226,7 @@ class Sender:
                     self._queue(*self._later.pop(0))
                 self._transmit(wait)
             except Exception as error:
+                signals.pass_on(error)
                 self._give_up(error)
             finally:
                 self._sends = False

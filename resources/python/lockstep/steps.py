@@ -7,6 +7,7 @@ from time import monotonic_ns
 from typing import Any, Dict, List, Optional, Tuple
 
 from lockstep.phases import PhaseSums
+from lockstep.tensors import copied
 
 WINDOW_NS = 10**8  # steps are reported in groups, ten times a second
 
@@ -66,8 +67,8 @@ class EpochLog:
         self.not_finite: Optional[Tuple[int, float]] = None  # the first step whose loss is NaN or infinite, and that loss
 
     def add(self, loss: Any, samples: Any) -> None:
-        """Adds a step. Its loss (None: unknown) is detached from the autograd graph, and read later."""
-        self._unread.append((loss.detach() if hasattr(loss, "detach") else loss, samples))
+        """Adds a step. Its loss (None: unknown) is copied, and read later."""
+        self._unread.append((copied(loss), samples))
         self.steps += 1
 
     def due(self) -> bool:

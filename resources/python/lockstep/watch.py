@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic_ns
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from lockstep import agreement, torch_hooks
+from lockstep import agreement, signals, torch_hooks
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
@@ -22,6 +22,7 @@ from lockstep.position import Position
 from lockstep.script_facts import batch_size, length, listed_size, place, sharded_model
 from lockstep.sender import Sender
 from lockstep.step_limit import StepLimit
+from lockstep.tensors import copied
 
 FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"
 
@@ -218,13 +219,14 @@ class Watch:
         """A GradScaler has made the one of the other."""
         try:
             if self.listens() and scaled is not loss and hasattr(loss, "detach"):
-                self._scaled.append((scaled, loss.detach()))
+                self._scaled.append((scaled, copied(loss) if loss.numel() == 1 else None))
                 del self._scaled[:-8]
         except Exception as error:
             self.step_aside(error)
 
     def step_aside(self, error: BaseException) -> None:
-        """Ends following with a line on stderr; training goes on."""
+        """Ends following with a line on stderr; training goes on. What a signal's handler of the script raised goes on to the script."""
+        signals.pass_on(error)
         if self.on:
             self.on = False
             if self._sender is not None:
@@ -321,10 +323,10 @@ class Watch:
             for number, (scaled, loss) in enumerate(self._scaled):
                 if scaled is tensors:
                     del self._scaled[number]
-                    return loss if loss.numel() == 1 else None
+                    return loss
             if self._scaled:
                 return None
-            return tensors.detach() if tensors.numel() == 1 else None
+            return copied(tensors) if tensors.numel() == 1 else None
         except Exception as error:
             self.step_aside(error)
             return None

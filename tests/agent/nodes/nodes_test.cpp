@@ -467,7 +467,7 @@ TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again")
 TEST_CASE("the cause is the rank that failed by itself, not one that lost it and was seen first, whichever node they "
           "are on") {
     const std::string lost = "exit_at=40;last_words=Gloo failed to recv: Connection closed by peer";
-    const std::string own = "exit_at=9;last_words=no space is left on the device;linger_ms=1200";
+    const std::string own = "exit_at=9;last_words=no space is left on the device;linger_ms=600";
     for (const bool here : {false, true}) {
         const TestHome home;
         NodesRun run(home, {{1, 2},

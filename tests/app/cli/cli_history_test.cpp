@@ -59,7 +59,7 @@ std::string madeRun(std::uint32_t number, double trainingS, double lr = 0.01, co
     record.config->lr = lr;
     record.experiment = experiment;
     const std::string run = finishedRun(number, &record);
-    RunResult result = doneResult(run, 10);
+    RunResult result = doneResult(run, 10, trainingS + 1);
     result.summary.emplace();
     result.summary->totalTrainingTimeS = trainingS;
     write(runFolder(run).result(), toJson(result));

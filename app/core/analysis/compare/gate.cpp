@@ -10,6 +10,7 @@
 
 #include "analysis/compare/judgement.h"
 #include "base/format.h"
+#include "base/markdown_text.h"
 #include "ipc/json_or_null.h"
 
 namespace lockstep::core {
@@ -187,14 +188,13 @@ std::string toMarkdown(const std::vector<GateCase> &cases, double mostSlower) {
                       shareText(mostSlower) + " more is allowed)\n\n" +
                       "| run | time added | 90 % interval | repeats | outcome |\n| --- | --- | --- | --- | --- |\n";
     for (const GateCase &one : cases) {
-        QString name = QString::fromStdString(one.name);
-        out += "| " + name.replace(u'|', QStringLiteral("\\|")).toStdString() + " | " + shareText(one.slower) + " | " +
-               rangeOf(one) + " | " + std::to_string(one.baseRepeats) + ", " + std::to_string(one.newRepeats) + " | " +
+        out += "| " + markdownText(one.name) + " | " + shareText(one.slower) + " | " + rangeOf(one) + " | " +
+               std::to_string(one.baseRepeats) + ", " + std::to_string(one.newRepeats) + " | " +
                std::string(toString(one.outcome)) + " |\n";
     }
     out += "\n";
     for (const GateCase &one : cases)
-        out += "- " + one.name + " " + one.reason + ".\n";
+        out += "- " + markdownText(one.name + " " + one.reason) + ".\n";
     return out;
 }
 

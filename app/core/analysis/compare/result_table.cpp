@@ -37,7 +37,16 @@ void addNote(std::vector<std::string> &notes, const std::string &note) {
         notes.push_back(note);
 }
 
-ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes) {
+/// Whether a run is the one that the entry planned: its own record must say so, not the experiment alone.
+bool belongs(const RunOutcome &outcome, const ExperimentEntry &entry, const std::string &experiment) {
+    const RunConfig &planned = entry.planned.config;
+    return (outcome.experiment.empty() || outcome.experiment == experiment) &&
+           (!outcome.config || !entry.planned.command.empty() ||
+            (outcome.config->method == planned.method && deviceCount(*outcome.config) == deviceCount(planned)));
+}
+
+ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes,
+                        const std::string &experiment) {
     const ExperimentEntry &first = *entries.front();
     ResultRow row;
     row.name = first.planned.name;
@@ -50,11 +59,16 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     takeConfig(first.planned.config, row);
     std::vector<const RunOutcome *> runs;
     for (const ExperimentEntry *entry : entries) {
-        for (const RunOutcome &outcome : outcomes)
-            if (!entry->run.empty() && outcome.run == entry->run) {
+        for (const RunOutcome &outcome : outcomes) {
+            if (entry->run.empty() || outcome.run != entry->run)
+                continue;
+            if (belongs(outcome, *entry, experiment)) {
                 runs.push_back(&outcome);
                 row.runs.push_back(outcome.run);
-            }
+            } else
+                addNote(row.notes,
+                        "run " + outcome.run + " does not count: its own record says that it is another one");
+        }
         if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
             addNote(row.notes, entry->reason);
     }
@@ -263,7 +277,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
         group.push_back(&entry);
     }
     for (const std::string &name : order)
-        table.rows.push_back(experimentRow(groups[name], outcomes));
+        table.rows.push_back(experimentRow(groups[name], outcomes, experiment.id));
     computeSpeedUps(table);
     if (std::any_of(table.rows.begin(), table.rows.end(), [](const ResultRow &row) { return row.repeats == 1; }))
         addNote(table.notes, "Figures of one repeat: small differences may be chance.");

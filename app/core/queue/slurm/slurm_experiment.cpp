@@ -60,6 +60,13 @@ Standing afterwards(const SlurmAttempt &last, bool jobGone) {
     return {EntryState::Running, last.run, ""};
 }
 
+constexpr int absentForGood = 3; ///< answers of squeue in a row that do not name a job
+
+Error submittedAlready(std::string_view experiment, const SlurmRecord &record) {
+    return Error::badArgument("experiment " + std::string(experiment) + " is already Slurm's job " + record.job,
+                              "lockstepctl slurm follow " + std::string(experiment));
+}
+
 Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attempts, bool cancelled) {
     if (job && (job->waits() || attempts.empty())) // submitted, requeued, or its agents are starting
         return {EntryState::Queued, "", job->waits() ? "job " + job->id + " " + waitReason(*job) : std::string()};
@@ -92,6 +99,8 @@ Result<SlurmRecord> slurmRecordFromJson(std::string_view text) {
         record.entries = json.at("entries").get<std::vector<int>>();
         record.runs = json.at("runs").get<std::vector<std::string>>();
         record.cancelled = json.value("cancelled", false);
+        if (record.job.find_first_not_of("0123456789") != std::string::npos) // it becomes an argument of scancel
+            return fail(Error::failed("slurm.json is damaged: its job is no number"));
         if (record.entries.size() != record.runs.size() ||
             !std::all_of(record.runs.begin(), record.runs.end(), [](const auto &run) { return isRunId(run); }))
             return fail(Error::failed("slurm.json is damaged: its runs don't match its entries"));
@@ -149,9 +158,13 @@ Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment) {
     if (!record)
         return fail(record.error());
     if (!record->job.empty())
-        return fail(
-            Error::badArgument("experiment " + std::string(experiment) + " is already Slurm's job " + record->job,
-                               "lockstepctl slurm follow " + std::string(experiment)));
+        return fail(submittedAlready(experiment, *record));
+    const auto lock = FileLock::acquire(experimentFolder(experiment).lock());
+    if (!lock)
+        return fail(lock.error());
+    record = readSlurmRecord(experiment); // another process may have submitted it meanwhile
+    if (!record || !record->job.empty())
+        return fail(record ? submittedAlready(experiment, *record) : record.error());
     const auto script = realFileSystem().readAll(slurmFiles(experiment).script);
     if (!script)
         return fail(script.error());
@@ -248,20 +261,31 @@ void SlurmWatch::start() {
     QTimer::singleShot(0, this, &SlurmWatch::poll);
 }
 
+Result<void> askSlurmQueue(const std::string &experiment, const QueueRequest &request) {
+    if (request.kind != QueueRequest::Kind::Stop)
+        return fail(Error::badArgument(std::string(toString(request.kind)) +
+                                           " was refused: the queue is Slurm's and is changed by Slurm's own programs",
+                                       "lockstepctl slurm list"));
+    auto record = readSlurmRecord(experiment);
+    if (!record)
+        return fail(record.error());
+    record->cancelled = true;
+    const Result<void> written = writeSlurmRecord(experiment, *record);
+    if (record->job.empty())
+        return written;
+    const Result<void> cancelled = cancelSlurmJob(record->job);
+    return written ? cancelled : written;
+}
+
 void SlurmWatch::takeRequests() {
     const ExperimentFolder folder = experimentFolder(m_experiment.id);
     for (const auto &[name, request] : pendingRequests(folder)) {
-        if (request.kind != QueueRequest::Kind::Stop) {
-            logWarning(std::string(toString(request.kind)) + " by " + request.by +
-                       " was refused: the queue is Slurm's and is changed by Slurm's own programs");
-            forgetRequest(folder, name);
-            continue;
-        }
-        m_record.cancelled = true;
-        const Result<void> written = writeSlurmRecord(m_experiment.id, m_record);
-        if (const auto cancelled = cancelSlurmJob(m_record.job); !cancelled)
-            logWarning(cancelled.error().message());
-        if (written) // else it is asked again at the next look
+        const Result<void> asked = askSlurmQueue(m_experiment.id, request);
+        if (!asked)
+            logWarning(request.by + ": " + asked.error().message());
+        if (const auto record = readSlurmRecord(m_experiment.id))
+            m_record = *record;
+        if (asked || request.kind != QueueRequest::Kind::Stop) // else it is asked again at the next look
             forgetRequest(folder, name);
     }
 }
@@ -281,8 +305,15 @@ void SlurmWatch::poll() {
         return; // Slurm's controller may be restarting: wait for the next poll
     }
     m_lastError.clear();
+    // One answer without the job may be a controller's that has just started; what it would say of the runs is for good.
+    const auto attempts = slurmAttempts(m_record);
+    const bool allTold = std::ranges::all_of(
+        attempts, [](const auto &of) { return !of.empty() && of.back().status.result.has_value(); });
+    m_absent = jobsOf(*jobs, m_record.job).empty() ? m_absent + 1 : 0;
+    if (m_absent > 0 && m_absent < absentForGood && !allTold)
+        return;
     // A run that ended after squeue's answer is seen by the next poll.
-    if (reconcile(m_experiment, m_record, *jobs, slurmAttempts(m_record))) {
+    if (reconcile(m_experiment, m_record, *jobs, attempts)) {
         if (const auto written = writeExperiment(m_experiment); !written)
             logWarning("the experiment's state can't be written: " + written.error().message());
         Q_EMIT changed();

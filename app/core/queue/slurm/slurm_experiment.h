@@ -61,8 +61,13 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
 /// "DDP on 2 devices: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
 [[nodiscard]] std::string waitSentence(const std::string &name, const SlurmJob &job);
 
+struct QueueRequest;
+/// What the queue's owner does with a request, and whoever asks while there is no owner: a stop is scancel's, all else is refused,
+/// since the queue is Slurm's.
+[[nodiscard]] Result<void> askSlurmQueue(const std::string &experiment, const QueueRequest &request);
+
 /// Owns such an experiment until it is over: polls squeue and the run folders, writes experiment.json, and turns a
-/// stop into scancel. LOCKSTEP_SQUEUE_S: seconds between polls of squeue (5).
+/// stop into scancel (askSlurmQueue). LOCKSTEP_SQUEUE_S: seconds between polls of squeue (5).
 class SlurmWatch : public QObject {
     Q_OBJECT
 public:
@@ -84,6 +89,7 @@ private:
     SlurmRecord m_record;
     std::optional<FileLock> m_lock;
     QTimer m_timer;
+    int m_absent = 0; ///< answers in a row without the job
     std::string m_lastError;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <QProcess>
+#include <QProcessEnvironment>
 
 #include "base/command_request.h"
 
@@ -62,6 +63,11 @@ struct Answer {
 Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}) {
     QProcess process;
     boundOutput(process, mostAnswerBytes);
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    for (const QString &name : environment.keys())
+        if (name.startsWith(QStringLiteral("SQUEUE_"))) // a person's filters would leave jobs out
+            environment.remove(name);
+    process.setProcessEnvironment(environment);
     process.start(QString::fromLatin1(program), words);
     if (!process.waitForStarted(answerLimitMs))
         return fail(

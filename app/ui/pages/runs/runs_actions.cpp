@@ -116,8 +116,7 @@ void RunsActions::duplicate() {
     if (runs.empty())
         return;
     const core::IndexedRun &run = *runs.front();
-    const auto text = realFileSystem().readAll(runFolder(run.run).config());
-    const auto record = text ? runRecordFromJson(*text) : Result<RunRecord>(fail(text.error()));
+    const auto record = readRunRecord(runFolder(run.run));
     if (!record)
         return Q_EMIT refused(QString::fromStdString(record.error().message()));
     if (!record->config)

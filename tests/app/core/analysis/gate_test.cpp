@@ -101,13 +101,17 @@ private Q_SLOTS:
     void reportsAreWhatContinuousIntegrationReads() {
         GateCase odd = gate(0.2);
         odd.name = "a <b> | c";
+        GateCase heading = gate(0);
+        heading.name = "x\n\n# Approved\n[click](http://there)";
         const std::string junit = toJUnit({gate(0), odd, gate(0, 2)});
         QVERIFY2(junit.find("tests=\"3\" failures=\"1\" errors=\"1\"") != std::string::npos, junit.c_str());
         QVERIFY2(junit.find("name=\"a &lt;b&gt; | c\"") != std::string::npos, junit.c_str());
         const std::string page = toMarkdown({odd}, 0.05);
         QVERIFY2(page.starts_with("**Training time: slower**") &&
-                     page.find("| a <b> \\| c | 19.9 % | 19.1 % to 20.7 % | 5, 5 | slower |") != std::string::npos,
+                     page.find("| a \\<b\\> \\| c | 19.9 % | 19.1 % to 20.7 % | 5, 5 | slower |") != std::string::npos,
                  page.c_str());
+        const std::string calm = toMarkdown({heading}, 0.05);
+        QVERIFY2(calm.find("\n#") == std::string::npos && calm.find("[click]") == std::string::npos, calm.c_str());
         QVERIFY(toJson({gate(0)}, 0.05).find("\"outcome\": \"passed\"") != std::string::npos);
     }
 };

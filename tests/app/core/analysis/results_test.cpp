@@ -9,6 +9,7 @@
 #include "core_support.h"
 #include "experiment/plan.h"
 #include "export/export.h"
+#include "export/svg_chart.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -220,6 +221,32 @@ private Q_SLOTS:
         QVERIFY(ddp.notes.front().find("SIGKILL") != std::string::npos);
     }
 
+    void aRunThatItsExperimentTakesForAnotherDoesNotCount() {
+        Case swapped = threeRepeats();
+        for (ExperimentEntry &entry : swapped.experiment.entries)
+            for (RunOutcome &outcome : swapped.outcomes)
+                if (!entry.run.empty() && outcome.run == entry.run) {
+                    outcome.experiment = swapped.experiment.id;
+                    outcome.config = entry.planned.config;
+                }
+        const double before =
+            row(resultTable(swapped.experiment, swapped.outcomes), "DDP on 2 devices").speedUpTraining.value_or(0);
+        QVERIFY(before > 1);
+        std::vector<ExperimentEntry *> baselines, ddp;
+        for (ExperimentEntry &entry : swapped.experiment.entries)
+            if (entry.planned.name == "baseline" || entry.planned.name == "DDP on 2 devices")
+                (entry.planned.name == "baseline" ? baselines : ddp).push_back(&entry);
+        for (std::size_t i = 0; i < ddp.size(); ++i)
+            std::swap(baselines[i]->run, ddp[i]->run);
+        const ResultTable table = resultTable(swapped.experiment, swapped.outcomes);
+        QVERIFY(!row(table, "DDP on 2 devices").speedUpTraining);
+        QVERIFY(row(table, "DDP on 2 devices").notes.front().find("does not count") != std::string::npos);
+        Case copied = threeRepeats();
+        for (RunOutcome &outcome : copied.outcomes)
+            outcome.experiment = "20260102T030405Z-0000beef";
+        QVERIFY(!row(resultTable(copied.experiment, copied.outcomes), "DDP on 2 devices").speedUpTraining);
+    }
+
     void anOversubscribedRunIsNotComparable() {
         Case given = threeRepeats();
         given.outcomes[1].oversubscribed = true;
@@ -337,6 +364,17 @@ private Q_SLOTS:
         QCOMPARE(pointsText(0.003), std::string("+0.30"));
         QCOMPARE(pointsText(-0.0412), std::string("−4.12"));
         QCOMPARE(pointsText(-0.00001), std::string("0.00"));
+    }
+
+    void aChartEndsWhereItsStepIsTooSmallToCount() { // it went on without end
+        ExportedCurve curve{"run", "DDP on 2 devices", "ddp", {}};
+        for (int i = 0; i < 4; ++i) {
+            LossPoint point;
+            point.step = i;
+            point.loss = i % 2 == 0 ? -1e17 : -1e17 + 16;
+            curve.points.push_back(point);
+        }
+        QVERIFY(lossSvg({curve}).size() < 20'000);
     }
 
     void curvesAreWallTimeStepValue() {

@@ -270,7 +270,7 @@ private Q_SLOTS:
         claimed.config = RunConfig{};
         const std::string run = finishedRun(1, &claimed), plain = finishedRun(2, &bare);
         for (const std::string &id : {run, plain}) {
-            RunResult result = doneResult(id, 1);
+            RunResult result = doneResult(id, 1, 5);
             Summary summary;
             summary.method = "ddp";
             summary.model = "lenet";
@@ -290,7 +290,7 @@ private Q_SLOTS:
         QCOMPARE(*runs.front().finalLoss, 0.25);
         QVERIFY(!index->estimate(RunConfig{}, {"box", ""}));
         // The same script by a template, from wherever it and its Python lie; not with other words.
-        QCOMPARE(*index->estimate(RunConfig{}, {"box", ""}, {"{python:torch}", "{scripts}/train.py"}), 2.5);
+        QCOMPARE(*index->estimate(RunConfig{}, {"box", ""}, {"{python:torch}", "{scripts}/train.py"}), 5.0);
         QVERIFY(!index->estimate(RunConfig{}, {"box", ""}, {"{python:torch}", "{scripts}/train.py", "--workers", "2"}));
     }
 };

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Slurm's queue as squeue prints it, and how an experiment stands by it. Real jobs: tests/e2e/slurm_test.py.
 
+#include "base/machine_facts.h"
+#include "core_support.h"
+#include "experiment/plan.h"
+#include "ipc/file_system.h"
 #include "launch/jobs/job_shape.h"
+#include "queue/queue_request.h"
 #include "queue/slurm/slurm_experiment.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
+using namespace lockstep::test;
 
 namespace {
 
@@ -30,6 +36,40 @@ SlurmJob job(const std::string &state) {
     out.id = out.rawId = out.array = "12";
     out.state = state;
     return out;
+}
+
+/// Programs of Slurm's names, first in the path of this process.
+class FakeSlurm {
+public:
+    FakeSlurm() : m_path(qgetenv("PATH")) { qputenv("PATH", m_folder.path().toUtf8() + ':' + m_path); }
+    ~FakeSlurm() { qputenv("PATH", m_path); }
+    FakeSlurm(const FakeSlurm &) = delete;
+    FakeSlurm &operator=(const FakeSlurm &) = delete;
+    /// What they write into $DIR/said can be read.
+    void program(const char *name, const std::string &script) const {
+        const std::string path = file(name);
+        write(path, "#!/bin/sh\nDIR=" + m_folder.path().toStdString() + "\n" + script + "\n");
+        QVERIFY(QFile::setPermissions(QString::fromStdString(path),
+                                      QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+    }
+    [[nodiscard]] std::string said() const { return realFileSystem().readAll(file("said")).value_or(""); }
+
+private:
+    [[nodiscard]] std::string file(const char *name) const {
+        return m_folder.filePath(QString::fromLatin1(name)).toStdString();
+    }
+    QTemporaryDir m_folder;
+    QByteArray m_path;
+};
+
+/// An experiment of one run that Slurm has as job 12.
+Experiment submitted() {
+    const Recipe recipe = *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+    Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+    (void)createExperiment(experiment, [&] {
+        return writeSlurmRecord(experiment.id, SlurmRecord{"12", {0}, {first}, false});
+    });
+    return experiment;
 }
 
 Experiment experimentOfOne() {
@@ -166,6 +206,47 @@ private Q_SLOTS:
         QVERIFY(entryOf(two, wild, 0) == &two.entries[1]);
         for (const std::size_t task : {std::size_t(1), std::size_t(2), std::size_t(3)})
             QVERIFY(entryOf(two, wild, task) == nullptr);
+    }
+
+    void aRecordNamesAJobByItsNumberOnly() { // scancel takes "--user=root" for all jobs of that user
+        for (const char *job : {"--user=root", "12 13", "12_1", "-1"})
+            QVERIFY2(!slurmRecordFromJson(toJson(SlurmRecord{job, {0}, {first}, false})), job);
+    }
+
+    void aStopReachesSlurmAlthoughNobodyWatchesTheQueue() {
+        const Home home;
+        const FakeSlurm slurm;
+        slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
+        const Experiment experiment = submitted();
+        QueueRequest skip;
+        skip.kind = QueueRequest::Kind::Skip;
+        skip.entry = 0;
+        QVERIFY(!requestQueue(experiment.id, skip));
+        QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Queued);
+        QVERIFY(stopExperiment(experiment.id, "the test").has_value());
+        QCOMPARE(slurm.said(), std::string("scancel 12\n"));
+        QVERIFY(readSlurmRecord(experiment.id)->cancelled);
+    }
+
+    void oneAnswerWithoutTheJobEndsNothingAndNobodysFilterHidesIt() {
+        const Home home;
+        const FakeSlurm slurm;
+        slurm.program("squeue",
+                      "echo $SQUEUE_STATES. >> $DIR/said\n"
+                      "test $(wc -l < $DIR/said) -le 2 || echo '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources|wrap'");
+        qputenv("SQUEUE_STATES", "RUNNING");
+        qputenv("LOCKSTEP_SQUEUE_S", "0.1");
+        const Experiment experiment = submitted();
+        SlurmWatch watch;
+        QVERIFY(watch.own(experiment.id).has_value());
+        watch.start();
+        QTRY_VERIFY(slurm.said().size() >= 10);
+        QCOMPARE(slurm.said().substr(0, 10), std::string(".\n.\n.\n.\n.\n"));
+        QVERIFY(watch.experiment().entries[0].state == EntryState::Queued);
+        slurm.program("squeue", "exit 0");
+        QTRY_VERIFY(watch.experiment().entries[0].state == EntryState::Stopped); // several in a row do
+        qunsetenv("SQUEUE_STATES");
+        qunsetenv("LOCKSTEP_SQUEUE_S");
     }
 
     void aNodeOfAJobIsReachedBySrunAndNoShellReadsIt() {

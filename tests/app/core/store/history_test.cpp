@@ -46,7 +46,7 @@ std::string timedRun(std::uint32_t number, double trainingS, const std::string &
     }
     record.config->seed = number; // repeats differ in it alone
     const std::string run = finishedRun(number, &record);
-    RunResult result = doneResult(run, 10);
+    RunResult result = doneResult(run, 10, trainingS + 1);
     if (state == "failed") {
         result.state = RunState::Failed;
         result.reason = "rank 1 died";
@@ -199,6 +199,10 @@ private Q_SLOTS:
         QVERIFY(row.starred);
         const auto tooLong = changeRunNotes(folder, [](RunNotes &notes) { notes.note.assign(70'000, 'a'); });
         QVERIFY(!tooLong && tooLong.error().message().find("at most 65536") != std::string::npos);
+        QCOMPARE(readRunNotes(folder)->note, std::string("two\nlines"));
+        const std::string link = home.path() + "/runs/link";
+        QCOMPARE(::symlink(folder.path.c_str(), link.c_str()), 0);
+        QVERIFY(!changeRunNotes({link}, [](RunNotes &notes) { notes.note = "through a link"; }));
         QCOMPARE(readRunNotes(folder)->note, std::string("two\nlines"));
         QVERIFY(changeRunNotes(folder, [](RunNotes &notes) { notes = {}; }).has_value());
         QVERIFY(listed().front().tags.empty()); // a changed file is seen though config and result are as they were

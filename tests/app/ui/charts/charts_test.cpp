@@ -3,6 +3,8 @@
 #include <QApplication>
 #include <QBarSet>
 #include <QClipboard>
+#include <QPainter>
+#include <QPicture>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
 
@@ -376,6 +378,14 @@ private Q_SLOTS:
         const QColor first = image.pixelColor(250, 40), second = image.pixelColor(250, 120);
         QVERIFY(first != second); // each in its method's colour
         QVERIFY(lanes.chartData().contains("DDP on 2 devices\tcpu:0\t2.000"));
+    }
+
+    void aBarFarBeyondItsChartIsHatchedWithABoundedNumberOfLines() {
+        QPicture picture;
+        QPainter painter(&picture);
+        hatch(&painter, {0, 0, 1e12, 20}, Qt::black);
+        painter.end();
+        QVERIFY2(picture.size() < 1'000'000, qPrintable(QString::number(picture.size())));
     }
 
     void aPhaseBarShowsEveryPartInWords() {

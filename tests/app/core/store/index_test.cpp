@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include <filesystem>
+#include <unistd.h>
+
+#include <QSqlDatabase>
+#include <QSqlQuery>
+
+#include "core_support.h"
+#include "ipc/file_system.h"
+#include "store/load_run.h"
+#include "store/run_index.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+class CoreIndexTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theTimeOfMoreOrFewerSamplesIsEstimatedFromRunsThatDifferInNothingElse() {
+        const Home home;
+        RunRecord quick = ddpRecord("");
+        quick.config->trainSamples = 12'800;
+        quick.config->epochs = 3;
+        RunResult result = doneResult(finishedRun(12, &quick), 0, 3.0);
+        result.summary.emplace();
+        result.summary->totalTrainingTimeS = 2.0;
+        for (int epoch = 1; epoch <= 3; ++epoch) {
+            result.summary->epochs.emplace_back().epoch = epoch;
+            result.summary->epochs.back().samples = 12'800;
+        }
+        write(runFolder(result.run).result(), toJson(result));
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+        const MachineName box{"box", ""};
+        RunConfig whole = *quick.config;
+        whole.trainSamples = 0; // 60,000
+        whole.epochs = 10;
+        // 19,200 samples a second, and a second of starting and testing for three epochs.
+        QCOMPARE(*index->estimate(whole, box), 600'000 / 19'200.0 + 10 / 3.0);
+        RunConfig less = *quick.config;
+        less.epochs = 1;
+        QCOMPARE(*index->estimate(less, box), 1.0);
+        QVERIFY(!index->estimate(whole, {"elsewhere", ""}));
+        RunConfig other = whole;
+        other.batchSize = 128; // other steps
+        QVERIFY(!index->estimate(other, box));
+        whole.epochs = 100; // the quick run's samples are less than 1 % of so many
+        QVERIFY(!index->estimate(whole, box));
+        QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
+    }
+
+    void aCopiedFolderIsNoFurtherRun() {
+        const Home home;
+        const std::string run = finishedRun(1), copy = "20260102T030405Z-0000c0c0";
+        std::error_code error;
+        std::filesystem::copy(runFolder(run).path, runFolder(copy).path, error);
+        QVERIFY2(!error, error.message().c_str());
+        auto index = RunIndex::open();
+        QVERIFY(index->refresh().has_value());
+        QCOMPARE(index->runs().size(), std::size_t(1));
+        RunStore store(QString::fromStdString(copy));
+        const Result<void> loaded = loadRun(store, runFolder(copy));
+        QVERIFY(!loaded && loaded.error().message().find("is a copy") != std::string::npos);
+    }
+
+    void anIndexFromElsewhereIsNotBelievedAndDoesNothing() {
+        const Home home;
+        finishedRun(1);
+        const std::string file = home.path() + "/index.sqlite", victim = home.path() + "/victim.txt";
+        (void)RunIndex::open()->refresh();
+        const std::vector<IndexedRun> before = RunIndex::open()->runs();
+        { // as a copy of it would be, with another row
+            QSqlDatabase other = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), QStringLiteral("other"));
+            other.setDatabaseName(QString::fromStdString(file));
+            QVERIFY(other.open());
+            QSqlQuery query(other);
+            QVERIFY(query.exec(QStringLiteral("UPDATE runs SET state = 'failed'")));
+            QVERIFY(query.exec(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)")));
+        }
+        QSqlDatabase::removeDatabase(QStringLiteral("other"));
+        QVERIFY(RunIndex::open()->runs() != before);
+        const std::string bytes = *realFileSystem().readAll(file);
+        write(file, bytes); // by rename, so that it is another file
+        {
+            auto index = RunIndex::open();
+            QVERIFY(index->refresh().has_value());
+            QVERIFY(index->runs() == before);
+        }
+        // A journal that calls another file its super-journal makes SQLite remove that file (sqlite.org/fileformat2.html, section 3).
+        const auto number = [](std::uint32_t value) {
+            return std::string{char(value >> 24), char(value >> 16), char(value >> 8), char(value)};
+        };
+        const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+        std::uint32_t sum = 0;
+        for (const char c : victim)
+            sum += std::uint32_t(c);
+        std::string journal =
+            magic + number(0) + number(1) + number(std::uint32_t(bytes.size() / 4096)) + number(512) + number(4096);
+        journal.resize(512);
+        journal += number(0x40000000 / 4096 + 1) + victim + number(std::uint32_t(victim.size())) + number(sum) + magic;
+        write(victim, "another program's");
+        write(file, bytes);
+        write(file + "-journal", journal);
+        QVERIFY(RunIndex::open()->refresh().has_value());
+        QVERIFY(isThere(victim));
+        QVERIFY(!isThere(file + "-journal"));
+        // Nor is another program's database taken for an index because a link says so.
+        write(victim, "");
+        QVERIFY(QFile::remove(QString::fromStdString(file)));
+        QCOMPARE(::symlink(victim.c_str(), file.c_str()), 0);
+        QVERIFY(RunIndex::open()->refresh().has_value());
+        QCOMPARE(realFileSystem().readAll(victim)->size(), std::size_t(0));
+    }
+
+    void theIndexIsRebuiltFromTheRunsWhenItIsGoneOrDamaged() {
+        const Home home;
+        finishedRun(10);
+        const std::string second = finishedRun(11, nullptr, 3.5);
+        const std::string file = home.path() + "/index.sqlite";
+        std::vector<IndexedRun> before;
+        {
+            auto index = RunIndex::open();
+            QVERIFY2(index.has_value(), index ? "" : index.error().message().c_str());
+            QCOMPARE(*index->refresh(), 2);
+            QCOMPARE(*index->refresh(), 0); // nothing is read twice
+            before = index->runs();
+            QCOMPARE(before.size(), std::size_t(2));
+            QCOMPARE(before[0].run, second); // newest first
+            QCOMPARE(before[0].state, std::string("done"));
+            const MachineName box{"box", ""};
+            QCOMPARE(*index->estimate(*ddpRecord("").config, box), 3.0);
+            // Another host's times, and those of another processor under the same name, say nothing here.
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"elsewhere", ""}));
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"box", "Another CPU"}));
+            RunConfig other = *ddpRecord("").config;
+            other.seed = 99; // the same work
+            QCOMPARE(*index->estimate(other, box), 3.0);
+            other.epochs = 9;
+            QVERIFY(!index->estimate(other, box));
+        }
+        QVERIFY(QFile::remove(QString::fromStdString(file)));
+        {
+            auto index = RunIndex::open();
+            QCOMPARE(*index->refresh(), 2);
+            QVERIFY(index->runs() == before);
+        }
+        QFile::remove(QString::fromStdString(file + "-wal"));
+        QFile damaged(QString::fromStdString(file));
+        QVERIFY(damaged.open(QIODevice::ReadWrite));
+        damaged.write(QByteArray(4096, 'x'));
+        damaged.close();
+        auto index = RunIndex::open();
+        QVERIFY(index.has_value());
+        QVERIFY(index->refresh().has_value());
+        QVERIFY(index->runs() == before);
+        QVERIFY(QDir(QString::fromStdString(runFolder(second).path)).removeRecursively());
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().size(), std::size_t(1));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreIndexTest)
+#include "index_test.moc"
