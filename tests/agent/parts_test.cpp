@@ -128,12 +128,13 @@ TEST_CASE("the gate lets a rank's own gapless frames through, once, and nothing 
     gate.take(0, R"({"type":"heartbeat","rank":0,"mono_ns":1,"wall_us":2})");
     gate.take(0, R"({"type":"exit","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"pid":1,"host":"h"})");
     gate.take(0, R"({"type":"link","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"of_node":1,"link":"lost"})");
+    gate.take(0, R"({"type":"node","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"what":"failed","reason":"invented"})");
     gate.take(0, frame(0, 5, ",\"padding\":\"" + std::string(maxFrameBytes - 120, 'x') + "\""));
     gate.take(0, "not JSON");
-    CHECK(bad.size() == 12);
+    CHECK(bad.size() == 13);
     CHECK(good.size() == 3);
     gate.take(0, "");
-    CHECK(bad.size() == 12);
+    CHECK(bad.size() == 13);
 }
 
 TEST_CASE("what a script says of itself is kept in bounds") {

@@ -218,6 +218,46 @@ class Sender(Case):
         self.assertIn("in waits_for_the_others", second)
         self.assertNotIn("lockstep-heartbeat", said)
 
+    def test_what_a_start_left_ends_before_the_next_one_whose_times_are_not_the_whole_runs(self):
+        """As torchrun leaves its workers, which have sessions of their own, when it is killed."""
+        script = self.home / "twice.py"
+        script.write_text("import lockstep, os, subprocess, sys, time\n"
+                          "orphan, pid = len(sys.argv) > 1, os.path.join(os.path.dirname(__file__), 'pid')\n"
+                          "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '0' and not orphan:\n"
+                          "    subprocess.Popen([sys.executable, __file__, 'orphan'], start_new_session=True)\n"
+                          "    while not os.path.exists(pid): time.sleep(0.01)\n"
+                          "    sys.exit(1)\n"
+                          "run = lockstep.Run()\n"
+                          "for epoch in range(1, 1000) if orphan else (6, 7):\n"
+                          "    for _ in run.epoch(epoch, range(20)):\n"
+                          "        run.step(100 if orphan else 1, 1)\n"
+                          "        time.sleep(0.02)\n"
+                          "    if orphan: open(pid, 'w').write(str(os.getpid()))\n"
+                          "run.close()\n")
+        self.agent("run", "--max-restarts", 1, "--", sys.executable, script)
+        (run,) = self.runs()
+        frames = self.frames(run)
+        again = next(i for i, frame in enumerate(frames) if frame["type"] == "alert" and frame["kind"] == "restart")
+        after = [frame for frame in frames[again:] if frame["type"] == "epoch"]
+        self.assertEqual([frame["epoch"] for frame in after], [6, 7])
+        self.assertEqual({frame["loss"]["mean"] for frame in frames[again:] if frame["type"] == "steps" and "loss" in frame}, {1.0})
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.home / "pid").read_text()), 0)
+        self.assertNotIn("summary", self.result(run))
+
+    def test_without_a_control_group_too_a_run_leaves_no_process_however_it_was_started(self):
+        if subprocess.run(["unshare", "--mount", "true"]).returncode != 0:
+            self.skipTest("this user may not hide the file system of control groups")
+        chain = self.home / "chain.sh"
+        chain.write_text('echo $$ >> "$2"; if [ "$1" -gt 0 ]; then env -i setsid /bin/sh "$0" $(($1 - 1)) "$2" & fi; exec sleep 1000\n')
+        pids = self.home / "pids"
+        pids.touch()
+        self.call("unshare", "--mount", "/bin/sh", "-c", 'umount -l -a -t cgroup2; exec "$0" "$@"', support.BIN / "lockstep-agent", "run", "--",
+                  "/bin/sh", "-c", f"/bin/sh {chain} 6 {pids} & while [ $(wc -l < {pids}) -lt 7 ]; do sleep 0.1; done", code=0)
+        (run,) = self.runs()
+        self.assertEqual(self.result(run)["state"], "done")
+        self.assertEqual([pid for pid in pids.read_text().split() if os.path.exists(f"/proc/{pid}")], [])
+
     def test_a_stop_reaches_the_script(self):
         agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--", sys.executable, TRAIN, "steps=100000"],
                                  env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
@@ -125,6 +126,17 @@ TEST_CASE("a pipe in a console's place, which nobody reads, holds up nothing tha
         CHECK(disk.run([] {}).wait_for(lockstep::test::hangLimit) == std::future_status::ready);
     }
     CHECK(contentsOf(other) == "two\n");
+}
+
+TEST_CASE("a log that is removed during the run is a sentence in result.json") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=300;step_ms=20"}});
+    std::this_thread::sleep_for(2s); // it has been looked at
+    REQUIRE(std::filesystem::remove(run.folder.log(0)));
+    const RunResult result = resultOf(run.folder);
+    CHECK((result.state == RunState::Done));
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings[0].find(run.folder.log(0) + " was removed or replaced during the run") != std::string::npos);
 }
 
 TEST_CASE("a log that can't be synced is an alert at once and a sentence in result.json, and training goes on") {

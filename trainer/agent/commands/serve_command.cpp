@@ -58,7 +58,7 @@ Answer readyAnswer(Session &session) {
         json["join"] = join.address;
         json["token"] = join.token;
     }
-    return {0, json.dump(), ""};
+    return {0, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
 }
 
 Result<std::string> readRequestLine() {

@@ -6,6 +6,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/run_title.h"
+#include "ipc/sound_values.h"
 #include "trainer/agent/devices/machine.h"
 
 namespace lockstep::agent {
@@ -14,6 +15,7 @@ namespace {
 /// If the number of ranks is unknown: a further rank may still come this long after the last known one ended.
 constexpr std::int64_t lateNs = 3'000'000'000;
 constexpr std::int64_t recordEveryNs = 1'000'000'000;
+constexpr std::size_t longestName = 200; ///< bytes that are kept of a host's or a device's name
 
 /// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one.
 std::optional<RunConfig> configFrom(const About &about, int worldSize) {
@@ -157,7 +159,7 @@ void ListenedRun::extendTo(std::int64_t wallUs) {
 void ListenedRun::onState(int rank, const StateFrame &state) {
     Rank &known = m_ranks[rank];
     if (!state.host.empty())
-        known.host = state.host;
+        known.host = state.host.substr(0, longestName);
     if (state.state == RunState::Init)
         describe(state, rank);
     if (isFinal(state.state))
@@ -174,14 +176,15 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
     m_record.processes = std::max(m_record.processes, m_options.worldSize);
     if (!init.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
-        m_record.deviceNames[std::size_t(rank)] = init.device;
+        m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestName);
     }
+    const std::string host = init.host.substr(0, longestName);
     const bool known = std::any_of(m_record.machines.begin(), m_record.machines.end(),
-                                   [&](const MachineRecord &machine) { return machine.host == init.host; });
-    if (!init.host.empty() && !known && m_record.machines.size() < m_ranks.size()) {
+                                   [&](const MachineRecord &machine) { return machine.host == host; });
+    if (!host.empty() && !known && m_record.machines.size() < m_ranks.size()) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
-        machine.host = init.host;
+        machine.host = host;
         m_record.machines.push_back(std::move(machine));
     }
     m_recordChanged = true;
@@ -289,6 +292,8 @@ RunResult ListenedRun::result() const {
     result.endWallUs = m_options.fromFiles ? m_lastWallUs : m_clock.wallUs();
     result.runTimeS =
         m_options.fromFiles ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
+    if (!isDuration(result.runTimeS)) // clocks of others, centuries apart
+        result.runTimeS = 0;
     for (const auto &[rank, known] : m_ranks) {
         RankExit exit; // how the rank's process ended is not known here
         exit.rank = rank;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/log/disk_watch.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <chrono>
@@ -9,6 +10,10 @@ namespace lockstep::agent {
 
 namespace {
 constexpr double spaceLowShare = 0.05;
+
+std::string wordsOfReplaced(const std::string &path) {
+    return "the log " + path + " was removed or replaced during the run: its lines are lost, unless a viewer has them";
+}
 
 std::string lines(std::uint64_t count) {
     return std::to_string(count) + (count == 1 ? " line" : " lines");
@@ -19,6 +24,11 @@ std::vector<WatchedLog> DiskWatch::logs() const {
     std::vector<WatchedLog> all = m_otherLogs ? m_otherLogs() : std::vector<WatchedLog>();
     all.insert(all.begin(), {m_journal.path(), m_journal.state()});
     return all;
+}
+
+std::set<std::string> DiskWatch::replaced() const {
+    const std::lock_guard lock(m_seen->mutex);
+    return m_seen->replaced;
 }
 
 void DiskWatch::check() {
@@ -33,8 +43,20 @@ void DiskWatch::check() {
 void DiskWatch::look() {
     if (m_looking.valid() && m_looking.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
         return;
-    m_looking = m_journal.disk().run([seen = m_seen, held = m_folder.held()] {
+    std::vector<std::string> paths;
+    for (const WatchedLog &log : logs())
+        paths.push_back(log.path);
+    m_looking = m_journal.disk().run([seen = m_seen, held = m_folder.held(), paths = std::move(paths)] {
         seen->gone = held->gone();
+        for (const std::string &path : paths) {
+            struct stat status {};
+            const bool there = ::stat(path.c_str(), &status) == 0;
+            const auto known = there ? seen->files.try_emplace(path, status.st_ino).first : seen->files.find(path);
+            if (known == seen->files.end() || (there && known->second == status.st_ino))
+                continue;
+            const std::lock_guard lock(seen->mutex);
+            seen->replaced.insert(path);
+        }
         struct statvfs info {};
         if (::statvfs(held->path().c_str(), &info) == 0 && info.f_blocks > 0)
             seen->freeShare = static_cast<double>(info.f_bavail) / static_cast<double>(info.f_blocks);
@@ -82,6 +104,10 @@ void DiskWatch::checkLog(const WatchedLog &log) {
                                                 "they are lost if this machine goes down before a sync succeeds"
                         : "the log " + log.path + " is safe on the disk again");
     }
+    if (!told.replaced && !folderGone() && replaced().contains(log.path)) {
+        told.replaced = true;
+        alertAndLog(m_journal, "log_lost", wordsOfReplaced(log.path));
+    }
     if (log.state.linesLost != told.lost) {
         told.lost = log.state.linesLost;
         alertAndLog(m_journal, "log_lost",
@@ -91,7 +117,10 @@ void DiskWatch::checkLog(const WatchedLog &log) {
 
 std::vector<std::string> DiskWatch::warnings() const {
     std::vector<std::string> all;
+    const std::set<std::string> gone = replaced();
     for (const WatchedLog &log : logs()) {
+        if (gone.contains(log.path))
+            all.push_back(wordsOfReplaced(log.path));
         if (log.state.linesLost > 0)
             all.push_back(lines(log.state.linesLost) + " of the log " + log.path +
                           " are lost: the disk did not take them");

@@ -6,7 +6,10 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "trainer/agent/log/new_run_folder.h"
@@ -36,14 +39,18 @@ public:
 
 private:
     struct Told {
-        bool behind = false, unsynced = false;
+        bool behind = false, unsynced = false, replaced = false;
         std::uint64_t lost = 0;
     };
     struct Seen {
+        std::map<std::string, ino_t> files; ///< by path, as first seen; the disk's thread alone
+        std::mutex mutex;
+        std::set<std::string> replaced; ///< logs that another file, or none, stands in place of; under the mutex
         std::atomic<bool> gone = false;
         std::atomic<double> freeShare = 1;
     };
     [[nodiscard]] std::vector<WatchedLog> logs() const;
+    [[nodiscard]] std::set<std::string> replaced() const;
     void look();
     void checkSilence();
     void checkSpace();

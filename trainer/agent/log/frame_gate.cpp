@@ -25,7 +25,8 @@ Result<void> checkFrame(int rank, std::string_view line, const Frame &frame, con
         line.find(",\"crc\":") != std::string_view::npos)
         return refuse("node, seq and crc are given by the log's writer");
     const std::string_view type = typeOf(frame);
-    if (type == "header" || type == "exit" || type == "device" || type == "link")
+    if (type == "header" || type == "exit" || type == "device" || type == "link" ||
+        type == "node") // between nodes, a line of that type is an agent's
         return refuse("a rank can't send '" + std::string(type) + "' frames");
     return {};
 }

@@ -31,7 +31,7 @@ FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolde
 
 void FrameIntake::startOver() {
     m_gate.startOver();
-    m_reported = {};
+    m_reported.startOver();
     m_training.clear();
     m_lossAlerted.clear();
     m_metricAlerted.clear();

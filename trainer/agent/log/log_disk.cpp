@@ -190,9 +190,14 @@ void LogDisk::State::loop() {
         wake.wait(lock, [this] { return work || stop; });
         const bool last = std::exchange(work, false) == false && stop;
         std::deque<Job> batch = std::exchange(jobs, {}); // the lines that came before them are written before
-        for (std::size_t i = 0; i < logs.size(); ++i)
-            writeLog(lock, logs[i]);
+        const auto writeLogs = [&] {
+            for (std::size_t i = 0; i < logs.size(); ++i)
+                writeLog(lock, logs[i]);
+        };
+        writeLogs();
         for (Job &job : batch) {
+            if (&job != &batch.front())
+                writeLogs(); // a long batch does not keep the log waiting
             unlocked(lock, [&] {
                 if (job.text)
                     job.text->write(job.bytes);

@@ -97,8 +97,18 @@ void ReportedSummary::take(int rank, const Frame &frame) {
     }
 }
 
-/// Without gaps; and where a frame is missing, as many as the script meant to train.
+void ReportedSummary::startOver() {
+    std::optional<int> first = m_firstEpoch;
+    if (!m_epochs.empty())
+        first = std::min(first.value_or(m_epochs.begin()->first), m_epochs.begin()->first);
+    *this = {};
+    m_firstEpoch = first;
+}
+
+/// Without gaps, from the first one that any start has reported: a training that goes on from a checkpoint is a part. And where a frame is missing, as many as the script meant to train.
 bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
+    if (m_firstEpoch && m_epochs.begin()->first > *m_firstEpoch)
+        return false;
     const auto reported = static_cast<int>(m_epochs.size());
     if (m_epochs.rbegin()->first - m_epochs.begin()->first + 1 != reported)
         return false;

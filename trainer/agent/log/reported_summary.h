@@ -15,6 +15,8 @@ namespace lockstep::agent {
 class ReportedSummary {
 public:
     void take(int rank, const Frame &frame);
+    /// The ranks are started again: what they report again replaces what they have reported.
+    void startOver();
     /// A frame was refused or lost: it may have been an epoch's.
     void missFrame() { m_complete = false; }
 
@@ -42,6 +44,7 @@ private:
     std::optional<EvalFrame> m_eval;
     MetricTotals m_metrics;
     bool m_complete = true;
+    std::optional<int> m_firstEpoch; ///< of the starts before this one
 };
 
 } // namespace lockstep::agent

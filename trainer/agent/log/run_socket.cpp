@@ -306,6 +306,14 @@ void RunSocket::drainRanks() {
             }
 }
 
+void RunSocket::expectOtherProcesses() {
+    drainRanks();
+    for (const auto &peer : m_peers)
+        if (peer->role == Peer::Role::Rank)
+            closePeer(*peer);
+    m_processes.clear();
+}
+
 std::set<int> RunSocket::sendControl(const Control &control) {
     const std::string line = encode(control) + "\n";
     std::set<int> reached;
@@ -331,7 +339,7 @@ void RunSocket::rebindIfLost() {
     m_loop.unwatch(m_listenToken);
     m_listener.reset();
     const auto hold = holdSocketFolder();
-    const auto path = runSocketPath(m_runId);
+    const auto path = runSocketPath(m_runId, m_node);
     if (!hold || !path)
         return; // tried again one second later
     if (auto listener = UnixListener::bind(*path)) {

@@ -48,7 +48,7 @@ public:
     /// Accepts connections from now on; until then they wait.
     void open(Handlers handlers, std::set<int> ranks);
     void setRanks(std::set<int> ranks) { m_ranks = std::move(ranks); } ///< other ranks are refused
-    void expectOtherProcesses() { m_processes.clear(); }               ///< all ranks are started again
+    void expectOtherProcesses(); ///< all ranks are started again: what those before have sent is read, and no more is
     /// Adds another node's log, for followers that ask for all nodes. `log` outlives the socket.
     void addLog(int node, const LogWindow &log) { m_others[node] = &log; }
     [[nodiscard]] const std::string &path() const { return m_path; }

@@ -21,7 +21,9 @@ void writeSlurmOrigin(const RunFolder &folder) {
                                            {"agent", std::filesystem::read_symlink("/proc/self/exe", ignored).string()},
                                            {"machine", hostName()},
                                            {"shared", true}};
-    if (const auto written = realFileSystem().writeAtomically(folder.origin(), origin.dump() + "\n"); !written)
+    if (const auto written = realFileSystem().writeAtomically(
+            folder.origin(), origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        !written)
         logWarning("viewers outside of the job can't follow live: " + written.error().message());
 }
 

@@ -20,8 +20,10 @@ std::string fileOf(const std::string &folder, int rank) {
 }
 
 /// The events in a rank's trace: all lines but the first and the last.
+constexpr std::uint64_t largest =
+    512 << 20; // of one rank and of all: a trace of 1,000 steps has a few megabytes a rank
+
 Result<std::string> eventsOf(const std::string &path) {
-    constexpr std::uint64_t largest = 512 << 20; // a trace of 1,000 steps has a few megabytes
     const auto text = realFileSystem().readAll(path, largest);
     if (!text)
         return fail(text.error());
@@ -78,9 +80,12 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     const bool none = bool(absent);
     std::map<int, bool> leftOut;
     bool any = false, late = false;
+    std::map<int, fs::file_time_type> times;
     for (const RankTrace &rank : ranks) {
         const auto written = fs::last_write_time(fileOf(folder, rank.rank), absent);
         const bool isNew = !absent && (none || written > before);
+        if (!absent)
+            times[rank.rank] = written;
         any = any || isNew;
         late = late || (isNew && m_leftOut.contains(rank.rank));
         if (!isNew)
@@ -91,6 +96,12 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     for (const RankTrace &rank : ranks)
         if (!any || (leftOut.contains(rank.rank) && rank.missing.empty()))
             return std::nullopt;
+    if (times == m_refused)
+        return std::nullopt; // told already
+    const auto refuse = [&](const Error &why) {
+        m_refused = times;
+        return fail(why);
+    };
     Merged out{merged, {}};
     std::string events;
     for (const RankTrace &rank : ranks) {
@@ -103,7 +114,11 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
         }
         auto own = eventsOf(fileOf(folder, rank.rank));
         if (!own)
-            return fail(own.error());
+            return refuse(own.error());
+        if (events.size() + own->size() > largest)
+            return refuse(Error::failed("the traces of all ranks are larger than " + std::to_string(largest >> 20) +
+                                            " MiB together, and stay in " + folder,
+                                        "trace fewer steps"));
         if (rank.aheadS)
             events += comma + note(rank.rank, "process_labels", "labels", clockWords(rank)) + ",\n" +
                       shifted(*own, *rank.aheadS * 1e6);

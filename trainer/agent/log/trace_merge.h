@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ public:
     [[nodiscard]] Result<std::optional<Merged>> poll(const std::string &folder, const std::vector<RankTrace> &ranks);
 
 private:
+    std::map<int, std::filesystem::file_time_type>
+        m_refused;                 ///< when the ranks' traces were written that can't be merged
     std::map<int, bool> m_leftOut; ///< ranks that the last merge left out
 };
 

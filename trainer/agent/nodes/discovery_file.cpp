@@ -45,7 +45,7 @@ Result<void> writeInvitation(const std::string &run, const Invitation &invitatio
     const DiscoveryJson file = {{"token", invitation.token}, {"offers", offers}};
     if (const auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
-    return realFileSystem().writeAtomically(discoveryFile(run), file.dump() + "\n");
+    return realFileSystem().writeAtomically(discoveryFile(run), documents::line(file) + "\n");
 }
 
 std::optional<Invitation> readInvitation(const std::string &run) {

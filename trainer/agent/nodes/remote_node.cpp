@@ -6,12 +6,15 @@
 #include <cmath>
 
 #include "ipc/file_system.h"
+#include "ipc/log.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset is trusted
+constexpr std::size_t longestName = 200; ///< bytes of a node's name
+constexpr std::size_t firstTrips = 5;    ///< round trips before a clock's offset is trusted
 /// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
 
@@ -37,7 +40,7 @@ void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello)
     if (m_socket)
         m_socket->close(); // the node reconnects, so the old connection is dead even if nothing was noticed
     if (!hello.name.empty())
-        m_title = hello.name;
+        m_title = hello.name.substr(0, longestName);
     m_socket = std::move(socket);
     m_peer = m_socket->peer();
     m_socket->setHandlers(
@@ -90,7 +93,8 @@ void RemoteNode::reportLink(const std::string &link, const std::string &reason) 
     frame.reason = reason;
     if (m_log)
         frame.nextSeq = m_log->nextSeq();
-    if (const auto clock = m_wallClock.trips() >= firstTrips ? m_wallClock.estimate() : std::nullopt) {
+    if (const auto clock = m_wallClock.trips() >= firstTrips ? m_wallClock.estimate() : std::nullopt;
+        clock && std::abs(clock->offsetS) <= longestDurationS) { // no reader takes more
         frame.clockOffsetS = m_reportedOffsetS = clock->offsetS;
         frame.roundTripS = clock->roundTripS;
     }
@@ -107,7 +111,8 @@ bool RemoteNode::closedAround(std::int64_t monoNs, std::int64_t aroundNs) const 
 }
 
 void RemoteNode::onLine(std::string_view line) {
-    if (!isNodeMessage(line))
+    if (!isNodeMessage(line) ||
+        placeOfSealedLine(line)) // an agent seals what its ranks have sent, and nothing that it says itself
         return onLogLine(line);
     const auto message = decodeNodeMessage(line);
     if (!message)

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "ipc/file_system.h"
 #include "trainer/agent/devices/machine.h"
@@ -154,6 +156,7 @@ void LocalRun::makeSupervisor() {
     handlers.onConsoleLine = m_handlers.onConsoleLine;
     handlers.onFailure = m_handlers.onRankFailed;
     handlers.onRestart = [this] {
+        endStrays(); // they would train beside the ranks that are started now, and be taken for them
         m_socket->expectOtherProcesses();
         m_intake->startOver();
         if (m_watch)
@@ -286,9 +289,23 @@ void LocalRun::onRanksOver() {
 /// What left its group and outlived its rank. An orphan's children become this process's when it dies: hence the loop.
 void LocalRun::endStrays() {
     m_keeper.killStrays();
-    for (const pid_t child : childrenOf(::getpid())) // those that changed their environment
-        if (child != m_keeper.pid())
-            ::kill(child, SIGKILL);
+    constexpr int mostGenerations = 100;
+    constexpr auto patience = std::chrono::milliseconds(200); // a process in the kernel can't be waited for
+    for (int generation = 0; generation < mostGenerations; ++generation) {
+        std::vector<pid_t> strays = childrenOf(::getpid()); // those that changed their environment
+        std::erase(strays, m_keeper.pid());
+        if (strays.empty())
+            return;
+        for (const pid_t stray : strays)
+            ::kill(stray, SIGKILL);
+        const auto deadline = std::chrono::steady_clock::now() + patience;
+        const auto reaped = [](pid_t stray) { return ::waitpid(stray, nullptr, WNOHANG) != 0; };
+        while (std::erase_if(strays, reaped), !strays.empty()) {
+            if (std::chrono::steady_clock::now() > deadline)
+                return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
 }
 
 /// Nothing would end the ranks' children, and remove the socket, if this process were killed now.
