@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/agent/agent_process.h"
 
+#include <dirent.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -249,6 +250,16 @@ RunResult resultOf(const RunFolder &folder, std::chrono::milliseconds patience) 
     auto result = runResultFromJson(contentsOf(folder.result()));
     REQUIRE(result);
     return *result;
+}
+
+int countIn(const std::string &folder) {
+    int count = 0;
+    if (DIR *dir = ::opendir(folder.c_str())) {
+        while (::readdir(dir))
+            ++count;
+        ::closedir(dir);
+    }
+    return count;
 }
 
 std::string contentsOf(const std::string &path) {

@@ -85,6 +85,7 @@ struct ServedRun {
 [[nodiscard]] lockstep::RunResult resultOf(const lockstep::RunFolder &folder,
                                            std::chrono::milliseconds patience = lockstep::test::hangLimit);
 [[nodiscard]] std::string contentsOf(const std::string &path);
+[[nodiscard]] int countIn(const std::string &folder); ///< entries, "." and ".." included
 [[nodiscard]] double secondsSince(std::chrono::steady_clock::time_point start);
 
 template <class Body> std::vector<Body> bodiesOf(const std::vector<lockstep::Frame> &frames) {

@@ -114,6 +114,24 @@ TEST_CASE("a console that the disk refuses for a while is whole afterwards, or s
     }
 }
 
+TEST_CASE("files of which there may be thousands are closed between two writes") {
+    const TestHome home;
+    std::filesystem::create_directories(dataHome());
+    agent::LogDisk disk;
+    disk.run([] {}).wait();
+    const int before = countIn("/proc/self/fd");
+    std::vector<std::shared_ptr<agent::LogDisk::Text>> texts;
+    for (int i = 0; i < 50; ++i) {
+        texts.push_back(disk.openText(dataHome() + "/rank-" + std::to_string(i) + ".bad", false));
+        disk.write(texts.back(), "one\n");
+    }
+    disk.run([] {}).wait();
+    CHECK(countIn("/proc/self/fd") == before);
+    disk.write(texts[7], "two\n");
+    disk.run([] {}).wait();
+    CHECK(contentsOf(dataHome() + "/rank-7.bad") == "one\ntwo\n");
+}
+
 TEST_CASE("a pipe in a console's place, which nobody reads, holds up nothing that is written after it") {
     const TestHome home;
     const std::string folder = dataHome(), path = folder + "/rank-0.bad", other = folder + "/rank-1.log";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // One run on several nodes: agents on this machine that know of each other only what a launch passes to them.
-#include <dirent.h>
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -29,16 +28,6 @@ namespace {
 std::string followAll(const NodesRun &run, std::chrono::milliseconds patience = 30s) {
     FollowClient client(run.socket(), FollowClient::AllNodes{});
     return client.readToEnd(patience);
-}
-
-int countIn(const std::string &folder) {
-    int count = 0;
-    if (DIR *dir = ::opendir(folder.c_str())) {
-        while (::readdir(dir))
-            ++count;
-        ::closedir(dir);
-    }
-    return count;
 }
 
 /// Processes whose environment or arguments name the home: what a run left.

@@ -118,7 +118,7 @@ void ListenedRun::openIntake() {
     handlers.onTrainerLog = [this](int rank, std::string_view text) {
         auto &console = m_ranks[rank].console;
         if (!console)
-            console = m_journal->disk().openText(folder().console(rank));
+            console = m_journal->disk().openText(folder().console(rank), false);
         m_journal->disk().write(console, std::string(text) + "\n");
     };
     handlers.onAllTraining = [this] { m_journal->state(RunState::Training); };

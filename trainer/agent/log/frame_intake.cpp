@@ -111,7 +111,7 @@ void FrameIntake::quarantine(int rank, std::string_view line) {
     if (!bad.file) {
         std::string path = m_folder.console(rank);
         path.replace(path.rfind('.'), std::string::npos, ".bad");
-        bad.file = m_journal.disk().openText(std::move(path));
+        bad.file = m_journal.disk().openText(std::move(path), false);
     }
     m_journal.disk().write(bad.file, std::string(line) + "\n");
 }

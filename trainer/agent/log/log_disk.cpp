@@ -30,7 +30,7 @@ constexpr std::chrono::seconds firstSyncPause{1}, lastSyncPause{30};
 
 class LogDisk::Text {
 public:
-    explicit Text(std::string path) : m_path(std::move(path)) {}
+    Text(std::string path, bool staysOpen) : m_path(std::move(path)), m_staysOpen(staysOpen) {}
 
     /// Bytes that were never queued, since the disk did not answer. On any thread.
     void skip(std::size_t bytes) { m_skipped += bytes; }
@@ -44,6 +44,8 @@ public:
         hold(bytes);
         m_missing += m_skipped.exchange(0);
         m_holds = !m_held.empty() || m_missing > 0;
+        if (!m_staysOpen)
+            m_fd = Fd();
     }
 
 private:
@@ -92,6 +94,7 @@ private:
     }
 
     std::string m_path;
+    bool m_staysOpen;
     Fd m_fd;
     std::string m_held;        ///< which the disk has refused
     std::size_t m_missing = 0; ///< bytes after those, for which there was no room
@@ -277,8 +280,8 @@ LogDisk::LogState LogDisk::state(Log number) const {
     return state;
 }
 
-std::shared_ptr<LogDisk::Text> LogDisk::openText(std::string path) {
-    auto text = std::make_shared<Text>(std::move(path));
+std::shared_ptr<LogDisk::Text> LogDisk::openText(std::string path, bool staysOpen) {
+    auto text = std::make_shared<Text>(std::move(path), staysOpen);
     write(text, {});
     return text;
 }

@@ -44,7 +44,9 @@ public:
     void requestSync(Log log, std::uint64_t mark = 0, bool now = false);
     [[nodiscard]] LogState state(Log log) const;
 
-    [[nodiscard]] std::shared_ptr<Text> openText(std::string path); ///< made if it isn't there, with mode 0600
+    /// Made if it isn't there, with mode 0600. It stays open for the next bytes, unless there may be one for each of many ranks, which
+    /// would leave no descriptors.
+    [[nodiscard]] std::shared_ptr<Text> openText(std::string path, bool staysOpen = true);
     /// Waits for room if the disk answers but lags far behind, so that a console in full flood is kept whole.
     void write(const std::shared_ptr<Text> &text, std::string bytes);
     void retry(const std::shared_ptr<Text> &text); ///< writes what the disk has refused, if anything

@@ -48,15 +48,21 @@ std::optional<TraceInbox::Whole> TraceInbox::take(const NodeMessage &piece, cons
     if (!ranks.contains(rank) || total == 0 || total > largestTrace)
         return std::nullopt;
     std::string &text = m_texts[rank];
-    if (offset == 0)
+    if (offset == 0) {
+        m_bytes -= text.size();
         text.clear();
-    if (offset != text.size() || piece.text.empty() || offset + piece.text.size() > total) {
+    }
+    if (offset != text.size() || piece.text.empty() || offset + piece.text.size() > total ||
+        m_bytes + piece.text.size() > mostHeld) {
+        m_bytes -= text.size();
         m_texts.erase(rank);
         return std::nullopt;
     }
     text += piece.text;
+    m_bytes += piece.text.size();
     if (text.size() < total)
         return std::nullopt;
+    m_bytes -= text.size();
     Whole whole{rank, std::move(text), piece.crc, false};
     whole.good = crcText(crc32c(whole.text)) == piece.crc;
     m_texts.erase(rank);

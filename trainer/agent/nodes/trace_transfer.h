@@ -45,7 +45,9 @@ public:
     [[nodiscard]] std::optional<Whole> take(const NodeMessage &piece, const std::set<int> &ranks);
 
 private:
-    std::map<int, std::string> m_texts; ///< by rank
+    static constexpr std::size_t mostHeld = 256 << 20; ///< of a node's traces that are not whole yet
+    std::map<int, std::string> m_texts;                ///< by rank
+    std::size_t m_bytes = 0;                           ///< of all of them
 };
 
 } // namespace lockstep::agent
