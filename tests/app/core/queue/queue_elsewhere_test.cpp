@@ -4,11 +4,14 @@
 #include <QSignalSpy>
 
 #include <csignal>
+#include <sys/resource.h>
 
+#include "base/machine_facts.h"
 #include "core_queue_support.h"
 #include "follow/agent_control.h"
 #include "follow/remote_copy.h"
 #include "follow/run_follower.h"
+#include "launch/agent_launcher.h"
 #include "nodes/known_places.h"
 #include "nodes/node_book.h"
 #include "queue/experiment_follower.h"
@@ -292,6 +295,27 @@ private Q_SLOTS:
         QVERIFY(placesText({CommandPrefix{{}, "box", std::string(20'000, 'a')}}).size() < 300);
         QVERIFY(isKnownPlace(own)); // this installation's, in a job of this user's
         QVERIFY(!isKnownPlace(prefixFor("slurm:17/n1", "/tmp/lockstep-agent").value()));
+    }
+
+    void whatAnotherMachineSaysIsBoundedAndMustBeOfTheRunThatWasAskedFor() {
+        const auto saying = [](const char *script) {
+            return CommandPrefix{{"/bin/sh", "-c", script, "--"}, "far", "lockstep-agent", false};
+        };
+        QVERIFY(!machineFacts(saying("cat /dev/zero >&2 & exec cat /dev/zero")));
+        AgentLauncher launcher;
+        QSignalSpy failed(&launcher, &AgentLauncher::failed);
+        LaunchRequest request;
+        request.record.run = "20260102T030405Z-00000001";
+        launcher.start(saying(R"(echo '{"type":"ready","run":"20260102T030405Z-00000002","socket":"x","pid":1}';
+                              cat /dev/zero >&2 & exec cat /dev/zero)"),
+                       request);
+        QVERIFY(failed.wait(test::hangLimitMs));
+        const std::string why = failed[0][0].value<Error>().message();
+        QVERIFY2(why.find("answers for 20260102T030405Z-00000002") != std::string::npos, why.c_str());
+        QTest::qWait(500); // it talks on
+        struct rusage usage {};
+        QCOMPARE(::getrusage(RUSAGE_SELF, &usage), 0);
+        QVERIFY2(usage.ru_maxrss < 600 * 1024, qPrintable(QString::number(usage.ru_maxrss)));
     }
 
     void aQueueThatCallsAPathARunIsRefused() {
