@@ -11,7 +11,6 @@ namespace lockstep::core {
 namespace {
 
 constexpr int silenceMs = 20'000;
-constexpr qint64 largestUnread = 1 << 20;
 constexpr int httpPartial = 206, httpNotSatisfiable = 416, httpFirstError = 400;
 
 QString hostOf(const std::string &mirror) {
@@ -74,7 +73,6 @@ void DatasetDownload::request() {
     if (m_got > 0)
         asked.setRawHeader("Range", "bytes=" + QByteArray::number(m_got) + "-");
     m_reply = m_network.get(asked);
-    m_reply->setReadBufferSize(largestUnread);
     connect(m_reply, &QNetworkReply::metaDataChanged, this, &DatasetDownload::answered);
     connect(m_reply, &QNetworkReply::readyRead, this, &DatasetDownload::takeBytes);
     connect(m_reply, &QNetworkReply::finished, this, &DatasetDownload::replyEnded);

@@ -94,7 +94,7 @@ void AgentLauncher::readAnswer() {
     if (m_over)
         return m_answer.clear(); // nothing more is expected
     const auto end = m_answer.indexOf('\n');
-    if ((end < 0 && m_answer.size() < largestAnswer))
+    if (end < 0 && m_answer.size() < largestAnswer)
         return;
     const auto json = documents::objectOrNull({m_answer.constData(), std::size_t(std::max<qsizetype>(end, 0))});
     const auto text = [&](const char *key) { return documents::valueIn(json, key, ""); };
