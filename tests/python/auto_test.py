@@ -12,7 +12,7 @@ PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN = (
     HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own"))
 
 
-class Auto(Case):
+class Followed(Case):
     def followed(self, *words, options=(), **environment):
         """Runs a command of Python with --auto. Gives its run's folder and what it printed."""
         done = self.agent("run", "--auto", *options, "--", sys.executable, *words, **environment)
@@ -23,6 +23,10 @@ class Auto(Case):
 
     def epochs(self, frames):
         return [frame for frame in frames if frame["type"] == "epoch"]
+
+
+class AgainstHand(Followed):
+    """What is measured beside timers that the script sets by hand. Nothing may run beside them: ctest runs these alone."""
 
     def check_against_hand(self, words, steps, batch_s=0.0003):
         """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
@@ -64,6 +68,13 @@ class Auto(Case):
                 # Its start takes 0.1 s; in the step before it it would be `other`.
                 self.assertLess(min(epoch["phases"]["other"]["sum_s"] for epoch in self.epochs(sent)), 0.05)
 
+    def test_accumulation_with_a_scaled_loss_over_a_stream(self):
+        _, said, sent = self.check_against_hand(["accumulate"], 5)
+        last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
+        self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
+
+
+class Auto(Followed):
     def test_what_a_script_does_with_its_samplers_and_losses_is_its_own(self):
         """A sampler whose length draws its batches, a loss that is changed after the step, and one that is a view of something large."""
         run, done = self.followed(OWN)
@@ -72,11 +83,6 @@ class Auto(Case):
         windows = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps" and "loss" in frame]
         self.assertAlmostEqual(windows[-1]["loss"]["last"], said["last"], places=6)
         self.assertLess(said["grown_mb"], 100)
-
-    def test_accumulation_with_a_scaled_loss_over_a_stream(self):
-        _, said, sent = self.check_against_hand(["accumulate"], 5)
-        last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
-        self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
 
     def test_a_step_that_a_scaler_leaves_out_is_a_step_and_no_loss_is_a_scaled_one(self):
         for words in [], ["sharded"]:

@@ -69,9 +69,9 @@ std::vector<std::string> visible(const std::vector<std::string> &gpus, const QSt
     return out;
 }
 
-/// From what `lockstep-agent machine` prints.
-constexpr std::size_t mostGpus = 4096; // of another machine, which may say anything
+constexpr std::size_t mostGpus = 4096; ///< of another machine, which may say anything
 
+/// From what `lockstep-agent machine` prints.
 MachineFacts factsFrom(const nlohmann::json &machine) {
     MachineFacts facts;
     if (machine["allowed_cores"].is_string())

@@ -157,10 +157,10 @@ bool ExperimentRunner::startNext() {
 
 /// False: the entry waits again, since the disk does not take the queue's state. A run that an earlier owner launched keeps its id: its
 /// agent may be just about to start, and of two agents of one id the second ends.
-bool ExperimentRunner::launch(int entry, const std::string &run) {
+bool ExperimentRunner::launch(int entry, const std::string &id) {
     // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
-    at(entry).run = run.empty() ? makeRunId() : run;
-    QueueRun &launched = *underWay(entry).run;
+    at(entry).run = id.empty() ? makeRunId() : id;
+    QueueRun &run = *underWay(entry).run;
     setState(entry, EntryState::Launching, QString::fromStdString(at(entry).reason)); // what it waits for
     if (m_unsaved) {
         at(entry).run.clear();
@@ -171,7 +171,7 @@ bool ExperimentRunner::launch(int entry, const std::string &run) {
     LaunchRequest request = requestFor(experiment(), at(entry));
     if (m_torchReason)
         request.record.torchReason = m_torchReason(at(entry).config());
-    launched.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
+    run.launch(m_queue->prefix(), request, {experiment().check, reachedBefore()});
     return true;
 }
 

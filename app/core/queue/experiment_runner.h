@@ -63,7 +63,7 @@ private:
     bool startNext();
     void addRoundsForWidth();
     void resume(int entry);
-    bool launch(int entry, const std::string &run = {});
+    bool launch(int entry, const std::string &id = {});
     void follow(int entry);
     void ended(int entry);
     void refused(int entry, const Error &error);

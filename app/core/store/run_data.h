@@ -35,7 +35,7 @@ struct RankEpoch {
     std::int64_t wallUs = 0; ///< when it was reported
 };
 
-/// Devices of a run beyond these are not kept: a log may name any.
+/// Devices of a run beyond these are not kept, nor curves of ranks: a log may name any.
 inline constexpr std::size_t mostRunDevices = 4096;
 
 /// One epoch over all ranks.

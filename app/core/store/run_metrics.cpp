@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "store/run_data.h"
+
 namespace lockstep::core {
 namespace {
 
 constexpr std::size_t rankPoints = 20'000; // of each rank, beside the curve of all
-constexpr int mostCurves = 4096;           // ranks that have one: a log may name a million
 
 LossPoint pointOf(LossPoint place, const MetricSpec &spec, const ScalarWindow &window) {
     place.loss = valueOf(spec, window);
@@ -42,7 +43,7 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
     m_reached[rank] = frame.lastStep;
     const Scalars scalars = scalarsOf(frame);
     for (const auto &[name, window] : scalars)
-        if (Metric *own = rank < mostCurves ? metric(name) : nullptr) {
+        if (Metric *own = rank < int(mostRunDevices) ? metric(name) : nullptr) {
             own->ranks.try_emplace(rank, rankPoints, own->spec.overSteps)
                 .first->second.append(pointOf(place, own->spec, window));
             if (place.step <= own->joined)

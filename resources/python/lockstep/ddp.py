@@ -21,6 +21,7 @@ from functools import partial
 from time import monotonic_ns, sleep
 from typing import Any, List, Tuple
 
+from lockstep import signals
 from lockstep.run import Run
 
 # PyTorch's types, which this module uses without importing them.
@@ -50,6 +51,7 @@ def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
         buckets = BucketTimes(run, ddp.process_group, wait)
         ddp.register_comm_hook(None, lambda _, bucket: buckets.start(bucket))  # DDP refuses annotations that are not its own
     except Exception as error:
+        signals.pass_on(error)
         reason = str(error).partition("\n")[0]
         print(f"lockstep: the sums of this model's gradients are not timed ({reason}); training goes on", file=sys.stderr)
         return

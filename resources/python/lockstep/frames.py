@@ -7,6 +7,8 @@ import math
 import operator
 from typing import Any, Dict, Mapping
 
+from lockstep import signals
+
 PROTOCOL = "1.0"
 LONGEST_TEXT = 200  # characters of a value that is described by its text
 
@@ -51,7 +53,8 @@ def descriptive_values(about: Mapping[str, Any]) -> Dict[str, Any]:
 def _descriptive(value: Any) -> Any:
     try:
         value = json_value(value)
-    except Exception:  # whatever the value's own conversion to a number raises
+    except Exception as error:  # whatever the value's own conversion to a number raises
+        signals.pass_on(error)
         return str(value)[:LONGEST_TEXT]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)[:LONGEST_TEXT]
 

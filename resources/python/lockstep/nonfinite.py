@@ -6,6 +6,7 @@ import math
 import sys
 from typing import Any, Iterator, List, Optional, Tuple
 
+from lockstep import signals
 from lockstep.script_facts import living
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
@@ -93,5 +94,6 @@ def _is_finite(tensor: Any) -> bool:
         with torch.no_grad():
             own = tensor._local_tensor if _is_part(tensor) else tensor
             return own is None or not own.is_floating_point() or bool(torch.isfinite(own).all())
-    except Exception:
+    except Exception as error:
+        signals.pass_on(error)
         return True

@@ -305,5 +305,6 @@ def _length(loader: Any) -> Optional[int]:
     """The number of batches per epoch; None for a loader without a length."""
     try:
         return len(loader)
-    except Exception:  # PyTorch's DataLoader has a length that raises, when its data set has none
+    except Exception as error:  # PyTorch's DataLoader has a length that raises, when its data set has none
+        signals.pass_on(error)
         return None

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import Any, List, Optional, Tuple
 
+from lockstep import signals
+
 LIBRARIES = {"torch", "accelerate", "transformers", "datasets", "lightning", "pytorch_lightning"}  # whose samplers count without side effects
 DEEPEST_BATCH = 4  # levels of lists and dictionaries in which a batch's size is looked for
 
@@ -54,7 +56,8 @@ def _length(iterator: Any) -> Optional[int]:
         asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
     try:
         return len(iterator)
-    except TypeError:  # there is none
+    except Exception as error:
+        signals.pass_on(error)
         return None
 
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -127,11 +128,20 @@ TEST_CASE("a follower that reads slowly keeps an agent for half a minute at most
     const TestHome home;
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=2;step_ms=5;flood=250000"}});
     const Fd viewer = followerOf(run);
+    // All of the log would take four minutes, and a chunk less than the 5 s after which a reader counts as stalled.
+    const auto readSlowly = [&] {
+        char bytes[16384];
+        (void)::recv(viewer.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        std::this_thread::sleep_for(100ms);
+    };
+    const auto started = std::chrono::steady_clock::now();
+    while (!std::filesystem::exists(run.folder.result()) &&
+           secondsSince(started) < 200) // the flood takes longer on a busy machine
+        readSlowly();
     (void)resultOf(run.folder);
     const auto ended = std::chrono::steady_clock::now();
-    // All of the log would take four minutes, and a chunk less than the 5 s after which a reader counts as stalled.
-    for (char bytes[16384]; isAlive(run.agent) && secondsSince(ended) < 200; std::this_thread::sleep_for(100ms))
-        (void)::recv(viewer.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    while (isAlive(run.agent) && secondsSince(ended) < 200)
+        readSlowly();
     CHECK_FALSE(isAlive(run.agent));
     CHECK(secondsSince(ended) > 10);
 }

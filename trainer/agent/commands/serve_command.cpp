@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/logging.h"
 #include "ipc/printable.h"
 #include "ipc/socket_folder.h"
@@ -43,7 +44,7 @@ Answer refusal(const std::vector<Error> &errors) {
     json["type"] = "error";
     json["message"] = joined;
     json["exit_code"] = answer.exitCode;
-    answer.line = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    answer.line = documents::line(json);
     return answer;
 }
 
@@ -58,7 +59,7 @@ Answer readyAnswer(Session &session) {
         json["join"] = join.address;
         json["token"] = join.token;
     }
-    return {0, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
+    return {0, documents::line(json), ""};
 }
 
 Result<std::string> readRequestLine() {

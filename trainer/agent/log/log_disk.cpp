@@ -25,6 +25,7 @@ using Steady = std::chrono::steady_clock;
 constexpr std::size_t mostTextBytes = 16 * 1024 * 1024, mostHeldBytes = 1024 * 1024;
 constexpr std::chrono::seconds patience{
     5}; ///< a disk that takes longer for one thing counts as one that doesn't answer
+constexpr std::chrono::milliseconds longestWait{100}; ///< of a log for other jobs of the disk's thread
 constexpr std::chrono::seconds firstSyncPause{1}, lastSyncPause{30};
 } // namespace
 
@@ -198,9 +199,12 @@ void LogDisk::State::loop() {
                 writeLog(lock, logs[i]);
         };
         writeLogs();
+        auto written = Steady::now();
         for (Job &job : batch) {
-            if (&job != &batch.front())
-                writeLogs(); // a long batch does not keep the log waiting
+            if (Steady::now() - written > longestWait) {
+                writeLogs();
+                written = Steady::now();
+            }
             unlocked(lock, [&] {
                 if (job.text)
                     job.text->write(job.bytes);

@@ -105,7 +105,8 @@ void ReportedSummary::startOver() {
     m_firstEpoch = first;
 }
 
-/// Without gaps, from the first one that any start has reported: a training that goes on from a checkpoint is a part. And where a frame is missing, as many as the script meant to train.
+/// Without gaps, from the first one that any start of the ranks has reported: a training that goes on from a checkpoint reports a part.
+/// Where a frame is missing, as many as the script meant to train.
 bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
     if (m_firstEpoch && m_epochs.begin()->first > *m_firstEpoch)
         return false;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/agent/devices/machine.h"
@@ -21,8 +22,7 @@ void writeSlurmOrigin(const RunFolder &folder) {
                                            {"agent", std::filesystem::read_symlink("/proc/self/exe", ignored).string()},
                                            {"machine", hostName()},
                                            {"shared", true}};
-    if (const auto written = realFileSystem().writeAtomically(
-            folder.origin(), origin.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    if (const auto written = realFileSystem().writeAtomically(folder.origin(), documents::line(origin) + "\n");
         !written)
         logWarning("viewers outside of the job can't follow live: " + written.error().message());
 }

@@ -19,10 +19,10 @@ std::string fileOf(const std::string &folder, int rank) {
     return folder + "/rank-" + std::to_string(rank) + ".json";
 }
 
-/// The events in a rank's trace: all lines but the first and the last.
-constexpr std::uint64_t largest =
-    512 << 20; // of one rank and of all: a trace of 1,000 steps has a few megabytes a rank
+/// Bytes of one rank's trace, and of all of them: a trace of 1,000 steps has a few megabytes.
+constexpr std::uint64_t largest = 512 << 20;
 
+/// The events in a rank's trace: all lines but the first and the last.
 Result<std::string> eventsOf(const std::string &path) {
     const auto text = realFileSystem().readAll(path, largest);
     if (!text)
