@@ -53,9 +53,10 @@ Result<Fd> detail::acquireLock(const std::string &path) {
     // The previous owner may unlink the file between open and lock; then the lock is on a file that nobody else finds.
     // So check once the lock is held.
     for (int attempt = 0; attempt < 1000; ++attempt) {
-        Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!fd.valid())
-            return fail(Error::system("can't open the lock " + path, errno));
+        Result<Fd> opened = openToWrite(path, O_RDWR);
+        if (!opened)
+            return opened;
+        Fd fd = std::move(*opened);
         struct flock lock = wholeFile();
         if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
             if (errno != EAGAIN && errno != EACCES)

@@ -11,6 +11,7 @@
 
 #include "ipc/regular_file.h"
 #include "ipc/unix_socket.h"
+#include "ipc/write_place.h"
 
 namespace lockstep {
 
@@ -33,11 +34,6 @@ int writeAll(int fd, std::string_view bytes) {
     return 0;
 }
 
-std::string folderOf(const std::string &path) {
-    const auto slash = path.rfind('/');
-    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 /// The owner of a link that leads elsewhere at another user's will; 0: it is none. Links of root's or this user's own are
 /// followed: a home may lie on another disk.
 uid_t foreignLink(const std::string &path) {
@@ -47,8 +43,8 @@ uid_t foreignLink(const std::string &path) {
 }
 
 /// A new name is durable only after its folder was synced.
-int syncFolder(const std::string &folder) {
-    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+int syncFolder(const Fd &folder) {
+    const Fd fd(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid())
         return errno;
     return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno;
@@ -97,14 +93,15 @@ private:
 class RealFileSystem final : public FileSystem {
 public:
     Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) override {
-        Result<Fd> fd = openRegular(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
+        Result<Fd> fd = openToWrite(path, O_WRONLY | O_APPEND);
         if (!fd)
             return fail(fd.error());
         struct stat status {};
         if (::fstat(fd->get(), &status) != 0)
             return fail(Error::system("can't open " + path, errno));
         if (status.st_size == 0)
-            static_cast<void>(syncFolder(folderOf(path))); // best effort: the log works without it
+            if (const auto place = writePlace(path))
+                static_cast<void>(syncFolder(place->folder)); // best effort: the log works without it
         return std::make_unique<RealAppendFile>(std::move(*fd), path, static_cast<std::uint64_t>(status.st_size));
     }
 
@@ -139,24 +136,28 @@ public:
 
     Result<void> writeAtomically(const std::string &path, std::string_view bytes) override {
         static std::atomic<unsigned> serial{0};
+        const Result<WritePlace> place = writePlace(path);
+        if (!place)
+            return fail(place.error());
+        const int folder = place->folder.get();
         std::string temporary;
         Fd fd;
         do { // one of that name may be left over from a dead process with this one's number
-            temporary = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
-            fd = Fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+            temporary = place->name + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
+            fd = Fd(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         } while (!fd.valid() && errno == EEXIST);
         if (!fd.valid())
             return fail(Error::system("can't write " + path, errno));
         int error = writeAll(fd.get(), bytes);
         if (error == 0 && ::fsync(fd.get()) != 0)
             error = errno;
-        if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
+        if (error == 0 && ::renameat(folder, temporary.c_str(), folder, place->name.c_str()) != 0)
             error = errno;
         if (error != 0) {
-            ::unlink(temporary.c_str());
+            ::unlinkat(folder, temporary.c_str(), 0);
             return fail(Error::system("can't write " + path, error));
         }
-        if (const int folderError = syncFolder(folderOf(path)))
+        if (const int folderError = syncFolder(place->folder))
             return fail(Error::system("can't sync the folder of " + path, folderError));
         return {};
     }
@@ -165,18 +166,22 @@ public:
         for (std::size_t end = 1; end != std::string::npos && !path.empty();) {
             end = path.find('/', end);
             const std::string part = path.substr(0, end);
+            if (end != std::string::npos)
+                ++end;
+            if (part.ends_with('/'))
+                continue;
             if (const uid_t owner = foreignLink(part); owner != 0)
                 return fail(Error::failed("can't make the folder " + path + ": " + part + " is a link of uid " +
                                               std::to_string(owner),
                                           "remove it, or choose another folder"));
-            if (::mkdir(part.c_str(), 0700) != 0) {
-                const int error = errno;
-                struct stat status {};
-                if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-                    return fail(Error::system("can't make the folder " + part, error));
-            }
-            if (end != std::string::npos)
-                ++end;
+            const Result<WritePlace> place = writePlace(part);
+            if (!place)
+                return fail(place.error());
+            if (::mkdirat(place->folder.get(), place->name.c_str(), 0700) == 0)
+                continue;
+            const int error = errno;
+            if (const Result<Fd> there = openFolderToWrite(part); !there) // a link, a file or nothing
+                return fail(error == EEXIST ? there.error() : Error::system("can't make the folder " + part, error));
         }
         return {};
     }

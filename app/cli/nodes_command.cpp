@@ -57,12 +57,11 @@ Result<std::vector<std::string>> partitionNodes(const std::string &partition) {
                 {QStringLiteral("--noheader"), QStringLiteral("--Node"),
                  QStringLiteral("--partition=") + QString::fromStdString(partition), QStringLiteral("--format=%N")});
     if (!sinfo.waitForFinished(20'000) || sinfo.exitCode() != 0)
-        return fail(
-            Error::badArgument("sinfo gives no nodes of partition " + partition + ": " +
-                                   (sinfo.error() == QProcess::FailedToStart
-                                        ? "it is not installed"
-                                        : QString::fromUtf8(sinfo.readAllStandardError()).trimmed().toStdString()),
-                               "check `sinfo`", "--partition"));
+        return fail(Error::badArgument("sinfo gives no nodes of partition " + partition + ": " +
+                                           (sinfo.error() == QProcess::FailedToStart
+                                                ? "it is not installed"
+                                                : QString::fromUtf8(core::endOfStderr(sinfo)).trimmed().toStdString()),
+                                       "check `sinfo`", "--partition"));
     std::vector<std::string> names;
     for (const QString &line : QString::fromUtf8(sinfo.readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts))
         names.push_back(line.trimmed().toStdString());

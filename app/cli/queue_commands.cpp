@@ -176,16 +176,19 @@ int retryCommand(const std::string &id, std::vector<int> numbers, bool alone) {
     if (numbers.empty())
         return complain(Error::badArgument("no run of " + id + " failed or was stopped",
                                            "give a run's number: lockstepctl queue " + id));
+    int failed = Done;
+    bool queued = false;
     for (const int number : numbers) {
         core::QueueRequest request;
         request.kind = Kind::Retry;
         request.alone = alone;
         request.entry = entryOf(number);
-        if (const int code = ask(id, request, "run " + std::to_string(number) + " of " + id + " is queued again");
-            code != Done)
-            return code;
+        const int code = ask(id, request, "run " + std::to_string(number) + " of " + id + " is queued again");
+        queued = queued || code == Done;
+        failed = failed == Done ? code : failed;
     }
-    return goOn(id);
+    const int went = queued ? goOn(id) : failed;
+    return failed == Done ? went : failed;
 }
 
 } // namespace lockstep::cli

@@ -152,7 +152,10 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
     if (!isRunId(experiment))
         return fail(Error::badArgument("\"" + experiment.substr(0, 80) + "\" is not an experiment's id",
                                        "lockstepctl list, on " + machine + ", shows them"));
-    if (const auto known = core::queueOriginOf(experiment); !known && core::readExperiment(experiment))
+    const auto known = core::readQueueOrigin(experiment);
+    if (!known)
+        return fail(known.error());
+    if (!*known && core::readExperiment(experiment))
         return fail(Error::badArgument("experiment " + experiment + " has its queue on this machine", "omit --queue-on",
                                        "--queue-on"));
     const auto prefix = machineOf(machine, qEnvironmentVariable("LOCKSTEP_REMOTE_AGENT").toStdString());

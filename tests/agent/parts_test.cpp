@@ -375,6 +375,28 @@ TEST_CASE("a trace goes over in pieces, begins anew after a cut, and is refused 
     CHECK_FALSE(in.take(first, {3})->good);
 }
 
+TEST_CASE(
+    "of traces that are never finished a node can make agent 0 hold 256 MiB, and those that fit are not lost by it") {
+    TraceInbox in;
+    const std::set<int> ranks = {0, 1, 2, 3, 4};
+    NodeMessage piece;
+    piece.total = largestTrace;
+    const auto send = [&](int rank, std::size_t offset, std::size_t size) {
+        piece.rank = rank;
+        piece.offset = offset;
+        piece.text.assign(size, 'x');
+        return in.take(piece, ranks);
+    };
+    const std::size_t most = largestTrace - 1;
+    for (const int rank : ranks)
+        CHECK_FALSE(send(rank, 0, most));
+    CHECK_FALSE(send(4, most, 1)); // there was no room for its beginning
+    for (int rank = 0; rank < 4; ++rank)
+        CHECK(send(rank, most, 1));
+    CHECK_FALSE(send(4, 0, most));
+    CHECK(send(4, most, 1));
+}
+
 TEST_CASE("a node that answers is alive, one that owes an answer for seconds is gone, and where nothing is owed nobody "
           "knows") {
     using std::chrono::milliseconds;

@@ -245,6 +245,50 @@ class Slurm(SlurmTest):
         summed = json.loads(summary.read_text())
         self.assertEqual((summed["world_size"], summed["devices"]), (2, ["n1/cpu:0", "n2/cpu:0"]))
 
+    def programs(self, **texts):
+        """Shell scripts that stand before Slurm's programs of those names."""
+        folder = self.home / "programs"
+        folder.mkdir(exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+            (folder / name).chmod(0o755)
+        before = self.environment["PATH"]
+        self.environment["PATH"] = f"{folder}:{before}"
+        return lambda: self.environment.update(PATH=before)
+
+    def test_a_job_that_slurm_took_without_an_answer_is_found_and_never_submitted_twice(self):
+        took = 'echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1'
+        sbatch = f'{shutil.which("sbatch")} "$@" >/dev/null\n{took}'
+        text = self.recipe({"method": "baseline", "devices": 1}, epochs=1)
+        after = self.programs(sbatch=sbatch)
+        experiment, job = self.submit(text)
+        self.assertEqual(self.over(experiment)["entries"][0]["state"], "done")
+        after()
+        after = self.programs(sbatch=sbatch, squeue='echo "squeue: error: slurm_load_jobs: Socket timed out" >&2; exit 1')
+        said = self.ctl("slurm", "submit", "-", "--time", "10", "--sbatch=--hold", code=1, input=text)
+        self.assertIn("may be in Slurm's queue nevertheless", said)
+        again = said.split("slurm submit ")[1].split()[0]
+        self.assertIn("Socket timed out", self.ctl("slurm", "submit", again, code=1))
+        after()
+        self.assertEqual(json.loads(self.ctl("slurm", "submit", again, "--json"))["job"], str(int(job) + 1))
+        self.lab.call("scontrol", "release", str(int(job) + 1))
+        self.assertEqual(self.over(again)["entries"][0]["state"], "done")
+        self.assertEqual(len(list((self.home / "runs").iterdir())), 2)
+
+    def test_of_two_submissions_at_once_one_makes_the_job(self):
+        path = self.ctl("slurm", "script", "-", "--save", "--time", "5", input=self.recipe({"method": "baseline", "devices": 1}, epochs=1))
+        experiment = pathlib.Path(path.strip()).parent.name
+        after = self.programs(sbatch=f'sleep 0.5\nexec {shutil.which("sbatch")} "$@"')
+        both = [subprocess.Popen([str(BIN / "lockstepctl"), "slurm", "submit", experiment], env=self.environment, text=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+        self.children += both
+        said = [child.communicate(timeout=60)[1] for child in both]
+        after()
+        self.assertEqual(sorted(child.returncode for child in both)[0], 0, said)
+        self.assertNotEqual(both[0].returncode, both[1].returncode, said)
+        self.assertEqual(self.over(experiment)["entries"][0]["state"], "done")
+        self.assertEqual(len(list((self.home / "runs").iterdir())), 1)
+
     @long_test
     def test_a_saved_script_may_be_edited_before_it_is_submitted(self):
         path = pathlib.Path(self.ctl("slurm", "script", "-", "--save", "--time", "5", input=self.recipe({"method": "baseline", "devices": 1},

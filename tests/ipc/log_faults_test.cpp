@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
+#include <QScopeGuard>
+
 #include "faulty_file_system.h"
 #include "ipc/log.h"
+#include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
 #include "test_folder.h"
 #include "tests/qt_test.h"
 
@@ -205,6 +209,30 @@ private Q_SLOTS:
         QVERIFY(!made);
         QVERIFY(made.error().message().find("is a link of uid 65534") != std::string::npos);
         QVERIFY(!QDir(m_folder->filePath("elsewhere/b")).exists());
+    }
+
+    void belowTheFolderOfRunsNothingIsWrittenThroughALink() {
+        const QString home = m_folder->filePath("home"), disk = m_folder->filePath("disk"),
+                      victim = m_folder->filePath("victim");
+        for (const QString &folder : {home, disk, victim})
+            QVERIFY(QDir().mkpath(folder));
+        qputenv("LOCKSTEP_HOME", home.toUtf8());
+        const auto done = qScopeGuard([] { qunsetenv("LOCKSTEP_HOME"); });
+        QVERIFY(QFile::link(disk, QString::fromStdString(runsFolder()))); // which a person may do
+        const RunFolder folder = runFolder(makeRunId()), linked = runFolder(makeRunId());
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        QVERIFY(realFileSystem().writeAtomically(folder.notes(), "mine"));
+        QVERIFY(QFile::exists(disk + QString::fromStdString(folder.notes().substr(runsFolder().size()))));
+        QVERIFY(QFile::link(victim, QString::fromStdString(folder.traces())));
+        QVERIFY(QFile::link(victim, QString::fromStdString(linked.path)));
+        for (const std::string &place : {folder.traces(), folder.traces() + "/a", linked.path}) {
+            const std::string file = place + "/rank-0.json";
+            for (const auto &error : {realFileSystem().makeFolders(place), realFileSystem().writeAtomically(file, "x")})
+                QVERIFY(!error && error.error().message().find("is a link") != std::string::npos);
+            QVERIFY(!realFileSystem().openAppend(file));
+            QVERIFY(!FileLock::acquire(file));
+        }
+        QCOMPARE(QDir(victim).entryList(QDir::NoDotAndDotDot | QDir::AllEntries), QStringList());
     }
 
     void anAtomicWriteIsWholeOrNotAtAll() {

@@ -35,6 +35,8 @@ Json entryToJson(const ExperimentEntry &entry) {
                  {"not_run_reason", entry.planned.notRunReason}};
     if (!entry.earlierRuns.empty())
         json["earlier_runs"] = entry.earlierRuns;
+    if (entry.interruptions > 0)
+        json["interruptions"] = entry.interruptions;
     if (entry.alone)
         json["alone"] = true;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
@@ -74,6 +76,7 @@ ExperimentEntry entryFromJson(const Json &json) {
     entry.reason = json.value("reason", "");
     for (const std::string &run : json.value("earlier_runs", std::vector<std::string>()))
         entry.earlierRuns.push_back(checkedId(run));
+    entry.interruptions = json.value("interruptions", 0);
     entry.alone = json.value("alone", false);
     if (const auto config = runConfigFromJson(json.at("config").dump()))
         entry.planned.config = *config;

@@ -39,6 +39,7 @@ struct ExperimentEntry {
     std::string run;                      ///< run id, from Launching on
     std::string reason;                   ///< one sentence if failed, stopped or not run
     std::vector<std::string> earlierRuns; ///< of attempts before this one, oldest first
+    int interruptions = 0;                ///< attempts that ended with the machine, since it was last queued by hand
     bool alone = false;                   ///< no other run of the experiment at the same time
     /// The config that was started, if it differs from the plan: moved to free devices next to other runs.
     std::optional<RunConfig> placed = {};

@@ -90,7 +90,7 @@ RemoteCopy::Log *RemoteCopy::logOf(int node) {
     if (const auto found = m_logs.find(node); found != m_logs.end())
         return found->second ? &*found->second : nullptr;
     auto &kept = m_logs[node];
-    Result<Fd> file = openRegular(m_folder.log(node), O_RDWR | O_CREAT | O_NOFOLLOW);
+    Result<Fd> file = openToWrite(m_folder.log(node), O_RDWR);
     if (!file) {
         logWarning("the copy " + m_folder.log(node) + " can't be written: " + file.error().message());
         return nullptr;

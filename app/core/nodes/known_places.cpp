@@ -36,11 +36,15 @@ Place placeOf(const CommandPrefix &prefix) {
     return {prefix.host.starts_with(slurm) ? std::string(slurm) : prefix.host, agentBeside(prefix.agent)};
 }
 
-/// A file that can't be read knows no place: its user is asked again.
-std::set<Place> readPlaces() {
+/// A file that makes no sense knows no place: its user is asked again.
+Result<std::set<Place>> readPlaces() {
     std::set<Place> places;
+    if (!isThere(placesFile()))
+        return places;
     const auto text = realFileSystem().readAll(placesFile());
-    const Json root = text ? documents::objectOrNull(*text) : Json();
+    if (!text)
+        return fail(text.error());
+    const Json root = documents::objectOrNull(*text);
     if (!root.is_object() || !root.contains("places") || !root["places"].is_array())
         return places;
     for (const Json &place : root["places"])
@@ -69,7 +73,10 @@ bool isOwnAgentInJob(const CommandPrefix &prefix) {
 } // namespace
 
 bool isKnownPlace(const CommandPrefix &prefix) {
-    return prefix.local() || readPlaces().contains(placeOf(prefix)) || isInNodeBook(prefix) || isOwnAgentInJob(prefix);
+    if (prefix.local())
+        return true;
+    const auto places = readPlaces();
+    return (places && places->contains(placeOf(prefix))) || isInNodeBook(prefix) || isOwnAgentInJob(prefix);
 }
 
 Result<void> rememberPlace(const CommandPrefix &prefix) {
@@ -80,10 +87,12 @@ Result<void> rememberPlace(const CommandPrefix &prefix) {
     const auto lock = lockOfDocument(placesFile(), commandPatience);
     if (!lock)
         return fail(lock.error());
-    std::set<Place> places = readPlaces();
-    places.insert(placeOf(prefix));
+    auto places = readPlaces();
+    if (!places)
+        return fail(places.error());
+    places->insert(placeOf(prefix));
     Json root = {{"places", Json::array()}};
-    for (const auto &[host, program] : places)
+    for (const auto &[host, program] : *places)
         root["places"].push_back({{"host", host}, {"program", program}});
     return realFileSystem().writeAtomically(placesFile(),
                                             root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -70,8 +70,10 @@ std::string toJson(const std::vector<NodeEntry> &nodes) {
 }
 
 Result<std::vector<NodeEntry>> readNodes() {
+    if (!isThere(nodesFile()))
+        return {};
     const auto text = realFileSystem().readAll(nodesFile());
-    return text ? nodesFromJson(*text) : Result<std::vector<NodeEntry>>();
+    return text ? nodesFromJson(*text) : fail(text.error());
 }
 
 Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change, Patience patience) {

@@ -18,7 +18,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr int queuePollMs = 200;
-constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down is not repeated for ever
+constexpr int mostInterruptions = 3; ///< a run that takes the machine down is not repeated for ever
 
 QString stoppedWords(const QString &by) {
     return QStringLiteral("stopped by ") + by;
@@ -68,6 +68,7 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
     connect(one.run, &QueueRun::failed, this,
             [this, entry](const QString &reason) { neverRan(entry, EntryState::Failed, reason); });
     connect(one.run, &QueueRun::live, this, [this, entry] {
+        underWay(entry).inherited = false; // the machine has not gone down
         if (at(entry).state == EntryState::Launching)
             setState(entry, EntryState::Running);
     });
@@ -192,7 +193,8 @@ void ExperimentRunner::ended(int entry) {
     const RunStore &store = *one.run->store();
     const LinkState link = store.lifecycle().link();
     const std::optional<RunResult> result = store.result();
-    const bool refusal = refusedToTrain(store);
+    // A script may end with the same exit code after any work.
+    const bool refusal = at(entry).planned.command.empty() && refusedToTrain(store);
     EntryEnd end = entryEndOf(store);
     const auto forget = [&] {
         Q_EMIT runFinished(entry);
@@ -246,8 +248,9 @@ void ExperimentRunner::drop(int entry) {
 /// The machine went down during the run, and with it the queue's owner: the run is repeated, its partial folder kept.
 void ExperimentRunner::interrupted(int entry) {
     ExperimentEntry &one = at(entry);
-    if (one.earlierRuns.size() >= mostInterruptions)
-        return over(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
+    if (one.interruptions >= mostInterruptions)
+        return over(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.interruptions + 1));
+    ++one.interruptions;
     one.earlierRuns.push_back(one.run);
     one.run.clear();
     drop(entry); // it is launched as if for the first time

@@ -24,8 +24,11 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     if (isSlurmExperiment(id))
         return fail(
             Error::badArgument("the queue of " + id + " is Slurm's", "follow it: lockstepctl slurm follow " + id));
-    if (const auto origin = queueOriginOf(id))
-        return fail(Error::badArgument("the queue of " + id + " lives on " + origin->prefix.host,
+    const auto origin = readQueueOrigin(id);
+    if (!origin)
+        return fail(origin.error());
+    if (*origin)
+        return fail(Error::badArgument("the queue of " + id + " lives on " + (*origin)->prefix.host,
                                        "follow it: lockstepctl attach " + id));
     Result<FileLock> lock = takeLock(experimentFolder(id).lock(), hasOwner(id));
     if (!lock)

@@ -46,14 +46,20 @@ std::vector<CommandPrefix> placesOf(const QueueOrigin &origin) {
     return {origin.prefix, ctl};
 }
 
-std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
-    if (!isRunId(experimentId) || !QFile::exists(QString::fromStdString(originFile(experimentId))))
+Result<std::optional<QueueOrigin>> readQueueOrigin(std::string_view experimentId) {
+    if (!isRunId(experimentId) || !isThere(originFile(experimentId)))
         return std::nullopt;
     const Result<std::string> text = realFileSystem().readAll(originFile(experimentId));
     const auto prefix = text ? prefixOfOrigin(*text) : std::nullopt;
     if (!prefix)
-        return std::nullopt;
+        return fail(Error::failed("the queue of " + std::string(experimentId) + " may live on another machine: " +
+                                      (text ? originFile(experimentId) + " names none" : text.error().message()),
+                                  "mend that file, or remove it if the queue is this machine's"));
     return QueueOrigin{*prefix, documents::valueIn(documents::objectOrNull(*text), "ctl", "lockstepctl")};
+}
+
+std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
+    return readQueueOrigin(experimentId).value_or(std::nullopt);
 }
 
 Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &origin) {

@@ -30,6 +30,8 @@ struct QueueOrigin {
 /// The machine of an experiment's queue as its folder names it; nothing if it is this one. Nothing is started there unless
 /// its places are known (nodes/known_places.h).
 [[nodiscard]] std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId);
+/// The same for whoever would own the queue otherwise. An error: its folder has an origin.json that can't be read.
+[[nodiscard]] Result<std::optional<QueueOrigin>> readQueueOrigin(std::string_view experimentId);
 [[nodiscard]] std::vector<CommandPrefix> placesOf(const QueueOrigin &origin); ///< of its agent and its lockstepctl
 /// Fails with the question if one of them is not known.
 [[nodiscard]] Result<void> checkPlaces(std::string_view experimentId, const QueueOrigin &origin);

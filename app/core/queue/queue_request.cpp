@@ -57,6 +57,7 @@ Result<void> retry(Experiment &experiment, int number, bool alone) {
     entry.run.clear();
     entry.placed.reset();
     entry.reason.clear();
+    entry.interruptions = 0;
     entry.state = EntryState::Queued;
     entry.alone = alone;
     return {};
@@ -355,8 +356,11 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
 }
 
 Asked askQueue(std::string_view id, const QueueRequest &request) {
-    if (const auto origin = queueOriginOf(id))
-        return askQueueThere(id, *origin, request);
+    const auto origin = readQueueOrigin(id);
+    if (!origin)
+        return fail(origin.error());
+    if (*origin)
+        return askQueueThere(id, **origin, request);
     Result<Experiment> experiment = readExperiment(id);
     if (!experiment)
         return fail(experiment.error());
@@ -388,10 +392,14 @@ Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
 std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder) {
     std::vector<PendingRequest> pending;
     const QDir where(QString::fromStdString(folder.requests()));
+    constexpr qint64 largestRequest = 1 << 20;
     for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
         const std::string path = where.filePath(name).toStdString();
-        const Result<std::string> text = realFileSystem().readAll(path);
-        if (const auto request = text ? queueRequestFromJson(*text) : std::nullopt) {
+        const bool tooLarge = QFileInfo(where, name).size() > largestRequest;
+        const Result<std::string> text = tooLarge ? std::string() : realFileSystem().readAll(path);
+        if (!text)
+            continue; // the disk may give it the next time, or it was taken back
+        if (const auto request = queueRequestFromJson(*text)) {
             pending.push_back({name.toStdString(), *request});
             continue;
         }

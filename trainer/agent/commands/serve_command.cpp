@@ -15,6 +15,7 @@
 #include "ipc/documents.h"
 #include "ipc/logging.h"
 #include "ipc/printable.h"
+#include "ipc/regular_file.h"
 #include "ipc/socket_folder.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/commands/stdout_pump.h"
@@ -131,13 +132,12 @@ std::unique_ptr<Session> startSession(
 
 void leaveTerminal(const std::string &console) {
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    const int log = ::open(console.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const Result<Fd> file = openToWrite(console, O_WRONLY | O_APPEND);
+    const int log = file ? file->get() : null;
     ::dup2(null, STDIN_FILENO);
     ::dup2(null, STDOUT_FILENO);
-    ::dup2(log >= 0 ? log : null, STDERR_FILENO);
+    ::dup2(log, STDERR_FILENO);
     ::close(null);
-    if (log >= 0)
-        ::close(log);
 }
 
 /// Sends the answer as: a line with the exit code, the answer line, error messages.

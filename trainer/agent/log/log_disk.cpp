@@ -52,7 +52,7 @@ public:
 private:
     bool open() {
         errno = EINVAL; // where something else than a file is in its place
-        Result<Fd> file = openRegular(m_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW);
+        Result<Fd> file = openToWrite(m_path, O_WRONLY | O_APPEND);
         if (!file) {
             m_error = errno;
             return false;

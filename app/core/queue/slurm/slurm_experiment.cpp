@@ -67,6 +67,19 @@ Error submittedAlready(std::string_view experiment, const SlurmRecord &record) {
                               "lockstepctl slurm follow " + std::string(experiment));
 }
 
+/// The job of an earlier submission that Slurm did not answer; empty: it never came in. An error where that can't be told, or the
+/// job has run.
+Result<std::string> takenBefore(const SlurmRecord &record, std::string_view experiment) {
+    Result<std::string> job = slurmJobMarked(slurmMark(experiment));
+    if (!job || !job->empty())
+        return job;
+    for (const std::vector<SlurmAttempt> &attempts : slurmAttempts(record))
+        if (!attempts.empty())
+            return fail(Error::failed("experiment " + std::string(experiment) + " was in Slurm's queue and has run",
+                                      "lockstepctl show " + attempts.back().run));
+    return job;
+}
+
 Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attempts, bool cancelled) {
     if (job && (job->waits() || attempts.empty())) // submitted, requeued, or its agents are starting
         return {EntryState::Queued, "", job->waits() ? "job " + job->id + " " + waitReason(*job) : std::string()};
@@ -87,7 +100,8 @@ std::string toJson(const SlurmRecord &record) {
                        {"job", record.job},
                        {"entries", record.entries},
                        {"runs", record.runs},
-                       {"cancelled", record.cancelled}};
+                       {"cancelled", record.cancelled},
+                       {"unanswered", record.unanswered}};
     return json.dump(1) + "\n";
 }
 
@@ -99,6 +113,7 @@ Result<SlurmRecord> slurmRecordFromJson(std::string_view text) {
         record.entries = json.at("entries").get<std::vector<int>>();
         record.runs = json.at("runs").get<std::vector<std::string>>();
         record.cancelled = json.value("cancelled", false);
+        record.unanswered = json.value("unanswered", false);
         if (record.job.find_first_not_of("0123456789") != std::string::npos) // it becomes an argument of scancel
             return fail(Error::failed("slurm.json is damaged: its job is no number"));
         if (record.entries.size() != record.runs.size() ||
@@ -173,15 +188,28 @@ Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment) {
         log.replace(log.rfind("%A_%a"), 5, "%j");
     if (const auto written = writeSlurmRecord(experiment, *record); !written)
         return fail(written.error()); // before there is a job that can't be written down
-    const auto job = submitToSlurm(*script, log);
-    if (!job)
-        return fail(job.error());
-    record->job = *job;
-    SlurmSubmission out{*job, writeSlurmRecord(experiment, *record)};
-    if (!out.recorded)
-        out.recorded =
-            fail(Error::failed("Slurm has it as job " + *job + ", but " + out.recorded.error().what,
-                               "make room, and end that job with scancel " + *job + " before it is submitted again"));
+    Submitted job;
+    if (record->unanswered) {
+        const Result<std::string> taken = takenBefore(*record, experiment);
+        if (!taken)
+            return fail(taken.error());
+        job.job = *taken;
+    }
+    if (job.job.empty())
+        job = submitToSlurm(*script, log, slurmMark(experiment));
+    if (job.job.empty() && !job.unknown)
+        return fail(job.error);
+    record->job = job.job;
+    record->unanswered = job.job.empty();
+    SlurmSubmission out{job.job, writeSlurmRecord(experiment, *record)};
+    if (job.job.empty())
+        out.recorded = fail(Error::failed(job.error.message() + "; the job may be in Slurm's queue nevertheless",
+                                          "lockstepctl slurm submit " + std::string(experiment) +
+                                              " finds it there, or submits it again"));
+    else if (!out.recorded)
+        out.recorded = fail(
+            Error::failed("Slurm has it as job " + job.job + ", but " + out.recorded.error().what,
+                          "make room, and end that job with scancel " + job.job + " before it is submitted again"));
     return out;
 }
 

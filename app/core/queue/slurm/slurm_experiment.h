@@ -22,6 +22,7 @@ struct SlurmRecord {
     std::vector<int> entries;      ///< the experiment's entries, by task
     std::vector<std::string> runs; ///< run id of the first attempt, by task
     bool cancelled = false;        ///< by us
+    bool unanswered = false;       ///< sbatch did not say whether it took the job, and squeue did not show it yet
     bool operator==(const SlurmRecord &) const = default;
 };
 [[nodiscard]] std::string toJson(const SlurmRecord &record);
@@ -38,10 +39,11 @@ struct SlurmFiles {
 /// Writes experiment, script and record; nothing is submitted.
 [[nodiscard]] Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place);
 struct SlurmSubmission {
-    std::string job;       ///< its number
-    Result<void> recorded; ///< an error: the job is in Slurm's queue, and slurm.json doesn't say so
+    std::string job;       ///< its number; empty: unknown
+    Result<void> recorded; ///< an error: the job is, or may be, in Slurm's queue, and slurm.json doesn't say so
 };
-/// Submits its script, which may have been edited. An error: there is no job, or there was one before.
+/// Submits its script, which may have been edited. An error: there is no job, or there was one before. An empty number:
+/// Slurm did not say whether it took the job; asked again, this looks for it first.
 [[nodiscard]] Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment);
 /// The entry that a task of the job runs; null if the record, which may be another's, names none.
 [[nodiscard]] const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &record, std::size_t task);

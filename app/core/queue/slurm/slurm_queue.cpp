@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include <QProcess>
@@ -59,8 +60,15 @@ struct Answer {
     std::string out;
 };
 
+enum class Why { NotStarted, Silent, Refused }; ///< why a program of Slurm's gave no answer
+
 /// Runs one of Slurm's programs; a failure carries its stderr.
-Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}) {
+Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}, Why *why = nullptr) {
+    const auto because = [why](Why reason) {
+        if (why)
+            *why = reason;
+    };
+    because(Why::NotStarted);
     QProcess process;
     boundOutput(process, mostAnswerBytes);
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -73,6 +81,7 @@ Result<Answer> ask(const char *program, const QStringList &words, const std::str
         return fail(
             Error::badArgument(std::string(program) + " can't be started: " + process.errorString().toStdString(),
                                "run this where Slurm's programs are, or load their module"));
+    because(Why::Silent);
     process.write(QByteArray::fromStdString(input));
     process.closeWriteChannel();
     if (!process.waitForFinished(answerLimitMs)) {
@@ -80,8 +89,9 @@ Result<Answer> ask(const char *program, const QStringList &words, const std::str
         process.waitForFinished(1000);
         return fail(Error::failed(std::string(program) + " did not answer within 20 s", "ask Slurm: scontrol ping"));
     }
+    because(Why::Refused);
     if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
-        std::string said = QString::fromUtf8(process.readAllStandardError()).simplified().toStdString();
+        std::string said = QString::fromUtf8(endOfStderr(process)).simplified().toStdString();
         return fail(Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
     }
     return Answer{process.readAllStandardOutput().toStdString()};
@@ -160,15 +170,61 @@ std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view
     return out;
 }
 
-Result<std::string> submitToSlurm(const std::string &script, const std::string &log) {
-    const auto answer =
-        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script);
+Result<std::string> slurmJobMarked(const std::string &mark) {
+    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-o"), QStringLiteral("%F %k")});
     if (!answer)
         return fail(answer.error());
-    const std::string number = answer->out.substr(0, answer->out.find_first_of(";\n"));
-    if (!numberIn(number))
-        return fail(Error::failed("sbatch answered \"" + number.substr(0, 80) + "\" instead of a job's number"));
-    return number;
+    std::istringstream lines(answer->out);
+    for (std::string line; std::getline(lines, line);)
+        if (const std::string number = line.substr(0, line.find(' ')); line == number + " " + mark && numberIn(number))
+            return number;
+    return std::string();
+}
+
+namespace {
+
+/// Of a job that sbatch reports with its cluster's name: squeue and scancel, as they are asked here, may not know it.
+Submitted onlyHere(const std::string &job, const std::string &cluster, const std::string &mark) {
+    Submitted out;
+    if (const Result<std::string> here = slurmJobMarked(mark); here && *here == job) {
+        out.job = job;
+        return out;
+    }
+    const auto cancelled =
+        ask("scancel", {QStringLiteral("-M"), QString::fromStdString(cluster), QString::fromStdString(job)});
+    out.error = Error::badArgument("Slurm gave it to its cluster " + cluster + " as job " + job +
+                                       (cancelled ? ", which was cancelled" : "") +
+                                       ": only jobs of this cluster can be followed",
+                                   std::string(cancelled ? "" : "cancel it: scancel -M " + cluster + " " + job + "; ") +
+                                       "submit it on that cluster, or without --clusters and SBATCH_CLUSTERS");
+    return out;
+}
+
+} // namespace
+
+Submitted submitToSlurm(const std::string &script, const std::string &log, const std::string &mark) {
+    Why why = Why::NotStarted;
+    const auto answer =
+        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script,
+            &why);
+    Submitted out;
+    if (answer) {
+        const std::string line = answer->out.substr(0, answer->out.find('\n'));
+        out.job = line.substr(0, line.find(';'));
+        if (numberIn(out.job))
+            return line == out.job ? out : onlyHere(out.job, line.substr(out.job.size() + 1), mark);
+        out.error = Error::failed("sbatch answered \"" + out.job.substr(0, 80) + "\" instead of a job's number");
+    } else {
+        out.error = answer.error();
+    }
+    out.job.clear();
+    if (why == Why::NotStarted)
+        return out;
+    const Result<std::string> taken = slurmJobMarked(mark); // a busy controller may take a job and answer too late
+    if (taken)
+        out.job = *taken;
+    out.unknown = !taken || (taken->empty() && why == Why::Silent);
+    return out;
 }
 
 Result<void> cancelSlurmJob(const std::string &job) {

@@ -43,8 +43,17 @@ void numberPlaces(std::vector<SlurmJob> &jobs);
 [[nodiscard]] Result<std::vector<SlurmJob>> slurmJobs();
 /// The tasks of one job or array.
 [[nodiscard]] std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array);
-/// Submits a script's text; returns the job's number.
-[[nodiscard]] Result<std::string> submitToSlurm(const std::string &script, const std::string &log);
+/// What came of a submission.
+struct Submitted {
+    std::string job; ///< its number; empty: none is known
+    Error error;     ///< then why
+    /// The job may be in Slurm's queue nevertheless, or come in later: sbatch did not answer in time, or neither it nor squeue can say.
+    bool unknown = false;
+};
+/// Submits a script's text. `mark` is the script's --comment, by which a job is found that sbatch did not report.
+[[nodiscard]] Submitted submitToSlurm(const std::string &script, const std::string &log, const std::string &mark);
+/// The number of the job with that --comment; empty: squeue shows none.
+[[nodiscard]] Result<std::string> slurmJobMarked(const std::string &mark);
 /// scancel: asks every rank to stop after a checkpoint.
 [[nodiscard]] Result<void> cancelSlurmJob(const std::string &job);
 

@@ -155,6 +155,8 @@ std::string header(const std::vector<SlurmTask> &tasks, const SlurmPlace &place,
     if (tasks.size() > 1)
         option("--array=0-" + std::to_string(tasks.size() - 1) +
                (place.atOnce > 0 ? "%" + std::to_string(place.atOnce) : std::string()));
+    if (!tasks.front().experiment.empty())
+        option("--comment=" + slurmMark(tasks.front().experiment));
     for (const std::string &word : place.extra)
         option(word);
     return text;
@@ -245,6 +247,10 @@ std::string placesByNode(const std::string &interface) {
 }
 
 } // namespace
+
+std::string slurmMark(std::string_view experiment) {
+    return "lockstep:" + std::string(experiment);
+}
 
 std::string slurmCheckpoints(const SlurmPlace &place, std::string_view run) {
     return homeOf(place) + "/checkpoints/" + std::string(run.substr(run.rfind('-') + 1));

@@ -47,6 +47,9 @@ struct SlurmTask {
 /// Where a task's trainer keeps its checkpoint until the run is done, so that a requeued job resumes from it.
 [[nodiscard]] std::string slurmCheckpoints(const SlurmPlace &place, std::string_view run);
 
+/// The --comment of an experiment's job.
+[[nodiscard]] std::string slurmMark(std::string_view experiment);
+
 /// Whether `run` is that first attempt or a later one after a requeue: they share the digits after the dash.
 [[nodiscard]] bool isAttemptOf(std::string_view run, std::string_view first);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Nodes without a network: the book, ssh's words, what the doctor concludes from a snapshot, pasted torchrun lines.
 
+#include "base/command_prefix.h"
 #include "core_support.h"
 #include "nodes/doctor.h"
+#include "nodes/known_places.h"
 #include "nodes/node_book.h"
 #include "nodes/node_shell.h"
 #include "nodes/sync.h"
@@ -135,6 +137,17 @@ private Q_SLOTS:
         QVERIFY(!addNode({"n", "ssh", "h", {}, {}, {}, false, {}}));
         QCOMPARE(*realFileSystem().readAll(path), std::string("{\"nodes\":[{\"name\":"));
         QVERIFY(QFile::remove(QString::fromStdString(path)));
+    }
+
+    void aDocumentThatTheDiskDoesNotGiveIsNotTakenForAnEmptyOne() {
+        for (const std::string &path : {nodesFile(), dataHome() + "/known_places.json"}) {
+            (void)QFile::remove(QString::fromStdString(path));
+            QVERIFY(QFile::link(QStringLiteral("/proc/self/mem"), QString::fromStdString(path))); // answers EIO
+            QVERIFY(!addNode({"n", "ssh", "h", {}, {}, {}, false, {}}) || path != nodesFile());
+            QVERIFY(!rememberPlace(prefixFor("hostA", "/opt/lockstep-agent").value()) || path == nodesFile());
+            QCOMPARE(QFile::symLinkTarget(QString::fromStdString(path)), QStringLiteral("/proc/self/mem"));
+            QVERIFY(QFile::remove(QString::fromStdString(path)));
+        }
     }
 
     void wordsForSrunArriveAsTheyAreAndForSshQuoted() {

@@ -16,6 +16,7 @@
 #include "nodes/node_book.h"
 #include "queue/experiment_follower.h"
 #include "queue/named_places.h"
+#include "queue/owned_experiment.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_places.h"
 #include "store/run_store.h"
@@ -187,6 +188,22 @@ private Q_SLOTS:
                 realFileSystem().writeAtomically(experimentFolder(id).path + "/origin.json", json.dump()).has_value());
             QVERIFY2(!queueOriginOf(id), host);
         }
+    }
+
+    void aQueueWhoseOriginCantBeReadIsNobodysHere() {
+        const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
+        const Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        QVERIFY(writeExperiment(experiment).has_value());
+        const std::string origin = experimentFolder(experiment.id).path + "/origin.json";
+        QVERIFY(realFileSystem().writeAtomically(origin, "").has_value());
+        QueueRequest stop;
+        stop.kind = QueueRequest::Kind::Stop;
+        for (const Result<void> &refused :
+             {OwnedExperiment::own(experiment.id).map([](const auto &) {}), requestQueue(experiment.id, stop)})
+            QVERIFY2(!refused && refused.error().message().find("may live on another machine") != std::string::npos,
+                     refused ? "" : refused.error().message().c_str());
+        QVERIFY(QFile::remove(QString::fromStdString(origin)));
+        QVERIFY(OwnedExperiment::own(experiment.id).has_value());
     }
 
     void aRunsFolderThatNamesAProgramElsewhereStartsItOnlyWhenAsked() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What may be asked of a queue: on values, and of a real owner with real agents and fake ranks.
+#include <unistd.h>
+
 #include <csignal>
 
 #include "core_queue_support.h"
@@ -106,6 +108,23 @@ private Q_SLOTS:
         QVERIFY(owner->carryOut(pending[0]).has_value());
         QCOMPARE(read(experiment.id).queued(), (Places{3, 0, 1, 2}));
         QVERIFY(owner->requests().empty());
+    }
+
+    void aRequestThatCantBeReadJustNowStays() {
+        const Experiment experiment = fourQueued();
+        QVERIFY(writeExperiment(experiment).has_value());
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        QVERIFY(realFileSystem().makeFolders(folder.requests()).has_value());
+        const std::string path = folder.requests() + "/1.json";
+        QCOMPARE(::symlink("/proc/self/mem", path.c_str()), 0); // a file whose disk answers EIO
+        QVERIFY(pendingRequests(folder).empty());
+        QVERIFY(isThere(path));
+        QVERIFY(QFile::remove(QString::fromStdString(path)));
+        QVERIFY(realFileSystem().writeAtomically(path, toJson(request(Kind::Skip, 3))).has_value());
+        QCOMPARE(pendingRequests(folder).size(), std::size_t(1));
+        QVERIFY(realFileSystem().writeAtomically(path, "no request").has_value());
+        QVERIFY(pendingRequests(folder).empty());
+        QVERIFY(!isThere(path));
     }
 
     void aRequestIsCarriedOutOnceAlthoughItsOwnerDiedBeforeRemovingIt() {
@@ -250,8 +269,8 @@ private Q_SLOTS:
         QVERIFY(viewer.open(started.experiment).has_value());
         QCOMPARE(viewer.store(0)->runId().toStdString(), first);
         qputenv("FAKE_RANK", "step_ms=5");
-        const Answer again = ctl({QStringLiteral("retry"), idOf(started), number(1)});
-        QVERIFY2(again.code == 0, again.err.constData());
+        const Answer again = ctl({QStringLiteral("retry"), idOf(started), number(1), number(99)});
+        QVERIFY2(again.code == 2 && again.err.contains("no run number 99"), again.err.constData());
         QTRY_VERIFY(stateOf(started, 0) == EntryState::Done);
         const Experiment after = read(started.experiment);
         QCOMPARE(after.entries[0].earlierRuns, std::vector<std::string>{first});
@@ -271,13 +290,18 @@ private Q_SLOTS:
         QCOMPARE(::kill(started.owner, SIGKILL), 0);
         QCOMPARE(::kill(agent, SIGKILL), 0);
         QTRY_VERIFY(!isOwned(started.experiment) && runsAreOver(started.experiment));
+        Experiment retried = read(started.experiment);
+        retried.entries[0].earlierRuns = {makeRunId(), makeRunId(), makeRunId()}; // by hand, which are no interruptions
+        QVERIFY(writeExperiment(retried).has_value());
 
         qputenv("FAKE_RANK", "step_ms=5");
         const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("--experiment"), idOf(started)});
         QVERIFY2(answer.code == 0, answer.err.constData());
         const Experiment after = read(started.experiment);
         QVERIFY(after.entries[0].state == EntryState::Done);
-        QCOMPARE(after.entries[0].earlierRuns, std::vector<std::string>{torso});
+        QCOMPARE(after.entries[0].earlierRuns.size(), std::size_t(4));
+        QCOMPARE(after.entries[0].earlierRuns.back(), torso);
+        QCOMPARE(after.entries[0].interruptions, 1);
         QVERIFY(QFile::exists(QString::fromStdString(runFolder(torso).path))); // history
     }
 

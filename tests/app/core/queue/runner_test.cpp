@@ -359,6 +359,20 @@ private Q_SLOTS:
                 !QDir(QString::fromStdString(runsFolder())).exists());
     }
 
+    void aScriptThatEndsWithTwoHasFailedAsAnyOtherAndTheQueueGoesOn() {
+        const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--no-check")}, 60'000,
+                                  R"({"name":"mine","runs":[
+                    {"name":"a","method":"baseline","devices":1,"command":["sh","-c","echo hours of results; exit 2"]},
+                    {"name":"b","method":"baseline","devices":1,"command":["true"]}]})");
+        QCOMPARE(answer.code, 1);
+        QCOMPARE(listExperiments().size(), std::size_t(1));
+        const Experiment after = read(listExperiments()[0]);
+        QVERIFY(after.entries[0].state == EntryState::Failed);
+        QVERIFY(after.entries[1].state == EntryState::Done);
+        const auto console = realFileSystem().readAll(runFolder(after.entries[0].run).console(0));
+        QVERIFY(console && console->find("hours of results") != std::string::npos);
+    }
+
     void aRecipeComesInOnStdin() {
         const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json")}, 60'000,
                                   R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
