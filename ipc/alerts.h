@@ -52,6 +52,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "data."},
     {"trains_alone", "warning", "script", "one of several processes has no process group at its first backward",
      "Call torch.distributed.init_process_group() and wrap the model, or start one process."},
+    {"loads_in_thread", "warning", "script", "batches are fetched in a thread that does not train",
+     "Let DataLoader's workers fetch ahead (num_workers), which is followed, or report with lockstep.Run."},
     {"gpu_lost", "error", "agent", "the driver gives a GPU up",
      "`dmesg` names the reason (Xid). The GPU comes back when the machine is restarted."},
     {"test_delay", "warning", "rank", "LOCKSTEP_TEST_DELAY slows a rank on purpose", "Unset it for runs that count."},
@@ -116,6 +118,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "How that node's ranks ended is in its own run folder."},
     {"lease_over", "error", "agent", "a node hasn't reached the first one for too long",
      "Its ranks have been ended. Look after the network."},
+    {"node_refused", "error", "agent", "the first node takes another agent for this node, or has been started anew",
+     "The node's ranks have been ended. Start the whole run again."},
 });
 
 /// The kind's place in alertTable; its size: it is not there.

@@ -117,6 +117,11 @@ struct StepsFrame {
     bool operator==(const StepsFrame &) const = default;
 };
 
+/// Whether a rank that had reached that step makes steps again: it was restarted.
+[[nodiscard]] inline bool goesBack(const StepsFrame &window, std::int64_t reached) {
+    return window.count > 0 && window.firstStep <= reached;
+}
+
 struct DeviceEpochUse {
     std::string device;
     std::optional<double> utilizationMean, utilizationMax; ///< 0..1

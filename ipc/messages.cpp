@@ -17,7 +17,7 @@ using nlohmann::json;
 /// A peer's sentence, as far as it is passed on.
 std::string passedOn(std::string_view text) {
     constexpr std::size_t longest = 500;
-    return onOneLine(validUtf8(text.substr(0, longest)));
+    return onOneLine(validUtf8(text.substr(0, utf8Boundary(text, longest))));
 }
 
 std::string inQuotes(std::string_view text) {
@@ -132,6 +132,12 @@ std::string encode(const Hello &hello) {
         out.field("owns_queue", true);
     if (hello.role == "agent")
         out.field("live", hello.live);
+    if (!hello.agent.empty())
+        out.field("agent", hello.agent);
+    if (hello.ranksStarted)
+        out.field("ranks_started", true);
+    if (!hello.refused.empty())
+        out.field("refused", hello.refused);
     out.endObject();
     return out.take();
 }
@@ -180,14 +186,22 @@ Result<Hello> decodeHello(std::string_view line) {
     };
     hello.live = isTrue("live");
     hello.ownsQueue = isTrue("owns_queue");
+    hello.ranksStarted = isTrue("ranks_started");
+    hello.agent = textOf(*object, "agent");
+    hello.refused = passedOn(textOf(*object, "refused"));
     return hello;
+}
+
+std::string shortAsker(std::string by) {
+    by.resize(utf8Boundary(by, longestAsker));
+    return by;
 }
 
 Result<Control> decodeControl(std::string_view line) {
     auto object = parseMessage(line, "control");
     if (!object)
         return fail(object.error());
-    Control control{textOf(*object, "command"), textOf(*object, "by"), {}};
+    Control control{textOf(*object, "command"), shortAsker(textOf(*object, "by")), {}};
     if (auto read = readNumber(*object, "steps", control.steps); !read)
         return fail(read.error());
     if (control.command.empty())

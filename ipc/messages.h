@@ -42,7 +42,16 @@ struct Hello {
     std::optional<std::int64_t> pid; ///< of a local follower, so that its CPU time can be measured
     bool ownsQueue = false;          ///< follower: it owns the run's queue, and is not a viewer
     bool live = false;               ///< agent: false if only the finished log is left
+    // Between the agents of several nodes (ipc/node_messages.h):
+    std::string agent;         ///< of node K: a random id of this process; another agent of the node has another one
+    bool ranksStarted = false; ///< node K's ranks have been started
+    std::string refused;       ///< by agent 0: why this agent can't be node K, a sentence; it should end
 };
+
+/// Bytes of a name that says who requests something; what a peer sends beyond them is cut off.
+inline constexpr std::size_t longestAsker = 200;
+/// The name without what is too long, cut between two characters.
+[[nodiscard]] std::string shortAsker(std::string by);
 
 struct Control {
     std::string command;                    ///< stop | trace | stacks

@@ -56,7 +56,7 @@ void MetricTotals::take(int rank, const StepsFrame &frame, const Scalars &scalar
     if (!own)
         return;
     // Steps are repeated after a restart: forget this epoch's part and all later ones.
-    if (frame.count > 0 && frame.firstStep <= own->lastStep) {
+    if (goesBack(frame, own->lastStep)) {
         *own = {};
         for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end(); ++later)
             later->second.erase(rank);

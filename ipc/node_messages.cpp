@@ -9,6 +9,7 @@
 #include "ipc/energy_document_detail.h"
 #include "ipc/frames.h"
 #include "ipc/machine_document_detail.h"
+#include "ipc/messages.h"
 
 namespace lockstep {
 
@@ -140,7 +141,10 @@ Result<NodeMessage> decodeNodeMessage(std::string_view line) {
     const auto object = documents::parseObject(line, "a node's message");
     if (!object)
         return fail(object.error());
-    return documents::toObject<NodeMessage>(*object, "a node's message", documents::UnknownKeys::Ignore);
+    auto message = documents::toObject<NodeMessage>(*object, "a node's message", documents::UnknownKeys::Ignore);
+    if (message)
+        message->by = shortAsker(std::move(message->by));
+    return message;
 }
 
 } // namespace lockstep

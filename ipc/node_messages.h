@@ -4,10 +4,13 @@
 // JSON object per line, at most 64 KiB. It is TLS 1.3 with a pre-shared key, which both sides derive from the run's token
 // (trainer/agent/net/tls_session.h). What the ranks themselves send by c10d, Gloo and NCCL is not encrypted.
 //
-//   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N}
+//   K → 0  {"type":"hello","role":"agent","protocol":"1.0","run":ID,"node":K,"name":HOST,"next_seq":N,
+//           "agent":A,"ranks_started":true}   A: a random id of the process; ranks_started: only once they were
 //          {"type":"node","what":"join","processes":P,"shared":false,"machine":{…},"devices":[…]}   after each hello
 //   0 → K  {"type":"hello","role":"agent","run":ID,"node":0,"next_seq":M}   M: the first line of K's log that agent 0 lacks;
-//          or {"type":"error",…} and the connection ends: unknown node, another version
+//          or {"type":"error",…} and the connection ends: unknown node, another version;
+//          or {"type":"hello",…,"refused":SENTENCE} and the connection ends: another agent is node K, or another agent 0
+//          has started K's ranks. K ends, with its ranks
 //   K → 0  sealed log lines of node-K.ndjson from M on, byte for byte; among them is a heartbeat each second
 //   0 → K  ack (next_seq: all lines before it are on agent 0's disk); ping, which K answers with pong and both its clocks
 //   0 → K  go (world_size, first_rank, master_addr, master_port, restarts, number): sent when every node has joined;
@@ -24,7 +27,8 @@
 //          after a cut the trace is sent again from its start
 //   0 → K  trace_kept (rank, crc): the whole trace has arrived
 // A connection without traffic for 6 s counts as lost, on either side. K then reconnects with back-off (0.25 s to 5 s)
-// and learns from `hello` from which line on to send. A second connection of a node replaces the first.
+// and learns from `hello` from which line on to send. A second connection of an agent replaces its first. Before the first
+// go, another agent may take the place of one whose link is lost; its log is copied from the start.
 #include <cstdint>
 #include <optional>
 #include <string>

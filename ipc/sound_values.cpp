@@ -45,6 +45,12 @@ std::string stepInWords(std::int64_t first, std::int64_t last) {
                          : "one of the steps " + std::to_string(first) + " to " + std::to_string(last);
 }
 
+std::string repeatedEpochInWords(int rank, int epoch) {
+    return "rank " + std::to_string(rank) + " reported epoch " + std::to_string(epoch) +
+           " more than once, as a script does that trains several times: how long it trained is unknown; number its "
+           "epochs on, or make each training a run";
+}
+
 std::string expectedDuration(double found) {
     return (found > longestDurationS ? "a duration of at most 1e9 seconds" : "a duration in seconds, 0 or more") +
            (", but is " + valueInWords(found));

@@ -38,6 +38,8 @@ inline constexpr std::int64_t mostCounted = 1'000'000'000'000; ///< samples or s
 [[nodiscard]] std::string valueInWords(double value);
 /// "step 5"; of a window of several steps "one of the steps 5 to 9".
 [[nodiscard]] std::string stepInWords(std::int64_t first, std::int64_t last);
+/// Why the training time is unknown where a rank reports an epoch again without having been restarted.
+[[nodiscard]] std::string repeatedEpochInWords(int rank, int epoch);
 /// What a duration should be, and what it is: "a duration in seconds, 0 or more, but is NaN".
 [[nodiscard]] std::string expectedDuration(double found);
 

@@ -13,6 +13,8 @@
 #include "experiment/script_flags.h"
 #include "experiment/study.h"
 #include "experiment/width_goal.h"
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
 #include "loaded_runs.h"
 #include "output.h"
 #include "prepared.h"
@@ -27,7 +29,20 @@ constexpr const char *here = "here"; ///< the run of the working tree
 using Outcomes = std::vector<core::RunOutcome>;
 using ByName = std::map<std::string, Outcomes>;
 
-/// The done runs of an experiment, or of ids separated by commas, by their names.
+/// Repeats of an experiment that failed before there was a run of them.
+void addUnbegun(const core::Experiment &experiment, ByName &out) {
+    for (const core::ExperimentEntry &entry : experiment.entries)
+        if (entry.state == core::EntryState::Failed && (entry.run.empty() || !isThere(runFolder(entry.run).config()))) {
+            core::RunOutcome outcome;
+            outcome.name = entry.planned.name;
+            outcome.repeat = entry.planned.repeat;
+            outcome.state = RunState::Failed;
+            outcome.reason = entry.reason;
+            out[outcome.name].push_back(std::move(outcome));
+        }
+}
+
+/// The runs of an experiment, or of ids separated by commas, by their names.
 Result<ByName> runsNamed(const std::string &what) {
     std::vector<std::string> ids;
     for (const QString &id : QString::fromStdString(what).split(u','))
@@ -43,6 +58,25 @@ Result<ByName> runsNamed(const std::string &what) {
     return out;
 }
 
+/// A new measurement may not pass for want of what failed.
+Result<ByName> newRunsNamed(const std::string &what) {
+    Result<ByName> out = runsNamed(what);
+    if (!out || !isExperiment(what))
+        return out;
+    if (const auto experiment = core::readExperiment(what))
+        addUnbegun(*experiment, *out);
+    return out;
+}
+
+/// Of a run of the base that was not made again.
+core::GateCase missingCase(const std::string &name, const Outcomes &base) {
+    core::GateCase out;
+    out.name = name;
+    out.baseRepeats = int(base.size());
+    out.reason = "is missing in the new measurement";
+    return out;
+}
+
 /// Runs of the same name; where each side has one name only, those two.
 Result<std::vector<core::GateCase>> casesOf(ByName base, ByName next, double mostSlower) {
     std::vector<core::GateCase> cases;
@@ -51,11 +85,14 @@ Result<std::vector<core::GateCase>> casesOf(ByName base, ByName next, double mos
         cases.push_back(core::gateOf(name, std::move(base.begin()->second), std::move(runs), mostSlower));
         return cases;
     }
-    for (auto &[name, runs] : next)
-        if (const auto found = base.find(name); found != base.end())
-            cases.push_back(core::gateOf(name, std::move(found->second), std::move(runs), mostSlower));
-    if (cases.empty())
+    if (std::ranges::none_of(base, [&](const auto &one) { return next.contains(one.first); }))
         return fail(Error::badArgument("the two have no run of the same name", "lockstepctl show ID lists them"));
+    for (auto &[name, runs] : base) {
+        const auto found = next.find(name);
+        cases.push_back(found == next.end()
+                            ? missingCase(name, runs)
+                            : core::gateOf(name, std::move(runs), std::move(found->second), mostSlower));
+    }
     return cases;
 }
 
@@ -175,7 +212,7 @@ int checkCommand(CheckOptions options) {
             return complain(Error::badArgument("a base and a new measurement are needed",
                                                "lockstepctl check BASE NEW, or --against git:main -- python train.py"));
         base = runsNamed(options.what.front());
-        next = runsNamed(options.what.back());
+        next = newRunsNamed(options.what.back());
         if (!base || !next)
             return complain(base ? next.error() : base.error());
     } else {
@@ -189,7 +226,7 @@ int checkCommand(CheckOptions options) {
             return complain(experiment.error());
         if (exitCode != Done)
             return exitCode;
-        auto both = runsNamed(*experiment);
+        auto both = newRunsNamed(*experiment);
         if (!both)
             return complain(both.error());
         *base = {{here, (*both)[revision]}};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Commands on earlier runs: tag, rename, note, star, delete, restore, trash, diff.
 #include <algorithm>
-#include <iostream>
-#include <iterator>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,7 @@
 #include "loaded_runs.h"
 #include "models/run_diff_model.h"
 #include "output.h"
+#include "standard_input.h"
 #include "store/run_index.h"
 #include "store/run_notes.h"
 #include "store/run_trash.h"
@@ -119,7 +119,10 @@ int noteCommand(const std::string &run, const std::optional<std::string> &text) 
     }
     std::string note = *text;
     if (note == "-") {
-        note.assign(std::istreambuf_iterator<char>(std::cin), {});
+        Result<std::string> said = standardInput();
+        if (!said)
+            return complain(said.error());
+        note = std::move(*said);
         note.erase(note.find_last_not_of("\n") + 1);
     }
     return changeAll(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "loaded_runs.h"
 
+#include <algorithm>
+
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "result_text.h"
@@ -12,6 +14,15 @@ namespace {
 
 Error noSuch(const std::string &id) {
     return Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them");
+}
+
+/// A run named twice is no further repeat.
+std::vector<std::string> eachOnce(const std::vector<std::string> &ids) {
+    std::vector<std::string> out;
+    for (const std::string &id : ids)
+        if (std::ranges::find(out, id) == out.end())
+            out.push_back(id);
+    return out;
 }
 
 Result<std::unique_ptr<core::RunStore>> loadOne(const std::string &id) {
@@ -32,7 +43,7 @@ Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids) {
         for (const std::string &id : ids)
             if (!isRunId(id) || !isThere(runFolder(id).config()))
                 return fail(noSuch(id));
-        return ids;
+        return eachOnce(ids);
     }
     const Result<core::Experiment> experiment = core::readExperiment(ids.front());
     if (!experiment)

@@ -30,7 +30,7 @@ private:
     [[nodiscard]] core::ResultTable table() const;
 };
 
-/// The runs with these ids, or those of one experiment that have begun.
+/// The runs with these ids, each once, or those of one experiment that have begun.
 [[nodiscard]] Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids);
 /// Loads run ids, or one experiment id.
 [[nodiscard]] Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <clocale>
 #include <csignal>
 #include <functional>
 
@@ -15,8 +16,10 @@
 #include "ipc/logging.h"
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
+#include "ipc/standard_streams.h"
 #include "job_commands.h"
 #include "nodes_options.h"
+#include "output.h"
 #include "run_options.h"
 
 using namespace lockstep;
@@ -161,12 +164,14 @@ void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
 
 int main(int argc, char **argv) {
     endWhenOutOfMemory("lockstepctl");
+    openMissingStandardStreams();
     std::signal(SIGPIPE, SIG_IGN);
     // ssh starts SSH_ASKPASS with the question as its only argument, so there is no subcommand.
     if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))
         return core::askForSsh(argv[1]);
     const SocketFolderLeaver leaver;
     QCoreApplication application(argc, argv);
+    std::setlocale(LC_NUMERIC, "C"); // Qt takes the person's, by which strtold() reads no 0.5
     QCoreApplication::setApplicationName(QStringLiteral("lockstepctl"));
     LoggingOptions logging;
     logging.program = "lockstepctl";
@@ -275,5 +280,5 @@ int main(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? cli::Done : cli::BadArguments;
     }
-    return exitCode;
+    return cli::exitCodeAfterPrinting(exitCode);
 }

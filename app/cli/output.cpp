@@ -2,7 +2,9 @@
 #include "output.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include <unistd.h>
 
@@ -20,6 +22,8 @@ namespace {
 std::size_t width(const std::string &text) {
     return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
+
+bool printingFailed = false; ///< of print()
 
 bool numeric(const std::string &text) {
     return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.×±+−-% s") == std::string::npos);
@@ -48,8 +52,17 @@ int complain(const std::vector<Error> &errors) {
 
 void print(std::string_view text) {
     const std::string shown = ::isatty(::fileno(stdout)) ? printable(text) : std::string(text);
-    std::fwrite(shown.data(), 1, shown.size(), stdout);
-    std::fflush(stdout);
+    errno = 0;
+    if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0)
+        return;
+    const int why = errno;
+    if (why == EPIPE || std::exchange(printingFailed, true))
+        return;
+    complain(Error::system("the output can't be written", why));
+}
+
+int exitCodeAfterPrinting(int exitCode) {
+    return printingFailed && exitCode == Done ? int(Failed) : exitCode;
 }
 
 std::string whoAsks() {

@@ -16,8 +16,11 @@ namespace lockstep::cli {
 int complain(const Error &error);
 /// Prints every mistake, one per line; returns 2.
 int complain(const std::vector<Error> &errors);
-/// To stdout, flushed. A terminal gets nothing that it would obey (ipc/printable.h); a file or a program gets every byte.
+/// To stdout, flushed. A terminal gets nothing that it would obey (ipc/printable.h); a file or a program gets every byte. The first
+/// time that it fails, stderr says why; a reader that has gone wants no more, and no sentence.
 void print(std::string_view text);
+/// A command's exit code: Failed where it printed what could not be written. A reader that has gone is no failure.
+[[nodiscard]] int exitCodeAfterPrinting(int exitCode);
 
 /// Writes a file for the user, whole or not at all.
 [[nodiscard]] Result<void> writeFile(const std::string &path, const std::string &text);

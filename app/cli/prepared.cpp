@@ -2,16 +2,13 @@
 // What `run` does before anything starts: turn recipe and options into an experiment, or report every mistake.
 #include "prepared.h"
 
-#include <cstdio>
-#include <iostream>
-#include <iterator>
-
 #include "base/machine_facts.h"
 #include "ipc/model_facts.h"
 #include "launch/script_check.h"
 #include "queue/named_places.h"
 #include "queue/queue_places.h"
 #include "settings.h"
+#include "standard_input.h"
 #include "store/run_index.h"
 
 namespace lockstep::cli {
@@ -41,8 +38,8 @@ Errors unreachableNodes(const core::Experiment &experiment) {
 tl::expected<core::Recipe, Errors> readRecipe(const std::string &name) {
     if (name != "-")
         return core::loadRecipe(name);
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    return core::recipeFromJson(text, "stdin");
+    const Result<std::string> text = standardInput();
+    return text ? core::recipeFromJson(*text, "stdin") : tl::unexpected(Errors{text.error()});
 }
 
 tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {

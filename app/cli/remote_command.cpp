@@ -3,8 +3,6 @@
 // (queue/queue_origin.h).
 #include <cstdio>
 #include <deque>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <unistd.h>
@@ -19,6 +17,7 @@
 #include "launch/detached_start.h"
 #include "output.h"
 #include "queue/queue_origin.h"
+#include "standard_input.h"
 
 namespace lockstep::cli {
 namespace {
@@ -167,8 +166,10 @@ int remoteFollowCommand(const std::string &experiment) {
 int remoteAskCommand(const std::string &experiment) {
     if (const auto snapshot = snapshotOf(experiment); !snapshot)
         return complain(snapshot.error());
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    const auto request = core::queueRequestFromJson(text);
+    const Result<std::string> text = standardInput();
+    if (!text)
+        return complain(text.error());
+    const auto request = core::queueRequestFromJson(*text);
     if (!request)
         return complain(
             Error::badArgument("the request is not valid", "update both machines to one version of Lockstep"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <QApplication>
 
+#include <clocale>
 #include <cstdio>
 
 #include "app/ui/app.h"
@@ -42,6 +43,7 @@ int main(int argc, char **argv) {
     QApplication::setDesktopFileName(QStringLiteral("lockstep"));
     const SocketFolderLeaver leaver;
     QApplication application(argc, argv);
+    std::setlocale(LC_NUMERIC, "C"); // Qt takes the person's, by which strtold() reads no 0.5
     QApplication::setApplicationName(QStringLiteral("lockstep"));
     QApplication::setApplicationDisplayName(QStringLiteral("Lockstep"));
     QApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));

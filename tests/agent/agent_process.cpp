@@ -70,6 +70,8 @@ Child::Child(const std::vector<std::string> &command, const Environment &environ
         ::dup2(in[0], 0);
         ::dup2(out[1], 1);
         ::dup2(err[1], 2);
+        for (const int signal : {SIGINT, SIGHUP}) // the test may be a shell's job in the background
+            ::signal(signal, SIG_DFL);
         ::execve(arguments[0], arguments.data(), pointers.data());
         ::_exit(127);
     }

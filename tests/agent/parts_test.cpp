@@ -137,6 +137,59 @@ TEST_CASE("the gate lets a rank's own gapless frames through, once, and nothing 
     CHECK(bad.size() == 13);
 }
 
+namespace {
+
+/// An epoch of one rank: a window of its steps, and its end.
+void reportEpoch(ReportedSummary &reported, int epoch, std::int64_t firstStep, double seconds) {
+    Frame frame;
+    StepsFrame steps;
+    steps.epoch = epoch;
+    steps.firstStep = firstStep;
+    steps.lastStep = firstStep + 9;
+    steps.count = 10;
+    frame.body = steps;
+    reported.take(0, frame);
+    EpochFrame done;
+    done.epoch = epoch;
+    done.durationS = seconds;
+    frame.body = done;
+    reported.take(0, frame);
+}
+
+} // namespace
+
+TEST_CASE("an epoch that is reported again without a restart leaves the training time unknown") {
+    ReportedSummary reported;
+    RunResult result;
+    for (int fold = 0; fold < 2; ++fold) {
+        reportEpoch(reported, 1, 20 * fold, 1);
+        reportEpoch(reported, 2, 20 * fold + 10, 2);
+        result = {};
+        reported.addTo(result, RunRecord());
+        REQUIRE(result.summary);
+        CHECK(result.summary->totalTrainingTimeS.has_value() == (fold == 0));
+        CHECK(result.warnings.size() == static_cast<std::size_t>(fold));
+    }
+    CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
+}
+
+TEST_CASE("epochs that ranks report again after a restart count as the last attempt made them") {
+    for (const bool byAgent : {true, false}) { // another program may restart a listened run's ranks
+        ReportedSummary reported;
+        reportEpoch(reported, 1, 0, 10);
+        reportEpoch(reported, 2, 10, 20);
+        if (byAgent)
+            reported.startOver();
+        reportEpoch(reported, 1, 0, 1);
+        reportEpoch(reported, 2, 10, 2);
+        RunResult result;
+        reported.addTo(result, RunRecord());
+        REQUIRE(result.summary);
+        CHECK(result.summary->totalTrainingTimeS == 3.0);
+        CHECK(result.warnings.empty());
+    }
+}
+
 TEST_CASE("what a script says of itself is kept in bounds") {
     ReportedSummary reported;
     RunRecord record;
@@ -289,6 +342,28 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     std::filesystem::remove((*merged)->path);
     write("rank-1.json", "torn");
     CHECK(!merge.poll(home.path(), two));
+}
+
+TEST_CASE("a trace whose file is dated in the future is merged once") {
+    const TestHome home;
+    const auto write = [&](int rank) {
+        const std::string path = home.path() + "/rank-" + std::to_string(rank) + ".json";
+        REQUIRE(realFileSystem()
+                    .writeAtomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                    .has_value());
+        return path;
+    };
+    const auto later = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);
+    const std::vector<RankTrace> two = {{0, {}, 0, {}}, {1, {}, 0, {}}};
+    TraceMerge merge;
+    for (const std::chrono::seconds more : {std::chrono::seconds(0), std::chrono::seconds(1)}) { // the second time anew
+        for (int rank = 0; rank < 2; ++rank)
+            std::filesystem::last_write_time(write(rank), later + more);
+        const auto merged = merge.poll(home.path(), two);
+        REQUIRE(merged);
+        CHECK(*merged);
+        CHECK(!*merge.poll(home.path(), two));
+    }
 }
 
 TEST_CASE("a trace brings another node's times to our clock, names the ranks that are missing, and takes them in when "

@@ -13,10 +13,12 @@
 ///   burn                           spins through its steps instead of sleeping
 ///   no_connect | no_hello          never connects | connects and says nothing
 ///   ignore_term | ignore_control   SIGTERM | a stop on the socket is not heard (ignore_term: neither)
+///   leave_group                    moves into its agent's process group
 ///   exit=N                         exit code at the end
 ///   exit_at=S | crash_at=S | kill_at=S | hang_at=S   at step S: exits with `exit` (1), aborts, SIGKILLs itself, hangs
 ///   load_at=S | wait_at=S          at step S: stays in its load | in its collective, and says so in heartbeats
 ///   last_words=TEXT linger_ms=N    with exit_at: a line to stderr, then N ms till it exits, whatever it is sent
+///   again                          executes itself once at its end, without another number
 ///   first_time                     the four above only until it is started again (TORCHELASTIC_RESTART_COUNT)
 ///   trace_at=S                     at step S it writes a trace of one span that begins now
 ///   say=TEXT | complain=TEXT       a line to stdout | to stderr before it trains

@@ -70,6 +70,9 @@ public:
     }
 
     int run();
+    [[nodiscard]] bool shallRunAgain() const {
+        return m_behaviour.has("again") && !std::getenv("FAKE_RANK_RUNS_AGAIN");
+    }
 
 private:
     void showEnvironment(int argc, char **argv);
@@ -147,6 +150,8 @@ void FakeRank::sendState(RunState state, const std::string &detail) {
 }
 
 void FakeRank::beforeTraining() {
+    if (m_behaviour.has("leave_group"))
+        (void)!setpgid(0, getpgid(getppid()));
     if (m_behaviour.has("say"))
         std::printf("%s\n", m_behaviour.text("say").c_str());
     for (long i = 0; i < m_behaviour.number("print", 0); ++i)
@@ -375,5 +380,10 @@ int main(int argc, char **argv) {
         return 0;
     }
     FakeRank rank(argc, argv);
-    return rank.run();
+    const int code = rank.run();
+    if (rank.shallRunAgain()) {
+        setenv("FAKE_RANK_RUNS_AGAIN", "1", 1);
+        execv("/proc/self/exe", argv);
+    }
+    return code;
 }

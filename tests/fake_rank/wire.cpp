@@ -27,6 +27,7 @@ void Wire::open(bool hello) {
     Hello words;
     words.role = "rank";
     words.rank = m_rank;
+    words.pid = ::getpid();
     sendRaw(encode(words));
 }
 

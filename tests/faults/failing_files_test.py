@@ -43,7 +43,8 @@ class Program:
         self._errors = folder / "errors"
         with open(self._errors, "w") as errors:
             self._process = subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.DEVNULL, stderr=errors)
+                                             stdout=subprocess.DEVNULL, stderr=errors,
+                                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a job in the background ignores it
 
     @property
     def errors(self):

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+
 #include <atomic>
 #include <thread>
 
@@ -33,6 +35,9 @@ private Q_SLOTS:
         QCOMPARE(got[0].second, std::string("a {} message with %s braces"));
         const std::string text = realFileSystem().readAll(options.file).value();
         QVERIFY2(text.find("I lockstep-trainer 100% node 0 rank 1: a {} message") != std::string::npos, text.c_str());
+        struct stat status {};
+        QCOMPARE(::stat(options.file.c_str(), &status), 0);
+        QCOMPARE(status.st_mode & 0777, mode_t{0600});
     }
 
     void whatALineQuotesOfOthersIsObeyedByNoTerminal() {

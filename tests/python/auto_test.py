@@ -8,8 +8,9 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN = (
-    HERE / "unchanged" / f"{name}.py" for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own"))
+PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD = (
+    HERE / "unchanged" / f"{name}.py"
+    for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd"))
 
 
 class Followed(Case):
@@ -228,6 +229,37 @@ class Auto(Followed):
                 alerts = self.non_finite_loss(SHARDED, kind, "diverges", ranks=2)
                 self.assertEqual(alerts, [(6, f"the loss of rank 0 is NaN since step 6{cause}"), (5, "the loss of rank 1 is NaN since step 5")])
 
+    def odd(self, mode, alerts=(), options=()):
+        """Steps and samples of each epoch of the odd script, and the frames."""
+        run, _ = self.followed(ODD, mode, options=options)
+        sent = self.check_frames(run, 1, alerts)[0]
+        return [(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], sent
+
+    def test_losses_that_are_no_list_of_tensors_are_unknown_and_following_goes_on(self):
+        epochs, sent = self.odd("losses_in_a_dictionary")
+        self.assertEqual(epochs, [(20, 160)])
+        self.assertEqual([frame for frame in sent if "loss" in frame], [])
+
+    def test_a_module_that_cant_be_looked_through_costs_the_cause_of_an_alert_and_no_more(self):
+        epochs, sent = self.odd("unmade_module", ["non_finite_loss"])
+        self.assertEqual(epochs, [(20, 160)])
+        self.assertEqual([frame["message"] for frame in sent if frame["type"] == "alert"], ["the loss of rank 0 is NaN since step 5"])
+
+    def test_steps_and_samples_of_loops_unlike_most(self):
+        for mode, expected in (("time_first", [(20, 160)]), ("one_backward_for_four_batches", [(5, 160)]),
+                               ("an_iterator_for_each_step", [(20, 160)] * 2), ("a_validation_in_each_step", [(20, 160)]),
+                               ("two_loaders", [(20, 320)]), ("every_second_backward_fails", [(10, 80)]),
+                               ("an_optimizer_that_raises", [(19, 0)]), ("a_thread_for_each_epoch", [(20, 160)] * 3)):
+            with self.subTest(mode):
+                self.assertEqual(self.odd(mode)[0], expected)
+
+    def test_batches_that_come_from_another_thread_are_an_alert_and_no_samples(self):
+        epochs, sent = self.odd("batches_from_a_thread", ["loads_in_thread"])
+        self.assertEqual(epochs, [(20, 0)])
+        self.assertEqual([frame["message"] for frame in sent if frame["type"] == "alert"], [
+            "the batches of rank 0 are fetched in another thread than the one that trains: its samples, its epochs and its time for data are "
+            "unknown"])
+
     def test_optimizers_that_take_turns_make_one_step_and_time_before_backward_is_not_called_forward_without_a_loader(self):
         run, _ = self.followed(GAN)
         (epoch,) = self.epochs(self.check_frames(run, 1)[0])
@@ -262,6 +294,16 @@ class Auto(Followed):
         self.assertIn("usage: python -m lockstep", self.call(sys.executable, "-m", "lockstep", code=1).stderr)
         wrong = self.call(sys.executable, "-m", "lockstep", "--max-steps", "many", script, code=1)
         self.assertIn("--max-steps needs a whole number from 1, not 'many'", wrong.stderr)
+
+    def test_a_script_that_ends_itself_with_a_message_has_failed_and_one_that_is_ended_by_its_limit_has_not(self):
+        script = self.home / "exits.py"
+        script.write_text(GAN.read_text() + "import sys\nsys.exit('the loss diverged')\n")
+        for limit, code, state in ([], 1, "failed"), (["--max-steps", "5"], 0, "done"):
+            with self.subTest(state):
+                done = self.agent("run", "--auto", "--", sys.executable, "-m", "lockstep", *limit, script, code=code)
+                self.assertEqual("the loss diverged" in done.stderr, not limit)
+                states = [frame["state"] for frame in self.frames(self.runs()[-1]) if frame["type"] == "state" and "rseq" in frame]
+                self.assertEqual(states[-1], state)
 
     def test_a_failure_is_the_scripts_own(self):
         script = self.home / "fails.py"

@@ -7,9 +7,6 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
 from lockstep.follower import Follower, Reporter  # noqa: E402
-from lockstep.frames import descriptive_values  # noqa: E402
-from lockstep.metrics import MetricLog  # noqa: E402
-from lockstep.script_facts import batch_size, listed_size  # noqa: E402
 
 MS = 1_000_000
 
@@ -53,11 +50,11 @@ class Script:
         self.wait(ms)
         self.follower.opened(iterator, begin, self.ns)
 
-    def fetch(self, iterator, ms, length=None, samples=4):
+    def fetch(self, iterator, ms, length=None, samples=4, learns=True, data=None):
         """Iterators from 10 on are a validation's, over another data set."""
         begin = self.ns
         self.wait(ms)
-        self.follower.fetched(iterator, int(iterator >= 10), length, begin, self.ns, samples)
+        self.follower.fetched(iterator, int(iterator >= 10) if data is None else data, length, begin, self.ns, samples, learns)
 
     def end_of(self, iterator, ms=0):
         begin = self.ns
@@ -257,6 +254,136 @@ class FollowerTest(unittest.TestCase):
         self.assertEqual([epoch[:2] for epoch in script.finish()], [(2, 24), (2, 24)])
         self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
 
+    def test_several_batches_before_one_backward_are_one_step_and_what_lies_between_them_is_forward(self):
+        for together, first, phases in ((4, 4, times(2, {"load": 16, "forward": 40})),
+                                        (2, 1, times(4, {"load": 16, "forward": 35, "other": 5}))):
+            with self.subTest(together=together):
+                script = Script()
+                for epoch in (1, 2):
+                    for step in range(8 // together):
+                        for _ in range(together):
+                            script.fetch(epoch, 2, length=8)
+                            script.wait(5)
+                        script.backward(10)
+                        script.optimize(3)
+                        script.follower.asked()
+                        if not step and epoch == 1:
+                            self.assertEqual(script.follower.first_samples, 4 * first)
+                    script.end_of(epoch)
+                steps = 8 // together
+                self.assertEqual(script.heard.epochs[0], (steps, 32, sum(phases.values()), phases))
+                self.assertEqual(script.heard.epochs[1], (steps, 32, 56 + 13 * steps, times(steps, {"load": 16, "forward": 40})))
+                self.assertEqual(script.heard.states[-1], ("training", 2, steps))
+
+    def test_batches_that_are_skipped_before_the_first_backward_are_no_part_of_its_step(self):
+        script = Script()
+        for _ in range(100):
+            script.fetch(1, 1)
+        script.work()
+        for _ in range(3):
+            script.train(1)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(4, 16)])
+
+    def test_a_loader_that_fetches_one_batch_ahead_does_so_also_when_one_is_skipped(self):
+        script = Script()
+        script.fetch(1, 2)
+        for step in range(5):
+            for _ in range(2 if step == 3 else 1):
+                script.fetch(1, 2)
+            script.work()
+        script.end_of(1)
+        script.work()
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(6, 28)])
+
+    def test_an_iterator_for_each_step_is_one_epoch_of_as_many_steps_as_the_loader_has_batches(self):
+        for persists in (False, True):
+            with self.subTest(persists=persists):
+                script = Script()
+                for step in range(8):
+                    iterator = 5 if persists else step + 1
+                    script.open(iterator, 1)
+                    script.fetch(iterator, 2, length=3, data=7)
+                    if not persists:
+                        script.follower.dropped(iterator)
+                    script.work()
+                self.assertEqual(script.finish(), [(3, 12, 63, times(3, {"load": 9}))] * 2 + [(2, 8, 42, times(2, {"load": 6}))])
+                self.assertEqual(script.heard.states, [("training", epoch, 3) for epoch in (1, 2, 3)])
+
+    def test_of_iterators_that_were_dropped_nothing_is_kept(self):
+        script = Script()
+        for step in range(1000):
+            for iterator in (2 * step, 2 * step + 1):
+                script.open(iterator, 1)
+                script.fetch(iterator, 2, data=iterator % 2)
+                script.follower.dropped(iterator)
+            script.work()
+        kept = [value for value in vars(script.follower).values() if isinstance(value, (set, dict, list))]
+        self.assertLess(max(map(len, kept)), 5)
+
+    def test_a_batch_of_a_validation_in_each_step_is_known_by_its_lack_of_gradients(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2)
+            script.fetch(11, 30, learns=False)  # from an iterator that is held on
+            script.work()
+        for _ in range(3):
+            script.train(1)
+            script.fetch(11, 30, learns=False)
+        self.assertEqual(script.finish(), [(6, 24, 210, times(6, {"forward": 6 * 5 + 3 * 30}))])
+
+    def test_loaders_that_are_fetched_without_gradients_alone_are_trained_on(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2, learns=False)
+            script.work()
+        self.assertEqual(script.finish(), [(3, 12, 60, times(3))])
+
+    def test_of_two_loaders_over_different_data_both_count_from_the_first_step_on(self):
+        script = Script()
+        for _ in range(3):
+            script.fetch(1, 2)
+            script.fetch(10, 2)
+            script.work()
+        self.assertEqual(script.finish(), [(3, 24, 66, times(3, {"load": 12}))])
+
+    def test_a_backward_that_raises_costs_its_loss_and_its_batch_and_its_time_stays(self):
+        script = Script()
+        for step in range(4):
+            script.fetch(1, 2)
+            script.wait(5)
+            if step % 2:
+                script.follower.backward_begins(9.0, script.ns)
+                script.wait(10)
+                script.follower.backward_fails(script.ns)
+            else:
+                script.backward(10)
+                script.optimize(3)
+        script.train(1)
+        self.assertEqual(script.finish(), [(3, 12, 94, {"load": 10, "forward": 25, "backward": 50, "optimizer": 9})])
+        self.assertEqual([loss["max"] for loss in script.heard.losses], [1.0] * len(script.heard.losses))
+
+    def test_an_optimizer_that_raises_without_a_loader_ends_no_step_and_the_next_one_does(self):
+        script = Script()
+        for step in range(5):
+            script.backward(10)
+            script.follower.optimizer_begins(1)
+            if step != 2:
+                script.follower.optimizer_ends(1)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [4])
+
+    def test_an_optimizer_whose_step_a_scaler_calls_makes_one_step_of_both_and_none_when_it_raises(self):
+        script = Script()
+        for step in range(5):
+            script.backward(10)
+            script.follower.optimizer_begins(1, True)
+            script.follower.optimizer_begins(1)
+            if step == 2:
+                script.follower.optimizer_fails(1, True)
+            else:
+                script.follower.optimizer_ends(1)
+                script.follower.optimizer_ends(1, True)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [4])
+
     def test_an_optimizer_that_has_begun_before_it_was_followed_ends_its_step(self):
         script = Script()
         script.fetch(1, 2)
@@ -396,36 +523,6 @@ class FollowerTest(unittest.TestCase):
         script.end_of(1)
         self.assertEqual(script.heard.losses, [None])
 
-
-class FactsTest(unittest.TestCase):
-    def test_tags_that_would_get_one_name_are_told_apart(self):
-        log = MetricLog()
-        for tag, value in (("损失", 1), ("精度", 2), ("a/b", 3), ("a_b", 4), ("x" * 60 + "1", 5), ("x" * 60 + "2", 6), ("损失", 3)):
-            log.add(tag, value)
-        taken = log.take()
-        self.assertEqual(sorted(metric["sum"] for metric in taken.values()), [2, 3, 4, 4, 5, 6])
-        self.assertTrue(all(len(name) <= 48 for name in taken))
-
-    def test_values_that_nobody_takes_are_bounded(self):
-        log = MetricLog()
-        for value in range(20_000):
-            log.add("loss", value)
-        self.assertEqual(log.take()["loss"]["weight"], 10_000)
-
-    def test_what_a_script_says_of_itself_is_numbers_and_short_texts(self):
-        self.assertEqual(descriptive_values({"lr": 0.1, "betas": (0.9, 0.999), "name": "x" * 1000, "amp": True, "none": None}),
-                         {"lr": 0.1, "betas": "[0.9, 0.999]", "name": "x" * 200, "amp": True, "none": None})
-
-    def test_lists_of_samples_are_counted(self):
-        class Tensor:
-            def __init__(self, *shape):
-                self.shape = shape
-
-        image = Tensor(3, 32, 32)
-        self.assertEqual(listed_size(((image,) * 5, (Tensor(1),) * 5)), 5)  # torchvision's references
-        self.assertEqual(listed_size([{"image": image}] * 4), 4)  # detectron2
-        self.assertEqual(listed_size((Tensor(8, 3), Tensor(8))), 0)
-        self.assertEqual(batch_size((Tensor(8, 3), Tensor(8))), 8)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Whatever becomes of the connection or of the values that a script reports with the Python package lockstep: training goes on."""
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -37,6 +38,31 @@ class Follower:
     def frames(self):
         """All frames but the hello."""
         return [json.loads(line) for line in self.received.splitlines()[1:]]
+
+
+# Prints what of its module is left in a thread and at exit, and has a process of multiprocessing unpickle a class of its own.
+LATE = """import atexit, multiprocessing, pickle, sys, threading, time
+
+class Pair:
+    def __init__(self, value): self.value = value
+
+def double(pair): return Pair(2 * pair.value)
+
+def check(when):
+    print(when, pickle.loads(pickle.dumps(Pair(7))).value, flush=True)
+
+def late():
+    threading.main_thread().join()
+    check("thread")
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print([pair.value for pair in pool.map(double, [Pair(1), Pair(2)])], flush=True)
+    atexit.register(check, "exit")
+    threading.Thread(target=late).start()
+    print(sorted((name, str(value)) for name, value in globals().items() if name.startswith("__") and name not in HIDDEN))
+    raise ValueError("at the end")
+""".replace("HIDDEN", "('__annotations__', '__builtins__', '__conditional_annotations__')")
 
 
 class Harmless(Case):
@@ -102,6 +128,32 @@ class Harmless(Case):
                 (self.home / "socket").unlink(missing_ok=True)
                 _, stderr = self.follow(f"run = lockstep.Run()\ntry:\n    {line}\nexcept ZeroDivisionError:\n    sys.exit(7)", 7)
                 self.assertEqual(stderr, "")
+
+    def test_a_script_that_ends_itself_has_failed_if_its_code_says_so(self):
+        for words, code, state, said in (("", 0, "done", ""), ("0", 0, "done", ""), ("3", 3, "failed", ""),
+                                         ("'the loss diverged'", 1, "failed", "the loss diverged\n"), ("run.close()", 0, "done", "")):
+            with self.subTest(words):
+                (self.home / "socket").unlink(missing_ok=True)
+                frames, stderr = self.follow(f"with lockstep.Run() as run:\n    sys.exit({words})\n", code)
+                self.assertEqual((frames[-1]["state"], stderr), (state, said))
+        (self.home / "socket").unlink(missing_ok=True)
+        frames, _ = self.follow("with lockstep.Run() as run:\n    run.stopped = True\n    sys.exit(130)\n", 130)
+        self.assertEqual(frames[-1]["state"], "stopped")
+
+    def test_a_script_that_python_m_lockstep_runs_keeps_its_module_as_python_alone_does(self):
+        (self.home / "late.py").write_text(LATE)
+        (self.home / "package").mkdir()
+        for name, text in (("__init__", ""), ("__main__", re.sub("    with .*\n.*\n", "", LATE))):  # no process can import that
+            (self.home / "package" / f"{name}.py").write_text(text)
+        for words in ["late.py"], ["-m", "late"], ["-m", "package"]:
+            with self.subTest(words):
+                alone, followed = (subprocess.run([sys.executable, *more, *words], cwd=self.home, env=self.environment, text=True,
+                                                  capture_output=True, timeout=60) for more in ((), ("-m", "lockstep")))
+                self.assertEqual("[2, 4]" in followed.stdout, words[-1] != "package")
+                self.assertIn("thread 7\nexit 7", followed.stdout)
+                hide = lambda text: re.sub("0x[0-9a-f]+", "", text)  # noqa: E731
+                self.assertEqual((followed.returncode, hide(followed.stdout)), (alone.returncode, hide(alone.stdout)))
+                self.assertEqual(followed.stderr.splitlines()[-3:], alone.stderr.splitlines()[-3:])  # the script's own line is there
 
     def test_an_environment_that_makes_no_sense_harms_nothing(self):
         for said, environment in (("RANK is 'first', which is not a number", {"RANK": "first", "LOCKSTEP_FRAMES": "unix:/x"}),
@@ -248,6 +300,29 @@ class Harmless(Case):
                 "sys.exit(run.close())\n")
         frames, stderr = self.follow(code)
         self.assertEqual(stderr, "2\n")
+        self.assertIn("still followed", [frame.get("message") for frame in frames])
+
+    def test_what_another_thread_raises_in_this_one_reaches_the_script_and_what_its_objects_raise_does_not(self):
+        code = ("import ctypes, threading\nfrom lockstep import sender\n"
+                "class Limit(Exception): pass\n"
+                "class Value:\n"
+                "    def __float__(self): raise Limit('of its own')\n"
+                "run, caught, queue = lockstep.Run(), 0, sender.Sender._queue\n"
+                "def interrupted(*words):\n"  # what another thread has set comes while a frame is made
+                "    sender.Sender._queue = queue\n"
+                "    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(Limit))\n"
+                "    return queue(*words)\n"
+                "interrupted.__code__ = interrupted.__code__.replace(co_filename=sender.__file__)\n"  # as one of the package
+                "sender.Sender._queue = interrupted\n"
+                "try: run.send('log', level='info', message='x')\n"
+                "except Limit: caught += 1\n"
+                "run.send('log', level='info', message='still followed')\n"
+                "run.metric(value=Value())\n"
+                "print(caught, file=sys.stderr)\n"
+                "sys.exit(run.close())\n")
+        frames, stderr = self.follow(code)
+        self.assertEqual(stderr.splitlines()[-1], "1")
+        self.assertNotIn("Traceback", stderr)
         self.assertIn("still followed", [frame.get("message") for frame in frames])
 
     def test_a_signal_that_a_script_blocks_and_waits_for_goes_to_nobody_else(self):

@@ -280,6 +280,24 @@ class Listen(Case):
                          start_mono_ns=1, phases={"forward": {"sum_s": 0.1 * windows, "max_s": 0.1}})
         yield self.frame(rank, 3 + windows, type="state", state="done")
 
+    def test_a_container_that_is_started_again_is_another_process_though_it_has_the_same_number(self):
+        agent, address, token = self.listen("--ranks", "1")
+        hello = json.dumps({"type": "hello", "protocol": "1.0", "role": "rank", "rank": 0, "token": token, "name": "pod-0", "pid": 1}) + "\n"
+        first, second = list(self.story(0, 1, 40))[:30], [line.replace('"mono_ns":', '"mono_ns":9') for line in self.story(0, 1)]
+        links = []
+        for lines in (first, second):
+            links.append(socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5))
+            self.addCleanup(links[-1].close)
+            links[-1].sendall((hello + "".join(lines)).encode())
+            if lines is first:
+                log = self.home / "runs" / json.loads(agent.stdout.readline())["run"] / "node-0.ndjson"
+                wait_for(lambda: '"rseq":29' in log.read_text(), 20, "the first one's frames")
+        self.ended(agent)
+        [run] = self.runs()
+        states = [frame["state"] for frame in self.frames(run) if frame["type"] == "state" and frame.get("rank") == 0]
+        self.assertEqual(states, ["init", "training", "init", "training", "done"])
+        self.assertEqual(self.result(run)["state"], "done")
+
     def test_a_slow_rank_and_a_hang_are_named_while_the_ranks_report_over_the_network(self):
         agent, address, token = self.listen()
         links = [socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) for _ in range(2)]

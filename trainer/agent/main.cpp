@@ -8,6 +8,7 @@
 #include "ipc/logging.h"
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
+#include "ipc/standard_streams.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/listen/listen_session.h"
@@ -119,6 +120,7 @@ void raiseDescriptorLimit() {
 
 int main(int argc, char **argv) {
     endWhenOutOfMemory("lockstep-agent");
+    openMissingStandardStreams();
     const SocketFolderLeaver leaver;
     LoggingOptions logging;
     logging.program = "lockstep-agent";

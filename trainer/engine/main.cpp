@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
+#include "ipc/standard_streams.h"
 #include "trainer/engine/arguments.h"
 #include "trainer/engine/outputs.h"
 #include "trainer/engine/parameter_bytes.h"
@@ -164,5 +165,6 @@ void leave(int code) {
 } // namespace
 
 int main(int argc, char **argv) {
+    openMissingStandardStreams();
     leave(runProgram(argc, argv));
 }

@@ -310,6 +310,8 @@ Result<void> checkWritableFolder(const std::string &path) {
         return fail(Error::badArgument("the output folder " + path + " can't be written: " + why,
                                        "choose a folder you may write to", "out"));
     };
+    if (isAmongRuns(path))
+        return refuse(whyNotAmongRuns);
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error)

@@ -47,10 +47,10 @@ std::vector<TableColumn<RunChoice>> RunChoiceModel::columns() const {
              }},
             {QStringLiteral("Loss"),
              [this](const RunChoice &row) {
-                 std::optional<double> loss;
+                 std::optional<double> loss; // NaN or infinite after a divergence
                  for (const MergedEpoch &epoch : row.store->epochs().merged())
-                     if (epoch.loss)
-                         loss = epoch.loss;
+                     if (epoch.loss || epoch.lostLoss)
+                         loss = epoch.lostLoss ? epoch.lostLoss : epoch.loss;
                  TableCell cell = TableCell::ofNumber(loss);
                  cell.hint = hintOf(row);
                  return cell;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "store/load_run.h"
 
+#include <map>
+#include <optional>
+#include <vector>
+
 #include "ipc/file_system.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
@@ -9,7 +13,28 @@
 namespace lockstep::core {
 namespace {
 
-Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
+/// What the logs lack by their own lines, and how far they go.
+struct LogsRead {
+    std::vector<LogGap> gaps;
+    std::uint64_t damagedLines = 0;
+    std::map<int, std::uint64_t> nextSeqs; ///< by node
+};
+
+LogsRead readOf(int node, const LogReadReport &report) {
+    std::uint64_t next = report.lines;
+    for (const LogGap &gap : report.gaps)
+        next += gap.count();
+    return {report.gaps, report.damagedLines, {{node, next}}};
+}
+
+LogsRead readOf(const std::vector<int> &nodes, const NodeLines &lines) {
+    LogsRead read{lines.gaps(), lines.damagedLines(), {}};
+    for (const int node : nodes)
+        read.nextSeqs[node] = lines.nextSeq(node);
+    return read;
+}
+
+Result<LogsRead> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
     Decoder decoder;
     const std::function<void(std::string_view)> take = [&](std::string_view line) {
         if (const Result<Frame> frame = decoder.decode(line))
@@ -20,22 +45,33 @@ Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::funct
             onFrame();
     };
     const std::vector<int> nodes = nodesIn(folder);
-    if (nodes.size() < 2) { // readLog() also recognises a torn last line
-        if (nodes.empty())
-            return {};
+    if (nodes.empty())
+        return LogsRead();
+    if (nodes.size() == 1) { // readLog() says why a log can't be read
         const Result<LogReadReport> report = readLog(folder.log(nodes.front()), 0, take);
         if (!report)
             return fail(report.error());
-        store.setGaps(report->gaps, report->damagedLines);
-        return {};
+        return readOf(nodes.front(), *report);
     }
     NodesReplay replay;
     NodeLines lines;
     replay.open(folder);
     while (replay.slice([&](std::string_view line, int node) { lines.take(line, node, take); })) {
     }
-    store.setGaps(lines.gaps(), lines.damagedLines());
-    return {};
+    return readOf(nodes, lines);
+}
+
+/// With the lines that a finished run's result counts and that the logs have lost at their ends.
+std::vector<LogGap> gapsOf(const LogsRead &read, const std::optional<RunResult> &result) {
+    std::vector<LogGap> gaps = read.gaps;
+    if (!result)
+        return gaps;
+    const std::vector<LogGap> missing = missingLines(*result, [&](int node) {
+        const auto next = read.nextSeqs.find(node);
+        return next == read.nextSeqs.end() ? std::uint64_t(0) : next->second;
+    });
+    gaps.insert(gaps.end(), missing.begin(), missing.end());
+    return gaps;
 }
 
 } // namespace
@@ -47,9 +83,11 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::functi
             Error::failed("run " + store.runId().toStdString() + " can't be read: " + record.error().what,
                           record.error().wayOut.empty() ? "lockstepctl list shows the runs" : record.error().wayOut));
     store.setRecord(*record);
-    if (Result<void> read = readLogs(store, folder, onFrame); !read)
-        return read;
-    const RunStatus status = readRunStatus(folder);
+    const RunStatus status = readRunStatus(folder); // before the logs: they have all lines that a result counts
+    const Result<LogsRead> read = readLogs(store, folder, onFrame);
+    if (!read)
+        return fail(read.error());
+    store.setGaps(gapsOf(*read, status.result), read->damagedLines);
     if (status.result)
         store.setResult(*status.result);
     using Kind = RunStatus::Kind;

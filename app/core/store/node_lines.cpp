@@ -3,6 +3,18 @@
 
 namespace lockstep::core {
 
+std::vector<LogGap> missingLines(const RunResult &result, const std::function<std::uint64_t(int node)> &nextSeq) {
+    std::vector<LogGap> missing;
+    const auto check = [&](int node, std::uint64_t lines) {
+        if (const std::uint64_t next = nextSeq(node); next < lines)
+            missing.push_back({next, lines - 1});
+    };
+    check(0, result.logLines);
+    for (const auto &[node, lines] : result.nodeLogLines)
+        check(node, lines);
+    return missing;
+}
+
 void NodeLines::take(std::string_view line, int hint, const std::function<void(std::string_view record)> &onGood) {
     for (LineRecords records(line); records.next();) {
         const auto &place = records.place();
@@ -41,15 +53,7 @@ std::uint64_t NodeLines::damagedLines() const {
 }
 
 std::vector<LogGap> NodeLines::missing(const RunResult &result) const {
-    std::vector<LogGap> missing;
-    const auto check = [&](int node, std::uint64_t lines) {
-        if (const std::uint64_t next = nextSeq(node); next < lines)
-            missing.push_back({next, lines - 1});
-    };
-    check(0, result.logLines);
-    for (const auto &[node, lines] : result.nodeLogLines)
-        check(node, lines);
-    return missing;
+    return missingLines(result, [this](int node) { return nextSeq(node); });
 }
 
 } // namespace lockstep::core

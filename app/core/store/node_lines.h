@@ -11,6 +11,10 @@
 
 namespace lockstep::core {
 
+/// Those lines that the run's result counts and that come after all that were read; `nextSeq`: of a node's first line that was not read.
+[[nodiscard]] std::vector<LogGap> missingLines(const RunResult &result,
+                                               const std::function<std::uint64_t(int node)> &nextSeq);
+
 /// Takes the sealed lines of a run's nodes in any mixture. Each node has its own checker, so that lost lines are noticed and
 /// none counts twice, whatever was cut in between.
 class NodeLines {

@@ -57,11 +57,6 @@ struct MergedEpoch {
     std::int64_t evalWallUs = 0;         ///< when it was reported
 };
 
-/// Whether a rank that had reached that step makes steps again: it was restarted.
-[[nodiscard]] inline bool goesBack(const StepsFrame &window, std::int64_t reached) {
-    return window.count > 0 && window.firstStep <= reached;
-}
-
 /// A device's sample in its lane.
 struct LaneSample {
     std::int64_t wallUs = 0;

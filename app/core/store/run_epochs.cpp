@@ -53,17 +53,46 @@ double RunEpochs::trainingS() const {
     return sum;
 }
 
-void RunEpochs::take(int rank, const StepsFrame &body) {
-    if (plausible(body.epoch))
+/// All ranks are restarted together, so that the first one that shows it speaks for all.
+std::vector<RankEpoch> RunEpochs::forget(int from) {
+    m_startsOver = false;
+    for (auto &[rank, windows] : m_windows)
+        windows = {};
+    std::vector<RankEpoch> lost;
+    for (auto reports = m_reports.lower_bound(from); reports != m_reports.end(); reports = m_reports.erase(reports)) {
+        for (const std::size_t place : reports->second)
+            lost.push_back(m_rankEpochs[place]);
+        MergedEpoch again;
+        again.epoch = reports->first;
+        m_epochs[std::size_t(reports->first - 1)] = std::move(again);
+    }
+    while (int(m_epochs.size()) > from) // none is left that any rank has reported
+        m_epochs.pop_back();
+    if (m_repeated && m_repeated->epoch >= from)
+        m_repeated.reset();
+    return lost;
+}
+
+std::vector<RankEpoch> RunEpochs::madeAgain(int epoch) {
+    return m_startsOver && plausible(epoch) ? forget(epoch) : std::vector<RankEpoch>();
+}
+
+std::vector<RankEpoch> RunEpochs::take(int rank, const StepsFrame &body) {
+    std::vector<RankEpoch> lost;
+    if (plausible(body.epoch)) {
+        if (m_startsOver || goesBack(body, m_windows[rank].reached))
+            lost = forget(body.epoch);
         at(body.epoch);
+    }
     WindowLosses &windows = m_windows[rank];
-    if (windows.epoch != body.epoch || goesBack(body, windows.reached))
+    if (windows.epoch != body.epoch)
         windows = {body.epoch};
     windows.reached = body.lastStep;
     if (body.loss) {
         windows.sum += body.loss->mean * double(body.samples);
         windows.samples += double(body.samples);
     }
+    return lost;
 }
 
 void RunEpochs::running(int epoch, double seconds) {
@@ -72,9 +101,14 @@ void RunEpochs::running(int epoch, double seconds) {
 }
 
 bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int ranks) {
-    if (!plausible(body.epoch) ||
-        (body.epoch <= int(m_epochs.size()) && m_epochs[std::size_t(body.epoch) - 1].rankDurationS.contains(rank)))
+    if (!plausible(body.epoch))
         return false;
+    if (body.epoch <= int(m_epochs.size()) && m_epochs[std::size_t(body.epoch) - 1].rankDurationS.contains(rank)) {
+        if (!m_repeated || body.epoch < m_repeated->epoch)
+            m_repeated = Repeated{rank, body.epoch};
+        return false;
+    }
+    m_reports[body.epoch].push_back(m_rankEpochs.size());
     m_rankEpochs.push_back({rank, body, frame.wallUs});
     MergedEpoch &epoch = at(body.epoch);
     WindowLosses &windows = m_windows[rank];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "store/run_data.h"
@@ -10,11 +12,16 @@ namespace lockstep::core {
 /// The epochs of a run: each rank's own reports, and one epoch over all ranks.
 class RunEpochs {
 public:
-    /// A window of steps: its epoch has begun.
-    void take(int rank, const StepsFrame &body);
+    /// A window of steps: its epoch has begun. Steps that are made again are of ranks that were restarted: returns what all ranks had
+    /// reported from that epoch on, which counts no more.
+    [[nodiscard]] std::vector<RankEpoch> take(int rank, const StepsFrame &body);
+    /// All ranks are started again: what they report next begins their new attempt, though no step may show it.
+    void startOver() { m_startsOver = true; }
+    /// The same as for a window, of ranks that report nothing before the end of this epoch.
+    [[nodiscard]] std::vector<RankEpoch> madeAgain(int epoch);
     /// Training time of a rank's windows of `epoch` so far.
     void running(int epoch, double seconds);
-    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before, or is impossible.
+    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before (repeated()), or is impossible.
     bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
     /// False: the epoch is impossible.
     bool take(const Frame &frame, const EvalFrame &body);
@@ -23,11 +30,18 @@ public:
     [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
     /// Sum of their durations, seconds; of an unfinished epoch, what its first ranks reported.
     [[nodiscard]] double trainingS() const;
-    [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; } ///< in order of arrival
+    /// In order of arrival, those of lost attempts included.
+    [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; }
+    /// An epoch that a rank reported again in the same attempt: a further training, of which merged() knows nothing.
+    struct Repeated {
+        int rank = 0, epoch = 1;
+    };
+    [[nodiscard]] const std::optional<Repeated> &repeated() const { return m_repeated; }
 
 private:
     MergedEpoch &at(int epoch);
     [[nodiscard]] bool plausible(int epoch) const;
+    [[nodiscard]] std::vector<RankEpoch> forget(int from);
 
     /// Losses of a rank's windows since its last finished epoch, for scripts that report no loss by epoch.
     struct WindowLosses {
@@ -38,7 +52,10 @@ private:
     std::vector<MergedEpoch> m_epochs;
     int m_skipped = 0; ///< epochs that were added because a later one arrived first
     std::vector<RankEpoch> m_rankEpochs;
-    std::map<int, WindowLosses> m_windows; ///< by rank
+    std::map<int, std::vector<std::size_t>> m_reports; ///< by epoch: those of m_rankEpochs that count
+    std::map<int, WindowLosses> m_windows;             ///< by rank
+    std::optional<Repeated> m_repeated;                ///< the first epoch of which that is so
+    bool m_startsOver = false;
 };
 
 } // namespace lockstep::core

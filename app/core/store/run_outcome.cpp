@@ -61,7 +61,7 @@ std::string divergenceOf(const RunStore &store) {
 }
 
 void takeEpochs(const RunStore &store, RunOutcome &out) {
-    bool whole = !out.epochs.empty() && !lacksEpochs(store);
+    bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated();
     for (const MergedEpoch &epoch : out.epochs) {
         whole = whole && epoch.complete;
         if (epoch.complete && (epoch.loss || epoch.lostLoss))
@@ -73,6 +73,13 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
     }
     if (whole && out.state == RunState::Done) // a part of a run has no total
         out.totalTrainingTimeS = store.epochs().trainingS();
+}
+
+/// `why` once, though the run's agent may have said so, too.
+void withoutTrainingTime(const std::string &why, RunOutcome &out) {
+    out.totalTrainingTimeS.reset();
+    if (std::ranges::find(out.warnings, why) == out.warnings.end())
+        out.warnings.push_back(why);
 }
 
 PhaseSeconds slowestRank(const std::map<int, PhaseSeconds> &ranks) {
@@ -191,11 +198,13 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (result->summary)
             takeSummary(*result->summary, out);
     }
+    if (const auto &repeated = store.epochs().repeated())
+        withoutTrainingTime(repeatedEpochInWords(repeated->rank, repeated->epoch), out);
     if (out.totalTrainingTimeS && !canBeTrainingTime(*out.totalTrainingTimeS, out.runTimeS)) {
-        out.warnings.push_back("its ranks say that they trained for " + seconds(*out.totalTrainingTimeS).toStdString() +
-                               ", but the run lasted " + seconds(*out.runTimeS).toStdString() +
-                               " from launch to exit: how long it trained is unknown");
-        out.totalTrainingTimeS.reset();
+        withoutTrainingTime("its ranks say that they trained for " + seconds(*out.totalTrainingTimeS).toStdString() +
+                                ", but the run lasted " + seconds(*out.runTimeS).toStdString() +
+                                " from launch to exit: how long it trained is unknown",
+                            out);
     }
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);

@@ -66,6 +66,17 @@ void RunPhases::take(int rank, const EpochFrame &body) {
         phases.finish(body.phases, body.steps);
 }
 
+void RunPhases::forget(int rank, const EpochFrame &lost) {
+    constexpr double nothingS = 1e-9; // what rounding leaves of a phase
+    OfRank &phases = m_ranks[rank];
+    for (const auto &[name, time] : lost.phases)
+        if (const auto found = phases.finished.find(name); found != phases.finished.end())
+            if (found->second.sumS -= time.sumS; found->second.sumS <= nothingS)
+                phases.finished.erase(found);
+    phases.finishedSteps = std::max<std::int64_t>(0, phases.finishedSteps - lost.steps);
+    phases.reportedEpoch = std::min(phases.reportedEpoch, lost.epoch - 1);
+}
+
 PhaseTimes RunPhases::of(int rank) const {
     const auto found = m_ranks.find(rank);
     if (found == m_ranks.end())

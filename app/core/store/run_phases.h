@@ -11,12 +11,13 @@
 namespace lockstep::core {
 
 /// Where the time of a run goes: each rank's phases over the whole run so far, exact for finished epochs, from windows for the
-/// current one. Steps that a rank makes again after a restart count once: they replace what it had made of that epoch, unless it
-/// had reported the whole of it.
+/// current one. Steps that a rank makes again after a restart count once: they replace what it had made of that epoch
+/// and later ones.
 class RunPhases {
 public:
     void take(int rank, const Frame &frame, const StepsFrame &body);
     void take(int rank, const EpochFrame &body);
+    void forget(int rank, const EpochFrame &lost); ///< taken before; the rank was restarted and makes that epoch again
 
     [[nodiscard]] PhaseTimes of(int rank) const;
     [[nodiscard]] std::int64_t steps(int rank) const; ///< covered by of()

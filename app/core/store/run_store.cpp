@@ -127,7 +127,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
     const int rank = frame.rank.value_or(0);
     m_ranks.take(rank, body);
-    m_epochs.take(rank, body);
+    forget(m_epochs.take(rank, body));
     m_phases.take(rank, frame, body);
     m_epochs.running(body.epoch, m_phases.runningS(rank));
     LossPoint place;
@@ -142,6 +142,7 @@ void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     const int rank = frame.rank.value_or(0);
+    forget(m_epochs.madeAgain(body.epoch));
     if (!m_epochs.take(rank, frame, body, m_ranks.expected()))
         return;
     m_metrics.take(rank, body);
@@ -155,6 +156,12 @@ void RunStore::takeBody(const Frame &frame, const CommFrame &body) {
     m_updates.take(frame.rank.value_or(0), body);
     m_stages.take(frame.rank.value_or(0), body);
     note(Phases);
+}
+
+/// Of ranks that were restarted.
+void RunStore::forget(const std::vector<RankEpoch> &lost) {
+    for (const RankEpoch &one : lost)
+        m_phases.forget(one.rank, one.frame);
 }
 
 void RunStore::takeBody(const Frame &frame, const EvalFrame &body) {
@@ -176,6 +183,8 @@ void RunStore::takeBody(const Frame &frame, const LogFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const AlertFrame &body) {
     m_messages.take(frame, body);
+    if (!frame.rank && isRestart({frame.wallUs, frame.rank, body}))
+        m_epochs.startOver();
     note(Alerts);
 }
 

@@ -106,6 +106,7 @@ private:
     void note(Changes what);
     void setRanks(int count);
     void joinRanks();
+    void forget(const std::vector<RankEpoch> &lost);
 
     RunIdentity m_identity;
     RunLifecycle m_lifecycle;

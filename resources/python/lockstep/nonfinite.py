@@ -44,8 +44,17 @@ class NonFiniteLoss:
 
 
 def _cause(before_backward: bool) -> str:
-    """What a sentence about the loss ends with: the first tensor that is not finite. Parameters and buffers come in the order of their
-    layers, then gradients in the opposite order, unless they are those of the step before."""
+    """What a sentence about the loss ends with; nothing where the models can't be looked through, such as one that is being made."""
+    try:
+        return _found(before_backward)
+    except Exception as error:
+        signals.pass_on(error)
+        return ""
+
+
+def _found(before_backward: bool) -> str:
+    """The first tensor that is not finite. Parameters and buffers come in the order of their layers, then gradients in the opposite
+    order, unless they are those of the step before."""
     named = list(_named_tensors())
     for name, tensor in named:
         if not _is_finite(tensor):

@@ -44,7 +44,7 @@ class Run:
     phase, `sync`.
 
     Use one Run per process, from one thread. In a `with` statement it closes itself, and an exception that leaves the block is
-    reported as the run's failure.
+    reported as the run's failure; so is sys.exit() with a message, or a code other than 0, unless the run was stopped.
     """
 
     rest_of: Callable[[str], str]
@@ -118,7 +118,7 @@ class Run:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
-        if kind is None or issubclass(kind, SystemExit):
+        if kind is None or (isinstance(error, SystemExit) and (self.stopped or not is_failure(error.code))):
             self.close()
         else:
             self._report_rest()
@@ -276,6 +276,11 @@ class Run:
         except Exception as error:
             signals.pass_on(error)
             self._sender.give_up(error)
+
+
+def is_failure(code: object) -> bool:
+    """Whether a process that ends by SystemExit with this code has failed."""
+    return code is not None and not (isinstance(code, int) and code == 0)
 
 
 def _number(variable: str, default: int) -> Optional[int]:

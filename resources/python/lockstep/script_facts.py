@@ -7,36 +7,21 @@ import os
 import sys
 from typing import Any, List, Optional, Tuple
 
-from lockstep import signals
+from lockstep import batch_sizes, signals
 
 LIBRARIES = {"torch", "accelerate", "transformers", "datasets", "lightning", "pytorch_lightning"}  # whose samplers count without side effects
-DEEPEST_BATCH = 4  # levels of lists and dictionaries in which a batch's size is looked for
 
 
-def batch_size(batch: Any, level: int = 0) -> int:
-    """The number of samples in a batch: the length of the first tensor in it; 0 if there is none."""
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else 0
-    if level >= DEEPEST_BATCH or isinstance(batch, (str, bytes)):
+def samples(iterator: Any, batch: Any) -> int:
+    """How many samples a batch of a DataLoader's iterator has; 0: unknown. How that is read is found at the first one."""
+    try:
+        if not hasattr(iterator, "_lockstep_reader"):
+            expected = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
+            iterator._lockstep_reader = batch_sizes.reader(batch, expected if isinstance(expected, int) else None, length(iterator) == 1)
+        return int(iterator._lockstep_reader(batch))
+    except Exception as error:
+        signals.pass_on(error)
         return 0
-    parts = batch.values() if hasattr(batch, "values") and callable(batch.values) else batch if isinstance(batch, (list, tuple)) else ()
-    for part in parts:
-        size = batch_size(part, level + 1)
-        if size:
-            return size
-    return 0
-
-
-def listed_size(batch: Any) -> int:
-    """The same of a batch that is no tensors but lists of samples: a list of dictionaries, or lists of the samples' parts, each as long; 0:
-    it is none."""
-    if not isinstance(batch, (list, tuple)) or not batch:
-        return 0
-    if all(isinstance(part, dict) for part in batch):
-        return len(batch)
-    lengths = {len(part) if isinstance(part, (list, tuple)) else 0 for part in batch}
-    return lengths.pop() if len(lengths) == 1 else 0
 
 
 def length(iterator: Any) -> Optional[int]:

@@ -35,6 +35,7 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
     def next_batch(iterator: Any) -> Any:
         """The next batch, timed."""
         if not watch.listens():
+            watch.fetches_elsewhere()
             return original(iterator)
         watch.begins_fetch()
         begin_ns = monotonic_ns()
@@ -91,11 +92,14 @@ def watch_backward(autograd: Any, watch: "Watch") -> None:
         begin_ns = monotonic_ns()
         if not watch.trains():
             return original(tensors, *arguments, **named)
-        watch.backward_begins(tensors, begin_ns)
         try:
-            return original(tensors, *arguments, **named)
-        finally:
-            watch.backward_ends(monotonic_ns())
+            watch.backward_begins(tensors, begin_ns)
+            given = original(tensors, *arguments, **named)
+        except BaseException:
+            watch.backward_fails(monotonic_ns())
+            raise
+        watch.backward_ends(monotonic_ns())
+        return given
 
     autograd.backward = backward
 
@@ -128,11 +132,14 @@ def watch_scaler(scaler: Any, watch: "Watch") -> None:
     @functools.wraps(original_step)
     def step(this: Any, optimizer: Any, *arguments: Any, **named: Any) -> Any:
         """The optimizer's step, or none."""
-        watch.optimizes("optimizer_begins", optimizer)
+        watch.optimizes("optimizer_begins", optimizer, True)
         try:
-            return original_step(this, optimizer, *arguments, **named)
-        finally:
-            watch.optimizes("optimizer_ends", optimizer)
+            given = original_step(this, optimizer, *arguments, **named)
+        except BaseException:
+            watch.optimizes("optimizer_fails", optimizer, True)
+            raise
+        watch.optimizes("optimizer_ends", optimizer, True)
+        return given
 
     scaler.step = step
 

@@ -19,7 +19,7 @@ from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.position import Position
-from lockstep.script_facts import batch_size, length, listed_size, place, sharded_model
+from lockstep.script_facts import length, place, samples, sharded_model
 from lockstep.sender import Sender
 from lockstep.step_limit import StepLimit
 from lockstep.tensors import copied
@@ -34,14 +34,17 @@ class Watch:
         self.on = True
         self.about: Dict[str, Any] = {}  # what a library's callback knows of the run
         self.hears_writers = True  # False: that callback reports the metrics
+        self.failed = False  # the script has ended with a code that says so
         self._pid = os.getpid()  # a DataLoader's workers are forks, which don't train
         self._thread = 0  # the one that trains; 0: none yet
+        self._trainer: Optional[threading.Thread] = None  # the same
         self._torch: Any = None
         self._sender: Optional[Sender] = None
         self._position = Position()
         self._follower: Optional[Follower] = None
         self._frames: Optional[FrameReporter] = None
-        self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward
+        self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
+        self._loads_in_thread = False  # whether that was said
         self._iterators = itertools.count(1)
         self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
         # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
@@ -107,8 +110,34 @@ class Watch:
             return True
 
     def listens(self) -> bool:
-        """Whether this process, and this thread of it, is followed."""
-        return self.on and os.getpid() == self._pid and self._thread in (0, threading.get_ident())
+        """Whether this process, and this thread of it, is followed: the one that trains, or one that goes on after that has ended."""
+        if not self.on or os.getpid() != self._pid:
+            return False
+        if self._thread not in (0, threading.get_ident()):
+            if self._trainer is None or self._trainer.is_alive():
+                return False
+            self._follow_thread()
+        return True
+
+    def _follow_thread(self) -> None:
+        self._thread, self._trainer = threading.get_ident(), threading.current_thread()
+
+    def fetches_elsewhere(self) -> None:
+        """A batch is asked for where nothing is followed. In another thread of this process, it is probably for the one that trains."""
+        if not self.on or os.getpid() != self._pid or self._follower is None or self._follower.uses_batches:
+            return
+        try:
+            self._tell_of_thread()
+        except Exception as error:
+            self.step_aside(error)
+
+    def _tell_of_thread(self) -> None:
+        if self._sender is None or self._loads_in_thread:
+            return
+        self._loads_in_thread = True
+        self._sender.send("alert", {"severity": "warning", "kind": "loads_in_thread", "message":
+                                    f"the batches of rank {self._sender.rank} are fetched in another thread than the one that trains: its "
+                                    "samples, its epochs and its time for data are unknown"})
 
     def trains(self) -> bool:
         """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
@@ -151,6 +180,7 @@ class Watch:
     def begins_fetch(self) -> None:
         """A batch is asked for."""
         if self._follower is not None:
+            self._told("asked")
             self._end_at(self._follower.complete)
         self._position.begin("load")
 
@@ -161,21 +191,14 @@ class Watch:
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
         """A batch has come."""
         try:
-            samples = self._samples(iterator, batch)
+            size = samples(iterator, batch)
             self._scaled.clear()
             if self._follower is None:
-                self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": samples}
-            self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, samples)
+                self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
+            self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, size,
+                       self._torch.is_grad_enabled())
         except Exception as error:
             self.step_aside(error)
-
-    def _samples(self, iterator: Any, batch: Any) -> int:
-        """How many samples the batch has. Whether it is lists of samples is seen at the iterator's first batch, which is a full one."""
-        listed = getattr(iterator, "_lockstep_listed", None)
-        if listed is None:
-            expected = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
-            listed = iterator._lockstep_listed = bool(expected) and batch_size(batch) != expected and listed_size(batch) == expected
-        return listed_size(batch) if listed else batch_size(batch)
 
     def exhausted(self, iterator: Any, begin_ns: int, end_ns: int) -> None:
         """There was no batch left."""
@@ -193,11 +216,16 @@ class Watch:
         self._position.begin("")
         self._told("backward_ends", end_ns, *self._sums())
 
-    def optimizes(self, call: str, optimizer: Any) -> None:
-        """An optimizer's step: optimizer_begins or optimizer_ends."""
+    def backward_fails(self, end_ns: int) -> None:
+        """It has raised."""
+        self._position.begin("")
+        self._told("backward_fails", end_ns)
+
+    def optimizes(self, call: str, optimizer: Any, by_scaler: bool = False) -> None:
+        """An optimizer's step, or that of a scaler that calls it: optimizer_begins, optimizer_ends or optimizer_fails."""
         if not self.listens() or self._captures():
             return
-        self._told(call, id(optimizer))
+        self._told(call, id(optimizer), by_scaler)
         self._position.begin("optimizer" if call == "optimizer_begins" else "")
         if self._follower is not None:
             self._position.step = self._follower.steps
@@ -222,7 +250,8 @@ class Watch:
                 self._scaled.append((scaled, copied(loss) if loss.numel() == 1 else None))
                 del self._scaled[:-8]
         except Exception as error:
-            self.step_aside(error)
+            signals.pass_on(error)
+            self._scaled.append((scaled, None))
 
     def step_aside(self, error: BaseException) -> None:
         """Ends following with a line on stderr; training goes on. What a signal's handler of the script raised goes on to the script."""
@@ -242,7 +271,7 @@ class Watch:
             self._sender.leave()
 
     def _hello(self) -> None:
-        self._thread = threading.get_ident()
+        self._follow_thread()
         rank, world, backend = place(self._torch)
         alone = world > 1 and backend is None
         self._world = 1 if alone else world
@@ -260,8 +289,11 @@ class Watch:
         self._sender = sender
         self._frames = FrameReporter(sender)
         self._follower = Follower(self._frames)
-        for call, *arguments in self._early:
+        own = [known[1:] for known in self._early if known[0] == self._thread]
+        for call, *arguments in own:
             getattr(self._follower, call)(*arguments)
+        if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):
+            self._tell_of_thread()
         self._early.clear()
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
@@ -299,7 +331,7 @@ class Watch:
                 if self._sender is not None and not self._sender.on:
                     self.on = False
             elif call in ("opened", "fetched", "exhausted"):
-                self._early.append((call, *arguments))
+                self._early.append((threading.get_ident(), call, *arguments))
                 del self._early[:-1000]
         except Exception as error:
             self.step_aside(error)
@@ -314,7 +346,7 @@ class Watch:
 
     def _loss(self, tensors: Any) -> Any:
         """The detached loss that backward is called on, without a GradScaler's factor; None if it is not one number, or was made of a
-        scaled one."""
+        scaled one, or can't be read."""
         try:
             if isinstance(tensors, (list, tuple)):
                 if len(tensors) != 1:
@@ -327,8 +359,8 @@ class Watch:
             if self._scaled:
                 return None
             return copied(tensors) if tensors.numel() == 1 else None
-        except Exception as error:
-            self.step_aside(error)
+        except Exception as error:  # such as for the edges of a graph, or a dictionary's values
+            signals.pass_on(error)
             return None
 
     def _look(self, loss: Any) -> None:
@@ -370,8 +402,8 @@ class Watch:
             self._follower.finish()
             if self._frames is not None:
                 self._frames.rest()
-            failed = getattr(sys, "last_value", None) is not None
             stopped = self._sender.stop_requested
+            failed = getattr(sys, "last_value", None) is not None or (self.failed and not stopped)
             self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})
         except Exception as error:
             self.step_aside(error)

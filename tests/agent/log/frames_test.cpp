@@ -122,6 +122,28 @@ TEST_CASE("a gap in a rank's numbers is said once, a frame with another rank's n
     CHECK(wrong[0].message.find("rank 4711 in a frame of rank 1") != std::string::npos);
 }
 
+TEST_CASE(
+    "a process that takes a rank's place counts from 0, though it has or says the same number as the one before") {
+    struct Case {
+        std::string what, behaviour, script;
+    };
+    for (const Case &c : {Case{"a script that executes itself", "again;", R"(exec "$0")"},
+                          Case{"two containers", "", R"(unshare -pf "$0"; unshare -pf "$0")"}}) {
+        if (c.behaviour.empty() && Child({"/usr/bin/unshare", "-pf", "/bin/true"}).wait() != 0) {
+            MESSAGE("skipped: this user may not number processes anew");
+            continue;
+        }
+        CAPTURE(c.what);
+        const TestHome home;
+        Child agent({agentBinary(), "run", "--", "/bin/sh", "-c", c.script, fakeRank()},
+                    {{"FAKE_RANK", c.behaviour + "epochs=1;steps=10"}});
+        CHECK(agent.wait() == 0);
+        const auto frames = framesOf(runFolder(home.runs().front()));
+        CHECK(bodiesOf<StepsFrame>(frames).size() == 2 * 10);
+        CHECK(alertsOf(frames, "frames_lost").empty());
+    }
+}
+
 TEST_CASE("ranks that never say hello, or never connect, are run all the same") {
     const TestHome home;
     for (const char *behaviour : {"no_hello;epochs=1", "no_connect;epochs=1"}) {

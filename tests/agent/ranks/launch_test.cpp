@@ -200,6 +200,18 @@ TEST_CASE("a served trainer is pinned to its device's cores and rank 0 inherits 
     CHECK(record->machines[0].memoryTotalBytes.value_or(0) > 1e8);
 }
 
+TEST_CASE("a run that can't be started leaves what was in its folder before, and nothing else") {
+    const TestHome home;
+    const std::string id = makeRunId(), program = home.path() + "/not-a-program";
+    const RunFolder folder = runFolder(id);
+    std::filesystem::create_directories(folder.checkpoints());
+    std::ofstream(folder.checkpoints() + "/one") << "precious\n";
+    Child({"/bin/sh", "-c", "printf '\\177ELFjunk' > " + program + "; chmod +x " + program}).wait();
+    CHECK(runOutcome({"--run-id", id, "--", program}).code == 2);
+    CHECK(contentsOf(folder.checkpoints() + "/one") == "precious\n");
+    CHECK(countIn(folder.path) == 3); // ".", ".." and that
+}
+
 TEST_CASE("run ends with the first failing rank's code, 128 + signal when it was killed") {
     struct Case {
         std::string script;

@@ -238,6 +238,24 @@ TEST_CASE("a stop ends the ranks after their step: stopped, 130") {
                       [](const LogFrame &log) { return log.message == "stop asked by the test"; }));
 }
 
+TEST_CASE("a stop during the grace period after a failure keeps the ranks from being started again") {
+    const TestHome home;
+    const std::string id = makeRunId();
+    Child run({agentBinary(), "run", "--nproc-per-node", "2", "--max-restarts", "3", "--run-id", id, "--", fakeRank()},
+              {{"FAKE_RANK_0", "epochs=1000;exit_at=100;exit=3"}, {"FAKE_RANK_1", "epochs=1000;ignore_term"}});
+    const RunFolder folder = runFolder(id);
+    const auto alerts = [&](const std::string &kind) {
+        const auto all = bodiesOf<AlertFrame>(framesOf(folder));
+        return std::ranges::count(all, kind, &AlertFrame::kind);
+    };
+    REQUIRE(eventually([&] { return alerts("rank_failed") == 1; }));
+    Child stop({agentBinary(), "stop", id});
+    CHECK(run.wait() == 3);
+    CHECK((resultOf(folder).state == RunState::Failed)); // before the stop
+    CHECK(alerts("restart") == 0);
+    (void)stop.wait();
+}
+
 TEST_CASE("ranks that hear no stop are killed after five seconds, with all they started") {
     const TestHome home;
     const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000;ignore_term"}, {"FAKE_RANK_1", "child"}});

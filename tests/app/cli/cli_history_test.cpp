@@ -7,6 +7,7 @@
 #include <QProcess>
 #include <QRegularExpression>
 
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,6 +126,94 @@ private Q_SLOTS:
             control({"show", id(run), "--json"}).json()["result"].toObject()["watching"].toObject();
         QCOMPARE(watching["viewers_cpu_s"].toDouble(), 0.56);
         QVERIFY(!watching.contains("agent_cpu_s"));
+    }
+
+    void aRunNamedTwiceIsOneRepeat() {
+        const Home home;
+        const QString one = id(madeRun(1, 10)), other = id(madeRun(2, 12)), thrice = QStringList(3, one).join(',');
+        const Said checked = control({"check", thrice, other + ',' + other, "--json"});
+        QCOMPARE(checked.code, 4);
+        const QJsonObject found = checked.json()["runs"].toArray().at(0).toObject();
+        QCOMPARE(found["base_repeats"].toInt(), 1);
+        QCOMPARE(found["new_repeats"].toInt(), 1);
+        QCOMPARE(control({"export", one, one, "--format", "json"}).out,
+                 control({"export", one, "--format", "json"}).out);
+    }
+
+    void aRunOfTheBaseThatIsNotMadeAgainIsNoPass() {
+        const Home home;
+        const auto runs = [](std::uint32_t first, const QStringList &names) {
+            QStringList out;
+            for (const QString &name : names)
+                for (int repeat = 1; repeat <= 3; ++repeat) {
+                    RunRecord record = ddpRecord("");
+                    record.name = name.toStdString();
+                    record.repeat = repeat;
+                    out << id(finishedRun(first++, &record));
+                }
+            return out.join(',');
+        };
+        const QString base = runs(1, {"a", "b"}), next = runs(11, {"a"});
+        QCOMPARE(control({"check", base, base}).code, 0);
+        const Said said = control({"check", base, next});
+        QCOMPARE(said.code, 4);
+        QVERIFY2(said.out.contains("undecided  b is missing in the new measurement"), qPrintable(said.out));
+        QVERIFY2(said.out.contains("passed  a "), qPrintable(said.out));
+    }
+
+    void outputThatCannotBeWrittenIsAFailureAndAReaderThatHasGoneIsNone() {
+        const Home home;
+        madeRun(1, 10);
+        const auto said = [](const char *where) {
+            QProcess process;
+            process.start(QStringLiteral("bash"),
+                          {"-c", QStringLiteral("set -o pipefail; " LOCKSTEP_BIN "/lockstepctl list ") + where});
+            return process.waitForFinished(test::hangLimitMs)
+                       ? std::pair(process.exitCode(), QString::fromUtf8(process.readAllStandardError()))
+                       : std::pair(-1, QString());
+        };
+        const auto [code, why] = said("> /dev/full");
+        QCOMPARE(code, 1);
+        QCOMPARE(why, QStringLiteral("lockstepctl: the output can't be written: No space left on device\n"));
+        QCOMPARE(said("| true"), std::pair(0, QString()));
+    }
+
+    void whatLockstepKeepsIsNotExportedOver() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        const std::string file = runFolder(run).result(), before = *realFileSystem().readAll(file);
+        const std::string link = home.path() + "/results.json";
+        QCOMPARE(::symlink(file.c_str(), link.c_str()), 0);
+        for (const std::string &out : {file, link, home.path() + "/runs/../experiments/x.json"}) {
+            const Said said = control({"export", id(run), "--format", "json", "--out", QString::fromStdString(out)});
+            QCOMPARE(said.code, 2);
+            QVERIFY2(said.error.contains("can't be written: Lockstep keeps its runs and experiments there"),
+                     qPrintable(said.error));
+        }
+        QCOMPARE(*realFileSystem().readAll(file), before);
+        const QString elsewhere = QString::fromStdString(home.path() + "/out.json");
+        QCOMPARE(control({"export", id(run), "--format", "json", "--out", elsewhere}).code, 0);
+        QCOMPARE(control({"export", id(run), "--format", "tensorboard", "--out", id(runFolder(run).path)}).code, 2);
+    }
+
+    void stdinIsReadAsFarAsADocumentMayGo() {
+        const Home home;
+        const std::string run = madeRun(1, 10), file = home.path() + "/long";
+        write(file, "x");
+        std::error_code error;
+        std::filesystem::resize_file(file, largestDocument + 1, error);
+        if (error)
+            QSKIP("there is no room for a long file");
+        for (const QStringList &command : {QStringList{"note", id(run), "-"}, {"run", "-"}}) {
+            QProcess process;
+            process.setStandardInputFile(QString::fromStdString(file));
+            process.start(QStringLiteral(LOCKSTEP_BIN "/lockstepctl"), command);
+            QVERIFY(process.waitForFinished(test::hangLimitMs));
+            QCOMPARE(process.exitCode(), 2);
+            const QByteArray said = process.readAllStandardError();
+            QVERIFY2(said.contains("stdin has more than the 64 MiB that a document may have"), said.constData());
+        }
+        QVERIFY(readRunNotes(runFolder(run))->note.empty());
     }
 
     void showShowsWhatElseWentOn() {

@@ -106,7 +106,7 @@ Result<void> ListenSession::openRun(const Frame &first) {
     if (!run)
         return fail(run.error());
     m_run = std::move(*run);
-    for (const auto &[rank, process] : m_processes)
+    for (const int rank : m_processes.ranks())
         m_run->expect(rank);
     LoggingOptions logging;
     logging.program = "lockstep-agent";
@@ -128,21 +128,25 @@ Result<std::uint64_t> ListenSession::greet(int rank, const Hello &hello) {
         return fail(
             Error::failed("rank " + std::to_string(rank) + " is not one of the run's " + std::to_string(worldSize),
                           "start lockstepctl listen again for another run"));
-    const std::string process = hello.name + "/" + std::to_string(hello.pid.value_or(0));
-    const std::string before = std::exchange(m_processes[rank], process);
+    const auto process = m_processes.greet(rank, hello.name + "/" + std::to_string(hello.pid.value_or(0)));
     if (!m_run)
         return 0;
     m_run->expect(rank);
-    if (before == process)
+    if (process == RankProcesses::Is::Same)
         return m_run->nextRseq(rank);
-    if (!before.empty()) {
-        m_run->startOver(rank);
-        m_run->note("rank " + std::to_string(rank) + " reconnected as another process");
-    }
+    if (process == RankProcesses::Is::Another)
+        takeOver(rank);
     return 0;
 }
 
+/// Another process is this rank now.
+void ListenSession::takeOver(int rank) {
+    m_run->startOver(rank);
+    m_run->note("rank " + std::to_string(rank) + " reconnected as another process");
+}
+
 void ListenSession::takeLine(int rank, std::string_view line) {
+    const bool another = m_processes.beginsAnother(rank, line);
     if (!m_run) {
         const auto frame = m_decoder.decode(line);
         if (!frame || frame->rank != rank)
@@ -150,6 +154,8 @@ void ListenSession::takeLine(int rank, std::string_view line) {
         if (const auto opened = openRun(*frame); !opened)
             return quit({exitCodeOf(opened.error()), opened.error().message()});
     }
+    if (another && !m_run->over())
+        takeOver(rank);
     deliver(rank, line);
     m_run->checkOver();
 }

@@ -14,6 +14,7 @@
 #include "trainer/agent/listen/frame_files.h"
 #include "trainer/agent/listen/frame_listener.h"
 #include "trainer/agent/listen/listened_run.h"
+#include "trainer/agent/log/rank_processes.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/signal_watch.h"
 #include "trainer/agent/net/unauthenticated_peers.h"
@@ -57,6 +58,7 @@ private:
     void startTimers();
     Result<std::uint64_t> greet(int rank, const Hello &hello);
     void takeLine(int rank, std::string_view line);
+    void takeOver(int rank);
     void takeFileLine(std::string_view line);
     void deliver(int rank, std::string_view line);
     void readFiles();
@@ -73,10 +75,10 @@ private:
     EventLoop::Token m_second = 0, m_filesTimer = 0;
     std::unique_ptr<FrameListener> m_listener; ///< set, or m_files is
     std::optional<FrameFiles> m_files;
-    Decoder m_decoder; ///< decodes the first frame, and lines of files, which name their rank themselves
-    std::map<int, std::string> m_processes; ///< host and pid by rank, once connected; a new process sends from 0
-    std::set<int> m_begun;                  ///< ranks with lines read from files
-    std::unique_ptr<ListenedRun> m_run;     ///< from the first frame on
+    Decoder m_decoder;         ///< decodes the first frame, and lines of files, which name their rank themselves
+    RankProcesses m_processes; ///< by host and pid, once connected
+    std::set<int> m_begun;     ///< ranks with lines read from files
+    std::unique_ptr<ListenedRun> m_run; ///< from the first frame on
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
     ListenEnding m_ending; ///< if no run began

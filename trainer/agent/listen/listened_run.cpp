@@ -300,10 +300,10 @@ RunResult ListenedRun::result() const {
         exit.host = known.host;
         result.ranks.push_back(std::move(exit));
     }
-    if (result.state == RunState::Done)
-        result.summary = m_intake->reported().summary(m_record, result.runTimeS);
-    result.logLines = m_journal->nextSeq();
     result.warnings = m_disk->warnings();
+    if (result.state == RunState::Done)
+        m_intake->reported().addTo(result, m_record);
+    result.logLines = m_journal->nextSeq();
     return result;
 }
 

@@ -31,11 +31,7 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
     FileSystem &fs = realFileSystem();
     const RunFolder folder = runFolder(record.run);
     std::error_code ignored;
-    const bool wasThere = std::filesystem::exists(folder.path, ignored);
-    const auto tidyUp = [&] {
-        if (!wasThere)
-            std::filesystem::remove_all(folder.path, ignored);
-    };
+    const Before before = entriesOf(folder);
     const auto removeEmpty = [&] { // without the lock the folder may be another agent's by now
         ::rmdir((folder.path + "/console").c_str());
         ::rmdir(folder.path.c_str());
@@ -58,25 +54,45 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
     }
     const bool shared = node > 0 && std::filesystem::exists(folder.log(0), ignored);
     if (shared && !std::filesystem::exists(folder.log(node), ignored))
-        return NewRunFolder(folder, std::move(*lock), node, true);
+        return NewRunFolder(folder, std::move(*lock), node, true, before);
     if (std::filesystem::exists(folder.config(), ignored))
         return fail(
             Error::badArgument("run " + record.run + " exists already", "leave the run id empty for a new one"));
     if (node == 0)
         writeSlurmOrigin(folder); // viewers on other machines open whatever has a log or a record
     if (const auto written = fs.writeAtomically(folder.config(), toJson(record)); !written) {
-        tidyUp();
+        removeNew(folder, before);
         return fail(unwritable(folder, written.error()));
     }
-    return NewRunFolder(folder, std::move(*lock), node, false);
+    return NewRunFolder(folder, std::move(*lock), node, false, before);
+}
+
+NewRunFolder::Before NewRunFolder::entriesOf(const RunFolder &folder) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(folder.path, ignored))
+        return std::nullopt;
+    std::set<std::string> entries;
+    for (const std::string &of : {folder.path, folder.path + "/console"})
+        for (const auto &entry : std::filesystem::directory_iterator(of, ignored))
+            entries.insert(entry.path());
+    return entries;
+}
+
+void NewRunFolder::removeNew(const RunFolder &folder, const Before &before) {
+    std::error_code ignored;
+    if (!before) {
+        std::filesystem::remove_all(folder.path, ignored);
+        return;
+    }
+    for (const std::string &entry : entriesOf(folder).value_or(std::set<std::string>()))
+        if (!before->contains(entry))
+            std::filesystem::remove_all(entry, ignored);
 }
 
 void NewRunFolder::discard() {
     std::error_code ignored;
-    if (!m_shared) {
-        std::filesystem::remove_all(m_folder.path, ignored);
-        return;
-    }
+    if (!m_shared)
+        return removeNew(m_folder, m_before);
     for (const std::string &path : {m_folder.log(m_node), m_folder.lock(m_node), m_folder.agentConsole(m_node)})
         std::filesystem::remove(path, ignored);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "ipc/held_folder.h"
 #include "ipc/run_folder.h"
@@ -25,18 +28,23 @@ public:
     [[nodiscard]] std::shared_ptr<const HeldFolder> held() const { return m_held; }
     /// Whether this is agent 0's folder too, on shared storage.
     [[nodiscard]] bool shared() const { return m_shared; }
-    /// Removes what create() made, for a run that never started.
+    /// Removes what this agent has put there, for a run that never started. What was in the folder before stays.
     void discard();
 
 private:
-    NewRunFolder(RunFolder folder, FileLock lock, int node, bool shared)
+    /// What was there, in the folder and in its folder of consoles; absent: the folder wasn't.
+    using Before = std::optional<std::set<std::string>>;
+    NewRunFolder(RunFolder folder, FileLock lock, int node, bool shared, Before before)
         : m_folder(std::move(folder)), m_held(std::make_shared<HeldFolder>(m_folder.path)), m_lock(std::move(lock)),
-          m_node(node), m_shared(shared) {}
+          m_node(node), m_shared(shared), m_before(std::move(before)) {}
+    static Before entriesOf(const RunFolder &folder);
+    static void removeNew(const RunFolder &folder, const Before &before);
     RunFolder m_folder;
     std::shared_ptr<const HeldFolder> m_held;
     FileLock m_lock;
     int m_node;
     bool m_shared;
+    Before m_before;
 };
 
 } // namespace lockstep::agent

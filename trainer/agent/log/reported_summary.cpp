@@ -62,8 +62,10 @@ void takeWords(const About &about, Summary &out) {
 } // namespace
 
 void ReportedSummary::take(int rank, const Frame &frame) {
-    if (const auto *steps = std::get_if<StepsFrame>(&frame.body))
+    if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+        noteStep(rank, *steps);
         m_metrics.take(rank, *steps);
+    }
     if (const auto *epoch = std::get_if<EpochFrame>(&frame.body))
         m_metrics.take(rank, *epoch);
     const auto roomFor = [&](int epoch) { return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs; };
@@ -80,8 +82,10 @@ void ReportedSummary::take(int rank, const Frame &frame) {
         epoch.lossSamples += static_cast<double>(steps->samples);
     } else if (const auto *done = std::get_if<EpochFrame>(&frame.body); done && roomFor(done->epoch)) {
         Epoch &epoch = m_epochs[done->epoch];
-        if (!epoch.ranks.insert(rank).second)
+        if (!epoch.ranks.insert(rank).second) {
+            m_repeated = m_repeated.value_or(std::pair(rank, done->epoch));
             return;
+        }
         epoch.durationS = std::max(epoch.durationS, done->durationS);
         epoch.samples += done->samples;
         epoch.steps = std::max(epoch.steps, done->steps);
@@ -98,11 +102,33 @@ void ReportedSummary::take(int rank, const Frame &frame) {
 }
 
 void ReportedSummary::startOver() {
-    std::optional<int> first = m_firstEpoch;
-    if (!m_epochs.empty())
-        first = std::min(first.value_or(m_epochs.begin()->first), m_epochs.begin()->first);
+    forgetEpochs();
+    const std::optional<int> first = m_firstEpoch;
     *this = {};
     m_firstEpoch = first;
+}
+
+/// Another program may have restarted the ranks: all of them, as this agent does.
+void ReportedSummary::noteStep(int rank, const StepsFrame &steps) {
+    if (const auto reached = m_reached.find(rank); reached != m_reached.end() && goesBack(steps, reached->second))
+        forgetEpochs();
+    m_reached[rank] = steps.lastStep;
+}
+
+void ReportedSummary::forgetEpochs() {
+    if (!m_epochs.empty())
+        m_firstEpoch = std::min(m_firstEpoch.value_or(m_epochs.begin()->first), m_epochs.begin()->first);
+    m_epochs.clear();
+    m_ranks.clear();
+    m_reached.clear();
+    m_eval.reset();
+    m_repeated.reset();
+}
+
+void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
+    result.summary = summary(record, result.runTimeS);
+    if (m_repeated)
+        result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
 }
 
 /// Without gaps, from the first one that any start of the ranks has reported: a training that goes on from a checkpoint reports a part.
@@ -142,7 +168,8 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         out.coresPerDevice = record.config->coresPerDevice;
     if (out.workers && *out.workers <= std::numeric_limits<int>::max() / std::max(1, record.processes))
         out.workersTotal = *out.workers * record.processes;
-    out.totalTrainingTimeS = total;
+    if (!m_repeated) // else it is longer by what can't be told from a report that came twice
+        out.totalTrainingTimeS = total;
     out.runTimeS = runTimeS;
     if (m_eval) {
         out.testAccuracy = m_eval->accuracy;

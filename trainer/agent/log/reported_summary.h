@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "ipc/frames.h"
 #include "ipc/metric_totals.h"
@@ -23,9 +25,13 @@ public:
     /// Absent when no epoch was reported by every rank. Method, batch size and the like are what the script reported,
     /// else what the record's configuration says.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
+    /// The summary, and a warning for what is unknown of it although every epoch was reported.
+    void addTo(RunResult &result, const RunRecord &record) const;
 
 private:
     [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
+    void noteStep(int rank, const StepsFrame &steps);
+    void forgetEpochs();
     struct Epoch {
         std::set<int> ranks;
         double durationS = 0;                ///< largest of the ranks
@@ -44,7 +50,9 @@ private:
     std::optional<EvalFrame> m_eval;
     MetricTotals m_metrics;
     bool m_complete = true;
-    std::optional<int> m_firstEpoch; ///< of the starts before this one
+    std::optional<int> m_firstEpoch;               ///< of the starts before this one
+    std::map<int, std::int64_t> m_reached;         ///< step by rank
+    std::optional<std::pair<int, int>> m_repeated; ///< rank and epoch: reported again without a restart
 };
 
 } // namespace lockstep::agent

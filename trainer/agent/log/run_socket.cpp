@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t followerBuffer = 64 * 1024;
 /// How much one follower is sent per turn, so that one that catches up does not hold up the others.
 constexpr std::size_t bytesATurnOfAll = 1 << 20;
+constexpr int readsAtOnce = 256; ///< of one connection at a time
 constexpr std::chrono::seconds viewerHelloTimeout{5}, stallTimeout{5};
 constexpr std::chrono::seconds farewell{30}; // a follower that reads slowly attaches again, and then has the log
 
@@ -157,6 +158,8 @@ void RunSocket::takeLine(Peer &peer, std::string_view line) {
         takeHello(peer, line);
         break;
     case Peer::Role::Rank:
+        if (m_processes.beginsAnother(peer.rank, line) && m_handlers.onOtherProcess)
+            m_handlers.onOtherProcess(peer.rank);
         m_handlers.onRankLine(peer.rank, line);
         break;
     case Peer::Role::Follower:
@@ -205,7 +208,8 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         (void)::send(peer.fd.get(), peer.out.data(), peer.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         peer.out.clear();
         m_everConnected.insert(peer.rank);
-        noteProcess(peer, hello->pid.value_or(peer.pid));
+        // A process in a container of its own doesn't know its number here. The kernel gives none if it is outside this one's.
+        noteProcess(peer, peer.pid > 0 ? peer.pid : hello->pid.value_or(0));
     } else {
         peer.role = Peer::Role::Follower;
         peer.position.nextSeq = hello->nextSeq;
@@ -220,15 +224,22 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
 }
 
 /// While a rank's process is connected, another one that says it is the same rank is not taken for its successor.
-void RunSocket::noteProcess(const Peer &peer, std::int64_t pid) {
-    const auto [process, isFirst] = m_processes.try_emplace(peer.rank, pid);
-    if (isFirst || process->second == pid || !m_handlers.onOtherProcess ||
-        std::ranges::any_of(m_peers, [&](const auto &other) {
-            return other.get() != &peer && other->role == Peer::Role::Rank && other->rank == peer.rank;
-        }))
-        return;
-    process->second = pid;
-    m_handlers.onOtherProcess(peer.rank);
+void RunSocket::noteProcess(Peer &peer, std::int64_t pid) {
+    readRest(peer.rank, peer);
+    const bool alone = std::ranges::none_of(m_peers, [&](const auto &other) {
+        return other.get() != &peer && other->role == Peer::Role::Rank && other->rank == peer.rank;
+    });
+    if (alone && m_processes.greet(peer.rank, std::to_string(pid)) == RankProcesses::Is::Another &&
+        m_handlers.onOtherProcess)
+        m_handlers.onOtherProcess(peer.rank);
+}
+
+/// What the rank's process before has sent, and that it has closed its connection: its successor may be heard first.
+void RunSocket::readRest(int rank, const Peer &butOf) {
+    for (const auto &peer : m_peers)
+        if (peer.get() != &butOf && peer->role == Peer::Role::Rank && peer->rank == rank)
+            for (int reads = 0; reads < readsAtOnce && readPeer(*peer); ++reads) {
+            }
 }
 
 void RunSocket::refuse(Peer &peer, const Error &why) {
@@ -302,7 +313,7 @@ void RunSocket::drainRanks() {
         acceptAll();
     for (const auto &peer : m_peers)
         if (peer->role == Peer::Role::Unknown || peer->role == Peer::Role::Rank)
-            for (int reads = 0; reads < 256 && peer->role != Peer::Role::Follower && readPeer(*peer); ++reads) {
+            for (int reads = 0; reads < readsAtOnce && peer->role != Peer::Role::Follower && readPeer(*peer); ++reads) {
             }
 }
 
@@ -311,7 +322,7 @@ void RunSocket::expectOtherProcesses() {
     for (const auto &peer : m_peers)
         if (peer->role == Peer::Role::Rank)
             closePeer(*peer);
-    m_processes.clear();
+    m_processes.forget();
 }
 
 std::set<int> RunSocket::sendControl(const Control &control) {
@@ -346,6 +357,8 @@ void RunSocket::rebindIfLost() {
         m_listener.emplace(std::move(*listener));
         m_path = *path;
         watchListener();
+        if (m_handlers.onBoundAgain)
+            m_handlers.onBoundAgain();
     }
 }
 

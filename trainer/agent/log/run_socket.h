@@ -15,6 +15,7 @@
 #include "ipc/line_framer.h"
 #include "ipc/messages.h"
 #include "ipc/unix_socket.h"
+#include "trainer/agent/log/rank_processes.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/unauthenticated_peers.h"
@@ -36,6 +37,7 @@ public:
         /// A rank that nobody has announced says hello; false: it is refused. Left out: every one is.
         std::function<bool(int rank)> onUnknownRank = {};
         std::function<void(std::string message)> onRefused; ///< an unauthenticated connection
+        std::function<void()> onBoundAgain = {};            ///< path() may be another one now
     };
 
     static Result<std::unique_ptr<RunSocket>> bind(EventLoop &loop, RunJournal &journal, const std::string &path,
@@ -82,7 +84,8 @@ private:
     bool readPeer(Peer &peer);
     void takeLine(Peer &peer, std::string_view line);
     void takeHello(Peer &peer, std::string_view line);
-    void noteProcess(const Peer &peer, std::int64_t pid);
+    void noteProcess(Peer &peer, std::int64_t pid);
+    void readRest(int rank, const Peer &butOf);
     void refuse(Peer &peer, const Error &why);
     void pumpPeer(Peer &peer);
     void readFor(Peer &peer);
@@ -99,7 +102,7 @@ private:
     EventLoop::Token m_listenToken = 0, m_foundToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
-    std::map<int, std::int64_t> m_processes; ///< pid of each rank's
+    RankProcesses m_processes;
     std::map<int, const LogWindow *> m_others;
     std::list<std::unique_ptr<Peer>> m_peers;
     std::function<void()> m_done;

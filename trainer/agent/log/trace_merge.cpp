@@ -80,10 +80,12 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     const bool none = bool(absent);
     std::map<int, bool> leftOut;
     bool any = false, late = false;
-    std::map<int, fs::file_time_type> times;
+    Times times;
     for (const RankTrace &rank : ranks) {
         const auto written = fs::last_write_time(fileOf(folder, rank.rank), absent);
-        const bool isNew = !absent && (none || written > before);
+        const auto known = m_merged.find(rank.rank);
+        const bool wasMerged = known != m_merged.end() && known->second == written; // it may be dated in the future
+        const bool isNew = !absent && (none || (written > before && !wasMerged));
         if (!absent)
             times[rank.rank] = written;
         any = any || isNew;
@@ -129,6 +131,7 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     if (auto written = realFileSystem().writeAtomically(merged, text); !written)
         return fail(written.error());
     m_leftOut = std::move(leftOut);
+    m_merged = std::move(times);
     return out;
 }
 

@@ -30,9 +30,10 @@ public:
     [[nodiscard]] Result<std::optional<Merged>> poll(const std::string &folder, const std::vector<RankTrace> &ranks);
 
 private:
-    std::map<int, std::filesystem::file_time_type>
-        m_refused;                 ///< when the ranks' traces were written that can't be merged
-    std::map<int, bool> m_leftOut; ///< ranks that the last merge left out
+    using Times = std::map<int, std::filesystem::file_time_type>; ///< when each rank's trace was written
+    Times m_refused;                                              ///< of those that can't be merged
+    Times m_merged;                                               ///< of those that the last merge found
+    std::map<int, bool> m_leftOut;                                ///< ranks that the last merge left out
 };
 
 } // namespace lockstep::agent

@@ -49,7 +49,10 @@ void NodeHub::start(Handlers handlers) {
     for (const auto &node : m_nodes)
         openNode(*node);
     m_listener->start({[this](int number, const Hello &hello, std::shared_ptr<LineSocket> socket) {
-                           m_nodes[static_cast<std::size_t>(number - 1)]->connect(std::move(socket), hello);
+                           const std::string peer = socket->peer();
+                           RemoteNode &node = *m_nodes[static_cast<std::size_t>(number - 1)];
+                           if (const auto taken = node.connect(std::move(socket), hello); !taken)
+                               m_handlers.onRefused(peer + refusedAsNode + taken.error().message());
                        },
                        m_handlers.onRefused});
     m_secondTimer = m_loop.every(oneSecond, [this] {
@@ -64,7 +67,7 @@ void NodeHub::start(Handlers handlers) {
 
 void NodeHub::openNode(RemoteNode &node) {
     RemoteNode::Handlers handlers;
-    handlers.onJoined = [this, &node](bool first) { onJoined(node, first); };
+    handlers.onJoined = [this, &node] { onJoined(node); };
     handlers.onFailed = m_handlers.onFailed;
     handlers.onGone = m_handlers.onGone;
     handlers.onLink = m_handlers.onLink;
@@ -75,13 +78,13 @@ void NodeHub::openNode(RemoteNode &node) {
     node.setHandlers(std::move(handlers));
 }
 
-void NodeHub::onJoined(RemoteNode &node, bool first) {
+void NodeHub::onJoined(RemoteNode &node) {
     if (m_go) // it may have missed the go and what followed
         sendGo(node);
     for (const auto *order : {&m_abort, &m_settle, &m_stop, &m_end})
         if (order->has_value())
             node.send(**order);
-    if (!first || m_allJoined || !absent().empty())
+    if (m_allJoined || !absent().empty())
         return;
     m_allJoined = true;
     m_handlers.onAllJoined();
@@ -163,9 +166,9 @@ void NodeHub::end(RunState state, const std::string &reason, int exitCode) {
 std::string NodeHub::absent() const {
     std::string text;
     for (const auto &node : m_nodes)
-        if (!node->join())
-            text +=
-                (text.empty() ? "" : ", ") + ("node " + std::to_string(node->number())) + " (" + node->title() + ")";
+        if (!node->join() || node->isLost())
+            text += (text.empty() ? "" : ", ") + ("node " + std::to_string(node->number())) + " (" + node->title() +
+                    (node->isLost() ? ", lost after it had joined)" : ")");
     return text;
 }
 
@@ -209,12 +212,20 @@ bool NodeHub::onlyLostFor(std::chrono::milliseconds closed, std::chrono::millise
     });
 }
 
-std::string NodeHub::lostNodes() const {
+std::string NodeHub::titlesOf(bool (*belongs)(const RemoteNode &node)) const {
     std::string text;
     for (const auto &node : m_nodes)
-        if (node->isLost())
+        if (belongs(*node))
             text += (text.empty() ? "" : ", ") + node->title();
     return text;
+}
+
+std::string NodeHub::lostNodes() const {
+    return titlesOf([](const RemoteNode &node) { return node.isLost(); });
+}
+
+std::string NodeHub::unendedNodes() const {
+    return titlesOf([](const RemoteNode &node) { return !node.hasEnded(); });
 }
 
 std::string NodeHub::closedAround(std::int64_t monoNs, std::int64_t aroundNs) const {

@@ -30,7 +30,7 @@ public:
     static constexpr std::chrono::seconds silence{6}; ///< a link without traffic for so long counts as lost
 
     struct Handlers {
-        std::function<void()> onAllJoined;                       ///< once
+        std::function<void()> onAllJoined;                       ///< once, when no node is absent
         std::function<void(const NodeMessage &failed)> onFailed; ///< a rank there failed or could not start
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
@@ -51,7 +51,8 @@ public:
     [[nodiscard]] const std::string &token() const { return m_listener->token(); }
     [[nodiscard]] int count() const { return static_cast<int>(m_nodes.size()); } ///< other nodes
     [[nodiscard]] const RemoteNode &node(int number) const { return *m_nodes[static_cast<std::size_t>(number - 1)]; }
-    [[nodiscard]] std::string absent() const; ///< have not joined: "node 1 (hostB), node 2 (hostC)"; empty: none
+    /// Have not joined, or were lost since: "node 1 (hostB), node 2 (hostC)"; empty: none.
+    [[nodiscard]] std::string absent() const;
 
     // After onAllJoined:
     [[nodiscard]] std::vector<int> processes() const; ///< of all nodes, this one first
@@ -73,7 +74,8 @@ public:
     /// Whether the link to every node that has not ended has been lost for longer than `closed` (the peer closed it) or
     /// `silent` (nothing came). Nodes whose ranks are gone are not counted before settle().
     [[nodiscard]] bool onlyLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
-    [[nodiscard]] std::string lostNodes() const; ///< "hostB, hostC"; empty: none
+    [[nodiscard]] std::string lostNodes() const;    ///< "hostB, hostC"; empty: none
+    [[nodiscard]] std::string unendedNodes() const; ///< whose ranks may still run, or that are lost; likewise
     /// Name of a node that closed its connection within `aroundNs` of `monoNs` and did not come back; empty: none.
     [[nodiscard]] std::string closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     [[nodiscard]] bool connected() const; ///< to any node
@@ -86,7 +88,8 @@ private:
     NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeListener> listener,
             const std::vector<std::string> &titles, int ownProcesses);
     void openNode(RemoteNode &node);
-    void onJoined(RemoteNode &node, bool first);
+    [[nodiscard]] std::string titlesOf(bool (*belongs)(const RemoteNode &node)) const;
+    void onJoined(RemoteNode &node);
     void sendGo(RemoteNode &node);
     void sendAll(const NodeMessage &message);
 

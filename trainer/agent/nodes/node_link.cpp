@@ -11,6 +11,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/agent/net/resolve.h"
+#include "trainer/agent/net/secrets.h"
 
 namespace lockstep::agent {
 
@@ -29,7 +30,8 @@ std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
 } // namespace
 
 NodeLink::NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options)
-    : m_loop(loop), m_clock(clock), m_journal(journal), m_options(std::move(options)), m_backoff(firstBackoff) {}
+    : m_loop(loop), m_clock(clock), m_journal(journal), m_options(std::move(options)), m_agent(makeToken()),
+      m_backoff(firstBackoff) {}
 
 NodeLink::~NodeLink() {
     close();
@@ -114,6 +116,8 @@ void NodeLink::greet(Fd fd) {
     hello.node = m_options.node;
     hello.name = m_options.host;
     hello.nextSeq = m_journal.nextSeq();
+    hello.agent = m_agent;
+    hello.ranksStarted = m_ranksStarted;
     m_socket->send(encode(hello) + "\n");
 }
 
@@ -143,6 +147,8 @@ void NodeLink::takeHello(std::string_view line) {
     const auto hello = decodeHello(line);
     if (!hello)
         return distrust(hello.error());
+    if (!hello->refused.empty())
+        return end(Error::failed(hello->refused));
     m_greeted = m_up = true;
     m_lostNs = 0;
     m_backoff = firstBackoff;
@@ -165,6 +171,10 @@ void NodeLink::takeHello(std::string_view line) {
 void NodeLink::distrust(const Error &why) {
     if (m_joined)
         return lose(why.message());
+    end(why);
+}
+
+void NodeLink::end(const Error &why) {
     close();
     m_handlers.onRefused(why);
 }

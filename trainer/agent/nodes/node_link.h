@@ -22,8 +22,9 @@ public:
     static constexpr std::chrono::seconds silence{6};
 
     struct Handlers {
-        std::function<void()> onJoined;                          ///< once
-        std::function<void(const Error &why)> onRefused;         ///< before the first join only
+        std::function<void()> onJoined; ///< once
+        /// Before the first join, or agent 0 takes another agent for this node. The link is closed.
+        std::function<void(const Error &why)> onRefused;
         std::function<void(const NodeMessage &message)> onOrder; ///< go, abort, stop, trace, end
         std::function<void(const std::string &why)> onLost;
         std::function<void()> onBack;
@@ -44,7 +45,8 @@ public:
     void say(const NodeMessage &message);
     /// Sends a rank's trace after the log, and again after a cut, until agent 0 has it. All traces go before `over`.
     void sendTrace(int rank, std::string text) { m_traces.add(rank, std::move(text)); }
-    void forgetSaid() { m_kept.clear(); } ///< messages that were sent are not repeated after a cut any more
+    void ranksStarted() { m_ranksStarted = true; } ///< agent 0 is told when the link comes back
+    void forgetSaid() { m_kept.clear(); }          ///< messages that were sent are not repeated after a cut any more
 
     [[nodiscard]] bool up() const { return m_up; }
     /// How long the link to agent 0 has been down; 0 while it is up.
@@ -63,6 +65,7 @@ private:
     void greet(Fd fd);
     void takeLine(std::string_view line);
     void takeHello(std::string_view line);
+    void end(const Error &why);
     void distrust(const Error &why); ///< what answers is not, or does not want, this run's agent
     void lose(const std::string &why);
     void retry();
@@ -73,6 +76,7 @@ private:
     const Clock &m_clock;
     const RunJournal &m_journal;
     Options m_options;
+    const std::string m_agent; ///< a random id of this process
     Handlers m_handlers;
     Fd m_connecting;
     EventLoop::Token m_connectToken = 0, m_timer = 0, m_checkTimer = 0;
@@ -84,7 +88,7 @@ private:
     std::int64_t m_lostNs = 0, m_refusedNs = 0;
     std::chrono::milliseconds m_backoff;
     std::uint64_t m_acked = 0;
-    bool m_up = false, m_joined = false, m_greeted = false, m_closed = false;
+    bool m_up = false, m_joined = false, m_greeted = false, m_closed = false, m_ranksStarted = false;
 };
 
 } // namespace lockstep::agent

@@ -106,7 +106,7 @@ void NodeListener::refuse(PendingConnection &pending, const Error &why) {
     if (pending.gone)
         return;
     forget(pending);
-    m_handlers.onRefused(pending.socket->peer() + " was refused as a node of this run: " + why.message());
+    m_handlers.onRefused(pending.socket->peer() + refusedAsNode + why.message());
     pending.socket->send(encodeProtocolError(why.message()) + "\n");
     pending.socket->close();
 }

@@ -14,6 +14,9 @@
 
 namespace lockstep::agent {
 
+/// Between the address of a peer and why it was refused, in the sentence that reports it.
+inline constexpr char refusedAsNode[] = " was refused as a node of this run: ";
+
 /// Where node 0 of a run listens for the agents of the other nodes. A connection that is encrypted by the run's token, and whose hello
 /// has the run's id and a node's number, is passed to onNode; any other is refused and closed. All calls on the loop's thread.
 class NodeListener {

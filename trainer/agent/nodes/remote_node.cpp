@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include "ipc/file_system.h"
 #include "ipc/log.h"
@@ -36,22 +37,66 @@ RemoteNode::RemoteNode(const Clock &clock, LogDisk &disk, LogFileReader &reader,
     : m_clock(clock), m_disk(disk), m_reader(reader), m_folder(std::move(folder)), m_number(number),
       m_title(std::move(title)) {}
 
-void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
+Result<void> RemoteNode::checkAgent(const Hello &hello) const {
+    const std::string node = "node " + std::to_string(m_number) + " (" + m_title + ")";
+    const bool other = !m_agent.empty() && m_agent != hello.agent;
+    if (other && connected())
+        return fail(Error::failed("another agent has joined as " + node + " from " + m_peer + " and is still there",
+                                  "give each node a number of its own"));
+    if (other && m_start)
+        return fail(Error::failed("the agent that had joined as " + node +
+                                      " is lost, and its ranks had been started: another one can't take its place",
+                                  "start the whole run again"));
+    if (hello.ranksStarted && !m_start)
+        return fail(Error::failed("the ranks of " + node + " were started by another agent 0, which is gone",
+                                  "start the whole run again"));
+    return {};
+}
+
+Result<void> RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
+    if (const auto fits = checkAgent(hello); !fits) {
+        greet(hello, fits.error().message(), *socket);
+        socket->close();
+        return fits;
+    }
     if (m_socket)
         m_socket->close(); // the node reconnects, so the old connection is dead even if nothing was noticed
+    if (!m_agent.empty() && m_agent != hello.agent)
+        beginAnew();
+    m_agent = hello.agent;
     if (!hello.name.empty())
         m_title = hello.name.substr(0, longestName);
     m_socket = std::move(socket);
     m_peer = m_socket->peer();
     m_socket->setHandlers(
         {[this](std::string_view line) { onLine(line); }, [this](const std::string &why) { lose(why, true); }, {}});
+    greet(hello, {}, *m_socket);
+    return {};
+}
+
+void RemoteNode::greet(const Hello &hello, const std::string &refused, LineSocket &socket) const {
     Hello answer;
     answer.role = "agent";
     answer.run = hello.run;
     answer.node = 0;
     answer.nextSeq = logLines();
     answer.live = true;
-    m_socket->send(encode(answer) + "\n");
+    answer.refused = refused;
+    socket.send(encode(answer) + "\n");
+}
+
+/// Forgets the agent that was this node before the ranks started, and the copy of its log: another one writes another log.
+void RemoteNode::beginAnew() {
+    if (m_log && m_join && !m_join->shared) {
+        std::error_code ignored; // if it stays, the new copy can't be opened, which is reported
+        std::filesystem::remove(m_log->path(), ignored);
+    }
+    m_log.reset();
+    m_join.reset();
+    m_link = Link::Absent;
+    m_closed = false;
+    m_wallClock = m_monoClock = ClockOffset();
+    m_reportedOffsetS.reset();
 }
 
 void RemoteNode::send(const NodeMessage &message) {
@@ -177,7 +222,6 @@ void RemoteNode::onJoin(const NodeMessage &message) {
             return lose(log.error().message(), true);
         m_log = std::move(*log);
     }
-    const bool first = !m_join.has_value();
     m_join = message;
     m_closed = false;
     if (m_link != Link::Ended) {
@@ -185,7 +229,7 @@ void RemoteNode::onJoin(const NodeMessage &message) {
         reportLink("up");
     }
     ping();
-    m_handlers.onJoined(first);
+    m_handlers.onJoined();
 }
 
 /// Whether the message is about ranks that have been restarted since.

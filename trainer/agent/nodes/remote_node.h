@@ -29,7 +29,7 @@ namespace lockstep::agent {
 class RemoteNode {
 public:
     struct Handlers {
-        std::function<void(bool first)> onJoined; ///< the first join, or a reconnection after a cut
+        std::function<void()> onJoined; ///< the first join, or a reconnection after a cut
         std::function<void(const NodeMessage &failed)> onFailed;
         std::function<void()> onGone; ///< its ranks are gone, or a further line of its log has come since
         std::function<void(const LinkFrame &link)> onLink;
@@ -43,8 +43,10 @@ public:
                std::string title);
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
 
-    void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< replaces an older connection
-    void send(const NodeMessage &message);                                ///< dropped if there is no connection
+    /// Takes a connection of the node's agent, which replaces an older one. Before the first go another agent may come in
+    /// the place of one that is lost. An error says why this one can't be the node; the agent is told, and nothing changes.
+    Result<void> connect(std::shared_ptr<LineSocket> socket, const Hello &hello);
+    void send(const NodeMessage &message); ///< dropped if there is no connection
     /// Orders the node to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
     void sendGo(const NodeMessage &go, int ranks);
     void everySecond();
@@ -74,6 +76,9 @@ public:
 
 private:
     enum class Link { Absent, Up, Lost, Ended };
+    [[nodiscard]] Result<void> checkAgent(const Hello &hello) const;
+    void beginAnew();
+    void greet(const Hello &hello, const std::string &refused, LineSocket &socket) const;
     void onLine(std::string_view line);
     void onLogLine(std::string_view line);
     void onMessage(const NodeMessage &message);
@@ -92,6 +97,7 @@ private:
     RunFolder m_folder;
     int m_number;
     std::string m_title, m_peer;
+    std::string m_agent; ///< id of the process that is this node; empty until one has come
     Handlers m_handlers;
     Link m_link = Link::Absent;
     std::shared_ptr<LineSocket> m_socket;

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "ipc/clock.h"
 
@@ -23,25 +25,27 @@ namespace lockstep::agent {
 
 namespace {
 
+constexpr const char *keeperName = "lockstep-keeper"; ///< 15 characters, as many as the kernel keeps
 constexpr int mostSweeps = 100;
 constexpr useconds_t betweenSweeps = 5'000;
 
-/// What the agent has told the keeper, a line each: "+GROUP", "-GROUP", "/path of a file", "." at its end.
+/// What the agent has told the keeper: "+GROUP", "-GROUP", "/path of a file", "." at its end. Each ends with a zero byte, the only one that
+/// no path has.
 struct Charge {
     std::set<pid_t> groups;
     std::set<std::string> files;
     bool finished = false;
 
-    void take(const std::string &line) {
+    void take(const std::string &word) {
         pid_t group = 0;
-        std::from_chars(line.data() + 1, line.data() + line.size(), group);
-        if (line[0] == '/')
-            files.insert(line);
-        else if (line[0] == '+')
+        std::from_chars(word.data() + 1, word.data() + word.size(), group);
+        if (word[0] == '/')
+            files.insert(word);
+        else if (word[0] == '+')
             groups.insert(group);
-        else if (line[0] == '-')
+        else if (word[0] == '-')
             groups.erase(group);
-        else
+        else if (word == ".")
             finished = true;
     }
 };
@@ -49,7 +53,7 @@ struct Charge {
 /// Reads until the agent is gone.
 Charge readCharge(int pipe) {
     Charge charge;
-    std::string line;
+    std::string word;
     char buffer[512];
     for (;;) {
         const ssize_t n = ::read(pipe, buffer, sizeof buffer);
@@ -58,10 +62,10 @@ Charge readCharge(int pipe) {
         if (n <= 0)
             return charge;
         for (const char c : std::string_view(buffer, static_cast<std::size_t>(n)))
-            if (c != '\n')
-                line += c;
-            else if (!line.empty())
-                charge.take(std::exchange(line, {}));
+            if (c != '\0')
+                word += c;
+            else if (!word.empty())
+                charge.take(std::exchange(word, {}));
     }
 }
 
@@ -75,16 +79,67 @@ void leaveDescriptors(int pipe) {
     ::close(null);
 }
 
+/// Another agent's, which one of the ranks has started: it has the ranks of that agent to end, and is gone a moment later.
+bool isKeeper(pid_t pid) {
+    const Fd file(::open(("/proc/" + std::to_string(pid) + "/comm").c_str(), O_RDONLY | O_CLOEXEC));
+    char name[32];
+    const ssize_t n = file.valid() ? ::read(file.get(), name, sizeof name) : 0;
+    return n > 0 && std::string_view(name, static_cast<std::size_t>(n)) == std::string(keeperName) + "\n";
+}
+
+bool hasVariable(pid_t pid, std::string_view variable) {
+    const Fd file(::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text(1, '\0');
+    char buffer[16384];
+    for (ssize_t n = 1; file.valid() && n > 0;) {
+        n = ::read(file.get(), buffer, sizeof buffer);
+        text.append(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    }
+    return text.find(std::string(1, '\0') + std::string(variable) + '\0') != std::string::npos;
+}
+
+/// What has the mark in its environment, without this process.
+struct Marked {
+    std::vector<pid_t> processes, keepers;
+};
+
+Marked findMarked(std::string_view mark) {
+    const std::string variable = std::string(GroupKeeper::markName) + "=" + std::string(mark);
+    Marked found;
+    DIR *processes = ::opendir("/proc");
+    while (const dirent *entry = processes ? ::readdir(processes) : nullptr) {
+        pid_t pid = 0;
+        const char *end = entry->d_name + std::strlen(entry->d_name);
+        if (std::from_chars(entry->d_name, end, pid).ptr != end || pid == ::getpid() || !hasVariable(pid, variable))
+            continue;
+        (isKeeper(pid) ? found.keepers : found.processes).push_back(pid);
+    }
+    if (processes)
+        ::closedir(processes);
+    return found;
+}
+
+/// Ends the agents that the ranks have started, and waits a moment until their keepers have ended what is theirs: a control group's end
+/// would be theirs, too.
+void endInnerRuns(std::string_view mark) {
+    if (findMarked(mark).keepers.empty())
+        return;
+    killMarked(mark);
+    for (int sweep = 0; sweep < mostSweeps && !findMarked(mark).keepers.empty(); ++sweep)
+        ::usleep(betweenSweeps);
+}
+
 /// The keeper's main function.
 [[noreturn]] void keep(int pipe, const std::string &mark, const std::string &cgroup) {
     ::setsid();
-    ::prctl(PR_SET_NAME, "lockstep-keeper");
+    ::prctl(PR_SET_NAME, keeperName);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT})
         ::signal(signal, SIG_IGN);
     leaveDescriptors(pipe);
     const Charge charge = readCharge(3);
     const std::optional<RunCgroup> group = RunCgroup::open(cgroup);
     if (!charge.finished) {
+        endInnerRuns(mark);
         if (group)
             group->kill();
         for (const pid_t one : charge.groups)
@@ -103,36 +158,15 @@ std::string makeMark() {
     return std::to_string(::getpid()) + "-" + std::to_string(clock.monoNs());
 }
 
-bool hasVariable(pid_t pid, std::string_view variable) {
-    const Fd file(::open(("/proc/" + std::to_string(pid) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(1, '\0');
-    char buffer[16384];
-    for (ssize_t n = 1; file.valid() && n > 0;) {
-        n = ::read(file.get(), buffer, sizeof buffer);
-        text.append(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
-    }
-    return text.find(std::string(1, '\0') + std::string(variable) + '\0') != std::string::npos;
-}
-
 } // namespace
 
 void killMarked(std::string_view mark) {
-    const std::string variable = std::string(GroupKeeper::markName) + "=" + std::string(mark);
     for (int sweep = 0; sweep < mostSweeps; ++sweep) {
-        DIR *processes = ::opendir("/proc");
-        bool any = false;
-        while (const dirent *entry = processes ? ::readdir(processes) : nullptr) {
-            pid_t pid = 0;
-            const char *end = entry->d_name + std::strlen(entry->d_name);
-            if (std::from_chars(entry->d_name, end, pid).ptr != end || pid == ::getpid() || !hasVariable(pid, variable))
-                continue;
-            any = true;
-            ::kill(pid, SIGKILL);
-        }
-        if (processes)
-            ::closedir(processes);
-        if (!any)
+        const Marked found = findMarked(mark);
+        if (found.processes.empty())
             return;
+        for (const pid_t pid : found.processes)
+            ::kill(pid, SIGKILL);
         ::usleep(betweenSweeps); // a process that was just starting another one
     }
 }
@@ -172,9 +206,8 @@ Result<void> GroupKeeper::startAgain() {
     return {};
 }
 
-void GroupKeeper::send(const std::string &line) const {
-    const std::string text = line + "\n";
-    while (::write(m_pipe.get(), text.data(), text.size()) < 0 && errno == EINTR) {
+void GroupKeeper::send(const std::string &word) const {
+    while (::write(m_pipe.get(), word.c_str(), word.size() + 1) < 0 && errno == EINTR) {
     }
 }
 
@@ -188,12 +221,14 @@ void GroupKeeper::remove(pid_t group) {
     send("-" + std::to_string(group));
 }
 
-void GroupKeeper::removeLater(std::string path) {
-    send(path);
-    m_files.insert(std::move(path));
+void GroupKeeper::removeLater(const std::string &path) {
+    const std::string absolute = std::filesystem::absolute(path); // LOCKSTEP_HOME may be relative
+    if (m_files.insert(absolute).second)
+        send(absolute);
 }
 
 void GroupKeeper::killStrays() {
+    endInnerRuns(m_mark);
     if (m_cgroup)
         m_cgroup->kill();
     killMarked(m_mark);

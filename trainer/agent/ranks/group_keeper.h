@@ -27,9 +27,9 @@ public:
     ~GroupKeeper(); ///< the agent ends by itself and has left nothing behind
 
     void add(pid_t group);
-    void remove(pid_t group);           ///< as soon as the group is empty, since its number may be used again
-    void removeLater(std::string path); ///< a file that nobody needs once the agent was killed
-    void killStrays();                  ///< now, whatever the ranks have left behind; no rank must run
+    void remove(pid_t group);                  ///< as soon as the group is empty, since its number may be used again
+    void removeLater(const std::string &path); ///< a file that nobody needs once the agent was killed
+    void killStrays();                         ///< now, whatever the ranks have left behind; no rank must run
 
     [[nodiscard]] pid_t pid() const { return m_pid; }
     [[nodiscard]] int pidFd() const { return m_pidFd.get(); } ///< readable when the keeper has died
@@ -40,7 +40,7 @@ public:
 private:
     GroupKeeper() = default;
     Result<void> fork();
-    void send(const std::string &line) const;
+    void send(const std::string &word) const;
 
     std::string m_mark;
     std::optional<RunCgroup> m_cgroup;
@@ -50,7 +50,7 @@ private:
     pid_t m_pid = 0;
 };
 
-/// Kills every process but this one whose environment has LOCKSTEP_KEEPER=mark, until there is none.
+/// Kills every process whose environment has LOCKSTEP_KEEPER=mark, until there is none but this one and the keepers of other agents.
 void killMarked(std::string_view mark);
 
 } // namespace lockstep::agent

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <set>
 
+#include "trainer/agent/devices/proc_files.h"
+
 extern "C" { // glibc 2.36's header lacks this
 #include <sys/pidfd.h>
 }
@@ -103,7 +105,7 @@ struct ChildSetup {
     ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
     if (setup.listener >= 0)
         ::fcntl(setup.listener, F_SETFD, 0);
-    for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGCHLD})
+    for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGCHLD, SIGXFSZ})
         ::signal(number, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
@@ -130,6 +132,11 @@ Error errorOf(const Failure &failure, const RankPlan &plan) {
     return Error::failed("rank " + std::to_string(plan.rank) + " lost its agent while starting");
 }
 
+bool isIgnored(int signal) {
+    struct sigaction action {};
+    return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 } // namespace
 
 std::string signalName(int signal) {
@@ -140,8 +147,10 @@ std::string signalName(int signal) {
 sigset_t endingSignals() {
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
-        sigaddset(&signals, signal);
+    sigaddset(&signals, SIGTERM);
+    for (const int signal : {SIGINT, SIGHUP})
+        if (!isIgnored(signal))
+            sigaddset(&signals, signal);
     return signals;
 }
 
@@ -198,15 +207,39 @@ void RankProcess::signal(int number) const {
         ::pidfd_send_signal(m_pidFd.get(), number, nullptr, 0);
 }
 
-void RankProcess::killGroup() const {
+void RankProcess::signalGroup(int number) const {
     if (!m_reaped) // afterwards the number may belong to another process
-        ::kill(-m_pid, SIGKILL);
+        ::kill(-m_pid, number);
+}
+
+void RankProcess::killGroup() const {
+    signalGroup(SIGKILL);
+    signal(SIGKILL); // it may have left its group
+}
+
+bool RankProcess::ended() const {
+    siginfo_t info{};
+    return m_reaped || (::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                        info.si_pid != 0);
+}
+
+bool RankProcess::hasLeftOthers() const {
+    return !m_reaped && std::ranges::any_of(childrenOf(::getpid()), [this](pid_t child) {
+        siginfo_t info{};
+        return child != m_pid && ::getpgid(child) == m_pid &&
+               ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+    });
 }
 
 std::optional<ProcessExit> RankProcess::reap() {
     siginfo_t info{};
-    if (m_reaped || ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid == 0)
+    if (m_reaped)
+        return std::nullopt;
+    if (::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        m_reaped = errno == ECHILD; // somebody else has reaped it
+        return m_reaped ? std::optional(ProcessExit{}) : std::nullopt;
+    }
+    if (info.si_pid == 0)
         return std::nullopt;
     killGroup(); // while the zombie still holds the group's number
     ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED);

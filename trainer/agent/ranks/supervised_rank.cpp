@@ -7,6 +7,13 @@
 
 namespace lockstep::agent {
 
+namespace {
+constexpr int mostReapTries = 2000; // a process in the kernel, waiting for a disk say, can't be waited for
+constexpr useconds_t betweenReapTries = 1000;
+constexpr std::chrono::milliseconds untilOthersEnd{20};
+constexpr int exitTerminated = 128 + SIGTERM; ///< of a shell, or a handler of one's own
+} // namespace
+
 bool saysPeerLost(std::string_view words) {
     for (const char *known : {"onnection closed by peer", "onnection reset by peer", "failed to recv", "failed to send",
                               "recvBytes", "sendBytes", "Broken pipe", "remote process exited", "onnection refused",
@@ -21,6 +28,7 @@ SupervisedRank::SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeepe
 
 SupervisedRank::~SupervisedRank() {
     m_loop.unwatch(m_exitToken);
+    m_loop.cancel(m_othersTimer);
 }
 
 Result<void> SupervisedRank::spawn(const Environment &environment, int listener, const std::string &consolePath,
@@ -37,6 +45,7 @@ Result<void> SupervisedRank::spawn(const Environment &environment, int listener,
     m_killedByUs = m_askedToEnd = false;
     m_process.emplace(std::move(*process));
     m_keeper.add(pid());
+    m_onExit = handlers.onExit;
     m_exitToken = m_loop.watch(m_process->pidFd(), EPOLLIN, [onExit = handlers.onExit](std::uint32_t) { onExit(); });
     const auto ofThisRank = [rank = number()](const OnConsoleLine &handler) {
         return [rank, handler](ConsoleTap::Stream stream, std::string_view line) { handler(rank, stream, line); };
@@ -48,10 +57,23 @@ Result<void> SupervisedRank::spawn(const Environment &environment, int listener,
 }
 
 bool SupervisedRank::reap() {
-    if (!lives() || !(m_exit = m_process->reap()))
+    if (!lives() || waitsForOthers() || !(m_exit = m_process->reap()))
         return false;
     m_keeper.remove(pid());
     m_loop.unwatch(m_exitToken);
+    m_loop.cancel(m_othersTimer);
+    return true;
+}
+
+/// Until then the process is not reaped, so that nobody else gets its group's number.
+bool SupervisedRank::waitsForOthers() {
+    if (!m_askedToEnd || m_killedByUs || !m_process->ended() || !m_process->hasLeftOthers())
+        return false;
+    if (m_othersTimer == 0) {
+        m_process->signalGroup(SIGTERM);
+        m_loop.unwatch(m_exitToken); // it would be reported all the time
+        m_othersTimer = m_loop.every(untilOthersEnd, [onExit = m_onExit] { onExit(); });
+    }
     return true;
 }
 
@@ -67,9 +89,9 @@ void SupervisedRank::kill() {
 }
 
 void SupervisedRank::killAndReap() {
-    m_process->killGroup();
-    while (!reap())
-        ::usleep(1000);
+    kill();
+    for (int i = 0; i < mostReapTries && !reap(); ++i)
+        ::usleep(betweenReapTries);
 }
 
 std::string SupervisedRank::sentence(const std::string &host) const {
@@ -80,6 +102,8 @@ std::string SupervisedRank::sentence(const std::string &host) const {
         return who + " ended";
     if (stoppedByItself())
         return who + " stopped";
+    if (!m_exit->code)
+        return who + " has ended, and how is not known";
     return who + " exited with code " + std::to_string(*m_exit->code);
 }
 
@@ -92,6 +116,10 @@ std::string SupervisedRank::lastWords() const {
 
 bool SupervisedRank::lostAPeer() const {
     return m_exit->code && saysPeerLost(lastWords());
+}
+
+bool SupervisedRank::endedAsAsked() const {
+    return m_askedToEnd && (m_exit->signal == SIGTERM || m_exit->code == exitTerminated);
 }
 
 bool SupervisedRank::failedByItself() const {

@@ -38,11 +38,13 @@ public:
     /// `environment` is added to the plan's. `listener` is a descriptor that the process inherits, or -1.
     Result<void> spawn(const Environment &environment, int listener, const std::string &consolePath,
                        const Handlers &handlers);
-    [[nodiscard]] bool reap(); ///< true once, when the process has just ended
+    /// True once, when the process has just ended. One that was asked to end counts as running while others of its group do: a shell
+    /// dies at once of the SIGTERM that what it has started would have heeded. They are sent one of their own then.
+    [[nodiscard]] bool reap();
     void askToEnd(std::int64_t nowNs);
     void signal(int number) { m_process->signal(number); } ///< while the process runs
     void kill();                                           ///< the process and everything it has started
-    void killAndReap();                                    ///< the same, and waits briefly until it has ended
+    void killAndReap();                                    ///< the same, and waits up to two seconds until it has ended
 
     [[nodiscard]] int number() const { return m_plan.rank; }
     [[nodiscard]] bool lives() const { return m_process && !m_exit; }
@@ -54,6 +56,7 @@ public:
 
     // Once the process has ended:
     [[nodiscard]] bool stoppedByItself() const { return m_exit->code == exitStopped; }
+    [[nodiscard]] bool endedAsAsked() const; ///< by the SIGTERM that it was sent, or with a code that says so
     [[nodiscard]] std::string sentence(const std::string &host) const; ///< "rank 1 on hostA exited with code 3"
     [[nodiscard]] std::string lastWords() const; ///< the last line it printed, if it failed and not by a signal
     [[nodiscard]] bool lostAPeer() const;        ///< its last line says so: the cause is that peer
@@ -61,13 +64,16 @@ public:
     [[nodiscard]] RankExit result(const std::string &host) const;
 
 private:
+    bool waitsForOthers();
+
     const RankPlan &m_plan;
     EventLoop &m_loop;
     GroupKeeper &m_keeper;
     LogDisk &m_disk;
     std::optional<RankProcess> m_process;
     std::unique_ptr<ConsoleTap> m_console;
-    EventLoop::Token m_exitToken = 0;
+    EventLoop::Token m_exitToken = 0, m_othersTimer = 0;
+    std::function<void()> m_onExit;
     std::optional<ProcessExit> m_exit;
     bool m_killedByUs = false, m_askedToEnd = false;
     std::int64_t m_askedNs = 0;

@@ -140,7 +140,7 @@ void Supervisor::reportExit(const Rank &rank) {
     body.reason = rank.sentence(m_parts.host);
     if (const std::string words = rank.lastWords(); !words.empty())
         body.reason += ": " + words;
-    if (rank.killedByUs())
+    if (rank.killedByUs() && exit.signal) // else only what it had started
         body.reason +=
             m_stopAsked ? " by the agent, since it did not stop" : " by the agent, since another rank had failed";
     m_parts.journal.append(std::move(body), rank.number());
@@ -157,7 +157,7 @@ bool Supervisor::isBetterCause(const Rank &rank) const {
 
 void Supervisor::considerFailure(const Rank &rank) {
     const ProcessExit &exit = *rank.exit();
-    const bool ours = rank.killedByUs() || (rank.askedToEnd() && exit.signal == SIGTERM);
+    const bool ours = rank.killedByUs() || rank.endedAsAsked();
     if (exit.good() || ours || m_stopAsked || !isBetterCause(rank))
         return;
     if ((rank.askedToEnd() || m_abandoned) && !exit.signal && !rank.failedByItself())
@@ -203,26 +203,31 @@ void Supervisor::killAll() {
 }
 
 void Supervisor::stop(const std::string &by) {
-    if (m_state == State::Gone) { // between two starts
-        m_stopAsked = true;
-        m_stopBy = by;
-        return finish();
-    }
-    if (m_state != State::Running && m_state != State::Ending)
+    if (m_state == State::Idle || m_state == State::Over)
         return;
     if (m_stopAsked && m_parts.clock.monoNs() - m_stopNs < sameStopNs)
-        return; // Slurm sends several signals at once when it ends a job; a person who repeats a stop takes longer
+        return;
     if (m_stopAsked) {
         m_parts.journal.note("info", "stop asked again by " + by + ": the ranks are killed");
         return killAll();
     }
     m_parts.journal.sayOnConsole(LogLevel::Info, "stop asked by " + by);
     m_parts.journal.note("info", "stop asked by " + by);
+    m_noRestart = true;
     if (m_state == State::Ending)
         return; // the run has failed already, and its ranks end within seconds
+    const bool failedBefore = m_cause || m_abandoned;
+    if (m_state == State::Gone && failedBefore)
+        return finish();
     m_stopAsked = true;
     m_stopNs = m_parts.clock.monoNs();
     m_stopBy = by;
+    if (m_state == State::Gone) // between two starts
+        return finish();
+    askRanksToStop(by);
+}
+
+void Supervisor::askRanksToStop(const std::string &by) {
     m_state = State::Ending;
     const std::set<int> reached = m_parts.socket.sendControl(Control{"stop", by});
     for (Rank &rank : m_ranks)
@@ -270,12 +275,12 @@ void Supervisor::allGone() {
     m_parts.loop.cancel(m_killTimer);
     m_parts.loop.cancel(m_termTimer);
     if (m_parts.plan.nodes.count > 1) {
-        if (m_stopAsked || m_restarts >= m_parts.plan.maxRestarts)
+        if (m_noRestart || m_restarts >= m_parts.plan.maxRestarts)
             return finish();
         m_state = State::Gone;
         return m_handlers.onGone();
     }
-    const bool again = m_cause && !m_stopAsked && m_restarts < m_parts.plan.maxRestarts &&
+    const bool again = m_cause && !m_noRestart && m_restarts < m_parts.plan.maxRestarts &&
                        m_cause->exit()->code != exitBadArguments && !stoppedByItself() && !isNonfiniteStop(m_reason);
     if (!again)
         return finish();
@@ -350,7 +355,7 @@ int Supervisor::commandCode() const {
     if (outcome() != RunState::Failed || !m_cause)
         return exitCode();
     const ProcessExit &exit = *m_cause->exit();
-    return exit.signal ? 128 + *exit.signal : *exit.code;
+    return exit.signal ? 128 + *exit.signal : exit.code.value_or(exitFailed);
 }
 
 std::vector<RankExit> Supervisor::exits() const {

@@ -32,6 +32,9 @@ class Supervisor {
 public:
     enum class State { Idle, Running, Ending, Gone, Over };
     static constexpr std::chrono::milliseconds graceAfterFailure{2000}, graceAfterStop{5000}, termAfterStop{2500};
+    /// Stops within this time are one: Slurm sends several signals at once when it ends a job, and the same stop may come
+    /// from two nodes; a person who repeats one takes longer.
+    static constexpr std::int64_t sameStopNs = 1'000'000'000;
 
     struct Parts {
         EventLoop &loop;
@@ -57,7 +60,8 @@ public:
 
     /// Binds the master port and spawns every rank. Call it in Idle only. On an error no rank is left running.
     Result<void> start();
-    /// Asks the ranks to stop. A second call, at least a second later, kills them at once.
+    /// Asks the ranks to stop. A second call, at least a second later, kills them at once. Ranks that have failed already
+    /// stay failed, but are not started again.
     void stop(const std::string &by);
     /// Ends running ranks as failed, for a reason that lies in none of them. Does nothing in any other state.
     void abandon(AlertName why, const std::string &reason);
@@ -106,16 +110,17 @@ private:
     void alert(AlertName name, std::string message, std::optional<int> rank = std::nullopt);
     [[nodiscard]] bool allEnded() const;
     [[nodiscard]] bool stoppedByItself() const;
+    void askRanksToStop(const std::string &by);
 
     Parts m_parts;
     Handlers m_handlers;
     State m_state = State::Idle;
     std::deque<Rank> m_ranks; ///< ranks do not move in memory
     MasterPort m_master;
-    static constexpr std::int64_t sameStopNs = 1'000'000'000;
     std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0, m_stopNs = 0;
     EventLoop::Token m_killTimer = 0, m_termTimer = 0;
     bool m_stopAsked = false, m_abandoned = false;
+    bool m_noRestart = false; ///< a stop was asked, be it of ranks that had failed
     std::string m_stopBy, m_reason;
     const Rank *m_cause = nullptr; ///< the rank whose failure ends the run
     int m_restarts = 0;

@@ -19,8 +19,10 @@ namespace lockstep::agent {
 namespace {
 constexpr std::chrono::milliseconds nodesCheckInterval{100}, leaveCheckInterval{20};
 /// How long to wait for a lost node after the ranks here have ended: if the node closed its connection (its agent died,
-/// or it would have reconnected by now), and if the run has failed anyway.
-constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
+/// or it would have reconnected by now), and if the run has failed or was stopped anyway. Slurm and Kubernetes kill what
+/// is left 30 s after a stop.
+constexpr std::chrono::milliseconds patienceClosed{5000}, patienceEnding{10'000};
+constexpr int stopsThatKill = 2; ///< the second stop; the next one waits for no node any more
 constexpr int mostLeaveChecks = 50;
 
 /// Ranks with different versions of PyTorch do not understand each other and may wait for ever. Empty if all nodes have
@@ -180,12 +182,17 @@ void FirstNode::endBeforeStart(RunState state, int code, const std::string &reas
 // --- while ranks run ---------------------------------------------------------------------------------------------
 
 void FirstNode::stop(const std::string &by) {
-    if (m_local.over() && m_stopAsked) { // only lost nodes are waited for, and a second stop request ends that
-        addNodesEnd();
-        return settle();
-    }
+    const std::int64_t now = m_local.clock().monoNs();
+    if (stopAsked() && now - m_stopNs < Supervisor::sameStopNs)
+        return; // the same stop, from this node and from another one
+    m_stopNs = now;
+    if (++m_stops == 1)
+        m_stopBy = by;
+    if (m_local.over() && (m_stops > stopsThatKill || (m_stops > 1 && onlyLostAreLeft())))
+        return endWithNodes();
     m_hub->stop(by);
-    m_stopAsked = true;
+    if (m_local.over())
+        return m_local.journal().note("info", "stop asked by " + by + " while ranks of other nodes still ran");
     if (m_local.started())
         m_local.ranks().stop(by);
     else
@@ -238,12 +245,12 @@ void FirstNode::checkRestart() {
     const auto &theirs = m_cause.reported();
     const bool failed = ranks.failure() || theirs;
     const bool all = m_hub->allGone();
-    if (!all && !m_hub->onlyLostFor(patienceClosed, failed ? patienceFailed : m_local.plan().nodes.lease))
+    if (!all && !m_hub->onlyLostFor(patienceClosed, failed ? patienceEnding : m_local.plan().nodes.lease))
         return;
     const std::string reason = theirs ? theirs->reason : ranks.reason();
     const int code = theirs ? theirs->exitCode.value_or(exitFailed) : ranks.exitCode();
     m_local.loop().cancel(m_restartTimer);
-    if (all && failed && code == exitFailed && !m_stopAsked && !isNonfiniteStop(reason))
+    if (all && failed && code == exitFailed && !stopAsked() && !isNonfiniteStop(reason))
         return restart(reason);
     m_hub->settle();
     ranks.settle();
@@ -267,19 +274,32 @@ void FirstNode::restart(const std::string &reason) {
 
 void FirstNode::onRanksOver() {
     cancelTimers();
-    if (m_local.end().state != RunState::Done && !m_stopAsked)
+    m_hub->settle(); // the ranks here are not started again, so no others are
+    if (m_local.end().state != RunState::Done && !stopAsked())
         m_hub->abort(m_cause.reported() ? m_cause.reported()->reason : m_local.end().reason);
     m_endTimer = m_local.loop().every(nodesCheckInterval, [this] { checkNodesEnded(); });
     checkNodesEnded();
 }
 
 void FirstNode::checkNodesEnded() {
-    const bool failed = m_local.end().state == RunState::Failed;
-    if (!m_hub->allEnded() && !m_hub->onlyLostFor(patienceClosed, failed ? patienceFailed : m_local.plan().nodes.lease))
+    if (!m_hub->allEnded() &&
+        !m_hub->onlyLostFor(patienceClosed, endsAnyway() ? patienceEnding : m_local.plan().nodes.lease))
         return;
+    endWithNodes();
+}
+
+void FirstNode::endWithNodes() {
     m_local.end().wallUs = m_local.clock().wallUs();
     addNodesEnd();
     settle();
+}
+
+bool FirstNode::endsAnyway() const {
+    return m_local.end().state == RunState::Failed || stopAsked();
+}
+
+bool FirstNode::onlyLostAreLeft() const {
+    return m_hub->onlyLostFor(std::chrono::milliseconds(0), std::chrono::milliseconds(0));
 }
 
 /// Combines how the other nodes' ranks ended with how the ranks here ended.
@@ -288,7 +308,7 @@ void FirstNode::addNodesEnd() {
     const std::string lost = m_hub->lostNodes();
     const auto worst = m_hub->worstEnd();
     const auto &theirs = m_cause.reported();
-    if (theirs && !m_stopAsked) {
+    if (theirs && !(stopAsked() && end.state == RunState::Stopped)) { // ranks that failed before the stop have failed
         end.state = RunState::Failed;
         end.resultCode = theirs->exitCode.value_or(exitFailed);
         end.commandCode = theirs->signal ? 128 + *theirs->signal : theirs->code.value_or(exitFailed);
@@ -298,6 +318,7 @@ void FirstNode::addNodesEnd() {
         end.resultCode = end.commandCode = worst->exitCode.value_or(exitFailed);
         end.reason = worst->reason;
     }
+    addUnreported();
     if (lost.empty())
         return;
     // If a rank here failed at the moment the other agent's connection was closed, the lost peer is the cause.
@@ -307,11 +328,20 @@ void FirstNode::addNodesEnd() {
     m_local.alert("node_lost",
                   "the link to " + lost +
                       " did not come back: how the ranks there ended and the rest of their log are unknown");
-    if (end.state == RunState::Done) {
-        end.state = RunState::Failed;
-        end.resultCode = end.commandCode = exitFailed;
-        end.reason = "the link to " + lost + " did not come back: how its ranks ended is unknown";
-    }
+}
+
+/// Nobody knows that ranks have succeeded whose node has not said so.
+void FirstNode::addUnreported() {
+    RunEnd &end = m_local.end();
+    const std::string lost = m_hub->lostNodes(), silent = m_hub->unendedNodes();
+    if (end.state != RunState::Done || (lost.empty() && silent.empty()))
+        return;
+    const std::string unknown = !lost.empty()
+                                    ? "the link to " + lost + " did not come back: how its ranks ended is unknown"
+                                    : "how the ranks on " + silent + " ended was not waited for and is unknown";
+    end.state = stopAsked() ? RunState::Stopped : RunState::Failed;
+    end.resultCode = end.commandCode = stopAsked() ? exitStopped : exitFailed;
+    end.reason = stopAsked() ? "stopped by " + m_stopBy + "; " + unknown : unknown;
 }
 
 void FirstNode::settle() {

@@ -18,6 +18,8 @@ namespace lockstep::agent {
 /// Node 0 of several. It decides for the whole run: it lets the other nodes join, starts the ranks of all nodes or of
 /// none, decides about restarts, and determines how the run has ended.
 ///   Joining → (all have joined) Running ⇄ restart → (the ranks here are over) Waiting for the other nodes → Settled
+/// A stop ends the ranks of all nodes, also while only other nodes' are left: the first asks them, the second kills them, the third
+/// waits for no node any more.
 /// A run that cannot start, or is stopped before, goes from Joining to Settled.
 class FirstNode final : public RunRole {
 public:
@@ -31,7 +33,6 @@ public:
     void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) override;
     void onRanksGone() override;
     void onRanksOver() override;
-    void stopWaiting() override { settle(); }
     void collectTraces() override;
     void sendLog() override {}
     void addToResult(RunResult &result) const override;
@@ -51,7 +52,12 @@ private:
     void checkRestart();
     void restart(const std::string &reason);
     void checkNodesEnded();
+    void endWithNodes();
     void addNodesEnd();
+    void addUnreported();
+    [[nodiscard]] bool onlyLostAreLeft() const;
+    [[nodiscard]] bool endsAnyway() const;
+    [[nodiscard]] bool stopAsked() const { return m_stops > 0; }
     void endBeforeStart(RunState state, int code, const std::string &reason);
     void settle();
     void cancelTimers();
@@ -65,9 +71,11 @@ private:
     FailureCause m_cause;
     TraceCollection m_traces;
     EventLoop::Token m_joinTimer = 0, m_restartTimer = 0, m_endTimer = 0, m_leaveTimer = 0;
-    int m_restarts = 0, m_leaveChecks = 0;
+    int m_restarts = 0, m_leaveChecks = 0, m_stops = 0;
+    std::int64_t m_stopNs = 0; ///< of the last stop
+    std::string m_stopBy;      ///< of the first
     ToldRefusals m_refusals;
-    bool m_stopAsked = false, m_settled = false;
+    bool m_settled = false;
 };
 
 } // namespace lockstep::agent

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/session/further_node.h"
 
+#include <algorithm>
+
 #include "ipc/logging.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
 #include "trainer/agent/ranks/node_plan.h"
@@ -12,6 +14,8 @@ using What = NodeMessage::What;
 constexpr std::chrono::milliseconds linkCheckInterval{100}, leaseCheckInterval{250};
 /// After refusing connections for this long, node 0's host counts as having no agent any more.
 constexpr std::chrono::milliseconds node0Gone{3000};
+/// How long agent 0 has to give a stop that was asked here, and, if it does not answer, to learn how the ranks ended.
+constexpr std::chrono::milliseconds stopEchoLimit{2000}, stoppedLinkLimit{5000};
 
 std::string inSeconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
@@ -21,7 +25,7 @@ std::string inSeconds(std::chrono::milliseconds time) {
 FurtherNode::FurtherNode(LocalRun &local, Hooks hooks) : m_local(local), m_hooks(std::move(hooks)) {}
 
 FurtherNode::~FurtherNode() {
-    for (EventLoop::Token *timer : {&m_joinTimer, &m_refusedTimer, &m_leaseTimer, &m_endTimer})
+    for (EventLoop::Token *timer : {&m_joinTimer, &m_refusedTimer, &m_leaseTimer, &m_endTimer, &m_stopTimer})
         m_local.loop().cancel(*timer);
 }
 
@@ -68,19 +72,40 @@ void FurtherNode::openLink() {
     m_link = std::make_unique<NodeLink>(m_local.loop(), m_local.clock(), m_local.journal(), std::move(options));
     m_traces.emplace(m_local, *m_link);
     NodeLink::Handlers handlers;
-    handlers.onJoined = [this] { m_local.loop().quit(); };
+    handlers.onJoined = [this] {
+        m_joined = true;
+        m_local.loop().quit();
+    };
     handlers.onRefused = [this](const Error &why) {
-        refuseJoin(Error::failed("agent 0 at " + m_local.plan().nodes.join + " refused: " + why.what, why.wayOut));
+        onRefused(Error::failed("agent 0 at " + m_local.plan().nodes.join + " refused: " + why.what, why.wayOut));
     };
     handlers.onOrder = [this](const NodeMessage &message) { onOrder(message); };
     handlers.onLost = [this](const std::string &why) { onLinkLost(why); };
-    handlers.onBack = [this] { m_local.journal().note("info", "agent 0 is reached again"); };
+    handlers.onBack = [this] { onLinkBack(); };
     m_link->start(std::move(handlers));
 }
 
 void FurtherNode::refuseJoin(Error why) {
     m_joinError = std::move(why);
     m_local.loop().quit();
+}
+
+void FurtherNode::onRefused(const Error &why) {
+    if (m_joined)
+        endWithoutNode0(why.message());
+    else
+        refuseJoin(why);
+}
+
+/// The agent 0 that is there now is not, or no longer, that of the ranks here.
+void FurtherNode::endWithoutNode0(const std::string &why) {
+    m_refused = true;
+    if (m_local.over())
+        m_local.journal().sayOnConsole(LogLevel::Warning, why);
+    else if (m_local.started())
+        m_local.ranks().abandon("node_refused", why);
+    else
+        endBeforeStart(RunState::Failed, exitFailed, why);
 }
 
 void FurtherNode::endBeforeStart(RunState state, int code, const std::string &reason) {
@@ -128,6 +153,7 @@ void FurtherNode::onGo(const NodeMessage &message) {
     plan.master.address = message.masterAddress;
     plan.master.port = message.masterPort.value_or(0);
     m_link->forgetSaid(); // those messages were about the previous ranks
+    m_link->ranksStarted();
     if (!again)
         placeRanks(plan, message.firstRank.value_or(0), message.worldSize.value_or(plan.worldSize));
     const auto started = again ? m_local.ranks().again(number) : m_local.startRanks();
@@ -163,9 +189,13 @@ void FurtherNode::onAbort(const NodeMessage &message) {
 
 void FurtherNode::onStop(const NodeMessage &message) {
     if (message.number.value_or(1) <= m_stopNumber)
-        return; // repeated after a cut
+        return;                                           // repeated after a cut
+    const bool done = m_stoppedHere && m_stopNumber == 0; // without waiting for it
     m_stopNumber = message.number.value_or(1);
-    if (m_local.started())
+    m_stopNs = m_local.clock().monoNs();
+    m_stopBy.reset();
+    m_local.loop().cancel(m_stopTimer);
+    if (m_local.started() && !done)
         m_local.ranks().stop(message.by);
 }
 
@@ -181,9 +211,10 @@ void FurtherNode::onEnd(const NodeMessage &message) {
         return;
     }
     RunEnd &end = m_local.end();
+    const bool bothFailed = state == RunState::Failed && end.state == RunState::Failed;
+    end.commandCode = bothFailed ? end.commandCode : code;
     end.state = state;
     end.resultCode = code;
-    end.commandCode = state == RunState::Failed ? end.commandCode : code;
     end.reason = message.reason;
     end.wallUs = m_local.clock().wallUs();
     settle();
@@ -191,20 +222,42 @@ void FurtherNode::onEnd(const NodeMessage &message) {
 
 // --- what is reported to it --------------------------------------------------------------------------------------
 
-/// Node 0 stops all nodes, this one included. Without a link only the ranks here are stopped.
+/// Node 0 stops all nodes, this one included. Without it only the ranks here are stopped.
 void FurtherNode::stop(const std::string &by) {
+    const std::int64_t now = m_local.clock().monoNs();
+    if (m_stopNs != 0 && now - m_stopNs < Supervisor::sameStopNs)
+        return;
+    m_stopNs = now;
+    if (m_local.over() && (m_stoppedWaiting || !m_link->up()))
+        return settle();
+    m_stopBy = by;
+    askNode0ToStop();
+    if (m_local.over()) {
+        m_stoppedWaiting = true;
+        return;
+    }
+    if (!m_link->up() || m_stoppedHere)
+        return stopHere();
+    if (m_stopTimer == 0)
+        m_stopTimer = m_local.loop().after(stopEchoLimit, [this] { stopHere(); });
+}
+
+void FurtherNode::askNode0ToStop() {
+    NodeMessage message;
+    message.what = What::Stop;
+    message.by = *m_stopBy;
+    m_link->say(message);
+}
+
+void FurtherNode::stopHere() {
+    m_local.loop().cancel(m_stopTimer);
     if (m_local.over())
         return;
-    if (m_link->up()) {
-        NodeMessage message;
-        message.what = What::Stop;
-        message.by = by;
-        return m_link->say(message);
-    }
+    m_stoppedHere = true;
     if (m_local.started())
-        m_local.ranks().stop(by);
+        m_local.ranks().stop(*m_stopBy);
     else
-        endBeforeStart(RunState::Stopped, exitStopped, "stopped by " + by);
+        endBeforeStart(RunState::Stopped, exitStopped, "stopped by " + *m_stopBy);
 }
 
 void FurtherNode::onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) {
@@ -263,8 +316,17 @@ void FurtherNode::addToResult(RunResult &result) const {
 void FurtherNode::onLinkLost(const std::string &why) {
     const std::string sentence = "the link to agent 0 at " + m_link->address() + " is lost (" + why + ")";
     m_local.journal().sayOnConsole(LogLevel::Warning, sentence);
-    m_local.journal().note("warning",
-                           sentence + "; the ranks here are kept for " + inSeconds(m_local.plan().nodes.lease));
+    m_local.journal().note(
+        "warning", sentence + (m_stopBy ? "; the ranks here are stopped without it"
+                                        : "; the ranks here are kept for " + inSeconds(m_local.plan().nodes.lease)));
+    if (m_stopBy && !m_stoppedHere)
+        stopHere();
+}
+
+void FurtherNode::onLinkBack() {
+    m_local.journal().note("info", "agent 0 is reached again");
+    if (m_stopBy)
+        askNode0ToStop();
 }
 
 void FurtherNode::checkLease() {
@@ -282,7 +344,10 @@ void FurtherNode::checkLease() {
 }
 
 void FurtherNode::checkNode0Gone() {
-    if (m_link->up() || (m_link->refusedFor() < node0Gone && m_link->lostFor() < m_local.plan().nodes.lease))
+    const std::chrono::milliseconds lease = m_local.plan().nodes.lease;
+    const bool stopped = m_stopBy || m_local.end().state == RunState::Stopped;
+    const auto limit = stopped ? std::min(stoppedLinkLimit, lease) : lease;
+    if (!m_refused && (m_link->up() || (m_link->refusedFor() < node0Gone && m_link->lostFor() < limit)))
         return;
     m_local.journal().sayOnConsole(LogLevel::Warning,
                                    "agent 0 at " + m_link->address() + " is gone: this node ends without it");

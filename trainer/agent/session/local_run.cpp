@@ -63,8 +63,7 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     m_socket = std::move(*socket);
     m_disk.emplace(*m_journal, m_folder);
     watchKeeper();
-    m_keeper.removeLater(m_socket->path());
-    m_keeper.removeLater(m_socket->path() + ".lock");
+    removeSocketLater();
     m_keeper.removeLater(folder().join());
     m_samples = std::make_unique<RunSamples>(m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] {
         return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{};
@@ -77,6 +76,11 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     if (!m_plan.nodes.interfacesFound.empty())
         m_journal->note("info", m_plan.nodes.interfacesFound);
     return {};
+}
+
+void LocalRun::removeSocketLater() {
+    m_keeper.removeLater(m_socket->path());
+    m_keeper.removeLater(m_socket->path() + ".lock");
 }
 
 /// Makes the trainer write its summary, and the checkpoints that restarts go on from, into the run's folder, unless the command
@@ -101,6 +105,7 @@ void LocalRun::openSocket() {
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
     handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
+    handlers.onBoundAgain = [this] { removeSocketLater(); };
     if (m_plan.adoptsRanks)
         handlers.onUnknownRank = [this](int rank) { return adopt(rank); };
     handlers.onControl = [this](const Control &control) { m_handlers.onControl(control); };

@@ -73,6 +73,7 @@ public:
 private:
     void openSocket();
     void addFiles();
+    void removeSocketLater(); ///< if this process is killed
     void makeIntake();
     bool adopt(int rank);
     void makeSupervisor();

@@ -30,13 +30,12 @@ public:
     virtual Result<void> begin() = 0;
     [[nodiscard]] virtual JoinPoint joinPoint() const { return {}; } ///< after begin()
 
-    /// May be called twice, but not once the run is settled.
+    /// May be called again, also while only other nodes are waited for, but not once the run is settled.
     virtual void stop(const std::string &by) = 0;
     virtual void askRanks(const Control &control) = 0; ///< for a trace of their next steps, or for their stacks
     virtual void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) = 0;
     virtual void onRanksGone() = 0; ///< several nodes only: they may be restarted
     virtual void onRanksOver() = 0;
-    virtual void stopWaiting() = 0; ///< the ranks here are over: settles without waiting for other nodes
 
     virtual void collectTraces() = 0; ///< call every second, and when the ranks are over
     virtual void sendLog() = 0;       ///< call after each batch of the loop

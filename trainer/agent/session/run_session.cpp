@@ -18,7 +18,10 @@ sigset_t sessionSignals() {
 void blockSessionSignals() {
     const sigset_t signals = sessionSignals();
     ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+    // Inherited from the program that started this one. If it is ignored, the kernel reaps the ranks, and nobody learns how they ended.
+    ::signal(SIGCHLD, SIG_DFL);
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN); // what is beyond `ulimit -f` can't be written then, as on a full disk
 }
 
 Session::Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
@@ -82,11 +85,9 @@ void Session::stop(const std::string &by) {
 void Session::onSignal(int number) {
     if (number == SIGCHLD)
         m_local.reapStrays();
-    else if (!m_local.over())
-        stop(signalName(number));
     else if (!m_settled)
-        m_role->stopWaiting();
-    else
+        stop(signalName(number));
+    else if (m_result)
         m_result->giveUp(); // the person who ends it knows that the disk is full
 }
 

@@ -18,7 +18,7 @@ void SingleNode::collectTraces() {
 /// A script writes no summary; its ranks' frames give one.
 void SingleNode::addToResult(RunResult &result) const {
     if (!result.summary && result.state == RunState::Done)
-        result.summary = m_local.reported().summary(m_local.plan().record, result.runTimeS);
+        m_local.reported().addTo(result, m_local.plan().record);
 }
 
 } // namespace lockstep::agent

@@ -16,7 +16,6 @@ public:
     void onRankFailed(int, const ProcessExit &, const std::string &) override {} ///< the supervisor ends the others
     void onRanksGone() override {}                                               ///< never called for a single node
     void onRanksOver() override;
-    void stopWaiting() override {} ///< it waits for no other node
     void collectTraces() override;
     void sendLog() override {}
     void addToResult(RunResult &result) const override;

@@ -27,6 +27,12 @@ std::vector<DpStage> stagesOf(const RunStore &store, bool persistent) {
     return out;
 }
 
+/// A script may say that it is data parallel without a configuration: then they are made in each step, as PyTorch's DataParallel does.
+bool replicasPersist(const RunStore &store) {
+    const auto &record = store.record();
+    return record && record->config && record->config->dpReplicas == "persistent";
+}
+
 std::optional<double> meanUse(const RunStore &store, const std::string &device) {
     double sum = 0;
     int epochs = 0;
@@ -78,7 +84,7 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
     if (!method || !hasReplicas(*method))
         return std::nullopt;
     DpAnatomy out;
-    out.stages = stagesOf(store, store.record()->config->dpReplicas == "persistent");
+    out.stages = stagesOf(store, replicasPersist(store));
     if (out.stages.empty())
         return std::nullopt;
     for (const DpStage &stage : out.stages) {

@@ -40,6 +40,24 @@ std::string longer(const GateCase &one) {
                                          : "takes " + shareText(one.slower) + " more time" + interval;
 }
 
+bool hasEndedBadly(const RunOutcome &run) {
+    return run.agentDied || run.state == RunState::Failed;
+}
+
+/// Takes the failed ones out, of which nothing is measured; returns how many.
+int takeFailedOut(std::vector<RunOutcome> &runs) {
+    return int(std::erase_if(runs, hasEndedBadly));
+}
+
+/// What passes but for that is undecided: a change that makes runs fail is no pass.
+void considerFailed(int failed, GateCase &out) {
+    if (failed == 0 || out.outcome != GateOutcome::Passed)
+        return;
+    out.outcome = GateOutcome::Undecided;
+    out.reason =
+        longer(out) + ", but " + std::to_string(failed) + (failed == 1 ? " new repeat" : " new repeats") + " failed";
+}
+
 int doneOf(const std::vector<RunOutcome> &runs) {
     return int(std::ranges::count_if(
         runs, [](const RunOutcome &run) { return run.state == RunState::Done && run.totalTrainingTimeS; }));
@@ -102,6 +120,8 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
                 double mostSlower) {
     GateCase out;
     out.name = name;
+    (void)takeFailedOut(base);
+    const int failed = takeFailedOut(next);
     out.baseRepeats = doneOf(base);
     out.newRepeats = doneOf(next);
     if (out.baseRepeats == 0 || out.newRepeats == 0) {
@@ -112,7 +132,7 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
     rename(next, newName);
     std::vector<RunOutcome> all = std::move(base);
     std::ranges::move(next, std::back_inserter(all));
-    const ResultTable table = resultTable(all);
+    const ResultTable table = resultTable(all, baseName);
     const Judgement judgement = judge(table, all, {});
     if (table.rows.size() != 2 || judgement.pairs.size() != 1 || !judgement.pairs.front().training) {
         out.reason = "its repeats were not all made with the same settings";
@@ -120,6 +140,7 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
     }
     const PairJudgement &pair = judgement.pairs.front();
     decide(out, *pair.training, mostSlower);
+    considerFailed(failed, out);
     if (const std::string why = whyNotComparable(pair); !why.empty()) {
         out.outcome = GateOutcome::Undecided;
         out.reason = longer(out) + ", which says nothing: " + why;

@@ -31,7 +31,8 @@ struct GateCase {
 };
 
 /// Judged as every other comparison is (judgement.h), the base as the reference. Repeats of one experiment are compared round by
-/// round. Different work, an unlike machine or other programs' load leave it undecided.
+/// round. Different work, an unlike machine or other programs' load leave it undecided; so does a new repeat that failed, unless the
+/// others are slower.
 [[nodiscard]] GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vector<RunOutcome> next,
                               double mostSlower);
 

@@ -289,9 +289,10 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     return table;
 }
 
-ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
+ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference) {
     ResultTable table;
     table.title = "Runs side by side";
+    table.reference = reference;
     std::vector<Group> groups;
     for (const RunOutcome &outcome : outcomes) {
         const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {

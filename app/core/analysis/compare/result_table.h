@@ -40,7 +40,7 @@ struct ResultRow {
     int repeats = 0;                 ///< done ones, which the figures are of
     int planned = 0;                 ///< as many were asked for
     std::string state;               ///< "done", "running", "queued", "failed", "stopped", "not run"
-    std::vector<MergedEpoch> epochs; ///< median duration and loss per epoch over repeats
+    std::vector<MergedEpoch> epochs; ///< each epoch's medians over the repeats, of its devices the last one's
     /// Times are geometric means over the repeats, as the factors are: two of them divided give the factor.
     std::optional<double> firstEpochS;
     std::optional<double> epochMedianS; ///< of each repeat's median later epoch (of the first when there is one only)
@@ -101,8 +101,9 @@ struct ResultTable {
 
 /// Of an experiment; `outcomes` as far as there are, matched by run id.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
-/// Of any runs side by side: grouped by name and config; the first baseline (else the first) is the reference.
-[[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes);
+/// Of any runs side by side: grouped by name and config. The row called `reference` is the reference; where none is asked for, the
+/// first baseline, else the first row.
+[[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {});
 
 /// A field in which two configs differ.
 struct Difference {

@@ -54,32 +54,71 @@ MetricValues medians(const std::vector<const MetricValues *> &repeats) {
     return out;
 }
 
-/// Each epoch's median duration, loss and metrics over the repeats.
+/// The median of a figure that every repeat has of an epoch; unknown where one lacks it, of which the others say nothing.
+template <class Get> std::optional<double> medianOfEach(const std::vector<const MergedEpoch *> &repeats, Get get) {
+    std::vector<double> values;
+    for (const MergedEpoch *repeat : repeats) {
+        const auto value = get(*repeat);
+        if (!value)
+            return std::nullopt;
+        values.push_back(double(*value));
+    }
+    return median(std::move(values));
+}
+
+/// Of the test after an epoch. Classes have no median of their own.
+std::optional<EvalFrame> medianEval(const std::vector<const MergedEpoch *> &repeats) {
+    const auto of = [&](auto get) {
+        return medianOfEach(repeats, [get](const MergedEpoch &epoch) {
+            return epoch.eval ? std::optional<double>(get(*epoch.eval)) : std::nullopt;
+        });
+    };
+    const auto accuracy = of([](const EvalFrame &eval) { return eval.accuracy; });
+    if (!accuracy)
+        return std::nullopt;
+    EvalFrame out;
+    out.epoch = repeats.front()->epoch;
+    out.accuracy = *accuracy;
+    out.samples = std::llround(of([](const EvalFrame &eval) { return double(eval.samples); }).value_or(0));
+    out.loss = of([](const EvalFrame &eval) { return eval.loss; });
+    out.durationS = of([](const EvalFrame &eval) { return eval.durationS; });
+    return out;
+}
+
+MergedEpoch medianEpoch(const std::vector<const MergedEpoch *> &repeats) {
+    MergedEpoch out = *repeats.back();
+    const auto whole = [](std::optional<double> value) {
+        return value ? std::optional(std::int64_t(std::llround(*value))) : std::nullopt;
+    };
+    const auto of = [&](auto member) {
+        return medianOfEach(repeats, [member](const MergedEpoch &epoch) { return std::optional(epoch.*member); });
+    };
+    out.durationS = of(&MergedEpoch::durationS).value_or(0);
+    out.samples = whole(of(&MergedEpoch::samples)).value_or(0);
+    out.loss = medianOfEach(repeats, [](const MergedEpoch &epoch) { return epoch.loss; });
+    out.readyBatches = whole(medianOfEach(repeats, [](const MergedEpoch &epoch) { return epoch.readyBatches; }));
+    out.eval = medianEval(repeats);
+    std::vector<const MetricValues *> metrics;
+    for (const MergedEpoch *repeat : repeats)
+        metrics.push_back(&repeat->metrics);
+    out.metrics = medians(metrics);
+    return out;
+}
+
+/// Each epoch's medians over the repeats that have done it.
 std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &runs) {
     std::size_t count = 0;
     for (const RunOutcome *run : runs)
         count = std::max(count, run->epochs.size());
     std::vector<MergedEpoch> out;
     for (std::size_t i = 0; i < count; ++i) {
-        std::vector<double> durations, losses;
-        std::vector<const MetricValues *> metrics;
-        const MergedEpoch *any = nullptr;
-        for (const RunOutcome *run : runs) {
-            if (i >= run->epochs.size() || !run->epochs[i].complete)
-                continue;
-            any = &run->epochs[i];
-            durations.push_back(any->durationS);
-            metrics.push_back(&any->metrics);
-            if (any->loss)
-                losses.push_back(*any->loss);
-        }
-        if (!any)
+        std::vector<const MergedEpoch *> repeats;
+        for (const RunOutcome *run : runs)
+            if (i < run->epochs.size() && run->epochs[i].complete)
+                repeats.push_back(&run->epochs[i]);
+        if (repeats.empty())
             break;
-        MergedEpoch epoch = *any;
-        epoch.durationS = *median(durations);
-        epoch.loss = median(losses);
-        epoch.metrics = medians(metrics);
-        out.push_back(std::move(epoch));
+        out.push_back(medianEpoch(repeats));
     }
     return out;
 }

@@ -18,12 +18,12 @@ std::string whetherItMatters(const std::string &setting, const std::vector<PairJ
     const PairJudgement *fastest = nullptr, *slowest = nullptr;
     bool allEqual = true, anyOpen = false, any = false;
     for (const PairJudgement &pair : pairs) {
-        if (!pair.training || !pair.training->hasInterval())
-            continue;
-        any = true;
-        allEqual = allEqual && pair.training->isEqual();
-        anyOpen = anyOpen || (!pair.training->isDifferent() && !pair.training->isEqual());
-        if (!pair.training->isDifferent())
+        const bool judged = pair.training && pair.training->hasInterval();
+        const bool different = judged && pair.training->isDifferent(), equal = judged && pair.training->isEqual();
+        any = any || judged;
+        allEqual = allEqual && equal;
+        anyOpen = anyOpen || (!different && !equal);
+        if (!different)
             continue;
         const auto factor = [](const PairJudgement *of) { return of->training->factor; };
         if (pair.training->factor > 1 && (!fastest || pair.training->factor > factor(fastest)))

@@ -121,29 +121,34 @@ DiffSection configSection(const RunRecord &a, const RunRecord &b) {
     return out.take();
 }
 
+std::vector<MergedEpoch> doneEpochs(const RunOutcome &run) {
+    std::vector<MergedEpoch> done = run.epochs;
+    std::erase_if(done, [](const MergedEpoch &epoch) { return !epoch.complete; });
+    return done;
+}
+
 /// Durations, the first epoch aside since it warms up.
 DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
     Section out("Timing");
     ResultRow x, y;
-    x.epochs = a.epochs;
-    y.epochs = b.epochs;
+    x.epochs = doneEpochs(a);
+    y.epochs = doneEpochs(b);
     takeEpochFigures(x);
     takeEpochFigures(y);
     out.seconds("first_epoch_s", "First epoch", x.firstEpochS, y.firstEpochS).help =
         QStringLiteral("It includes warm-up, so it is listed on its own");
     out.seconds("epoch_median_s", "Later epochs, median", x.epochMedianS, y.epochMedianS);
-    const auto rate = [](const RunOutcome &run) -> std::optional<double> {
+    const auto rate = [](const ResultRow &run) -> std::optional<double> {
         double samples = 0, duration = 0;
-        for (const MergedEpoch &epoch : run.epochs)
-            if (epoch.complete) {
-                samples += double(epoch.samples);
-                duration += epoch.durationS;
-            }
+        for (const MergedEpoch &epoch : run.epochs) {
+            samples += double(epoch.samples);
+            duration += epoch.durationS;
+        }
         return duration > 0 && samples > 0 ? std::optional(samples / duration) : std::nullopt;
     };
-    out.figure(QStringLiteral("samples_per_s"), QStringLiteral("Samples per second"), rate(a), rate(b),
+    out.figure(QStringLiteral("samples_per_s"), QStringLiteral("Samples per second"), rate(x), rate(y),
                [](std::optional<double> value) { return significant(value); });
-    out.count("epochs_done", "Epochs done", double(a.epochs.size()), double(b.epochs.size()));
+    out.count("epochs_done", "Epochs done", double(x.epochs.size()), double(y.epochs.size()));
     return out.take();
 }
 

@@ -487,6 +487,26 @@ private Q_SLOTS:
         QVERIFY(!dpAnatomy(store));
     }
 
+    void aScriptThatSaysThatItIsDataParallelHasAnAnatomyWithoutAConfiguration() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        record.config.reset();
+        record.processes = 1;
+        store.setRecord(record);
+        StateFrame init;
+        init.about.emplace("method", "dp");
+        store.take(frame(init, 0, 1));
+        QVERIFY(!dpAnatomy(store)); // it has made no step
+        Frame steps = stepsFrame(0, 9, 0, 100);
+        auto &phases = std::get<StepsFrame>(steps.body).phases;
+        phases["parallel_forward"] = {0.4, {}};
+        phases["optimizer"] = {0.1, {}};
+        store.take(steps);
+        const auto anatomy = dpAnatomy(store);
+        QVERIFY(anatomy);
+        QVERIFY(std::abs(anatomy->parallelS - 0.04) < 1e-12); // the optimizer works on the first device alone
+    }
+
     void aRanksShareOfTheBatchIsWhatItTookWhereShardsAreUneven() {
         RunStore store(QStringLiteral("r"));
         RunRecord record = ddpRecord("r");

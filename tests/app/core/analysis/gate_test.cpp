@@ -90,6 +90,31 @@ private Q_SLOTS:
         QVERIFY2(one.reason.find("Epochs 7 instead of") != std::string::npos, one.reason.c_str());
     }
 
+    void theBaseIsTheReferenceWhateverMethodTheTwoHave() {
+        for (const Method method : {Method::Baseline, Method::Ddp}) {
+            auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 20, 0.01, 2, 1);
+            for (RunOutcome &run : base)
+                run.config->method = method == Method::Baseline ? Method::Ddp : Method::Baseline;
+            for (RunOutcome &run : next)
+                run.config->method = method;
+            const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+            QVERIFY2(*one.slower > 0.9 && *one.low > 0.9, one.reason.c_str());
+        }
+    }
+
+    void aNewRepeatThatFailedIsNoPassAndHidesNoneThatIsSlower() {
+        for (const double slower : {0.0, 0.5}) {
+            auto next = repeats(6, 10 * (1 + slower), 0.01, 2, 1);
+            next.back().state = RunState::Failed;
+            next.back().totalTrainingTimeS.reset();
+            next.back().config->lr = 7; // as of a script that said nothing of itself before it died
+            const GateCase one = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(next), 0.05);
+            QVERIFY2(one.outcome == (slower > 0 ? GateOutcome::Slower : GateOutcome::Undecided), one.reason.c_str());
+            QCOMPARE(one.reason.ends_with(", but 1 new repeat failed"), slower == 0);
+            QCOMPARE(one.newRepeats, 5);
+        }
+    }
+
     void theWorstOfSeveralRunsCounts() {
         const GateCase passed = gate(0), slower = gate(0.2), undecided = gate(0, 2);
         QVERIFY(worstOf({passed}) == GateOutcome::Passed);

@@ -92,6 +92,30 @@ std::vector<std::string> lines(const std::string &text) {
 class CoreResultsTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void anEpochsFiguresAreMediansOfWhatEveryRepeatHas() {
+        std::vector<RunOutcome> repeats;
+        for (const int tenths : {5, 6, 9}) {
+            RunOutcome one = outcome("run" + std::to_string(tenths), 10, 11, tenths / 10.0);
+            EvalFrame eval;
+            eval.accuracy = tenths / 10.0;
+            for (MergedEpoch &epoch : one.epochs)
+                epoch.eval = eval;
+            one.epochs[0].readyBatches = tenths;
+            if (tenths == 5) { // it diverged, and was not tested again
+                one.epochs[1].eval.reset();
+                one.epochs[1].loss.reset();
+            }
+            repeats.push_back(std::move(one));
+        }
+        const ResultTable table = resultTable(repeats);
+        QCOMPARE(table.rows.size(), std::size_t(1));
+        const std::vector<MergedEpoch> &epochs = table.rows.front().epochs;
+        QCOMPARE(epochs[0].eval->accuracy, 0.6);
+        QCOMPARE(*epochs[0].readyBatches, std::int64_t(6));
+        QCOMPARE(*epochs[0].loss, 1.0);
+        QVERIFY(!epochs[1].eval && !epochs[1].loss);
+    }
+
     void aRunAloneHasNoEfficiencyAgainstItself() {
         RunOutcome alone = outcome("run", 10, 11, 0.5);
         alone.name = "DDP";

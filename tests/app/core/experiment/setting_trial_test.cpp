@@ -110,6 +110,9 @@ private Q_SLOTS:
         PairJudgement single;
         single.training.emplace();
         QCOMPARE(said({single}), std::string());
+        QVERIFY(said({pairOf("a", 0.99, 1.01, false), single}).starts_with("bucket_mb: these repeats can't tell"));
+        QVERIFY(said({pairOf("a", 0.8, 0.9, true), single})
+                    .starts_with("bucket_mb matters, and whether any value beats what is set, these repeats can't"));
     }
 };
 

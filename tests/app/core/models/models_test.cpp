@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
+
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
 
@@ -82,6 +84,25 @@ private Q_SLOTS:
         QCOMPARE(shown(alerts, 1, AlertModel::WhatToDo), qs(adviceFor("gap")));
         set.clear();
         QCOMPARE(choice.rowCount(), 0);
+    }
+
+    void aRunThatDivergedIsListedWithTheLossThatItHasNow() {
+        RunSet set;
+        const RunChoiceModel choice(&set);
+        RunStore store(QStringLiteral("20260101T000000Z-00000001"));
+        store.setRecord(ddpRecord("r"));
+        set.add(&store);
+        const auto loss = [&] { return choice.index(0, RunChoiceModel::Loss).data().toString(); };
+        for (Frame one : ddpRecording()) {
+            if (auto *epoch = std::get_if<EpochFrame>(&one.body); epoch && epoch->epoch == 2) {
+                QCOMPARE(loss(), QStringLiteral("1.00"));
+                epoch->loss = std::nan("");
+                store.take(one);
+                break;
+            }
+            store.take(one);
+        }
+        QCOMPARE(loss(), QStringLiteral("NaN"));
     }
 
     void whatLiveDrawsOfARunIsReadFromItsStore() {

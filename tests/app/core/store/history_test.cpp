@@ -560,6 +560,30 @@ private Q_SLOTS:
         QVERIFY(model.text().contains(QStringLiteral("Learning rate\t0.01\t0.5\t")));
         QCOMPARE(diffRuns(a, a).sections.front().differing(), 0);
     }
+
+    void anEpochThatIsNotDoneIsNotAmongTheTimes() {
+        RunStore whole(QStringLiteral("a")), running(QStringLiteral("b"));
+        int epochs = 0;
+        for (const Frame &one : ddpRecording()) {
+            const auto *done = std::get_if<EpochFrame>(&one.body);
+            epochs += done ? 1 : 0;
+            whole.take(one);
+            if (!done || done->epoch < 2)
+                running.take(one);
+        }
+        QCOMPARE(epochs, 4);
+        const RunDiff diff = diffRuns(whole, running);
+        const auto figure = [&](const char *key) {
+            for (const DiffSection &section : diff.sections)
+                for (const DiffLine &line : section.lines)
+                    if (line.key == QLatin1String(key))
+                        return line.figureB;
+            return std::optional<double>(-1);
+        };
+        QCOMPARE(figure("epochs_done"), std::optional(1.0));
+        QCOMPARE(figure("epoch_median_s"), figure("first_epoch_s")); // there is no later one
+        QCOMPARE(figure("first_epoch_s"), std::optional(0.45));
+    }
 };
 
 QTEST_GUILESS_MAIN(CoreHistoryTest)

@@ -162,6 +162,69 @@ private Q_SLOTS:
         QCOMPARE(store.phases().steps(1), std::int64_t(40));
     }
 
+    void anEpochThatARestartMakesAgainCountsAsTheLastAttemptMadeIt() {
+        for (const bool steps : {true, false}) { // without them the agent's alert says that ranks were restarted
+            RunStore store(QStringLiteral("r"));
+            store.setRecord(ddpRecord("r"));
+            const auto take = [&](double factor, int epochs) {
+                for (Frame one : ddpRecording()) {
+                    one.rseq.reset();
+                    auto *epoch = std::get_if<EpochFrame>(&one.body);
+                    const auto *window = std::get_if<StepsFrame>(&one.body);
+                    if (epoch && epoch->epoch <= epochs) {
+                        epoch->durationS *= factor;
+                        epoch->phases.at("forward").sumS *= factor;
+                        store.take(one);
+                    } else if (window && window->epoch <= epochs && steps)
+                        store.take(one);
+                }
+            };
+            take(4, 2);
+            QVERIFY(std::abs(store.epochs().trainingS() - 2 * 4 * 0.45) < 1e-12);
+            if (!steps)
+                store.take(frame(makeAlert(ranksRestarted, "started again, 1 of 2 times"), std::nullopt, 5000));
+            take(1, 1);
+            QCOMPARE(store.epochs().merged().size(), std::size_t(1)); // nothing is left of the attempt that was lost
+            QCOMPARE(store.epochs().merged()[0].durationS, 0.45);
+            QCOMPARE(store.epochs().merged()[0].samples, std::int64_t(1280));
+            QVERIFY(store.epochs().merged()[0].complete && !store.epochs().repeated());
+            QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - 0.24) < 1e-9);
+            QCOMPARE(store.phases().steps(1), std::int64_t(20));
+            QCOMPARE(store.epochs().ofRanks().size(), std::size_t(6));
+        }
+    }
+
+    void anEpochThatIsReportedAgainWithoutARestartLeavesTheTrainingTimeUnknown() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        record.processes = 1;
+        store.setRecord(record);
+        for (int fold = 0; fold < 3; ++fold)
+            for (int epoch = 1; epoch <= 2; ++epoch) {
+                StepsFrame window; // its steps are counted on
+                window.epoch = epoch;
+                window.firstStep = 10 * fold + 5 * epoch;
+                window.lastStep = window.firstStep + 4;
+                window.count = 5;
+                store.take(frame(window, 0, 1000 * fold + 100 * epoch));
+                EpochFrame done;
+                done.epoch = epoch;
+                done.durationS = 0.25;
+                store.take(frame(done, 0, 1000 * fold + 100 * epoch + 50));
+                RunResult result = doneResult("r", 0);
+                store.setResult(result);
+                const RunOutcome outcome = outcomeOf(store);
+                QCOMPARE(outcome.totalTrainingTimeS.has_value(), fold == 0);
+                QCOMPARE(outcome.warnings.size(), std::size_t(fold == 0 ? 0 : 1));
+            }
+        const std::string why = outcomeOf(store).warnings.front();
+        QVERIFY2(why.starts_with("rank 0 reported epoch 1 more than once"), why.c_str());
+        RunResult result = doneResult("r", 0);
+        result.warnings = {why}; // its agent says so, too
+        store.setResult(result);
+        QCOMPARE(outcomeOf(store).warnings.size(), std::size_t(1));
+    }
+
     void updatesOfAServerAreAddedUpByTheirStaleness() {
         RunStore store(QStringLiteral("r"));
         QVERIFY(store.updates().byStaleness().empty());
@@ -444,6 +507,26 @@ private Q_SLOTS:
         follow(store, run);
         QCOMPARE(store.log().gaps.size(), std::size_t(1));
         QCOMPARE(store.log().gaps[0].count(), std::uint64_t(1));
+    }
+
+    void aLogThatLostItsEndIsReadAsOneThatLacksEpochs() {
+        const Home home;
+        RunRecord script = ddpRecord("");
+        script.config.reset(); // its log alone says how many epochs there are
+        const std::string run = finishedRun(5, &script);
+        const std::string path = runFolder(run).log(0);
+        const std::vector<std::string> lines = sealed(run, ddpRecording());
+        std::string text;
+        std::size_t kept = 0;
+        for (; lines[kept].find("\"first_step\":20") == std::string::npos; ++kept)
+            text += lines[kept] + "\n";
+        write(path, text);
+        RunStore loaded(QString::fromStdString(run)), followed(QString::fromStdString(run));
+        QVERIFY(loadRun(loaded, runFolder(run)).has_value());
+        follow(followed, run);
+        QVERIFY(loaded.log().gaps == (std::vector<LogGap>{{kept, lines.size() - 1}}));
+        QVERIFY(loaded.log().gaps == followed.log().gaps);
+        QVERIFY(!outcomeOf(loaded).totalTrainingTimeS);
     }
 
     void aRunWithoutResultWhoseAgentIsGoneHasFailed() {

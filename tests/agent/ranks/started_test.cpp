@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// What an agent has from the program that starts it: ignored signals, a limit of file sizes, no stdin, an odd home.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "ipc/socket_folder.h"
+#include "tests/agent/agent_process.h"
+
+using namespace lockstep;
+
+namespace {
+
+/// The one run of this home, once it has begun.
+RunFolder runOf(const TestHome &home) {
+    REQUIRE(eventually([&] { return !home.runs().empty(); }));
+    return runFolder(home.runs().front());
+}
+
+/// The child that the rank has printed.
+pid_t childSaid(const RunFolder &folder) {
+    REQUIRE(eventually([&] { return contentsOf(folder.console(0)).starts_with("child "); }));
+    return std::stoi(contentsOf(folder.console(0)).substr(6));
+}
+
+} // namespace
+
+TEST_CASE("a run ends with its ranks even if the program that started the agent ignores SIGCHLD") {
+    const TestHome home;
+    Child agent({"/usr/bin/env", "--ignore-signal=CHLD", agentBinary(), "run", "--", "/bin/sh", "-c", "exit 3"});
+    CHECK(agent.wait() == 3);
+    CHECK(resultOf(runOf(home)).reason.find("exited with code 3") != std::string::npos);
+}
+
+TEST_CASE("an agent that was started to ignore SIGHUP or SIGINT goes on when it comes") {
+    for (const auto &[name, signal] : {std::pair("HUP", SIGHUP), std::pair("INT", SIGINT)}) {
+        CAPTURE(name);
+        const std::string ignore = std::string("--ignore-signal=") + name;
+        const TestHome home;
+        Child agent({"/usr/bin/env", ignore, agentBinary(), "run", "--", fakeRank()}, {{"FAKE_RANK", "epochs=1000"}});
+        const RunFolder folder = runOf(home);
+        (void)rankPids(folder, 1);
+        agent.kill(signal);
+        agent.kill(SIGTERM); // of two that wait, the one with the lower number is read first
+        CHECK(agent.wait() == 130);
+        CHECK(resultOf(folder).reason == "stopped by SIGTERM");
+
+        Child listener({"/usr/bin/env", ignore, agentBinary(), "listen"});
+        REQUIRE(listener.readLine());
+        listener.kill(signal);
+        listener.kill(SIGTERM);
+        CHECK(listener.wait() == 130);
+        CHECK(listener.errors().find("before SIGTERM") != std::string::npos);
+    }
+}
+
+TEST_CASE("a limit of file sizes is to an agent what a full disk is, and its ranks have it, too") {
+    const TestHome home;
+    Child agent({"/bin/sh", "-c", "ulimit -f 64; exec \"$0\" \"$@\"", agentBinary(), "run", "--", fakeRank()},
+                {{"FAKE_RANK", "epochs=1;flood=2000"}});
+    (void)agent.readAll();
+    const int code = agent.wait();
+    CHECK(code >= 0);
+    CHECK(code != 128 + SIGXFSZ);
+    const RunFolder folder = runOf(home);
+    CHECK((resultOf(folder).state == RunState::Done));
+    CHECK_FALSE(resultOf(folder).warnings.empty());
+    Child limited({"/bin/sh", "-c", "ulimit -f 64; exec \"$0\" \"$@\"", agentBinary(), "run", "--", "/bin/sh", "-c",
+                   "exec head -c 1000000 /dev/zero > " + home.path() + "/large"});
+    CHECK(limited.wait() == 128 + SIGXFSZ);
+}
+
+TEST_CASE("kill -9 of an agent that was started without stdin and stdout leaves neither processes nor a socket") {
+    const TestHome home;
+    Child agent({"/bin/sh", "-c", "exec \"$0\" \"$@\" <&- >&-", agentBinary(), "run", "--", fakeRank()},
+                {{"FAKE_RANK", "epochs=1000;stray"}});
+    const RunFolder folder = runOf(home);
+    const pid_t stray = childSaid(folder);
+    const auto socket = runSocketPath(home.runs().front());
+    REQUIRE(socket);
+    CHECK(std::filesystem::exists(*socket));
+    agent.kill(SIGKILL);
+    CHECK(eventually([&] { return !isAlive(stray); }));
+    CHECK(eventually([&] { return !std::filesystem::exists(*socket); }));
+    if (isAlive(stray))
+        ::kill(stray, SIGKILL);
+}
+
+namespace {
+
+/// Sets LOCKSTEP_HOME while it lives, and removes the folder for sockets that belongs to it.
+class OddHome {
+public:
+    explicit OddHome(const std::string &path) : m_before(environmentValue("LOCKSTEP_HOME")) {
+        ::setenv("LOCKSTEP_HOME", path.c_str(), 1);
+    }
+    ~OddHome() {
+        std::error_code ignored;
+        if (const auto sockets = socketFolder())
+            std::filesystem::remove_all(*sockets, ignored);
+        ::setenv("LOCKSTEP_HOME", m_before.c_str(), 1);
+    }
+    OddHome(const OddHome &) = delete;
+    OddHome &operator=(const OddHome &) = delete;
+
+private:
+    std::string m_before;
+};
+
+/// Starts an agent, kills it once its rank has said something, and waits until its keeper has done its work.
+void startAndKill(const std::vector<std::string> &command) {
+    Child agent(command, {{"FAKE_RANK", "epochs=1000;say=here"}});
+    REQUIRE(agent.readLine() == "[rank 0] here");
+    const pid_t keeper = keeperOf(agent.pid());
+    REQUIRE(keeper > 0);
+    agent.kill(SIGKILL);
+    CHECK(eventually([&] { return !isAlive(keeper); }));
+}
+
+} // namespace
+
+TEST_CASE("a home with a newline in its name costs no file of another name when the agent is killed") {
+    const TestHome home;
+    const std::string precious = home.path() + "/precious";
+    std::ofstream(precious) << "kept\n";
+    const OddHome odd(precious + "\n" + home.path() + "/home");
+    std::filesystem::create_directories(environmentValue("LOCKSTEP_HOME"));
+    startAndKill({agentBinary(), "run", "--", fakeRank()});
+    CHECK(contentsOf(precious) == "kept\n");
+}
+
+TEST_CASE("the socket goes with a killed agent, also the one that it has made elsewhere when the folder for sockets "
+          "had gone") {
+    const std::string before = environmentValue("XDG_RUNTIME_DIR");
+    ::unsetenv("XDG_RUNTIME_DIR"); // here; the agent has one of its own until it is removed
+    {
+        const TestHome home;
+        const std::string runtime = home.path() + "/runtime";
+        std::filesystem::create_directory(runtime);
+        std::filesystem::permissions(runtime, std::filesystem::perms::owner_all);
+        const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000"}, {"XDG_RUNTIME_DIR", runtime}});
+        CHECK(run.socket.starts_with(runtime));
+        const auto elsewhere = runSocketPath(run.runId);
+        REQUIRE(elsewhere);
+        std::filesystem::remove_all(runtime);
+        CHECK(eventually([&] { return std::filesystem::exists(*elsewhere); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // it is bound first and told after that
+        ::kill(run.agent, SIGKILL);
+        CHECK(eventually([&] { return !std::filesystem::exists(*elsewhere); }));
+    }
+    if (!before.empty())
+        ::setenv("XDG_RUNTIME_DIR", before.c_str(), 1);
+}
+
+TEST_CASE("a relative home doesn't make the keeper forget what it is there for") {
+    const TestHome home;
+    const OddHome relative("home");
+    const std::string id = makeRunId();
+    const auto socket = runSocketPath(id);
+    REQUIRE(socket);
+    startAndKill({"/bin/sh", "-c", "cd " + home.path() + R"(; exec "$0" "$@")", agentBinary(), "run", "--run-id", id,
+                  "--", fakeRank()});
+    CHECK_FALSE(std::filesystem::exists(*socket));
+}
