@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "ipc/printable.h"
-#include "ipc/unix_socket.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep {
 
@@ -73,11 +73,6 @@ std::string pattern(const LoggingOptions &options) {
     return "%Y-%m-%d %H:%M:%S.%e %L " + escaped + ": %v";
 }
 
-/// As all files of a run: for this user alone. spdlog would give it the mode that the umask leaves.
-void makeOwnFile(const std::string &path) {
-    const Fd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
-}
-
 std::mutex loggerMutex;
 std::shared_ptr<spdlog::logger> logger; // guarded by loggerMutex
 
@@ -110,7 +105,8 @@ void setUpLogging(const LoggingOptions &options) {
     if (options.toStderr)
         sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
     if (!options.file.empty()) {
-        makeOwnFile(options.file);
+        // Made for this user alone, as all files of a run are: spdlog would give it the mode that the umask leaves.
+        static_cast<void>(openToWrite(options.file, O_WRONLY | O_APPEND));
         try {
             sinks.push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
         } catch (const spdlog::spdlog_ex &error) {

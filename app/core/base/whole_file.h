@@ -10,8 +10,7 @@ namespace lockstep::core {
 inline constexpr const char *whyNotAmongRuns = "Lockstep keeps its runs and experiments there"; ///< for a refusal
 
 /// Writes the whole file, or leaves the one before as it was. Permissions by the person's umask. Refuses a place that
-/// isAmongRuns(). Returns why it can't be
-/// written; empty: it is.
+/// isAmongRuns(). Returns why it can't be written; empty: it is.
 [[nodiscard]] std::string writeWhole(const std::string &path, std::string_view bytes);
 
 } // namespace lockstep::core

@@ -9,9 +9,8 @@ of PyTorch are watched (lockstep.torch_hooks): DataLoader's iterators, `torch.au
 hooks that PyTorch calls around every optimizer's step. DistributedDataParallel's own timers say how long gradients were
 summed. Scalars that a SummaryWriter writes are metrics. A script can be ended after so many steps (lockstep.step_limit).
 
-What can't be read of a batch or a loss is unknown. If anything else is not as expected, one line on stderr says so, following ends, and
-training goes on. A script that uses
-lockstep.Run is left to it.
+What can't be read of a batch or a loss is unknown. If anything else is not as expected, one line on stderr says so, following
+ends, and training goes on. A script that uses lockstep.Run is left to it.
 """
 from __future__ import annotations
 

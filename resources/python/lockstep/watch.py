@@ -36,8 +36,7 @@ class Watch:
         self.hears_writers = True  # False: that callback reports the metrics
         self.failed = False  # the script has ended with a code that says so
         self._pid = os.getpid()  # a DataLoader's workers are forks, which don't train
-        self._thread = 0  # the one that trains; 0: none yet
-        self._trainer: Optional[threading.Thread] = None  # the same
+        self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
         self._torch: Any = None
         self._sender: Optional[Sender] = None
         self._position = Position()
@@ -113,14 +112,11 @@ class Watch:
         """Whether this process, and this thread of it, is followed: the one that trains, or one that goes on after that has ended."""
         if not self.on or os.getpid() != self._pid:
             return False
-        if self._thread not in (0, threading.get_ident()):
-            if self._trainer is None or self._trainer.is_alive():
+        if self._trainer is not None and self._trainer.ident != threading.get_ident():
+            if self._trainer.is_alive():
                 return False
-            self._follow_thread()
+            self._trainer = threading.current_thread()
         return True
-
-    def _follow_thread(self) -> None:
-        self._thread, self._trainer = threading.get_ident(), threading.current_thread()
 
     def fetches_elsewhere(self) -> None:
         """A batch is asked for where nothing is followed. In another thread of this process, it is probably for the one that trains."""
@@ -271,7 +267,7 @@ class Watch:
             self._sender.leave()
 
     def _hello(self) -> None:
-        self._follow_thread()
+        self._trainer = threading.current_thread()
         rank, world, backend = place(self._torch)
         alone = world > 1 and backend is None
         self._world = 1 if alone else world
@@ -289,7 +285,7 @@ class Watch:
         self._sender = sender
         self._frames = FrameReporter(sender)
         self._follower = Follower(self._frames)
-        own = [known[1:] for known in self._early if known[0] == self._thread]
+        own = [known[1:] for known in self._early if known[0] == self._trainer.ident]
         for call, *arguments in own:
             getattr(self._follower, call)(*arguments)
         if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):

@@ -18,17 +18,19 @@ using Steady = std::chrono::steady_clock;
 
 namespace {
 
-/// Agent 0's rank ends soon; that of node 1 does as `other` says.
-NodesRun::Options endsEarlyHere(const std::string &other) {
-    return {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=20"}, {"FAKE_RANK_1", other}}, {}};
-}
-
-void waitUntilOnlyNode1Trains(const NodesRun &run) {
-    const auto pids = run.pids();
-    REQUIRE(eventually([&] { return !isAlive(pids.at(0)); }));
-    std::this_thread::sleep_for(500ms); // agent 0 has reaped it
-    REQUIRE(isAlive(pids.at(1)));
-}
+/// Two nodes: the rank of agent 0 is over, that of node 1 does as `other` says.
+struct OnlyNode1Trains {
+    explicit OnlyNode1Trains(const std::string &other)
+        : run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=20"}, {"FAKE_RANK_1", other}}, {}}) {
+        run.startAll();
+        const auto pids = run.pids();
+        REQUIRE(eventually([&] { return !isAlive(pids.at(0)); }));
+        std::this_thread::sleep_for(500ms); // agent 0 has reaped it
+        REQUIRE(isAlive(pids.at(1)));
+    }
+    const TestHome home;
+    NodesRun run;
+};
 
 void checkStoppedThere(const NodesRun &run) {
     CHECK(eventually([&] { return run.allGone(); }));
@@ -59,10 +61,8 @@ struct RestartedByHand {
 } // namespace
 
 TEST_CASE("a signal to agent 0 while only another node's ranks train stops them, and the run is called stopped") {
-    const TestHome home;
-    NodesRun run(home, endsEarlyHere("epochs=1000"));
-    run.startAll();
-    waitUntilOnlyNode1Trains(run);
+    OnlyNode1Trains here("epochs=1000");
+    NodesRun &run = here.run;
     ::kill(run.agent(0), SIGTERM);
     const RunResult result = resultOf(run.folder(0));
     CHECK((result.state == RunState::Stopped));
@@ -74,10 +74,8 @@ TEST_CASE("a signal to agent 0 while only another node's ranks train stops them,
 
 TEST_CASE("signals to both agents at once are one stop: the ranks that are left write what they have and end by "
           "themselves") {
-    const TestHome home;
-    NodesRun run(home, endsEarlyHere("epochs=1000;step_ms=1500"));
-    run.startAll();
-    waitUntilOnlyNode1Trains(run);
+    OnlyNode1Trains here("epochs=1000;step_ms=1500");
+    NodesRun &run = here.run;
     ::kill(run.agent(1), SIGTERM);
     ::kill(run.agent(0), SIGTERM);
     const RunResult result = resultOf(run.folder(0));
@@ -102,10 +100,8 @@ TEST_CASE("a signal to a node whose own ranks are over stops the ranks that are 
 }
 
 TEST_CASE("a second stop while only another node's ranks train kills them, and their log is kept whole") {
-    const TestHome home;
-    NodesRun run(home, endsEarlyHere("epochs=1000;ignore_term"));
-    run.startAll();
-    waitUntilOnlyNode1Trains(run);
+    OnlyNode1Trains here("epochs=1000;ignore_term");
+    NodesRun &run = here.run;
     const auto start = Steady::now();
     ::kill(run.agent(0), SIGTERM);
     std::this_thread::sleep_for(1500ms);
@@ -119,10 +115,8 @@ TEST_CASE("a second stop while only another node's ranks train kills them, and t
 
 TEST_CASE("a stop while the link to a node that trains is lost says that its end is unknown, and does not wait for the "
           "lease") {
-    const TestHome home;
-    NodesRun run(home, endsEarlyHere("epochs=1000"));
-    run.startAll();
-    waitUntilOnlyNode1Trains(run);
+    OnlyNode1Trains here("epochs=1000");
+    NodesRun &run = here.run;
     ::kill(run.agent(1), SIGSTOP);
     REQUIRE(eventually([&] { return linksOf(run) == std::vector<std::string>{"up", "lost"}; }));
     const auto start = Steady::now();

@@ -56,19 +56,21 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
     return job;
 }
 
-struct Answer {
-    std::string out;
+/// Why a program of Slurm's gave no answer.
+struct Unanswered {
+    enum class Why { NotStarted, Silent, Refused };
+    Why why;
+    Error error;
 };
+using Answer = tl::expected<std::string, Unanswered>;
 
-enum class Why { NotStarted, Silent, Refused }; ///< why a program of Slurm's gave no answer
+Answer unanswered(Unanswered::Why why, Error error) {
+    return tl::unexpected(Unanswered{why, std::move(error)});
+}
 
-/// Runs one of Slurm's programs; a failure carries its stderr.
-Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}, Why *why = nullptr) {
-    const auto because = [why](Why reason) {
-        if (why)
-            *why = reason;
-    };
-    because(Why::NotStarted);
+/// Runs one of Slurm's programs. Returns what it printed; a refusal carries its stderr.
+Answer ask(const char *program, const QStringList &words, const std::string &input = {}) {
+    using enum Unanswered::Why;
     QProcess process;
     boundOutput(process, mostAnswerBytes);
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -78,23 +80,22 @@ Result<Answer> ask(const char *program, const QStringList &words, const std::str
     process.setProcessEnvironment(environment);
     process.start(QString::fromLatin1(program), words);
     if (!process.waitForStarted(answerLimitMs))
-        return fail(
-            Error::badArgument(std::string(program) + " can't be started: " + process.errorString().toStdString(),
-                               "run this where Slurm's programs are, or load their module"));
-    because(Why::Silent);
+        return unanswered(NotStarted, Error::badArgument(std::string(program) + " can't be started: " +
+                                                             process.errorString().toStdString(),
+                                                         "run this where Slurm's programs are, or load their module"));
     process.write(QByteArray::fromStdString(input));
     process.closeWriteChannel();
     if (!process.waitForFinished(answerLimitMs)) {
         process.kill();
         process.waitForFinished(1000);
-        return fail(Error::failed(std::string(program) + " did not answer within 20 s", "ask Slurm: scontrol ping"));
+        return unanswered(
+            Silent, Error::failed(std::string(program) + " did not answer within 20 s", "ask Slurm: scontrol ping"));
     }
-    because(Why::Refused);
     if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
         std::string said = QString::fromUtf8(endOfStderr(process)).simplified().toStdString();
-        return fail(Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
+        return unanswered(Refused, Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
     }
-    return Answer{process.readAllStandardOutput().toStdString()};
+    return process.readAllStandardOutput().toStdString();
 }
 
 } // namespace
@@ -157,8 +158,8 @@ Result<std::vector<SlurmJob>> slurmJobs() {
     const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("-o"),
                                        QString::fromStdString(squeueFormat())});
     if (!answer)
-        return fail(answer.error());
-    std::vector<SlurmJob> jobs = jobsFromSqueue(answer->out);
+        return fail(answer.error().error);
+    std::vector<SlurmJob> jobs = jobsFromSqueue(*answer);
     numberPlaces(jobs);
     return jobs;
 }
@@ -173,8 +174,8 @@ std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view
 Result<std::string> slurmJobMarked(const std::string &mark) {
     const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-o"), QStringLiteral("%F %k")});
     if (!answer)
-        return fail(answer.error());
-    std::istringstream lines(answer->out);
+        return fail(answer.error().error);
+    std::istringstream lines(*answer);
     for (std::string line; std::getline(lines, line);)
         if (const std::string number = line.substr(0, line.find(' ')); line == number + " " + mark && numberIn(number))
             return number;
@@ -203,33 +204,32 @@ Submitted onlyHere(const std::string &job, const std::string &cluster, const std
 } // namespace
 
 Submitted submitToSlurm(const std::string &script, const std::string &log, const std::string &mark) {
-    Why why = Why::NotStarted;
-    const auto answer =
-        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script,
-            &why);
+    const Answer answer =
+        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script);
     Submitted out;
     if (answer) {
-        const std::string line = answer->out.substr(0, answer->out.find('\n'));
+        const std::string line = answer->substr(0, answer->find('\n'));
         out.job = line.substr(0, line.find(';'));
         if (numberIn(out.job))
             return line == out.job ? out : onlyHere(out.job, line.substr(out.job.size() + 1), mark);
         out.error = Error::failed("sbatch answered \"" + out.job.substr(0, 80) + "\" instead of a job's number");
     } else {
-        out.error = answer.error();
+        out.error = answer.error().error;
     }
     out.job.clear();
-    if (why == Why::NotStarted)
+    if (!answer && answer.error().why == Unanswered::Why::NotStarted)
         return out;
     const Result<std::string> taken = slurmJobMarked(mark); // a busy controller may take a job and answer too late
     if (taken)
         out.job = *taken;
-    out.unknown = !taken || (taken->empty() && why == Why::Silent);
+    const bool silent = !answer && answer.error().why == Unanswered::Why::Silent;
+    out.unknown = !taken || (taken->empty() && silent);
     return out;
 }
 
 Result<void> cancelSlurmJob(const std::string &job) {
     const auto answer = ask("scancel", {QString::fromStdString(job)});
-    return answer ? Result<void>() : fail(answer.error());
+    return answer ? Result<void>() : fail(answer.error().error);
 }
 
 } // namespace lockstep::core
