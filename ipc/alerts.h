@@ -36,6 +36,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Its newest checkpoint may be older than its last step."},
     {"rank_gone", "warning", "agent", "the connection of a rank that was started elsewhere closes before its end",
      "Wait: it may reconnect. If it doesn't, look after its process."},
+    {"ranks_fewer", "warning", "agent", "ranks that were started elsewhere are started again, and are fewer",
+     "Nothing, if that was meant: the run has as many ranks as were started last."},
     {"version_differs", "warning", "agent", "a rank reports with another version of Lockstep than its agent's",
      "Install one version on both sides: what one of them doesn't know is not shown."},
     {"rank_cut", "warning", "agent", "a rank sends what can't be frames, without end",

@@ -2,12 +2,15 @@
 #include "ipc/file_system.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "ipc/regular_file.h"
 #include "ipc/unix_socket.h"
@@ -20,6 +23,24 @@ bool isThere(const std::string &path) {
 }
 
 namespace {
+
+constexpr std::string_view temporaryMark = ".tmp-";
+
+/// NAME.tmp-PID-NUMBER
+std::string temporaryName(const std::string &name, unsigned number) {
+    return name + std::string(temporaryMark) + std::to_string(::getpid()) + "-" + std::to_string(number);
+}
+
+/// The process that makes or made this temporary file; 0: the name is none of a temporary file.
+pid_t writerOf(std::string_view temporary) {
+    const std::size_t mark = temporary.rfind(temporaryMark);
+    if (mark == std::string_view::npos)
+        return 0;
+    pid_t pid = 0;
+    const char *end = temporary.data() + temporary.size();
+    const auto [rest, error] = std::from_chars(temporary.data() + mark + temporaryMark.size(), end, pid);
+    return error == std::errc() && rest != end && *rest == '-' && pid > 0 ? pid : 0;
+}
 
 /// Writes everything; returns 0 or errno.
 int writeAll(int fd, std::string_view bytes) {
@@ -143,7 +164,7 @@ public:
         std::string temporary;
         Fd fd;
         do { // one of that name may be left over from a dead process with this one's number
-            temporary = place->name + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
+            temporary = temporaryName(place->name, serial.fetch_add(1));
             fd = Fd(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         } while (!fd.valid() && errno == EEXIST);
         if (!fd.valid())
@@ -188,6 +209,18 @@ public:
 };
 
 } // namespace
+
+void removeLeftTemporaries(const std::string &folder, std::string_view prefix) {
+    const Result<Fd> opened = openFolderToWrite(folder);
+    std::error_code error;
+    std::filesystem::directory_iterator entry(folder, error);
+    for (; opened && !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        const pid_t writer = name.starts_with(prefix) ? writerOf(name) : 0;
+        if (writer > 0 && (writer == ::getpid() || (::kill(writer, 0) != 0 && errno == ESRCH)))
+            ::unlinkat(opened->get(), name.c_str(), 0);
+    }
+}
 
 FileSystem &realFileSystem() {
     static RealFileSystem fileSystem;

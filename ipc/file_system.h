@@ -40,6 +40,11 @@ public:
     virtual Result<void> makeFolders(const std::string &path) = 0; ///< creates folders with mode 0700
 };
 
+/// Removes what writeAtomically() left in `folder` where its process was killed: the temporary files of names that begin with
+/// `prefix`, if their process is gone on this host or is this one, which must not be writing them now. What can't be removed
+/// stays.
+void removeLeftTemporaries(const std::string &folder, std::string_view prefix);
+
 /// The operating system's file system.
 [[nodiscard]] FileSystem &realFileSystem();
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ipc/frames.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "ipc/sound_values.h"
@@ -29,6 +31,26 @@ std::string_view toString(RunState state) {
         if (value == state)
             return name;
     return "unknown";
+}
+
+void takeNew(std::map<std::string, std::string, std::less<>> &known,
+             const std::map<std::string, std::string, std::less<>> &more, std::size_t most) {
+    for (const auto &[key, value] : more) {
+        if (known.size() >= most)
+            return;
+        known.try_emplace(key, value);
+    }
+}
+
+std::int64_t wallUsOf(std::string_view line) {
+    constexpr std::string_view key = "\"wall_us\"";
+    const auto at = line.find(key); // among the first keys of every frame
+    if (at == std::string_view::npos)
+        return 0;
+    line.remove_prefix(std::min(line.find_first_not_of(": ", at + key.size()), line.size())); // scripts write spaces
+    std::int64_t wall = 0;
+    std::from_chars(line.data(), line.data() + line.size(), wall);
+    return wall;
 }
 
 std::optional<RunState> runStateFrom(std::string_view text) {

@@ -71,6 +71,13 @@ struct PhaseTime {
 /// What a script reports about itself, as text. Keys are those of RunConfig where it has one: method, workers,
 /// batch_size, …
 using About = std::map<std::string, std::string, std::less<>>;
+/// Name of a file that a rank has read → the SHA-256 of its bytes, lower-case hex.
+using FileDigests = std::map<std::string, std::string, std::less<>>;
+/// The most words and the most files that are kept of a run: a rank may name any.
+inline constexpr std::size_t mostWords = 256, mostFiles = 64;
+/// Takes what is new, as far as there is room.
+void takeNew(std::map<std::string, std::string, std::less<>> &known,
+             const std::map<std::string, std::string, std::less<>> &more, std::size_t most);
 /// By phase name; a phase that was not measured is absent.
 using PhaseTimes = std::map<std::string, PhaseTime, std::less<>>;
 
@@ -87,6 +94,8 @@ struct StateFrame {
     /// DP: samples per replica, e.g. {32, 32}.
     std::vector<std::int64_t> replicaBatch;
     About about; ///< with `init`, from scripts
+    /// With `init`: of the trainer its data, of a script its own Python files. At most mostFiles.
+    FileDigests files;
     bool operator==(const StateFrame &) const = default;
 };
 
@@ -311,6 +320,9 @@ struct Frame {
 
 /// One line without newline. It has node and seq if they are set, but never crc, which the log adds.
 [[nodiscard]] std::string encode(const Frame &frame);
+
+/// When a frame was made, from its line alone, without decoding the rest; 0: the line doesn't say.
+[[nodiscard]] std::int64_t wallUsOf(std::string_view line);
 
 /// Decodes one frame. Ignores a `crc` key, which LineChecker checks. Errors name the key and what was expected. Not
 /// thread safe: use one Decoder per thread, since it keeps simdjson's buffers.

@@ -108,6 +108,19 @@ void readAbout(ObjectReader &reader, About &about) {
     });
 }
 
+void readFiles(ObjectReader &reader, FileDigests &files) {
+    auto object = reader.object("files");
+    if (!object)
+        return;
+    object->each([&](std::string_view name, const dom::element &value) {
+        std::string_view digest;
+        if (value.get_string().get(digest))
+            reader.mistake().set("files", "an object of SHA-256 digests");
+        else if (files.size() < mostFiles)
+            files.emplace(name, digest);
+    });
+}
+
 void read(ObjectReader &reader, HeaderFrame &header) {
     reader.integer("format", header.format, 1, maxInt);
     reader.text("run", header.run, true);
@@ -142,6 +155,7 @@ void read(ObjectReader &reader, StateFrame &state) {
         state.replicaBatch.push_back(samples);
     });
     readAbout(reader, state.about);
+    readFiles(reader, state.files);
 }
 
 void read(ObjectReader &reader, StepsFrame &steps) {

@@ -98,6 +98,15 @@ void put(JsonWriter &json, const DeviceSample &device) {
     json.endObject();
 }
 
+void putTexts(JsonWriter &json, std::string_view key, const std::map<std::string, std::string, std::less<>> &texts) {
+    if (texts.empty())
+        return;
+    json.key(key).beginObject();
+    for (const auto &[name, text] : texts)
+        json.field(name, text);
+    json.endObject();
+}
+
 struct BodyWriter {
     JsonWriter &json;
 
@@ -123,12 +132,8 @@ struct BodyWriter {
         put(json, "steps_per_epoch", state.stepsPerEpoch);
         put(json, "epochs", state.epochs);
         putArray(json, "replica_batch", state.replicaBatch);
-        if (state.about.empty())
-            return;
-        json.key("about").beginObject();
-        for (const auto &[key, value] : state.about)
-            json.field(key, value);
-        json.endObject();
+        putTexts(json, "about", state.about);
+        putTexts(json, "files", state.files);
     }
 
     void operator()(const StepsFrame &steps) const {

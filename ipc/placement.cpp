@@ -309,7 +309,12 @@ std::vector<Error> checkNodes(const RunConfig &config) {
 }
 
 void takeFirstDevices(RunConfig &config, int ranks) {
-    if (!isDistributed(config.method) || ranks < 2 || config.devices != RunConfig().devices || !config.nodes.empty())
+    if (ranks > 1 && config.devices == RunConfig().devices)
+        takeDevicesOfAll(config, ranks);
+}
+
+void takeDevicesOfAll(RunConfig &config, int ranks) {
+    if (!isDistributed(config.method) || !config.nodes.empty() || deviceCount(config) == ranks)
         return;
     config.devices.clear();
     for (int i = 0; i < ranks; ++i)

@@ -56,6 +56,10 @@ struct NodePlace {
 /// What a launcher that only gives a number of ranks means where the configuration names no devices: the machine's first ones, one a
 /// rank. `ranks`: of this machine. Changes nothing for methods of one process.
 void takeFirstDevices(RunConfig &config, int ranks);
+/// Makes one node's configuration the run's, where each node was given its own devices and none knows the others': the
+/// first `ranks` devices, one a rank of all nodes. Changes nothing for methods of one process, nor where `nodes` says the
+/// devices.
+void takeDevicesOfAll(RunConfig &config, int ranks);
 /// Mistakes in the nodes: the same device twice, several hosts without an interface, … Part of validate().
 [[nodiscard]] std::vector<Error> checkNodes(const RunConfig &config);
 /// "hostB" or "this machine", for people.

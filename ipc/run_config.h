@@ -147,7 +147,7 @@ struct FieldSpec {
     std::string_view fileEnding = {}; ///< for Choice: the path of a file that ends so may be given, too; empty: none
     bool perProcess =
         false; ///< set by the launcher for each process (frames, summary, init_method); not in the form, not in recipes
-    bool fixedOnResume = false; ///< changes what is trained: a resumed run must have the checkpoint's value
+    bool fixedOnResume = false; ///< changes what is trained: all ranks, and a resumed run, must have the same value
     FieldEffect effect = FieldEffect::Step;
     bool (*applies)(const RunConfig &) = nullptr;             ///< call appliesTo() instead; null: always applies
     std::string (*inEffect)(const RunConfig &) = nullptr;     ///< call effectiveValue() instead; null: as get

@@ -43,7 +43,11 @@ template <class Keys, Is<MachineRecord> M> void describe(Keys &keys, M &machine,
     keys("torch_version", machine.torchVersion);
     keys("agent_version", machine.agentVersion);
     keys.list("interfaces", machine.interfaces, what + "'s interface");
-    keys("dataset_sha256", machine.datasetSha256);
+}
+
+template <class Keys, Is<RecordedFiles> F> void describe(Keys &keys, F &files, const std::string &) {
+    keys("begin", files.begin);
+    keys("bytes", files.bytes);
 }
 
 template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, const std::string &what) {
@@ -64,6 +68,7 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys("torch_reason", record.torchReason);
     keys("lockstep_version", record.lockstepVersion);
     keys("start_wall_us", record.startWallUs);
+    keys.object("files", record.files, what + "'s files");
 }
 
 template <class Keys, Is<EpochSummary> E> void describe(Keys &keys, E &epoch, const std::string &) {

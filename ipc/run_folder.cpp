@@ -17,6 +17,7 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
+#include "ipc/host_name.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 
@@ -29,6 +30,16 @@ std::string homeFolder() {
         return home;
     const passwd *entry = ::getpwuid(::geteuid());
     return entry && entry->pw_dir ? entry->pw_dir : "/tmp";
+}
+
+/// Absolute and without "..", "." and slashes that change nothing, so that a folder has one name however it is written.
+std::string withOneName(const std::string &path) {
+    std::error_code noWorkingFolder;
+    std::filesystem::path whole = std::filesystem::absolute(path, noWorkingFolder);
+    if (noWorkingFolder)
+        whole = path;
+    whole = whole.lexically_normal();
+    return whole.has_filename() ? whole.string() : whole.parent_path().string();
 }
 
 /// The K of all files node-K.SUFFIX in the folder, ascending.
@@ -60,6 +71,14 @@ RunStatus finished(RunResult result) {
     return status;
 }
 
+/// The machine that the run's agent is on, where that is another one than this; else empty.
+std::string otherHost(const RunFolder &folder) {
+    const Result<RunRecord> record = readRunRecord(folder);
+    if (!record || record->machines.empty() || record->machines.front().host == hostName())
+        return {};
+    return record->machines.front().host;
+}
+
 RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
     return {kind, std::nullopt, std::move(sentence)};
 }
@@ -73,11 +92,11 @@ std::string environmentValue(const char *name) {
 
 std::string dataHome() {
     if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
-        return home;
+        return withOneName(home);
     // The XDG specification: ignore a relative path.
     if (auto xdg = environmentValue("XDG_DATA_HOME"); xdg.starts_with('/'))
-        return xdg + "/lockstep";
-    return homeFolder() + "/.local/share/lockstep";
+        return withOneName(xdg + "/lockstep");
+    return withOneName(homeFolder() + "/.local/share/lockstep");
 }
 
 std::string nodesFile() {
@@ -95,7 +114,8 @@ Result<std::string> runSocketPath(std::string_view runId, int node) {
     if (!isRunId(runId))
         return fail(Error::badArgument("\"" + std::string(runId.substr(0, 60)) + "\" is no run id",
                                        "it looks like 20260102T030405Z-89abcdef"));
-    return presentSocketFolder() + "/" + std::string(runId) + (node > 0 ? "." + std::to_string(node) : "") + ".sock";
+    const std::string name = std::string(runId) + (node > 0 ? "." + std::to_string(node) : "") + ".sock";
+    return socketFolderOf(name) + "/" + name;
 }
 
 std::string makeRunId(const Clock &clock, std::uint32_t random) {
@@ -172,6 +192,9 @@ RunStatus readRunStatus(const RunFolder &folder) {
         return unfinished(Kind::Running, "running elsewhere when last seen");
     if (!isThere(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
+    // A free lock says nothing in a copy that rsync, say, has made: the agent holds another file.
+    if (const std::string host = otherHost(folder); !host.empty())
+        return unfinished(Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
     return unfinished(Kind::AgentDied, "failed: agent died");
 }
 
@@ -182,7 +205,9 @@ std::optional<double> viewersShare(const Watching &watching) {
 }
 
 bool isScript(const RunRecord &record) {
-    return !record.command.empty() && std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
+    if (record.command.empty()) // lockstep-trainer says all its settings
+        return record.claims.known.has_value();
+    return std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
 }
 
 } // namespace lockstep

@@ -8,9 +8,11 @@
 //   console/rank-R.log, console/agent.log
 //   checkpoints/      if requested
 //   summary.json      the trainer's --summary (rank 0)
-//   result.json       RunResult, written by rename at the end; no such file and a free lock mean "failed: agent died"
+//   result.json       RunResult, written by rename at the end; no such file and a free lock mean "failed: agent died",
+//                     on the agent's machine; elsewhere, in a copy of the folder, that the run's state is unknown
 //   notes.json        name, tags, notes (viewers)
-//   origin.json       where to follow a run that is elsewhere: in a viewer's copy, or ("shared":true) from the agent in a Slurm job
+//   origin.json       where to follow a run that is elsewhere: in a viewer's copy, or ("shared":true) from the agent in a Slurm job, with
+//                     the number of times that the job was requeued before ("restarts")
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,7 +31,8 @@ namespace lockstep {
 /// The value of an environment variable; empty if it is unset.
 [[nodiscard]] std::string environmentValue(const char *name);
 
-/// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME overrides both.
+/// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME overrides both. An absolute path, without "." and
+/// "..", and without a slash at its end.
 [[nodiscard]] std::string dataHome();
 [[nodiscard]] std::string
 nodesFile(); ///< dataHome()/nodes.json: the machines that a person has added (core/nodes/node_book)
@@ -39,8 +42,9 @@ nodesFile(); ///< dataHome()/nodes.json: the machines that a person has added (c
 /// LOCKSTEP_HOME is set, its hash is part of the name, which keeps tests apart. The folder is created if necessary, and
 /// its owner checked.
 [[nodiscard]] Result<std::string> socketFolder();
-/// Socket of the run's agent on that node; viewers follow node 0's. Creates nothing: a program that binds there must hold
-/// the folder (ipc/socket_folder.h).
+/// Socket of the run's agent on that node, in whichever folder it is; viewers follow node 0's. It may move while the run
+/// goes on, so ask before each connection. Creates nothing: a program that binds there must hold the folder
+/// (ipc/socket_folder.h).
 [[nodiscard]] Result<std::string> runSocketPath(std::string_view runId, int node = 0);
 
 /// YYYYMMDDThhmmssZ-8hex; `random` gives the 8 hex digits.
@@ -94,8 +98,15 @@ struct MachineRecord {
     std::vector<DeviceRecord> devices;
     std::string gpuDriver, torchVersion, agentVersion;
     std::vector<std::pair<std::string, std::string>> interfaces; ///< name, address
-    std::map<std::string, std::string> datasetSha256;            ///< file name → hex
     bool operator==(const MachineRecord &) const = default;
+};
+
+/// The files that a run's frames were read from (`lockstepctl follow`), as far as it takes to recognise them wherever they
+/// lie: the same training, recorded twice, is one measurement.
+struct RecordedFiles {
+    std::string begin;       ///< which process made the earliest frame, and when; empty: unknown
+    std::uint64_t bytes = 0; ///< size of all files once the run has all that was in them; 0: it hasn't, or goes on
+    bool operator==(const RecordedFiles &) const = default;
 };
 
 /// The content of config.json.
@@ -111,9 +122,12 @@ struct RunRecord {
     /// this one.
     std::optional<RunConfig> planned = {};
     /// Program and arguments of `lockstep-agent run -- …` or of a recipe's script. A launch request may contain
-    /// placeholders (ipc/command_template.h), which the agent fills in. Empty: lockstep-trainer with the configuration.
+    /// placeholders (ipc/command_template.h), which the agent fills in. Empty: lockstep-trainer with the configuration,
+    /// or ranks that somebody else started.
     std::vector<std::string> command;
-    ScriptClaims claims = {}; ///< about a script
+    /// About a script. Of ranks that somebody else started, `known` is what they say of themselves; all of it is known
+    /// only of lockstep-trainer.
+    ScriptClaims claims = {};
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …; one per device, in the order of the configuration
     std::vector<MachineRecord> machines;
@@ -124,6 +138,7 @@ struct RunRecord {
     std::string torchReason = {};
     std::string lockstepVersion;
     std::int64_t startWallUs = 0;
+    std::optional<RecordedFiles> files = {}; ///< absent: the run's frames came from no files
 };
 /// The configuration that repeats have in common: `planned`, else `config`.
 [[nodiscard]] inline const std::optional<RunConfig> &workOf(const RunRecord &record) {
@@ -252,9 +267,9 @@ struct RunResult {
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
 
 /// The state that any reader derives from the files alone: result.json, and whether the agent of the lowest node here
-/// is alive.
+/// is alive. Unknown: there is no result, and the agent is on another machine, from which its lock is not seen here.
 struct RunStatus {
-    enum class Kind { Starting, Running, Finished, AgentDied };
+    enum class Kind { Starting, Running, Finished, AgentDied, Unknown };
     Kind kind = Kind::Starting;
     std::optional<RunResult> result;
     std::string sentence; ///< "done", "failed: agent died", …

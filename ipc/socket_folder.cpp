@@ -56,8 +56,8 @@ Result<void> makePrivateFolder(const std::string &path) {
 /// Possible folders, the best first.
 std::vector<std::string> places() {
     std::string name = "lockstep";
-    if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
-        name += "-" + crcText(crc32c(home));
+    if (!environmentValue("LOCKSTEP_HOME").empty())
+        name += "-" + crcText(crc32c(dataHome()));
     // A socket's path has at most 107 bytes, so a long runtime folder cannot be used.
     constexpr std::size_t longestFolder = 60;
     const std::string runtime = environmentValue("XDG_RUNTIME_DIR");
@@ -91,10 +91,16 @@ Result<std::string> socketFolder() {
     return all.back();
 }
 
-std::string presentSocketFolder() {
-    const std::vector<std::string> all = places();
-    const auto present = std::find_if(all.begin(), all.end(), isOursAlone);
-    return present == all.end() ? all.front() : *present;
+std::string socketFolderOf(const std::string &socket) {
+    std::vector<std::string> all = places();
+    const std::string best = all.front();
+    std::erase_if(all, [](const std::string &path) { return !isOursAlone(path); });
+    const auto holder = std::find_if(all.begin(), all.end(), [&](const std::string &path) {
+        return ::access((path + "/" + socket).c_str(), F_OK) == 0;
+    });
+    if (holder != all.end())
+        return *holder;
+    return all.empty() ? best : all.front();
 }
 
 Result<Fd> holdSocketFolder() {

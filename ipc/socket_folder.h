@@ -5,8 +5,9 @@
 
 namespace lockstep {
 
-/// The existing socket folder, or where it would be created; creates nothing.
-[[nodiscard]] std::string presentSocketFolder();
+/// The folder that holds the socket of that name: who made it may have had another folder to choose, earlier or in
+/// another environment. Without such a socket: the existing folder, or where it would be created. Creates nothing.
+[[nodiscard]] std::string socketFolderOf(const std::string &socket);
 /// Creates socketFolder() and keeps it in place, even while it is empty, as long as the descriptor lives. Hold it from
 /// taking a socket's path to binding it.
 [[nodiscard]] Result<Fd> holdSocketFolder();

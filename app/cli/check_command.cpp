@@ -2,13 +2,14 @@
 // check: compares a new measurement with a base, or runs both from two revisions first.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <QDir>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QThread>
 
 #include "analysis/compare/gate.h"
+#include "checkout.h"
 #include "commands.h"
 #include "experiment/script_flags.h"
 #include "experiment/study.h"
@@ -24,19 +25,28 @@ namespace lockstep::cli {
 namespace {
 
 constexpr int defaultRepeats = 5;
-constexpr const char *here = "here"; ///< the run of the working tree
+constexpr const char *here = "working tree"; ///< the run of this folder
+
+/// The run of the base: no revision gives it the other's name.
+std::string baseNamed(const std::string &revision) {
+    return "base git:" + revision;
+}
 
 using Outcomes = std::vector<core::RunOutcome>;
 using ByName = std::map<std::string, Outcomes>;
 
-/// Repeats of an experiment that failed before there was a run of them.
+/// Repeats of an experiment that failed, were skipped or are still to come before there was a run of them.
 void addUnbegun(const core::Experiment &experiment, ByName &out) {
+    using enum core::EntryState;
     for (const core::ExperimentEntry &entry : experiment.entries)
-        if (entry.state == core::EntryState::Failed && (entry.run.empty() || !isThere(runFolder(entry.run).config()))) {
+        if (entry.state != Done && entry.state != NotRun &&
+            (entry.run.empty() || !isThere(runFolder(entry.run).config()))) {
             core::RunOutcome outcome;
             outcome.name = entry.planned.name;
             outcome.repeat = entry.planned.repeat;
-            outcome.state = RunState::Failed;
+            outcome.state = entry.state == Failed    ? std::optional(RunState::Failed)
+                            : entry.state == Stopped ? std::optional(RunState::Stopped)
+                                                     : std::nullopt;
             outcome.reason = entry.reason;
             out[outcome.name].push_back(std::move(outcome));
         }
@@ -50,6 +60,8 @@ Result<ByName> runsNamed(const std::string &what) {
     const auto loaded = loadRuns(ids);
     if (!loaded)
         return fail(loaded.error());
+    if (!loaded->unreadable.empty())
+        return fail(Error::failed(loaded->unreadable.front(), "mend it, or name the runs that are to be compared"));
     ByName out;
     for (const auto &store : loaded->stores) {
         core::RunOutcome outcome = core::outcomeOf(*store);
@@ -58,7 +70,7 @@ Result<ByName> runsNamed(const std::string &what) {
     return out;
 }
 
-/// A new measurement may not pass for want of what failed.
+/// A new measurement may not pass for want of what failed or was left out.
 Result<ByName> newRunsNamed(const std::string &what) {
     Result<ByName> out = runsNamed(what);
     if (!out || !isExperiment(what))
@@ -66,6 +78,19 @@ Result<ByName> newRunsNamed(const std::string &what) {
     if (const auto experiment = core::readExperiment(what))
         addUnbegun(*experiment, *out);
     return out;
+}
+
+/// The first run that is among both; empty: there is none.
+std::string amongBoth(const ByName &base, const ByName &next) {
+    std::set<std::string> ofBase;
+    for (const auto &[name, runs] : base)
+        for (const core::RunOutcome &run : runs)
+            ofBase.insert(run.run);
+    for (const auto &[name, runs] : next)
+        for (const core::RunOutcome &run : runs)
+            if (!run.run.empty() && ofBase.contains(run.run))
+                return run.run;
+    return {};
 }
 
 /// Of a run of the base that was not made again.
@@ -96,44 +121,9 @@ Result<std::vector<core::GateCase>> casesOf(ByName base, ByName next, double mos
     return cases;
 }
 
-/// git's answer, without its last newline.
-Result<std::string> git(const QStringList &words) {
-    QProcess process;
-    process.start(QStringLiteral("git"), words);
-    const bool answered = process.waitForStarted() && process.waitForFinished(-1);
-    if (!answered)
-        return fail(Error::failed("git can't be run: " + process.errorString().toStdString(), "install git"));
-    if (process.exitCode() != 0)
-        return fail(Error::badArgument("git " + words.front().toStdString() + ": " +
-                                           process.readAllStandardError().trimmed().toStdString(),
-                                       "name a revision of the repository in this folder", "--against"));
-    return process.readAllStandardOutput().trimmed().toStdString();
-}
-
-/// A checkout of a revision, which is removed at the end.
-class Checkout {
-public:
-    ~Checkout() {
-        if (m_made)
-            (void)git({QStringLiteral("worktree"), QStringLiteral("remove"), QStringLiteral("--force"), folder()});
-    }
-    Result<void> make(const std::string &revision) {
-        const auto made = git({QStringLiteral("worktree"), QStringLiteral("add"), QStringLiteral("--detach"),
-                               QStringLiteral("--quiet"), folder(), QString::fromStdString(revision)});
-        if (!made)
-            return fail(made.error());
-        m_made = true;
-        return {};
-    }
-    [[nodiscard]] QString folder() const { return m_parent.filePath(QStringLiteral("base")); }
-
-private:
-    QTemporaryDir m_parent;
-    bool m_made = false;
-};
-
-/// The command in a folder.
-core::RunSpec runIn(const QString &folder, const std::string &name, const CheckOptions &options) {
+/// The command in this folder, or in its place in the checkout.
+core::RunSpec runIn(const Checkout *checkout, const std::string &name, const CheckOptions &options) {
+    const auto leading = [&](const std::string &word) { return checkout ? checkout->leadingThere(word) : word; };
     core::RunSpec spec;
     spec.name = name;
     spec.config.method = Method::Baseline;
@@ -143,9 +133,18 @@ core::RunSpec runIn(const QString &folder, const std::string &name, const CheckO
     spec.config.coresPerDevice = std::max(1, QThread::idealThreadCount()); // as the command would run by itself
     spec.claims.known = core::placeKeys();
     const std::string limit = options.maxSteps ? "LOCKSTEP_MAX_STEPS=" + std::to_string(*options.maxSteps) + " " : "";
-    spec.command = {"sh", "-c", "cd \"$1\" && shift && " + limit + "exec \"$@\"", "sh",
-                    core::literalWord(folder.toStdString())};
+    const std::string folder = (checkout ? checkout->folder() : QDir::currentPath()).toStdString();
+    // The agent puts folders of its own before those that it was given.
+    const std::string given = qgetenv("PYTHONPATH").toStdString(), path = leading(given);
+    std::vector<std::string> words = {"sh", "-c", "cd \"$1\" && shift && " + limit + "exec \"$@\"", "sh", folder};
+    if (path != given)
+        words = {
+            "sh", "-c",   "cd \"$1\" && PYTHONPATH=\"${PYTHONPATH%\"$2\"}$3\" && shift 3 && " + limit + "exec \"$@\"",
+            "sh", folder, given,
+            path};
     for (const std::string &word : options.what)
+        words.push_back(leading(word));
+    for (const std::string &word : words)
         spec.command.push_back(core::literalWord(word));
     return spec;
 }
@@ -153,15 +152,11 @@ core::RunSpec runIn(const QString &folder, const std::string &name, const CheckO
 /// Runs both revisions; gives the experiment.
 Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkout, const std::string &base,
                             int &exitCode) {
-    const auto prefix = git({QStringLiteral("rev-parse"), QStringLiteral("--show-prefix")});
-    if (!prefix)
-        return fail(prefix.error());
     core::Recipe recipe;
     recipe.name = recipe.title = "check against " + base;
     recipe.repeats = defaultRepeats;
-    recipe.reference = base;
-    recipe.runs = {runIn(checkout.folder() + u'/' + QString::fromStdString(*prefix), base, options),
-                   runIn(QDir::currentPath(), here, options)};
+    recipe.reference = baseNamed(base);
+    recipe.runs = {runIn(&checkout, recipe.reference, options), runIn(nullptr, here, options)};
     const QTemporaryDir folder;
     RunOptions run = options.run;
     run.recipe = folder.filePath(QStringLiteral("check.json")).toStdString();
@@ -177,6 +172,14 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     run.experiment = experiment->id;
     exitCode = runCommand(run);
     return experiment->id;
+}
+
+/// What the runs say that they have read.
+FileDigests filesOf(const Outcomes &runs) {
+    FileDigests out;
+    for (const core::RunOutcome &run : runs)
+        out.insert(run.conditions.files.begin(), run.conditions.files.end());
+    return out;
 }
 
 int conclude(const std::vector<core::GateCase> &cases, double mostSlower, const CheckOptions &options) {
@@ -207,6 +210,7 @@ int checkCommand(CheckOptions options) {
         return complain(mostSlower.error());
     }
     Result<ByName> base = ByName(), next = ByName();
+    Result<std::string> same = std::string(); // a file that both sides ran though it should differ
     if (options.against.empty()) {
         if (options.what.size() != 2)
             return complain(Error::badArgument("a base and a new measurement are needed",
@@ -215,8 +219,13 @@ int checkCommand(CheckOptions options) {
         next = newRunsNamed(options.what.back());
         if (!base || !next)
             return complain(base ? next.error() : base.error());
+        if (const std::string run = amongBoth(*base, *next); !run.empty())
+            return complain(Error::badArgument("run " + run + " is named in both the base and the new measurement",
+                                               "name the runs of each; one that is compared with itself says nothing"));
     } else {
         const std::string revision = options.against.starts_with("git:") ? options.against.substr(4) : options.against;
+        if (const auto forgotten = forgetVariablesOfGit(); !forgotten)
+            return complain(forgotten.error());
         Checkout checkout;
         if (const auto made = checkout.make(revision); !made)
             return complain(made.error());
@@ -229,10 +238,19 @@ int checkCommand(CheckOptions options) {
         auto both = newRunsNamed(*experiment);
         if (!both)
             return complain(both.error());
-        *base = {{here, (*both)[revision]}};
+        const std::string named = baseNamed(revision);
+        same = checkout.readFromHere(filesOf((*both)[named]), filesOf((*both)[here]));
+        if (!same)
+            return complain(same.error());
+        *base = {{here, (*both)[named]}};
         *next = {{here, (*both)[here]}};
     }
-    const auto cases = casesOf(std::move(*base), std::move(*next), *mostSlower);
+    auto cases = casesOf(std::move(*base), std::move(*next), *mostSlower);
+    if (cases && !same->empty())
+        for (core::GateCase &one : *cases)
+            if (one.slower)
+                core::saysNothing(one, "both ran the same " + *same +
+                                           ", which the base has otherwise: an editable install, for example");
     return cases ? conclude(*cases, *mostSlower, options) : complain(cases.error());
 }
 

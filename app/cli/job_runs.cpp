@@ -52,6 +52,9 @@ tl::expected<core::Experiment, Errors> fromRun(const std::string &id) {
     const auto record = readRunRecord(runFolder(id));
     if (!record)
         return tl::unexpected(Errors{record.error()});
+    if (record->command.empty() && isScript(*record))
+        return tl::unexpected(Errors{Error::badArgument("run " + id + " is of a script that was started elsewhere",
+                                                        "its command is not known here: name a recipe")});
     core::PlannedRun run;
     run.name = record->name;
     run.command = isScript(*record) ? record->command : std::vector<std::string>();

@@ -65,9 +65,13 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
             loaded.experiment = std::move(*experiment);
     for (const std::string &run : *runs) {
         auto store = loadOne(run);
-        if (!store)
+        if (store)
+            loaded.stores.push_back(std::move(*store));
+        else if (loaded.experiment)
+            loaded.unreadable.push_back("run " + run +
+                                        " is left out, since it can't be read: " + store.error().message());
+        else
             return fail(store.error());
-        loaded.stores.push_back(std::move(*store));
     }
     return loaded;
 }
@@ -80,7 +84,9 @@ std::vector<core::RunOutcome> LoadedRuns::outcomes() const {
 }
 
 core::ResultTable LoadedRuns::table() const {
-    return experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
+    core::ResultTable out = experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
+    out.notes.insert(out.notes.end(), unreadable.begin(), unreadable.end());
+    return out;
 }
 
 core::Report LoadedRuns::report() const {

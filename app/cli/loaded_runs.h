@@ -16,6 +16,8 @@ namespace lockstep::cli {
 struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
+    std::vector<std::string>
+        unreadable; ///< a sentence for each run of the experiment that is left out, for the result's notes
 
     [[nodiscard]] core::Report report() const; ///< with verdict and curves
     [[nodiscard]] std::vector<core::RepeatGroup>
@@ -32,7 +34,7 @@ private:
 
 /// The runs with these ids, each once, or those of one experiment that have begun.
 [[nodiscard]] Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids);
-/// Loads run ids, or one experiment id.
+/// Loads run ids, or one experiment id. A run that can't be read is an error where it was named itself.
 [[nodiscard]] Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids);
 [[nodiscard]] bool isExperiment(const std::string &id);
 

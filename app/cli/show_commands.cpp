@@ -135,7 +135,7 @@ int showCommand(const std::string &id, bool json, bool all) {
     }
     std::string text = id + "  " + onOneLine(store.identity().title().toStdString()) + "  " +
                        onOneLine(store.lifecycle().sentence().toStdString()) + "\n";
-    if (store.record() && isScript(*store.record())) {
+    if (store.record() && isScript(*store.record()) && !store.record()->command.empty()) {
         text += "  command";
         for (const std::string &word : store.record()->command)
             text += " " + core::quoteForShell(word);

@@ -24,6 +24,7 @@
 #include "trainer/agent/log/node_log.h"
 #include "trainer/agent/log/reported_summary.h"
 #include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/log/slurm_origin.h"
 #include "trainer/agent/log/trace_merge.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/peer_tcp_state.h"
@@ -170,6 +171,27 @@ TEST_CASE("an epoch that is reported again without a restart leaves the training
         CHECK(result.summary->totalTrainingTimeS.has_value() == (fold == 0));
         CHECK(result.warnings.size() == static_cast<std::size_t>(fold));
     }
+    CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
+}
+
+TEST_CASE(
+    "a command that trains several times in turn has no training time, and is not taken for one that was restarted") {
+    ReportedSummary reported;
+    for (int training = 0; training < 3; ++training) {
+        reportEpoch(reported, 1, 0, 10);
+        if (training == 0)
+            reportEpoch(reported, 2, 10, 20);
+        Frame frame;
+        StateFrame done;
+        done.state = RunState::Done;
+        frame.body = done;
+        reported.take(0, frame);
+    }
+    RunResult result;
+    reported.addTo(result, RunRecord());
+    REQUIRE(result.summary);
+    CHECK(result.summary->epochs.size() == 2);
+    CHECK_FALSE(result.summary->totalTrainingTimeS);
     CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
 }
 
@@ -344,7 +366,7 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     CHECK(!merge.poll(home.path(), two));
 }
 
-TEST_CASE("a trace whose file is dated in the future is merged once") {
+TEST_CASE("a trace whose file is dated in the future, or before the last one, is merged once") {
     const TestHome home;
     const auto write = [&](int rank) {
         const std::string path = home.path() + "/rank-" + std::to_string(rank) + ".json";
@@ -353,12 +375,13 @@ TEST_CASE("a trace whose file is dated in the future is merged once") {
                     .has_value());
         return path;
     };
-    const auto later = std::filesystem::file_time_type::clock::now() + std::chrono::hours(1);
+    const auto now = std::filesystem::file_time_type::clock::now();
     const std::vector<RankTrace> two = {{0, {}, 0, {}}, {1, {}, 0, {}}};
     TraceMerge merge;
-    for (const std::chrono::seconds more : {std::chrono::seconds(0), std::chrono::seconds(1)}) { // the second time anew
+    for (const int seconds : {3600, 3601, -3600}) { // anew each time
+        CAPTURE(seconds);
         for (int rank = 0; rank < 2; ++rank)
-            std::filesystem::last_write_time(write(rank), later + more);
+            std::filesystem::last_write_time(write(rank), now + std::chrono::seconds(seconds));
         const auto merged = merge.poll(home.path(), two);
         REQUIRE(merged);
         CHECK(*merged);
@@ -519,6 +542,21 @@ TEST_CASE("of the addresses that node 0 offers, the first that all nodes have re
     CHECK(commonOffer(3, {{2, 0}}) == 0);
     CHECK(commonOffer(3, {{0}, {1}}) == -1);
     CHECK(commonOffer(3, {{0, 1}, {}}) == -1);
+}
+
+TEST_CASE("a run in a Slurm job says how often the job was requeued before") {
+    const TestHome home;
+    ::setenv("SLURM_JOB_ID", "12", 1);
+    ::setenv("SLURMD_NODENAME", "n1", 1);
+    const auto restarts = [&] {
+        writeSlurmOrigin(RunFolder{home.path()});
+        return nlohmann::json::parse(*realFileSystem().readAll(home.path() + "/origin.json"))["restarts"];
+    };
+    CHECK(restarts() == 0);
+    ::setenv("SLURM_RESTART_COUNT", "2", 1);
+    CHECK(restarts() == 2);
+    for (const char *name : {"SLURM_JOB_ID", "SLURMD_NODENAME", "SLURM_RESTART_COUNT"})
+        ::unsetenv(name);
 }
 
 TEST_CASE("an event loop that was stopped and goes on, does go on, whatever its handlers have done meanwhile") {

@@ -207,6 +207,8 @@ class Slurm(SlurmTest):
         self.assertEqual((entry["state"], entry["earlier_runs"]), ("done", [first]))
         self.assertEqual(entry["run"].rsplit("-")[-1], first.rsplit("-")[-1])
         second = self.result(entry["run"])
+        origins = [json.loads((self.home / "runs" / run / "origin.json").read_text()) for run in (first, entry["run"])]
+        self.assertEqual([origin["restarts"] for origin in origins], [0, 1])
         self.assertLess(len(self.frames(entry["run"], "epoch")), 2 * 6, "the second began where the first had stopped")
         self.assertEqual(second["summary"]["parameters_sha256"], whole_result["summary"]["parameters_sha256"])
 

@@ -73,6 +73,9 @@ private Q_SLOTS:
         QCOMPARE(commandName({}), std::string());
         RunRecord record;
         QVERIFY(!isScript(record));
+        record.claims.known = {"method"}; // started elsewhere: lockstep-trainer would have said all its settings
+        QVERIFY(isScript(record));
+        record.claims.known.reset();
         record.command = {"/opt/bin/lockstep-trainer", "--epochs", "1"};
         QVERIFY(!isScript(record));
         record.command = {"python3", "train.py"};

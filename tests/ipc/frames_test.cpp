@@ -35,6 +35,15 @@ private Q_SLOTS:
         QCOMPARE(types.size(), std::variant_size_v<FrameBody> - 1);
     }
 
+    void theTimeOfALineIsReadWithoutTheRestOfIt() {
+        const std::string spaced = "{\"type\": \"log\", \"wall_us\": 1700000000000000, \"mess"; // as Python has it
+        const std::string quoted = "{\"message\":\"\\\"wall_us\\\":7\"}", torn = "{\"wall_us\"";
+        QCOMPARE(wallUsOf(steps("")), std::int64_t(2));
+        QCOMPARE(wallUsOf(spaced), std::int64_t(1'700'000'000'000'000));
+        QCOMPARE(wallUsOf(quoted), std::int64_t(0));
+        QCOMPARE(wallUsOf(torn), std::int64_t(0));
+    }
+
     void keysOfANewerVersionAreKeptAndWrittenAgain() {
         const std::string line = steps(R"(,"staleness":{"mean":1.5,"list":[1,2e+300,null,"ü"]},"pushes":7)");
         const auto frame = Decoder().decode(line);

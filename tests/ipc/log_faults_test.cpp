@@ -235,6 +235,22 @@ private Q_SLOTS:
         QCOMPARE(QDir(victim).entryList(QDir::NoDotAndDotDot | QDir::AllEntries), QStringList());
     }
 
+    void whatDeadProcessesLeftUnfinishedIsRemoved() {
+        const std::string gone = "999999999"; // more than any process's number
+        const std::string parent = std::to_string(::getppid()), own = std::to_string(::getpid());
+        const QStringList kept{"a", "a.tmp-", "a.tmp-none-0", QString::fromStdString("a.tmp-" + parent + "-0"),
+                               QString::fromStdString("b.tmp-" + gone + "-0")};
+        const QStringList removed{QString::fromStdString("a.tmp-" + gone + "-0"),
+                                  QString::fromStdString("a.b.tmp-" + gone + "-17"),
+                                  QString::fromStdString("a.tmp-" + own + "-0")};
+        for (const QString &name : kept + removed)
+            QVERIFY(realFileSystem().writeAtomically(m_folder->filePath(name).toStdString(), "half"));
+        removeLeftTemporaries(m_folder->path().toStdString(), "a");
+        const QStringList found = QDir(m_folder->path()).entryList(QDir::Files);
+        QCOMPARE(QSet<QString>(found.begin(), found.end()), QSet<QString>(kept.begin(), kept.end()));
+        removeLeftTemporaries(m_folder->filePath("none").toStdString(), "a");
+    }
+
     void anAtomicWriteIsWholeOrNotAtAll() {
         const std::string path = m_folder->filePath("result.json").toStdString();
         QVERIFY(realFileSystem().writeAtomically(path, "old"));

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ipc/file_system.h"
+#include "ipc/host_name.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
@@ -87,10 +88,10 @@ RunRecord sampleRecord() {
     machine.torchVersion = "2.11.0";
     machine.agentVersion = "0.1.0";
     machine.interfaces = {{"lo", "127.0.0.1"}, {"eth0", "10.0.0.2"}};
-    machine.datasetSha256 = {{"train.gz", "00ff"}};
     record.machines = {machine};
     record.lockstepVersion = "0.1.0";
     record.startWallUs = 1'767'323'045'000'000;
+    record.files = RecordedFiles{"rank 0 on box, pid 7, at 1767323045000000 us", 1'234};
     return record;
 }
 
@@ -142,6 +143,14 @@ private Q_SLOTS:
         QCOMPARE(dataHome(), home);
         QCOMPARE(runsFolder(), home + "/runs");
         QCOMPARE(experimentsFolder(), home + "/experiments");
+        const std::string socket = runSocketPath("20260102T030405Z-89abcdef").value();
+        for (const char *more : {"/", "//", "/.", "/x/.."}) { // the same folder
+            qputenv("LOCKSTEP_HOME", QByteArray::fromStdString(home + more));
+            QCOMPARE(dataHome(), home);
+            QCOMPARE(runSocketPath("20260102T030405Z-89abcdef").value(), socket);
+        }
+        qputenv("LOCKSTEP_HOME", "here/");
+        QCOMPARE(dataHome(), QDir::currentPath().toStdString() + "/here");
         qunsetenv("LOCKSTEP_HOME");
         const QByteArray before = qgetenv("XDG_DATA_HOME");
         qputenv("XDG_DATA_HOME", "/x");
@@ -170,6 +179,29 @@ private Q_SLOTS:
         QVERIFY(apart.has_value() && *apart != *folder);
         QDir(QString::fromStdString(*apart)).removeRecursively();
         qputenv("LOCKSTEP_HOME", m_home->path().toUtf8());
+    }
+
+    void aSocketIsFoundInEachFolderThatIsOursAlone() {
+        const QByteArray before = qgetenv("XDG_RUNTIME_DIR");
+        qunsetenv("XDG_RUNTIME_DIR");
+        const QTemporaryDir runtime;
+        const std::string folder = socketFolder().value();
+        {
+            const auto hold = holdSocketFolder();
+            const std::string path = runSocketPath("20260102T030405Z-89abcdef").value();
+            const auto listener = UnixListener::bind(path);
+            QVERIFY(hold.has_value() && listener.has_value());
+            qputenv("XDG_RUNTIME_DIR", runtime.path().toUtf8()); // as after a log-in
+            const std::string better = socketFolder().value();
+            QVERIFY(better.starts_with(runtime.path().toStdString()));
+            QCOMPARE(runSocketPath("20260102T030405Z-89abcdef").value(), path);
+            QVERIFY(runSocketPath("20260102T030405Z-00000000").value().starts_with(better));
+            QCOMPARE(::chmod(folder.c_str(), 0755), 0);
+            QVERIFY(runSocketPath("20260102T030405Z-89abcdef").value().starts_with(better));
+            QCOMPARE(::chmod(folder.c_str(), 0700), 0);
+        }
+        leaveSocketFolder();
+        before.isNull() ? qunsetenv("XDG_RUNTIME_DIR") : qputenv("XDG_RUNTIME_DIR", before);
     }
 
     void theSocketFolderGoesWhenItIsEmptyAndNobodyHoldsIt() {
@@ -439,6 +471,31 @@ private Q_SLOTS:
         write(m_folder.log(0), "");
         write(m_folder.origin(), "{\"prefix\":[\"ssh\",\"box\"]}");
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Running);
+    }
+
+    void aFreeLockMeansADeadAgentOnItsOwnMachineAlone() {
+        using Kind = RunStatus::Kind;
+        RunRecord record;
+        record.machines.emplace_back().host = "hostA";
+        write(m_folder.config(), toJson(record));
+        write(m_folder.log(0), "");
+        {
+            const auto lock = FileLock::acquire(m_folder.lock(0)); // a shared file system shows hostA's
+            QVERIFY(lock.has_value());
+            QVERIFY(readRunStatus(m_folder).kind == Kind::Running);
+        }
+        QVERIFY(readRunStatus(m_folder).kind == Kind::Unknown);
+        QCOMPARE(readRunStatus(m_folder).sentence,
+                 std::string("as last seen on hostA; whether it still runs there is unknown"));
+        record.machines.front().host = hostName();
+        write(m_folder.config(), toJson(record));
+        QVERIFY(readRunStatus(m_folder).kind == Kind::AgentDied);
+        record.machines.front().host = "hostA";
+        write(m_folder.config(), toJson(record));
+        RunResult result;
+        result.state = RunState::Done;
+        write(m_folder.result(), toJson(result));
+        QVERIFY(readRunStatus(m_folder).kind == Kind::Finished);
     }
 };
 

@@ -163,6 +163,13 @@ class Auto(Followed):
         for sent, samples in zip(self.check_frames(run, 2).values(), (32, 16)):
             self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(7, 7 * samples)])
 
+    def test_a_script_that_catches_its_end_at_the_limit_ends_too_and_is_told_so_once(self):
+        run, done = self.followed("-m", "lockstep", "--max-steps", "7", ODD, "a_bare_except")
+        self.assertEqual((done.stdout + done.stderr).count("the script ends after 7 steps"), 1)
+        sent = self.check_frames(run, 1)[0]
+        self.assertEqual([epoch["steps"] for epoch in self.epochs(sent)], [7])
+        self.assertEqual(sent[-1]["state"], "done")
+
     def test_a_script_without_a_loader_ends_after_so_many_steps(self):
         run, _ = self.followed("-m", "lockstep", "--max-steps", "7", GAN)
         self.assertEqual([epoch["steps"] for epoch in self.epochs(self.check_frames(run, 1)[0])], [7])
@@ -249,9 +256,13 @@ class Auto(Followed):
         for mode, expected in (("time_first", [(20, 160)]), ("one_backward_for_four_batches", [(5, 160)]),
                                ("an_iterator_for_each_step", [(20, 160)] * 2), ("a_validation_in_each_step", [(20, 160)]),
                                ("two_loaders", [(20, 320)]), ("every_second_backward_fails", [(10, 80)]),
-                               ("an_optimizer_that_raises", [(19, 0)]), ("a_thread_for_each_epoch", [(20, 160)] * 3)):
+                               ("an_optimizer_that_raises", [(19, 0)]), ("a_thread_for_each_epoch", [(20, 160)] * 3),
+                               ("steps_after_the_loop", [(7, 160)] * 3), ("a_validation_with_a_backward", [(20, 160)] * 3),
+                               ("skipped_batches", [(6, 48)] + [(16, 128)] * 2), ("a_loader_without_end", [(20, 160)] * 3)):
             with self.subTest(mode):
-                self.assertEqual(self.odd(mode)[0], expected)
+                epochs, sent = self.odd(mode)
+                self.assertEqual(epochs, expected)
+                self.assertEqual([epoch["epoch"] for epoch in self.epochs(sent)], list(range(1, len(epochs) + 1)))
 
     def test_batches_that_come_from_another_thread_are_an_alert_and_no_samples(self):
         epochs, sent = self.odd("batches_from_a_thread", ["loads_in_thread"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """lockstepctl check: two revisions of somebody's own script, run in turns, on real PyTorch and real git."""
+import hashlib
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import xml.etree.ElementTree
 import support
 from support import HERE, Case
 
+BASE_RUN, NEW_RUN = "base git:main", "working tree"
 EITHER = HERE / "unchanged" / "either.py"
 
 
@@ -19,7 +21,10 @@ class Check(Case):
         self.tree.mkdir()
         (self.tree / "train.py").write_text(EITHER.read_text())
         self.git("init", "--quiet", "--initial-branch=main")
-        self.git("add", "train.py")
+        self.commit("train.py")
+
+    def commit(self, *files):
+        self.git("add", *files)
         self.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "base")
 
     def git(self, *words):
@@ -51,11 +56,87 @@ class Check(Case):
         self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", str(int(slower)), str(int(not slower))))
         self.assertEqual(self.git("worktree", "list").count("\n"), 1)  # the checkout of the base is gone
         # The same runs again, by their ids, the other way round: faster than before is no failure.
-        runs = {"main": [], "here": []}
+        runs = {BASE_RUN: [], NEW_RUN: []}
         for run in self.runs():
             runs[json.loads((run / "config.json").read_text())["name"]].append(run.name)
         if slower:
-            self.assertIn("less time", self.ctl("check", ",".join(runs["here"]), ",".join(runs["main"])).stdout)
+            self.assertIn("less time", self.ctl("check", ",".join(runs[NEW_RUN]), ",".join(runs[BASE_RUN])).stdout)
+
+    def measured(self, *command, **environment):
+        """One repeat of the command against main; gives what check says of it, and what the runs of each side have read."""
+        words = ("check", "--against", "git:main", "--repeats", "1", "--max-steps", "5", "--json", "--", *command)
+        done = subprocess.run([support.BIN.resolve() / "lockstepctl", *words], env={**self.environment, **environment}, cwd=self.tree,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1000)
+        self.assertEqual(done.returncode, 4, f"{done.stdout}\n{done.stderr}")  # one repeat has no interval
+        read = {}
+        for run in self.runs():
+            name = json.loads((run / "config.json").read_text())["name"]
+            read[name] = {file: digest for frame in self.frames(run) for file, digest in frame.get("files", {}).items()}
+        (case,) = json.loads(done.stdout)["runs"]
+        return case, read
+
+    def edit(self, file):
+        """Gives the digests of the file in main and in the working tree."""
+        path = self.tree / file
+        before = path.read_bytes()
+        path.write_bytes(before + b"# edited\n")
+        return [hashlib.sha256(text).hexdigest() for text in (before, path.read_bytes())]
+
+    def test_absolute_paths_into_the_working_tree_lead_the_base_to_its_own_files(self):
+        (self.tree / "parts").mkdir()
+        (self.tree / "parts" / "knob.py").write_text("TURNED = 1\n")
+        (self.tree / "train.py").write_text("import knob\n" + EITHER.read_text())
+        self.commit("train.py", "parts/knob.py")
+        (self.tree / "parts" / "unknown_to_git.txt").write_text("")  # it stays where it is, as data does
+        edited = {file: self.edit(file) for file in ("train.py", "parts/knob.py")}
+        case, read = self.measured(sys.executable, self.tree / "train.py", PYTHONPATH=f"{self.tree}/parts:{support.RESOURCES}")
+        for at, name in enumerate((BASE_RUN, NEW_RUN)):
+            self.assertEqual({file: read[name].get(file) for file in edited}, {file: both[at] for file, both in edited.items()}, name)
+        self.assertNotIn("both ran the same", case["reason"])
+
+    def test_a_base_that_ran_the_working_trees_files_says_nothing(self):
+        (before, after) = self.edit("train.py")
+        case, read = self.measured("sh", "-c", f"exec {sys.executable} {self.tree}/train.py")
+        self.assertEqual({name: files["train.py"] for name, files in read.items()}, {BASE_RUN: after, NEW_RUN: after})
+        self.assertRegex(case["reason"], "which says nothing: both ran the same train.py, which the base has otherwise")
+        self.assertNotEqual(before, after)
+
+    def test_an_edit_between_two_runs_of_a_script_is_named_and_they_are_no_repeats_of_one_another(self):
+        text = (self.tree / "train.py").read_text()
+        for edit in "0.1", "0.2":
+            (self.tree / "train.py").write_text(text.replace("lr=0.1", f"lr={edit}"))
+            self.agent("run", "--auto", "--", sys.executable, self.tree / "train.py")
+        results = json.loads(self.ctl("compare", *(run.name for run in self.runs()), "--json").stdout)
+        self.assertEqual([row["repeats"] for row in results["rows"]], [1, 1])
+        (pair,) = results["judgement"]["pairs"]
+        (found,) = [finding for finding in pair["fairness"] if finding["key"] == "script"]
+        self.assertEqual(found["weight"], "decisive")
+        self.assertRegex(found["sentence"], r"^Script train\.py [0-9a-f]{12} instead of train\.py [0-9a-f]{12}: it was edited")
+
+    def test_a_hook_of_git_may_call_it_and_what_was_staged_is_committed(self):
+        edited = (self.tree / "train.py").read_text() + "# edited\n"
+        seen = self.home / "seen"
+        hook = self.tree / ".git/hooks/pre-commit"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\n{support.BIN.resolve()}/lockstepctl check --against git:HEAD --repeats 1 -- sh -c 'env >> {seen}'\nexit 0\n")
+        hook.chmod(0o755)
+        for words in (["commit", "--all"], ["commit"]):  # git makes an index of its own for the first
+            (self.tree / "train.py").write_text(edited)
+            if "--all" not in words:
+                self.git("add", "train.py")
+            self.call("git", "-C", self.tree, "-c", "user.name=t", "-c", "user.email=t@localhost", *words, "--quiet", "-m", "edited")
+            self.assertEqual(self.git("show", "HEAD:train.py"), edited)
+            edited += "# again\n"
+        given = {line.split("=")[0] for line in seen.read_text().splitlines()}
+        self.assertIn("LOCKSTEP_HOME", given)
+        self.assertEqual(given & set(self.git("rev-parse", "--local-env-vars").split()), set())
+
+    def test_the_two_sides_have_names_of_their_own_whatever_the_revision_is_called(self):
+        self.git("branch", "here")
+        subprocess.run([support.BIN.resolve() / "lockstepctl", "check", "--against", "here", "--repeats", "1", "--", "true"],
+                       env=self.environment, cwd=self.tree, stdin=subprocess.DEVNULL, capture_output=True, timeout=100)
+        names = {json.loads((run / "config.json").read_text())["name"] for run in self.runs()}
+        self.assertEqual(names, {"base git:here", NEW_RUN})
 
     def test_what_git_does_not_know_is_said_before_anything_runs(self):
         done = subprocess.run([support.BIN.resolve() / "lockstepctl", "check", "--against", "nowhere", "--", "true"],

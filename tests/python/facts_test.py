@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What is read of a script: the sizes of its batches, its metrics, what it says of itself. Needs no PyTorch."""
 import collections
+import hashlib
+import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
 
@@ -11,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/
 from lockstep.batch_sizes import batch_size, listed_size  # noqa: E402
 from lockstep.frames import descriptive_values  # noqa: E402
 from lockstep.metrics import MetricLog  # noqa: E402
-from lockstep.script_facts import samples  # noqa: E402
+from lockstep.script_facts import endless, length, samples  # noqa: E402
 
 
 class Tensor:
@@ -47,6 +51,24 @@ class FactsTest(unittest.TestCase):
         self.assertEqual(listed_size((Tensor(8, 3), Tensor(8))), 0)
         self.assertEqual(batch_size((Tensor(8, 3), Tensor(8))), 8)
 
+    def test_a_scripts_own_files_are_named_by_their_digests(self):
+        with tempfile.TemporaryDirectory() as folder:
+            where = pathlib.Path(folder)
+            package = pathlib.Path(__file__).resolve().parents[2] / "resources/python"
+            for name, text in (("parts/model.py", "x = 1\n"), ("parts/__init__.py", ""), ("unused.py", "x = 2\n"),
+                               (".venv/lib/site-packages/other.py", "x = 3\n"),
+                               ("train.py", "import sys, json, types\nsys.path[:0] = ['.venv/lib/site-packages', %r]\n"
+                                            "import other, parts.model\nsys.modules['odd'] = None\n"
+                                            "sys.modules['own'] = types.SimpleNamespace()\n"
+                                            "from lockstep.script_files import digests\nprint(json.dumps(digests()))\n" % str(package))):
+                (where / name).parent.mkdir(parents=True, exist_ok=True)
+                (where / name).write_text(text)
+            own = json.loads(subprocess.run([sys.executable, "train.py"], cwd=where, check=True, capture_output=True, text=True).stdout)
+            self.assertEqual(sorted(own), ["parts/__init__.py", "parts/model.py", "train.py"])
+            self.assertEqual(own["parts/model.py"], hashlib.sha256(b"x = 1\n").hexdigest())
+        self.assertEqual(subprocess.run([sys.executable, "-c", "from lockstep.script_files import digests; print(digests())"], cwd=package,
+                                        check=True, capture_output=True, text=True).stdout, "{}\n")
+
     def sizes(self, expected, *batches, length=9):
         """What is read of the batches of one iterator."""
         iterator = types.SimpleNamespace(_index_sampler=types.SimpleNamespace(batch_size=expected), _lockstep_length=length)
@@ -68,6 +90,23 @@ class FactsTest(unittest.TestCase):
                 self.assertEqual(self.sizes(32, *batches), sizes)
         self.assertEqual(self.sizes(32, (Tensor(20, 32),), length=1), [20])  # a small data set
         self.assertEqual(self.sizes(None, (Tensor(20, 32),)), [20])
+
+    def test_a_loader_that_repeats_its_sampler_for_ever_is_as_long_as_one_pass_of_it(self):
+        class Known(list):
+            pass
+
+        Known.__len__ = lambda self: 20
+        Known.__len__.__module__ = "torch.utils.data.sampler"
+
+        class Own(list):
+            def __len__(self):
+                raise AssertionError("it draws random numbers")
+
+        for sampler, expected in ((types.SimpleNamespace(sampler=Known()), (True, 20)), (types.SimpleNamespace(sampler=Own()), (True, None)),
+                                  (Known(), (False, 20)), (Own(), (False, None)), (None, (False, None))):
+            with self.subTest(sampler=type(sampler).__name__, expected=expected):
+                each = types.SimpleNamespace(_index_sampler=sampler)
+                self.assertEqual((endless(each), length(each)), expected)
 
     def test_looking_at_a_batch_changes_nothing_in_it_and_never_raises(self):
         class Keys(collections.defaultdict):

@@ -333,6 +333,42 @@ class Harmless(Case):
         frames, stderr = self.follow(code)
         self.assertEqual((stderr, frames[-1]["state"]), ("", "done"))
 
+    def test_a_descriptor_that_the_script_has_closed_and_opened_again_is_its_own(self):
+        code = ("import lockstep, os, socket, sys\nrun = lockstep.Run()\n"
+                "for _ in run.epoch(1, range(2)): run.step(1.0, 1)\n"
+                "number = run._sender._socket.fileno()\n"
+                "os.closerange(3, 256)\n"  # as what makes a daemon of itself does
+                "ours, theirs = socket.socketpair()\n"
+                "os.dup2(ours.fileno(), number)\n"
+                "for epoch in (2, 3):\n    for _ in run.epoch(epoch, range(2)): run.step(1.0, 1)\n"
+                "run.close()\nos.write(number, b'the script')\nassert theirs.recv(1000) == b'the script'\n")
+        folder = self.home / "frames"
+        for address in self.home / "socket", folder:
+            with self.subTest(address.name):
+                if address == folder:
+                    stderr = self.call(sys.executable, "-c", code, LOCKSTEP_FRAMES=f"file:{folder}").stderr
+                else:
+                    stderr = self.follow(code)[1]
+                self.assertEqual(stderr, "lockstep: rank 0 is no longer shown (the script has closed the connection); training goes on\n")
+
+    def test_a_script_that_catches_its_end_at_the_limit_of_its_steps_is_ended_and_told_so_once(self):
+        code = ("import sys\nfrom lockstep.step_limit import StepLimit\n"
+                "limit, steps = StepLimit(lambda samples: samples, lambda: print('reported')), 0\n"
+                "while True:\n    try: limit.check(steps, 8, 1)\n    except: continue\n    steps += 1\n")
+        done = self.call(sys.executable, "-c", code, LOCKSTEP_MAX_STEPS="5")
+        self.assertEqual((done.stdout, done.stderr.count("\n")), ("reported\n", 1))
+        self.assertIn("the script ends after 5 steps", done.stderr)
+
+    def test_a_limit_of_samples_goes_by_what_is_known_of_the_first_step_after_the_second(self):
+        code = ("from lockstep.step_limit import StepLimit\n"
+                "asked = []\nlimit = StepLimit(lambda samples: asked.append(samples) or samples, exit)\n"
+                "for step, samples in enumerate((0, 8, 32, 32, 32)):\n"  # four batches belong to each step: it shows at the second one
+                "    for _ in range(2): limit.check(step, samples, 2)\n"
+                "    print(step, asked, flush=True)\n")
+        done = self.call(sys.executable, "-c", code, LOCKSTEP_MAX_SAMPLES="192")
+        self.assertEqual(done.stdout.splitlines(), ["0 []", "1 [8]", "2 [8, 32]"])
+        self.assertIn("ends after 3 steps, as it was asked to; its first step had 32 samples in each of 2 processes", done.stderr)
+
     def test_training_never_waits_for_a_listener_that_is_away_and_is_shown_when_it_comes_back(self):
         """Only the heartbeat's thread tries again, and stderr names the reason once."""
         code = ("import lockstep, lockstep.sender, socket, sys, threading, time\n"

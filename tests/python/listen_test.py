@@ -262,6 +262,7 @@ class Listen(Case):
         [folder] = self.runs()
         self.check_frames(folder, 1, alerts=["rank_gone"] * cuts)  # gapless and not doubled
         self.assertEqual(self.result(folder)["summary"]["batch_size"], 64)
+        self.assertNotIn("known", json.loads((folder / "config.json").read_text()))  # it has said all its settings
         refused = self.call(trainer, "--train-samples=64", "--oversubscribe", "--frames=tcp://127.0.0.1:1", code=2)
         self.assertIn("lockstepctl listen", refused.stderr)
 
@@ -420,8 +421,103 @@ class Listen(Case):
         [second] = set(self.runs()) - {first}  # of one second: their names are in no order
         self.assertEqual(self.result(second)["state"], "done")
         self.assertEqual([line["kind"] for line in self.frames(second) if line["type"] == "alert"], [])
+        self.assertIn(f"run {first.name} has an earlier part", (second / "node-0.ndjson").read_text())
         self.assertIn("there is no file", self.ctl("follow", self.home / "none", code=2).stderr)
         self.assertIn("an agent keeps", self.ctl("follow", second, code=2).stderr)
+
+    def test_a_process_whose_first_frame_is_lost_in_a_torn_line_has_all_its_other_frames(self):
+        folder = self.home / "shared"
+        folder.mkdir()
+        *first, torn = list(self.story(0, 1))[:7]
+        second = [line.replace('"mono_ns":', '"mono_ns":9') for line in self.story(0, 1)]
+        (folder / "rank-0.ndjson").write_text("".join([*first, torn[:30], *second]))
+        self.ctl("follow", folder, "--import")
+        [run] = self.runs()
+        numbers = [frame["rseq"] for frame in self.frames(run) if "rseq" in frame]
+        self.assertEqual(numbers, [*range(len(first)), *range(1, len(second))])
+        self.assertEqual(self.result(run)["state"], "done")
+        self.assertEqual([line["kind"] for line in self.frames(run) if line["type"] == "alert"], ["frames_lost"])
+
+    def start(self, rank, world, at_s, epochs, about=None):
+        """The lines of one start of a rank, which does all that: two steps an epoch, whose loss is 10 / epoch."""
+        first, forward = 1_700_000_000_000_000 + int(at_s * 1e6), {"forward": {"sum_s": 0.1, "max_s": 0.1}}
+        bodies = [{"type": "state", "state": "init", "world_size": world, "host": "box", "pid": 7, "about": about or {"method": "ddp"}}]
+        for epoch in epochs:
+            bodies.append({"type": "steps", "epoch": epoch, "first_step": 2 * epoch - 2, "last_step": 2 * epoch - 1, "count": 2,
+                           "samples": 64, "loss": dict.fromkeys(("min", "mean", "max", "last"), 10 / epoch), "phases": forward})
+            bodies.append({"type": "epoch", "epoch": epoch, "duration_s": 0.1, "samples": 64, "steps": 2, "start_mono_ns": 1,
+                           "phases": forward})
+        bodies.append({"type": "state", "state": "done"})
+        return [self.frame(rank, i, **body, wall_us=first + 100_000 * i) for i, body in enumerate(bodies)]
+
+    def frame_files(self, *ranks):
+        """A folder of frames, a file a rank of these lines."""
+        folder = self.home / "shared"
+        folder.mkdir(exist_ok=True)
+        for rank, lines in enumerate(ranks):
+            (folder / f"rank-{rank}.ndjson").write_text("".join(lines))
+        return folder
+
+    def row(self, run):
+        [row] = json.loads(self.ctl("export", run.name, "--format", "json").stdout)["rows"]
+        return row
+
+    def test_files_of_ranks_that_were_started_again_are_read_in_the_order_in_which_they_were_written(self):
+        files = [self.start(rank, 2, 0, (1, 2, 3))[:-2] + self.start(rank, 2, 10, (3, 4, 5)) for rank in range(2)]
+        files[1] = [json.dumps(json.loads(line)) + "\n" for line in files[1]]  # with spaces, as a script writes them
+        self.ctl("follow", self.frame_files(*files), "--import")
+        [run] = self.runs()
+        times = [frame["wall_us"] for frame in self.frames(run) if "rseq" in frame]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(len(times), len(files[0]) + len(files[1]))
+        row = self.row(run)
+        self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [1, 2, 3, 4, 5])
+        self.assertAlmostEqual(row["final_loss"], 2)
+
+    def test_ranks_that_are_not_started_again_are_no_part_of_the_training_that_follows(self):
+        both = [self.start(rank, 2, 0, (1, 2)) for rank in range(2)]
+        self.ctl("follow", self.frame_files(both[0] + self.start(0, 1, 10, (1, 2, 3)), both[1]), "--import")
+        [run] = self.runs()
+        record, result, row = json.loads((run / "config.json").read_text()), self.result(run), self.row(run)
+        self.assertEqual((record["processes"], [rank["rank"] for rank in result["ranks"]]), (1, [0]))
+        self.assertEqual((result["state"], result["summary"]["world_size"]), ("done", 1))
+        self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [1, 2, 3])
+        [alert] = [frame for frame in self.frames(run) if frame["type"] == "alert"]
+        self.assertEqual(alert["kind"], "ranks_fewer")
+        self.assertIn("rank 0 is now one of 1 rank: what rank 1 ", alert["message"])
+
+    def test_files_that_are_a_run_already_make_no_second_one(self):
+        files = [self.start(rank, 2, 0, (1, 2)) for rank in range(2)]
+        folder = self.frame_files(*files)
+        self.ctl("follow", folder, "--import")
+        [first] = self.runs()
+        moved = folder.rename(self.home / "moved")  # wherever they lie
+        for words in ((moved, "--import"), (moved,)):
+            again = self.ctl("follow", *words)
+            self.assertIn(f"is run {first.name} already", again.stderr)
+            self.assertIn(first.name, again.stdout)
+            self.assertEqual(self.runs(), [first])
+        for rank in range(2):
+            with open(moved / f"rank-{rank}.ndjson", "a") as file:
+                file.write("".join(self.start(rank, 2, 10, (1, 2))))
+        self.assertIn(f"run {first.name} has an earlier part", self.ctl("follow", moved, "--import").stderr)
+        [second] = set(self.runs()) - {first}
+        self.assertIn(f"is run {second.name} already", self.ctl("follow", moved, "--import").stderr)
+        self.assertEqual(len(self.runs()), 2)
+
+    def test_of_a_script_that_was_started_elsewhere_only_what_it_says_is_shown(self):
+        about = {"method": "ddp", "model": "mlp", "batch_size": 64}
+        self.ctl("follow", self.frame_files(*(self.start(rank, 2, 0, (1, 2), about) for rank in range(2))), "--import")
+        [run] = self.runs()
+        record, row = json.loads((run / "config.json").read_text()), self.row(run)
+        self.assertEqual(set(record["known"]), set(about))
+        self.assertLessEqual(set(record["config"]), {*about, "devices"})
+        self.assertEqual([row[key] for key in ("dataset", "loader", "augment", "workers", "device_kind", "backend")], [None] * 6)
+        shown = self.ctl("list").stdout + self.ctl("show", run.name).stdout + json.dumps(row)
+        for invented in ("fashion-mnist", "Fashion-MNIST", "lockstep-trainer"):
+            self.assertNotIn(invented, shown)
+        refused = self.ctl("export-job", run.name, "--to", "torchrun", code=2)
+        self.assertIn("was started elsewhere", refused.stderr)
 
 
 if __name__ == "__main__":

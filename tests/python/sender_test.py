@@ -198,6 +198,23 @@ class Sender(Case):
         done = self.call(sys.executable, TRAIN, "epochs=1", LOCKSTEP_FRAMES=f"file:{self.home / 'a_file'}/frames")
         self.assertIn("rank 0 is no longer shown", done.stderr)
 
+    def test_a_torn_line_in_a_file_costs_no_frame_of_the_process_that_goes_on(self):
+        folder = self.home / "frames"
+        path = folder / "rank-0.ndjson"
+        train = lambda: self.call(sys.executable, TRAIN, "epochs=1", RANK="0", WORLD_SIZE="1", LOCKSTEP_FRAMES=f"file:{folder}")
+        train()
+        whole = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(whole)[:-30])
+        train()
+        train()  # the last line is whole now, and nothing is put between
+        lines = path.read_text().splitlines()
+        self.assertEqual(lines[len(whole) - 1], whole[-1][:-30])
+        self.assertEqual([json.loads(line)["rseq"] for line in lines[len(whole):]].count(0), 2)
+        self.ctl("follow", folder, "--import")
+        (run,) = self.runs()
+        frames = [frame for frame in self.frames(run) if "rseq" in frame]
+        self.assertEqual([frame["rseq"] for frame in frames], [json.loads(line)["rseq"] for line in lines[:len(whole) - 1] + lines[len(whole):]])
+
     def test_every_rank_says_where_it_is_when_it_is_asked(self):
         script = ("import lockstep, time\nrun = lockstep.Run(method='ddp')\ndef waits_for_the_others():\n    time.sleep(60)\n"
                   "for batch in run.epoch(1, range(3)):\n    run.step(1.0, 8)\n    if run.rank == 1:\n        waits_for_the_others()\n"

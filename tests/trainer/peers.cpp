@@ -73,6 +73,19 @@ SmallData::SmallData(std::int64_t trainImages, std::int64_t testImages) {
     }
 }
 
+void SmallData::changeTrainLabels() const {
+    constexpr std::size_t header = 8;
+    const std::string file = m_folder / "train-labels-idx1-ubyte";
+    std::string bytes = readFile(file);
+    for (std::size_t i = header; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>((bytes[i] + 1) % 10);
+    writeFile(file, bytes);
+}
+
+void SmallData::packTrainLabels() const {
+    REQUIRE(Process("/bin/sh", {"-c", "exec gzip \"$0\"", m_folder / "train-labels-idx1-ubyte"}).wait().code == 0);
+}
+
 const std::string &smallDataOption() {
     static const SmallData data(19'200);
     static const std::string option = data.option();

@@ -30,6 +30,10 @@ class SmallData {
 public:
     explicit SmallData(std::int64_t trainImages, std::int64_t testImages = 301);
     [[nodiscard]] std::string option() const { return "--data-dir=" + m_folder.path(); }
+    /// Gives each image to train on the label of the next class.
+    void changeTrainLabels() const;
+    /// Replaces the file of the labels to train on by the same, packed by gzip.
+    void packTrainLabels() const;
 
 private:
     TempFolder m_folder;

@@ -3,8 +3,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <fstream>
 
 #include "ipc/messages.h"
 #include "ipc/unix_socket.h"
@@ -189,6 +191,30 @@ TEST_SUITE("report_frames") {
         }
         CHECK(next == count);
         CHECK(frames < count); // they were merged
+    }
+
+    TEST_CASE("a torn line in a file costs no frame of the process that goes on") {
+        const TempFolder folder;
+        const std::string path = folder / "rank-0.ndjson";
+        const SystemClock clock;
+        for (const std::string before : {"", "{\"type\":\"heartbeat\"}\n", "{\"type\":\"hea"}) {
+            CAPTURE(before);
+            std::ofstream(path) << before;
+            {
+                auto sender = FrameSender::open(path, 0, clock, {});
+                REQUIRE(sender.has_value());
+                (*sender)->send(LogFrame{"info", "here", "trainer"});
+            }
+            const std::string all = readFile(path);
+            const std::string ended = before.empty() || before.ends_with('\n') ? before : before + "\n";
+            REQUIRE(all.starts_with(ended));
+            CHECK(std::count(all.begin(), all.end(), '\n') == std::count(ended.begin(), ended.end(), '\n') + 1);
+            Decoder decoder;
+            const auto frame =
+                decoder.decode(std::string_view(all).substr(ended.size(), all.size() - ended.size() - 1));
+            REQUIRE(frame.has_value());
+            CHECK(std::holds_alternative<LogFrame>(frame->body));
+        }
     }
 
     TEST_CASE("a stop on the socket reaches the rank, and a lost agent stops nothing") {

@@ -6,6 +6,7 @@
 
 #include <torch/torch.h>
 
+#include "ipc/sha256.h"
 #include "trainer/data/idx_file.h"
 
 namespace lockstep::trainer {
@@ -96,6 +97,13 @@ torch::Tensor shaped(const torch::Tensor &data, const SampleSpec &sample) {
 }
 
 } // namespace
+
+std::string contentSha256(const DataSet &set) {
+    Sha256 sha256;
+    for (const torch::Tensor *part : {&set.inputs, &set.targets})
+        sha256.add({static_cast<const char *>(part->const_data_ptr()), part->nbytes()});
+    return sha256.hex();
+}
 
 Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, Split split, std::int64_t limit) {
     const auto folder = given.empty() ? folderOf(spec) : given;

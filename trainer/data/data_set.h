@@ -24,6 +24,9 @@ struct DataSet {
     [[nodiscard]] std::int64_t size() const { return targets.defined() ? targets.size(0) : 0; }
 };
 
+/// SHA-256, in hex, of the samples and targets themselves, however their files are packed.
+[[nodiscard]] std::string contentSha256(const DataSet &set);
+
 enum class Split { Train, Test };
 
 /// Reads the IDX files (gzip or plain, `train-images-idx3-ubyte[.gz]` …) of a data set of ipc/models.h.

@@ -7,7 +7,10 @@
 #include <filesystem>
 #include <iomanip>
 #include <sstream>
+#include <thread>
 #include <utility>
+
+#include <unistd.h>
 
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
@@ -81,8 +84,15 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     into.epochsDone = static_cast<int>(*epochs);
     into.stepInEpoch = *step;
     into.bucketOrder = buckets == tensors.metadata.end() ? std::string() : buckets->second;
-    if (const auto launch = tensors.metadata.find("launch"); launch != tensors.metadata.end())
-        into.launch = launch->second;
+    const auto text = [&](const char *key) {
+        const auto found = tensors.metadata.find(key);
+        return found == tensors.metadata.end() ? std::string() : found->second;
+    };
+    into.launch = text("launch");
+    into.training = text("training");
+    if (into.training.empty()) // an earlier version wrote it
+        into.training = into.launch;
+    into.data = text("data_sha256");
     return {};
 }
 
@@ -96,9 +106,33 @@ std::string notFiniteIn(const Checkpoint &checkpoint) {
     return {};
 }
 
-void CheckpointFolder::resumeFrom(const std::string &file) {
+Result<std::unique_ptr<CheckpointLock>> CheckpointLock::take(const std::string &folder,
+                                                             std::chrono::milliseconds patience) {
+    constexpr std::chrono::milliseconds pause(50);
+    std::string path = folder + "/.lock";
+    for (std::chrono::milliseconds waited(0); waited < patience && FileLock::isHeld(path); waited += pause)
+        std::this_thread::sleep_for(pause);
+    auto lock = takeLock(path, Error::badArgument("another training writes its checkpoints into " + folder,
+                                                  "give another --checkpoint-dir, or wait until it has ended"));
+    if (!lock)
+        return fail(lock.error());
+    return std::unique_ptr<CheckpointLock>(new CheckpointLock(std::move(path), std::move(*lock)));
+}
+
+CheckpointLock::~CheckpointLock() {
+    if (m_lock.isAt(m_path))
+        ::unlink(m_path.c_str());
+}
+
+void CheckpointFolder::resumeFrom(const std::string &file, const std::string &training) {
     m_own = files();
     m_own.erase(m_own.begin(), std::find(m_own.begin(), m_own.end(), file));
+    std::erase_if(m_own, [&](const std::string &other) {
+        if (other == file)
+            return false;
+        const auto checkpoint = readCheckpoint(other);
+        return !checkpoint || checkpoint->training != training;
+    });
 }
 
 Result<void> CheckpointFolder::setOthersAside() {
@@ -122,9 +156,12 @@ Result<void> CheckpointFolder::setOthersAside() {
 }
 
 Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t step) {
-    if (!std::exchange(m_saved, true) && m_own.empty())
-        if (auto moved = setOthersAside(); !moved)
-            return moved;
+    if (!std::exchange(m_saved, true)) {
+        removeLeftTemporaries(m_path, prefix);
+        if (m_own.empty())
+            if (auto moved = setOthersAside(); !moved)
+                return moved;
+    }
     TensorFile file;
     file.sealed = true;
     file.metadata = {{formatKey, "2"},
@@ -134,6 +171,8 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
                      {"step_in_epoch", std::to_string(checkpoint.stepInEpoch)},
                      {"bucket_order", checkpoint.bucketOrder},
                      {"launch", checkpoint.launch},
+                     {"training", checkpoint.training},
+                     {"data_sha256", checkpoint.data},
                      {"config", toJson(checkpoint.config)}};
     for (const auto *list : {&checkpoint.parameters, &checkpoint.optimizer})
         for (const auto &[name, tensor] : *list)
@@ -169,19 +208,21 @@ std::vector<std::string> CheckpointFolder::files() const {
     return files;
 }
 
-Result<std::optional<std::string>> CheckpointFolder::newestGood(std::vector<std::string> &skipped) const {
+Result<std::optional<FoundCheckpoint>> CheckpointFolder::newestGood(const std::string &launch,
+                                                                    std::vector<std::string> &skipped) const {
     const auto all = files();
     for (const auto &file : all) {
         const auto checkpoint = readCheckpoint(file);
-        if (checkpoint)
-            return std::optional(file);
-        skipped.push_back(checkpoint.error().message());
+        if (!checkpoint)
+            skipped.push_back(checkpoint.error().message());
+        else if (launch.empty() || checkpoint->launch == launch)
+            return std::optional(FoundCheckpoint{file, checkpoint->training});
     }
-    if (!all.empty())
+    if (!all.empty() && skipped.size() == all.size())
         return fail(Error::failed("none of the " + std::to_string(all.size()) + " checkpoints in " + m_path +
                                       " can be read (" + skipped.front() + ")",
                                   "remove them, or start without --resume"));
-    return std::optional<std::string>();
+    return std::optional<FoundCheckpoint>();
 }
 
 Result<Checkpoint> readCheckpoint(const std::string &file) {
@@ -214,7 +255,7 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
     return checkpoint;
 }
 
-Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize) {
+Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize, const std::string &data) {
     for (const FieldSpec &field : runConfigFields()) {
         const std::string before = field.get(checkpoint.config), now = field.get(config);
         if (field.fixedOnResume && before != now)
@@ -228,6 +269,15 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
                                            std::to_string(checkpoint.worldSize) + " of " +
                                            std::to_string(deviceCount(checkpoint.config)),
                                        "resume with as many"));
+    if (!checkpoint.data.empty() && checkpoint.data != data)
+        return fail(
+            Error::badArgument("the training samples are other ones than the checkpoint was made with (sha256 " +
+                                   data.substr(0, 12) + "… instead of " + checkpoint.data.substr(0, 12) + "…)",
+                               "resume with the same data, or use another --checkpoint-dir", "data_dir"));
+    if (const int begun = checkpoint.epochsDone + (checkpoint.stepInEpoch > 0 ? 1 : 0); config.epochs < begun)
+        return fail(Error::badArgument("--epochs is " + std::to_string(config.epochs) +
+                                           ", but the checkpoint was taken in epoch " + std::to_string(begun),
+                                       "resume with at least as many epochs, or use another --checkpoint-dir"));
     return {};
 }
 

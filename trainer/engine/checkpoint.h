@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include <torch/types.h>
 
 #include "ipc/error.h"
+#include "ipc/file_lock.h"
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 #include "trainer/engine/optimizer.h"
@@ -20,7 +23,9 @@ struct Checkpoint {
     int epochsDone = 0;           ///< whole epochs
     std::int64_t stepInEpoch = 0; ///< steps done in the next one
     std::string bucketOrder;
-    std::string launch; ///< RankEnvironment::launch of the ranks that wrote it
+    std::string launch;   ///< RankEnvironment::launch of the ranks that wrote it
+    std::string training; ///< the same in all checkpoints of a training and of what goes on from them
+    std::string data;     ///< contentSha256() of the training set; empty: unknown, an earlier version wrote the file
     std::vector<EpochSummary> epochs;
     NamedTensors parameters; ///< by state_dict name, buffers too
     NamedTensors optimizer;
@@ -30,24 +35,47 @@ struct Checkpoint {
     torch::Tensor replicaRng; ///< U8 [replicas - 1, n]: of the strategy's further generators; undefined without such
 };
 
+/// A good checkpoint in a folder.
+struct FoundCheckpoint {
+    std::string file, training; ///< its path; Checkpoint::training
+};
+
+/// Held while a training may write checkpoints into a folder, so that no other one does. Its file goes with it.
+class CheckpointLock {
+public:
+    /// Waits so long for a process that still holds it. The error names the folder and the way out.
+    [[nodiscard]] static Result<std::unique_ptr<CheckpointLock>> take(const std::string &folder,
+                                                                      std::chrono::milliseconds patience);
+    ~CheckpointLock();
+    CheckpointLock(const CheckpointLock &) = delete;
+    CheckpointLock &operator=(const CheckpointLock &) = delete;
+
+private:
+    CheckpointLock(std::string path, FileLock lock) : m_path(std::move(path)), m_lock(std::move(lock)) {}
+    std::string m_path;
+    FileLock m_lock;
+};
+
 /// The folder of a run's checkpoints: sealed safetensors files named by the step they were taken after. It removes only what
-/// belongs to this training: its own files, and those before the step that it was resumed from.
+/// belongs to this training: its own files, and those of the training that it goes on from.
 class CheckpointFolder {
 public:
     explicit CheckpointFolder(std::string path) : m_path(std::move(path)) {}
 
-    /// The training goes on from `file`, which is one of files(): those before it are its own too.
-    void resumeFrom(const std::string &file);
-    /// Writes the file whole or not at all, then removes all of this training's own but the newest two. Checkpoints of another training, which a new
-    /// one finds at its first save, are moved into the subfolder `earlier-N`, where --resume does not look.
+    /// The training goes on from `file`, which is one of files(): those before it are its own too, if they are of its training.
+    void resumeFrom(const std::string &file, const std::string &training);
+    /// Writes the file whole or not at all, then removes all of this training's own but the newest two. The first save removes what
+    /// processes that were killed left unfinished. Checkpoints of another training, which a new one finds at its first save, are
+    /// moved into the subfolder `earlier-N`, where --resume does not look.
     Result<void> save(const Checkpoint &checkpoint, std::int64_t step);
     /// This training's newest one; empty: none yet.
     [[nodiscard]] std::string newestOwn() const { return m_own.empty() ? std::string() : m_own.front(); }
     /// Newest first.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// The newest file that is readable and undamaged; absent when there is no file at all. Skipped files are named in
-    /// `skipped`.
-    [[nodiscard]] Result<std::optional<std::string>> newestGood(std::vector<std::string> &skipped) const;
+    /// The newest file that is readable, undamaged and, unless that is empty, of this launch; absent when there is none. It is an
+    /// error if all files are damaged. Skipped files are named in `skipped`.
+    [[nodiscard]] Result<std::optional<FoundCheckpoint>> newestGood(const std::string &launch,
+                                                                    std::vector<std::string> &skipped) const;
 
 private:
     [[nodiscard]] Result<void> setOthersAside();
@@ -61,8 +89,10 @@ private:
 
 [[nodiscard]] Result<Checkpoint> readCheckpoint(const std::string &file);
 
-/// Whether a run of `config` may resume from it; names the first differing option that would change the training.
-[[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize);
+/// Whether a run of `config`, whose training set has the contentSha256() `data`, may resume from it; names the first difference that
+/// would change the training.
+[[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize,
+                                const std::string &data);
 
 /// Copies tensors by name into a model's; the error names tensors that are missing, unknown or of another shape.
 [[nodiscard]] Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file);

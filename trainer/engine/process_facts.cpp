@@ -38,12 +38,6 @@ std::optional<double> peakRssBytes() {
     return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-std::string hostName() {
-    char name[256] = "";
-    ::gethostname(name, sizeof name - 1);
-    return name;
-}
-
 std::string bootId() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string id;

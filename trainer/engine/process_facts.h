@@ -3,12 +3,13 @@
 #include <optional>
 #include <string>
 
+#include "ipc/host_name.h"
+
 namespace lockstep::trainer {
 
 /// Facts about this process, from Linux.
 [[nodiscard]] std::optional<double> secondsSinceLaunch(); ///< since the kernel started it
 [[nodiscard]] std::optional<double> peakRssBytes();
-[[nodiscard]] std::string hostName();
 [[nodiscard]] std::string bootId(); ///< the same in all containers and namespaces of one machine
 
 /// Asks for SCHED_BATCH, which needs no privilege: a rank then keeps its core while Gloo's threads wake, and small

@@ -15,11 +15,11 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
-#include "ipc/sha256.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/text_set.h"
 #include "trainer/engine/process_facts.h"
+#include "trainer/engine/ranks_alike.h"
 #include "trainer/models/bert_folder.h"
 #include "trainer/models/script_model.h"
 #include "trainer/report/device_clock.h"
@@ -32,6 +32,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto rendezvousLimit = 300s;
+constexpr auto folderPatience = 10s; ///< for ranks of the attempt before, which may still be ending
 
 Result<void> readDelay(Session &session) {
     const char *text = std::getenv("LOCKSTEP_TEST_DELAY");
@@ -155,28 +156,6 @@ Result<void> tryModelFile(Session &session) {
     return {};
 }
 
-/// Refuses ranks that read different files under one path: DDP would give all of them rank 0's parameters.
-Result<void> compareModelFiles(Session &session) {
-    const std::string &file = session.config.model;
-    if (!isModelFile(file) || session.communicator->worldSize() == 1)
-        return {};
-    std::string own;
-    for (const std::string &path : {file, descriptionOf(file)}) {
-        const auto bytes = realFileSystem().readAll(path, anySize);
-        if (!bytes)
-            return fail(bytes.error());
-        own += sha256Hex(*bytes);
-    }
-    const auto all = session.communicator->exchange("model_file", own);
-    const auto other = std::ranges::find_if(all, [&](const std::string &one) { return one != all.front(); });
-    if (other == all.end())
-        return {};
-    session.communicator->part();
-    return fail(Error::badArgument(file + " or its description is another file on rank " +
-                                       std::to_string(other - all.begin()) + " than on rank 0",
-                                   "copy both files to every node", "model"));
-}
-
 Result<std::shared_ptr<Model>> freshModel(const Session &session) {
     const bool texts = session.train.spec.sample.values == Values::Text;
     auto model = makeModel(session.config.model, {.dropout = session.config.dropout,
@@ -195,84 +174,141 @@ Result<std::shared_ptr<Model>> freshModel(const Session &session) {
 /// The largest checkpoint sent from rank to rank, since it passes through the memory of rank 0's store.
 constexpr std::uintmax_t largestSentCheckpoint = 256ULL << 20;
 
-/// Without shared storage, checkpoints are on rank 0's node. A node that lacks the chosen one, or has a different file of that
-/// name, gets it and keeps a copy.
-Result<void> bringCheckpoint(Session &session, const std::string &file, const std::string &occasion = {}) {
+/// Without shared storage, the chosen checkpoint is on one node, that of rank `holder`. A node that lacks it, or has a different
+/// file of that name, gets it and keeps a copy.
+Result<void> bringCheckpoint(Session &session, const std::string &file, std::size_t holder,
+                             const std::string &occasion = {}) {
     if (session.env.localWorldSize == session.env.worldSize)
         return {};
     const auto own = realFileSystem().readAll(file, anySize);
     const std::string mark = own ? std::to_string(own->size()) + " " + crcText(crc32c(*own)) : "-";
     const auto marks = session.communicator->exchange("checkpoint_marks" + occasion, mark);
+    const std::string holderName = "rank " + std::to_string(holder);
     std::string lacking;
-    for (std::size_t rank = 1; rank < marks.size(); ++rank)
-        if (marks[rank] != marks.front())
+    for (std::size_t rank = 0; rank < marks.size(); ++rank)
+        if (marks[rank] != marks[holder])
             lacking += (lacking.empty() ? "rank " : ", ") + std::to_string(rank);
     if (lacking.empty())
         return {};
-    if (const auto size = std::strtoull(marks.front().c_str(), nullptr, 10); size > largestSentCheckpoint)
+    if (const auto size = std::strtoull(marks[holder].c_str(), nullptr, 10); size > largestSentCheckpoint)
         return fail(Error::failed("the checkpoint " + file + " (" + std::to_string(size >> 20) +
-                                      " MiB) lies on rank 0's node alone; " + lacking + " can't read it",
+                                      " MiB) lies on the node of " + holderName + " alone; " + lacking +
+                                      " can't read it",
                                   "put --checkpoint-dir on storage that all nodes see, or copy it there"));
-    const auto sent =
-        session.communicator->exchange("checkpoint_bytes" + occasion, session.isRank0() && own ? *own : "").front();
-    if (mark == marks.front())
+    const bool holds = static_cast<std::size_t>(session.env.rank) == holder;
+    const auto sent = session.communicator->exchange("checkpoint_bytes" + occasion, holds && own ? *own : "")[holder];
+    if (mark == marks[holder])
         return {};
     FileSystem &disk = realFileSystem();
     auto written = disk.makeFolders(std::filesystem::path(file).parent_path().string());
     if (written)
         written = disk.writeAtomically(file, sent);
     if (!written)
-        return fail(Error::failed("the checkpoint of rank 0 can't be kept here: " + written.error().message(),
-                                  "make --checkpoint-dir writable on every node"));
-    logInfo("got " + file + " from rank 0's node");
+        return fail(
+            Error::failed("the checkpoint of " + holderName + " can't be kept here: " + written.error().message(),
+                          "make --checkpoint-dir writable on every node"));
+    logInfo("got " + file + " from the node of " + holderName);
     return {};
 }
 
-/// Where this rank finds and keeps a checkpoint of rank 0's: nodes may have their folders in different places.
+/// Where this rank finds and keeps another rank's checkpoint: nodes may have their folders in different places.
 std::string ownPathOf(const Session &session, const std::string &file) {
     return (std::filesystem::path(session.config.checkpointDir) / std::filesystem::path(file).filename()).string();
 }
 
-/// The checkpoint to go on from; empty: there is none. A rank that was started again takes only one of its own launch: before
-/// the first save the folder may hold those of another training.
-Result<std::string> chooseCheckpoint(const Session &session) {
+/// Rank 0 alone removes checkpoints and writes new ones.
+Result<void> lockCheckpoints(Session &session) {
+    const std::string &folder = session.config.checkpointDir;
+    if (folder.empty())
+        return {};
+    std::string refusal;
+    if (session.isRank0()) {
+        auto lock = CheckpointLock::take(folder, folderPatience);
+        if (lock)
+            session.checkpointLock = std::move(*lock);
+        else if (lock.error().kind == ErrorKind::BadArgument)
+            refusal = lock.error().message();
+        else // some shared file systems have no locks
+            logWarning("nothing keeps another training out of " + folder + ": " + lock.error().message());
+    }
+    refusal = session.communicator->exchange("checkpoint_lock", refusal).front();
+    if (refusal.empty())
+        return {};
+    session.communicator->part();
+    return fail(Error::badArgument(refusal));
+}
+
+/// The checkpoint in this node's folder to go on from; absent: there is none. A rank that was started again takes only one of its
+/// own launch: before the first save the folder may hold those of another training.
+Result<std::optional<FoundCheckpoint>> chooseCheckpoint(const Session &session) {
+    const std::string launch = session.config.resume ? std::string() : session.env.launch;
+    if (!session.config.resume && launch.empty())
+        return std::optional<FoundCheckpoint>();
     std::vector<std::string> skipped;
-    const auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(skipped);
+    auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(launch, skipped);
     for (const auto &sentence : skipped)
         logWarning("skipped a checkpoint: " + sentence);
-    if (!newest)
-        return fail(newest.error());
-    if (!*newest || session.config.resume)
-        return newest->value_or("");
-    const auto checkpoint = readCheckpoint(**newest);
-    const bool own = checkpoint && !checkpoint->launch.empty() && checkpoint->launch == session.env.launch;
-    return own ? **newest : std::string();
+    return newest;
+}
+
+/// What the first rank of a node can offer all to go on from, as text: the file's name and the training; empty: nothing; after '!':
+/// what is wrong with the folder.
+std::string checkpointOffer(const Session &session) {
+    if (session.env.localRank > 0 && !session.isRank0())
+        return {};
+    const auto chosen = chooseCheckpoint(session);
+    if (!chosen)
+        return "!" + chosen.error().message();
+    if (!*chosen)
+        return {};
+    return std::filesystem::path((*chosen)->file).filename().string() + "\n" + (*chosen)->training;
+}
+
+/// The checkpoint that all ranks go on from, and the rank whose node has it.
+struct AgreedCheckpoint {
+    std::string name; ///< empty: there is none
+    std::size_t holder = 0;
+};
+
+/// Rank 0's, unless another node has a later one of the same training: nodes with disks of their own may have changed places.
+Result<AgreedCheckpoint> agreeOnCheckpoint(Session &session) {
+    const auto offers = session.communicator->exchange("checkpoint", checkpointOffer(session));
+    if (offers.front().starts_with('!'))
+        return fail(Error::failed(offers.front().substr(1)));
+    const auto nameIn = [](const std::string &offer) { return offer.substr(0, offer.find('\n')); };
+    const auto trainingIn = [](const std::string &offer) {
+        return offer.substr(std::min(offer.find('\n'), offer.size()));
+    };
+    AgreedCheckpoint agreed{nameIn(offers.front()), 0};
+    for (std::size_t rank = 1; rank < offers.size(); ++rank) {
+        const std::string &offer = offers[rank];
+        const bool same = offers.front().empty() || trainingIn(offer) == trainingIn(offers.front());
+        if (same && !offer.starts_with('!') && nameIn(offer) > agreed.name) // names end in the step, of equal length
+            agreed = {nameIn(offer), rank};
+    }
+    return agreed;
 }
 
 Result<void> loadCheckpoint(Session &session) {
+    if (!session.config.checkpointDir.empty())
+        session.trainSha256 = contentSha256(session.train);
     const bool restarted = session.env.attempt > 0 && !session.config.checkpointDir.empty();
     if (!session.config.resume && !restarted)
         return {};
-    // Rank 0 chooses, so that all ranks resume from the same step.
-    std::string choice;
-    if (session.isRank0()) {
-        const auto chosen = chooseCheckpoint(session);
-        choice = chosen ? *chosen : "!" + chosen.error().message();
-    }
-    const auto chosen = session.communicator->exchange("checkpoint", choice).front();
-    if (chosen.starts_with('!'))
-        return fail(Error::failed(chosen.substr(1)));
-    if (chosen.empty()) {
+    const auto agreed = agreeOnCheckpoint(session);
+    if (!agreed)
+        return fail(agreed.error());
+    if (agreed->name.empty()) {
         logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
         return {};
     }
-    const std::string file = ownPathOf(session, chosen);
-    if (auto there = bringCheckpoint(session, file); !there)
+    const std::string file = ownPathOf(session, agreed->name);
+    if (auto there = bringCheckpoint(session, file, agreed->holder); !there)
         return there;
     auto checkpoint = readCheckpoint(file);
     if (!checkpoint)
         return fail(checkpoint.error());
-    if (auto same = fits(*checkpoint, session.config, session.env.worldSize); !same)
+    if (auto same = fits(*checkpoint, session.config, session.env.worldSize, session.trainSha256); !same)
         return same;
     session.resumed = std::move(*checkpoint);
     session.resumedFrom = file;
@@ -395,7 +431,7 @@ Result<void> makeLoader(Session &session) {
 
 Result<void> restoreFrom(Session &session, const std::string &ofRank0, const std::string &occasion) {
     const std::string file = ownPathOf(session, ofRank0);
-    if (auto there = bringCheckpoint(session, file, occasion); !there)
+    if (auto there = bringCheckpoint(session, file, 0, occasion); !there)
         return there;
     const auto checkpoint = readCheckpoint(file);
     if (!checkpoint)
@@ -429,9 +465,9 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
     const c10::OptionalDeviceGuard onDevice(session->device().is_cuda() ? std::optional(session->device())
                                                                         : std::nullopt);
     using Step = Result<void> (*)(Session &);
-    for (const Step step :
-         {Step(readDelay), Step(readData), Step(tryModelFile), Step(meetOthers), Step(compareModelFiles),
-          Step(loadCheckpoint), Step(fillModel), Step(makeClockAndStrategy), Step(makeOptimizer), Step(makeLoader)})
+    for (const Step step : {Step(readDelay), Step(readData), Step(tryModelFile), Step(meetOthers),
+                            Step(checkRanksAlike), Step(lockCheckpoints), Step(loadCheckpoint), Step(fillModel),
+                            Step(makeClockAndStrategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());
     restoreRandomState(*session);

@@ -36,12 +36,14 @@ struct Session {
     std::vector<std::string> devices; ///< of the whole run, in rank order
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     DataSet train, test;
+    std::string trainSha256;          ///< contentSha256() of train, for checkpoints; empty without them
     TrainingPosition position;        ///< of this rank; outlives what notes it
     std::unique_ptr<PeerWatch> peers; ///< absent alone or over NCCL; outlives what waits for other ranks
     std::unique_ptr<Communicator> communicator;
     std::unique_ptr<Trace> trace; ///< outlives everything that records into it
     std::unique_ptr<PhaseClock> clock;
     std::shared_ptr<Model> model;
+    std::unique_ptr<CheckpointLock> checkpointLock; ///< rank 0's, with a folder for checkpoints
     std::optional<Checkpoint> resumed;
     std::string resumedFrom;   ///< its file
     bool checkpointed = false; ///< rank 0: the newest checkpoint in its folder is this training's
@@ -55,12 +57,12 @@ struct Session {
     [[nodiscard]] NamedTensors modelState() const;
 };
 
-/// Puts the parameters and the optimizer's state of a checkpoint that rank 0 has into every rank; all must call it. `occasion`
+/// Puts the parameters and the optimizer's state of a checkpoint of this training, which rank 0 has, into every rank; all must call it. `occasion`
 /// tells one call from another.
 [[nodiscard]] Result<void> restoreFrom(Session &session, const std::string &file, const std::string &occasion);
 
-/// Checks outputs, reads data, finds the other ranks, builds model, strategy and loader, restores a checkpoint.
-/// `env` and `placement` come from main, which has confined the process already.
+/// Checks outputs, reads data, finds the other ranks and checks that they train the same, locks the folder of checkpoints, builds
+/// model, strategy and loader, restores a checkpoint. `env` and `placement` come from main, which has confined the process already.
 [[nodiscard]] Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment env, Placement placement,
                                                            FrameSender &frames);
 

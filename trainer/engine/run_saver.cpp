@@ -36,12 +36,17 @@ torch::Tensor deviceRandomStates(const Session &s) {
 
 } // namespace
 
+RunSaver::RunSaver(Session &session)
+    : m_session(session), m_checkpoints(session.config.checkpointDir),
+      m_training(session.resumed ? session.resumed->training : makeRunId()) {}
+
 RunProgress RunSaver::resume() {
     const auto &checkpoint = m_session.resumed;
     RunProgress progress;
     if (!checkpoint)
         return progress;
-    m_checkpoints.resumeFrom(m_session.resumedFrom);
+    if (m_session.isRank0())
+        m_checkpoints.resumeFrom(m_session.resumedFrom, m_training);
     m_session.checkpointed = m_session.isRank0();
     progress.epochs = checkpoint->epochs;
     progress.stepInEpoch = checkpoint->stepInEpoch;
@@ -78,6 +83,8 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
     checkpoint.config = s.config;
     checkpoint.worldSize = s.env.worldSize;
     checkpoint.launch = s.env.launch;
+    checkpoint.training = m_training;
+    checkpoint.data = s.trainSha256;
     checkpoint.epochsDone = epochsDone;
     checkpoint.stepInEpoch = progress.stepInEpoch;
     checkpoint.epochs = progress.epochs;

@@ -22,7 +22,7 @@ struct RunProgress {
 /// Writes a run's checkpoints and its final parameters, and reads how far a resumed run was. Used from the training thread.
 class RunSaver {
 public:
-    explicit RunSaver(Session &session) : m_session(session), m_checkpoints(session.config.checkpointDir) {}
+    explicit RunSaver(Session &session);
 
     /// How far the checkpoint is that the session resumes from; nothing done without one.
     [[nodiscard]] RunProgress resume();
@@ -30,12 +30,13 @@ public:
     [[nodiscard]] Result<void> save(const RunProgress &progress, int epochsDone);
     /// Writes --save-final: a safetensors file, or a folder that Hugging Face's libraries load.
     [[nodiscard]] Result<void> saveFinal();
-    /// This training's newest checkpoint; empty: none yet.
+    /// This training's newest checkpoint, which rank 0 knows; empty: none yet.
     [[nodiscard]] std::string newest() const { return m_checkpoints.newestOwn(); }
 
 private:
     Session &m_session;
     CheckpointFolder m_checkpoints;
+    std::string m_training; ///< Checkpoint::training
 };
 
 } // namespace lockstep::trainer

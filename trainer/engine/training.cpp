@@ -120,6 +120,8 @@ void Training::sendInit() {
         for (const FieldSpec &field : runConfigFields())
             if (const std::string value = field.get(s.config); !field.perProcess && !value.empty())
                 init.about.emplace(field.key, value);
+    for (const DataSet *set : {&s.train, &s.test})
+        init.files.insert(set->sha256.begin(), set->sha256.end());
     if (s.config.oversubscribe)
         init.detail = "devices may share cores: not comparable";
     if (s.delay)

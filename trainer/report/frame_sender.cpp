@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,16 +29,29 @@ constexpr std::size_t chunkBytes =
 constexpr std::size_t rememberedBytes = 1 << 20;
 constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
 
-Result<Fd> openFile(const std::string &address, int rank) {
+/// Whether the file's last line has no end: the disk was full, or the power was lost.
+bool endsInTornLine(const std::string &path, int file) {
+    struct stat info {};
+    if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return false;
+    const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char last = '\n';
+    return reader.valid() && ::pread(reader.get(), &last, 1, info.st_size - 1) == 1 && last != '\n';
+}
+
+/// `unsent` becomes what must be written before the first frame.
+Result<Fd> openFile(const std::string &address, int rank, std::string &unsent) {
     const auto place = frameFile(address, rank);
     if (!place)
         return fail(place.error());
     const std::string &path = *place;
-    const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
+    Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd.valid())
         return fail(Error::badArgument("can't write frames to " + path + ": " + std::strerror(errno),
                                        "give --frames a file in a folder you may write to"));
-    return Fd(fd);
+    if (endsInTornLine(path, fd.get()))
+        unsent = "\n"; // the first frame would be lost with that line
+    return fd;
 }
 
 Result<Fd> connectToRun(const std::string &path, int rank) {
@@ -82,7 +96,7 @@ Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &addres
         sender->m_socket = true;
         sender->m_tcp = address;
     } else {
-        fd = openFile(address, rank);
+        fd = openFile(address, rank, sender->m_bytes);
     }
     if (!fd)
         return fail(fd.error());

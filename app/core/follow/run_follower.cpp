@@ -115,10 +115,11 @@ void RunFollower::checkRunFiles() {
             return m_retry.start(rereadMs);
         return finishWith(*status.result);
     }
-    if (status.kind == Kind::AgentDied) {
+    if (status.kind == Kind::AgentDied || status.kind == Kind::Unknown) {
         if (m_rereads++ < 3) // the same for the log's last lines
             return m_retry.start(rereadMs);
-        m_store->setLink(LinkState::AgentDied, fromUtf8(status.sentence));
+        m_store->setLink(status.kind == Kind::Unknown ? LinkState::Unknown : LinkState::AgentDied,
+                         fromUtf8(status.sentence));
         return end();
     }
     if (m_haveRecord && !QFile::exists(QString::fromStdString(m_folder.path))) {

@@ -26,7 +26,7 @@ class RunStore;
 /// on several nodes it follows all nodes' logs, each from its first missing number. Does not affect the run.
 /// Works in slices on its thread, never blocks it.
 ///
-///   Idle → Replaying → (Finished | AgentDied | Connecting)
+///   Idle → Replaying → (Finished | AgentDied | Unknown | Connecting)
 ///   Connecting → Live → (Lost → Connecting | Finished | AgentDied | Failed)
 class RunFollower : public QObject {
     Q_OBJECT
@@ -52,7 +52,8 @@ public:
     [[nodiscard]] QString runId() const { return m_runId; }
 
 Q_SIGNALS:
-    /// The run is over and all its frames are in the store; or its agent died, or it can't be followed.
+    /// The run is over and all its frames are in the store; or its agent died, or it can't be followed, as in a copy
+    /// from another machine.
     void ended();
 
 private:

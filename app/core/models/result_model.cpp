@@ -40,6 +40,8 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
         return QStringLiteral(
             "no more devices than the reference, or more than the devices differs: the speed-up says nothing of "
             "them alone");
+    if (row.state == "done" && key == "speed_up_run" && row.firstEpoch != 1)
+        return QStringLiteral("it went on from a checkpoint and made only the epochs that were left");
     if (row.state == "done" && key == "gpu_hours_waiting")
         return QStringLiteral("no GPU of its own for each rank");
     if (row.state == "done" && key.find("energy") != key.npos && !row.energyUnknown.empty())

@@ -131,11 +131,13 @@ QVariant RunChoiceModel::rowData(const RunChoice &row, int role) const {
     case RunIdRole:
         return row.store->runId();
     case StateRole:
-        return hasFailed(*row.store) ? QStringLiteral("failed")
-               : row.store->state()  ? qs(toString(*row.store->state()))
-                                     : QString();
+        return hasFailed(*row.store)              ? QStringLiteral("failed")
+               : row.store->lifecycle().unknown() ? QStringLiteral("unknown")
+               : row.store->state()               ? qs(toString(*row.store->state()))
+                                                  : QString();
     case ReasonRole: {
-        const std::string why = hasFailed(*row.store) ? endReason(*row.store) : std::string();
+        const bool hasReason = hasFailed(*row.store) || row.store->lifecycle().unknown();
+        const std::string why = hasReason ? endReason(*row.store) : std::string();
         return QString::fromStdString(why);
     }
     default:

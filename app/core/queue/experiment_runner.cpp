@@ -83,6 +83,7 @@ void ExperimentRunner::start() {
         underWay(entry).inherited = true;
     for (const int entry : inherited)
         resume(entry);
+    takeRequests(); // a stop that the earlier owner did not take comes before any further run
     next();
 }
 
@@ -212,7 +213,9 @@ void ExperimentRunner::ended(int entry) {
         }
         return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}});
     }
-    if (!result && link == LinkState::AgentDied && one.inherited && !m_stoppedBy) {
+    // Its queue is here, so a host of another name is this one before it was renamed, as a container's is when it is made anew.
+    const bool agentDied = link == LinkState::AgentDied || link == LinkState::Unknown;
+    if (!result && agentDied && one.inherited && !m_stoppedBy && !one.skippedBy) {
         forget();
         return interrupted(entry);
     }
@@ -304,7 +307,11 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
         return true;
     }
     if (request.kind == QueueRequest::Kind::Stop) {
-        m_queue->forget(pending);
+        if (const Result<void> written = m_queue->carryOut(pending); !written) {
+            tellUnsaved(written.error());
+            m_queue->forget(pending); // it ends this queue whether or not that can be written
+        }
+        Q_EMIT experimentChanged();
         stop(QString::fromStdString(request.by));
         return true;
     }

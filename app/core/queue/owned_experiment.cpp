@@ -46,12 +46,12 @@ Result<OwnedExperiment> OwnedExperiment::own(const std::string &id) {
     out.m_prefix = *prefix;
     if (const Result<void> known = checkPlacesOf(id); !known)
         return fail(known.error());
-    for (const PendingRequest &pending : out.requests())
-        if (pending.request.kind == QueueRequest::Kind::Stop ||
-            !stopsCurrents(pending.request, out.m_experiment).empty())
-            out.forget(pending); // meant for an earlier owner
-        else if (const Result<void> done = out.carryOut(pending); !done)
+    for (const PendingRequest &pending : out.requests()) {
+        if (!stopsCurrents(pending.request, out.m_experiment).empty())
+            break; // once the runs that it stops are followed
+        if (const Result<void> done = out.carryOut(pending); !done)
             return fail(done.error());
+    }
     return out;
 }
 

@@ -18,8 +18,8 @@ namespace lockstep::core {
 /// experiment.json as its owner changes it: holds the queue's lock as long as this lives, or until it gives it up.
 class OwnedExperiment {
 public:
-    /// Takes the lock, reads the experiment and carries out requests from the time without an owner. An error names the owner's
-    /// pid, or the machine that keeps the queue.
+    /// Takes the lock, reads the experiment and carries out the requests that an earlier owner did not take, up to one that stops a run
+    /// under way: that one and those behind it still wait. An error names the owner's pid, or the machine that keeps the queue.
     [[nodiscard]] static Result<OwnedExperiment> own(const std::string &id);
 
     [[nodiscard]] const Experiment &experiment() const { return m_experiment; }

@@ -3,17 +3,23 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <set>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <QDeadlineTimer>
 #include <QDir>
+#include <QEventLoop>
 #include <QFile>
+#include <QTimer>
 
 #include "experiment/claims_json_detail.h"
 #include "experiment/more_rounds.h"
 #include "follow/agent_control.h"
 #include "ipc/documents.h"
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/run_title.h"
@@ -29,6 +35,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int maxAddedRepeats = 100;
+constexpr std::chrono::milliseconds takenLimit{5000}, takenPoll{50}; ///< an owner looks several times a second
 constexpr std::array<std::string_view, 8> kindNames = {"stop",  "pause", "resume", "skip",
                                                        "retry", "move",  "add",    "repeat"};
 
@@ -107,34 +114,47 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
     return {};
 }
 
-/// A request that is carried out here because nobody owns the queue: under its lock, so that nobody resumes it
-/// meanwhile.
+/// A request that is carried out here because nobody owns the queue, after those that its last owner did not take: under its
+/// lock, so that nobody resumes it meanwhile.
 struct OwnerlessChange {
     std::optional<FileLock> lock;
     Experiment experiment;
     QueueRequest request;
+    std::vector<PendingRequest> before = {}; ///< oldest first
 
     /// Writes the queue after its runs were asked to stop, with this result.
     Result<void> write(const Result<void> &asked) {
         const auto unlocked = std::exchange(lock, std::nullopt); // released when this function returns
-        const std::vector<int> stopped = stopsCurrents(request, experiment);
+        for (const PendingRequest &one : before) {
+            if (const Result<void> done = carryOut(one.request, asked); !done)
+                logWarning(done.error().message());
+            experiment.taken.push_back(one.name);
+        }
+        const Result<void> done = carryOut(request, asked);
+        if (const Result<void> written = writeExperiment(experiment); !written)
+            return written;
+        for (const PendingRequest &one : before)
+            forgetRequest(experimentFolder(experiment.id), one.name);
+        return done ? asked : done;
+    }
+
+    Result<void> carryOut(const QueueRequest &one, const Result<void> &asked) {
+        const std::vector<int> stopped = stopsCurrents(one, experiment);
         for (const int current : stopped)
-            end(experiment.entries[std::size_t(current)], asked);
-        if (stopped.empty() || request.kind != QueueRequest::Kind::Skip)
-            if (const Result<void> applied = apply(request, experiment); !applied)
-                return applied;
-        const Result<void> written = writeExperiment(experiment);
-        return written ? asked : written;
+            end(experiment.entries[std::size_t(current)], asked, one.by);
+        if (!stopped.empty() && one.kind == QueueRequest::Kind::Skip)
+            return {};
+        return apply(one, experiment);
     }
 
     /// On another machine only its agent knows.
     [[nodiscard]] bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) const {
-        return !experiment.host.empty() || kind == RunStatus::Kind::Running ||
+        return !experiment.host.empty() || kind == RunStatus::Kind::Running || kind == RunStatus::Kind::Unknown ||
                (kind == RunStatus::Kind::Starting && isThere(runFolder(entry.run).path));
     }
 
     /// A run that had ended keeps its own end, and one whose agent lives but can't be asked is not called stopped: it trains on.
-    void end(ExperimentEntry &entry, const Result<void> &asked) const {
+    void end(ExperimentEntry &entry, const Result<void> &asked, const std::string &by) const {
         using Kind = RunStatus::Kind;
         const RunStatus status = readRunStatus(runFolder(entry.run));
         if (status.kind == Kind::Finished) {
@@ -143,7 +163,7 @@ struct OwnerlessChange {
             entry.reason = own.reason.toStdString();
         } else if (asked || !mayTrain(entry, status.kind)) {
             entry.state = EntryState::Stopped;
-            entry.reason = "stopped by " + request.by;
+            entry.reason = "stopped by " + by;
         }
     }
 };
@@ -152,15 +172,15 @@ struct OwnerlessChange {
 struct Stops {
     std::vector<std::unique_ptr<Request>> all;
     Result<void> refused;
+    std::set<int> entries = {}; ///< whose agents were asked: asked twice, an agent kills its ranks
 };
 
 /// Asks the agents of the runs that the request stops.
-Stops askRuns(const QueueRequest &request, const Experiment &queue) {
+void askRuns(Stops &stops, const QueueRequest &request, const Experiment &queue) {
     const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
-    Stops stops;
     for (const int current : stopsCurrents(request, queue)) {
         const ExperimentEntry &entry = queue.entries[std::size_t(current)];
-        if (!prefix || entry.run.empty())
+        if (!prefix || entry.run.empty() || !stops.entries.insert(current).second)
             continue;
         Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
         if (!asked)
@@ -168,19 +188,29 @@ Stops askRuns(const QueueRequest &request, const Experiment &queue) {
         else if (*asked)
             stops.all.push_back(std::move(*asked));
     }
-    return stops;
 }
 
-/// A request that its owner can't be told, on a full disk for example: the runs that it stops are asked all the same.
-Asked askRunsAlone(const Error &why, const QueueRequest &request, const Experiment &queue) {
-    Stops stops = askRuns(request, queue);
+/// A request that its owner can't be told, on a full disk for example: the runs that it stops are asked all the same. Fails with
+/// `why` if there are none or they can't be asked, else with `half`.
+Asked askRunsAlone(const Error &why, const Error &half, const QueueRequest &request, const Experiment &queue) {
+    Stops stops;
+    askRuns(stops, request, queue);
     if (stops.all.empty())
         return fail(why);
+    return std::make_unique<RequestGroup>(std::move(stops.all), [why, half](const Result<void> &asked) {
+        if (asked)
+            return fail(half);
+        Error both = why;
+        both.what += "; " + asked.error().message();
+        return fail(std::move(both));
+    });
+}
+
+Asked askRunsAlone(const Error &why, const QueueRequest &request, const Experiment &queue) {
     const Error half = Error::failed("its queue can't be told: " + why.message() +
                                          "; the run that was under way was asked to stop, and the next one may start",
                                      "make room, then ask again");
-    return std::make_unique<RequestGroup>(std::move(stops.all),
-                                          [half](const Result<void> &asked) { return asked ? fail(half) : asked; });
+    return askRunsAlone(why, half, request, queue);
 }
 
 Asked applyHere(std::string_view id, const QueueRequest &request) {
@@ -197,7 +227,14 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     const auto change =
         std::make_shared<OwnerlessChange>(OwnerlessChange{std::move(*lock), std::move(*experiment), request});
     const Experiment &queue = change->experiment;
-    Stops stops = askRuns(request, queue);
+    change->before = pendingRequests(experimentFolder(id));
+    std::erase_if(change->before, [&](const PendingRequest &one) {
+        return std::ranges::find(queue.taken, one.name) != queue.taken.end();
+    });
+    Stops stops;
+    for (const PendingRequest &one : change->before)
+        askRuns(stops, one.request, queue);
+    askRuns(stops, request, queue);
     if (!stops.all.empty())
         return std::make_unique<RequestGroup>(std::move(stops.all),
                                               [change, refused = stops.refused](const Result<void> &asked) {
@@ -205,6 +242,40 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
                                               });
     const Result<void> written = change->write(stops.refused);
     return written ? Asked() : fail(written.error());
+}
+
+/// Whether the queue's owner takes every request to stop it: one that is suspended does not.
+bool ownerTakesStops(const ExperimentFolder &folder) {
+    const auto waits = [&] {
+        return std::ranges::any_of(pendingRequests(folder), [](const PendingRequest &one) {
+            return one.request.kind == QueueRequest::Kind::Stop;
+        });
+    };
+    for (const QDeadlineTimer limit(takenLimit); waits();) {
+        if (limit.hasExpired())
+            return false;
+        QEventLoop loop;
+        QTimer::singleShot(takenPoll, &loop, &QEventLoop::quit);
+        loop.exec();
+    }
+    return true;
+}
+
+/// A request to stop waits for an owner that does not take it: the runs under way are asked here.
+Asked askWithoutOwner(std::string_view id, const QueueRequest &request) {
+    const Error why =
+        Error::failed("the queue's owner does not answer, so the request to stop waits for it or for the next owner",
+                      "continue the owner if it is suspended: fg, or kill -CONT its process");
+    {
+        const Result<FileLock> owner = takeLock(experimentFolder(id).lock(), why);
+        if (!owner) {
+            Error half = owner.error(); // which names its process
+            half.what += "; the run that was under way was asked to stop";
+            const Result<Experiment> queue = readExperiment(id);
+            return queue ? askRunsAlone(owner.error(), half, request, *queue) : fail(queue.error());
+        }
+    }
+    return applyHere(id, request); // it has ended meanwhile
 }
 
 } // namespace
@@ -386,7 +457,11 @@ Asked askQueue(std::string_view id, const QueueRequest &request) {
 }
 
 Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
-    return waitFor(askQueue(id, request));
+    const Result<void> asked = waitFor(askQueue(id, request));
+    const bool stops = request.kind == QueueRequest::Kind::Stop && !isSlurmExperiment(id); // whose owner only watches
+    if (!asked || !stops || ownerTakesStops(experimentFolder(id)))
+        return asked;
+    return waitFor(askWithoutOwner(id, request));
 }
 
 std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder) {

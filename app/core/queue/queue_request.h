@@ -55,12 +55,13 @@ struct QueueRequest {
 /// The running entries that the request stops.
 [[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);
 
-/// Passes the request to the queue's owner. Without an owner it is carried out here, under the queue's lock, which is
-/// held until it is over: runs are stopped if requested, but none is started. A queue on another machine gets the
+/// Passes the request to the queue's owner. Without an owner it is carried out here, after those that the last owner left, under the
+/// queue's lock, which is held until it is over: runs are stopped if requested, but none is started. A queue on another machine gets the
 /// request there (queue_origin.h). Pending only while an agent or another machine must answer. Errors: no such
 /// experiment or entry, a state that does not allow the request, an unwritable folder, a link that is down.
 [[nodiscard]] Asked askQueue(std::string_view experimentId, const QueueRequest &request);
-/// The same, but waits: for the command line.
+/// The same, but waits: for the command line. A stop is an error, too, if the queue's owner does not take it within 5 s, as one that is
+/// suspended: it waits for that owner or the next, and the runs under way are asked themselves.
 [[nodiscard]] Result<void> requestQueue(std::string_view experimentId, const QueueRequest &request);
 /// Asks the owner to stop queue and current runs, and waits. Without an owner the queue is closed here and the current
 /// runs are asked to stop.

@@ -91,9 +91,12 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::functi
     if (status.result)
         store.setResult(*status.result);
     using Kind = RunStatus::Kind;
-    store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
-                  : status.kind == Kind::AgentDied ? LinkState::AgentDied
-                                                   : LinkState::Idle);
+    if (status.kind == Kind::Unknown)
+        store.setLink(LinkState::Unknown, QString::fromStdString(status.sentence));
+    else
+        store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
+                      : status.kind == Kind::AgentDied ? LinkState::AgentDied
+                                                       : LinkState::Idle);
     return {};
 }
 

@@ -45,6 +45,17 @@ void LossSeries::append(const LossPoint &point) {
     m_windowsAPoint *= 2;
 }
 
+void LossSeries::placeAnew(int epoch, const EpochsAt &epochsAt) {
+    bool moved = false;
+    for (auto point = m_points.rbegin(); point != m_points.rend() && point->epoch > epoch - 1; ++point)
+        if (point->epoch <= epoch) {
+            const double there = epochsAt(point->step);
+            moved = moved || there != point->epoch;
+            point->epoch = there;
+        }
+    m_generation += moved ? 1 : 0;
+}
+
 void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
     add(rank, {point.step, point}, out);
 }
@@ -56,7 +67,7 @@ void LossMerger::pass(int rank, std::int64_t step, LossSeries &out) {
 void LossMerger::add(int rank, Window window, LossSeries &out) {
     const auto last = m_last.find(rank);
     if (last != m_last.end() && window.step <= last->second) { // all ranks began again, from a checkpoint or the start
-        m_waiting.clear();
+        flush(out);                                            // what is made again replaces it, the rest stays
         m_last.clear();
         m_taken = -1;
     }

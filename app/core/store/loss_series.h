@@ -13,6 +13,9 @@
 
 namespace lockstep::core {
 
+/// Epochs done after a step.
+using EpochsAt = std::function<double(std::int64_t step)>;
+
 /// A curve of the loss, or of a metric, of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max
 /// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps repeated after a restart
 /// replace the earlier ones.
@@ -22,8 +25,10 @@ public:
     explicit LossSeries(std::size_t limit = usualLimit, OverSteps over = OverSteps::Mean)
         : m_limit(limit), m_over(over) {}
     void append(const LossPoint &point);
+    /// The points of an epoch get new places by their steps: its length is known better than when they came.
+    void placeAnew(int epoch, const EpochsAt &epochsAt);
     [[nodiscard]] const std::vector<LossPoint> &points() const { return m_points; }
-    /// Increases each time earlier points are merged or replaced: then a reader's indexes are stale.
+    /// Increases each time earlier points are merged, replaced or moved: then a reader's indexes are stale.
     [[nodiscard]] int generation() const { return m_generation; }
     /// The most windows merged into one point; 1 before the first merge.
     [[nodiscard]] int windowsAPoint() const { return m_windowsAPoint; }

@@ -2,24 +2,11 @@
 #include "store/nodes_replay.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "ipc/frames.h"
 
 namespace lockstep::core {
-namespace {
-
-std::int64_t wallUsOf(std::string_view line) {
-    constexpr std::string_view key = "\"wall_us\":";
-    const auto at = line.find(key); // among the first keys of every frame
-    std::int64_t wall = 0;
-    if (at != std::string_view::npos)
-        std::from_chars(line.data() + at + key.size(), line.data() + line.size(), wall);
-    return wall;
-}
-
-} // namespace
 
 void NodesReplay::Lines::add(std::string_view line) {
     m_text += line;

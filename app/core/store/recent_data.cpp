@@ -7,8 +7,8 @@ namespace lockstep::core {
 
 QString whyNoRecentData(const RunStore &run) {
     const RunLifecycle &life = run.lifecycle();
-    const bool noRecentData =
-        life.link() == LinkState::Lost || (life.link() == LinkState::Connecting && run.log().frames > 0);
+    const bool noRecentData = life.unknown() || life.link() == LinkState::Lost ||
+                              (life.link() == LinkState::Connecting && run.log().frames > 0);
     if (run.over() || !noRecentData)
         return {};
     const std::string_view words = toString(life.link());

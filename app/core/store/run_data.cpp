@@ -21,8 +21,14 @@ std::string_view toString(LinkState state) {
         return "failed: agent died";
     case LinkState::Failed:
         return "can't be read";
+    case LinkState::Unknown: // of a copy; its sentence names the machine
+        return "whether it still runs is unknown";
     }
     return "";
+}
+
+std::string deviceKind(const std::vector<std::string> &names) {
+    return names.empty() ? "" : names.front().starts_with("cpu") ? "cpu" : "cuda";
 }
 
 std::string sentenceOf(const NodeLink &link) {

@@ -18,7 +18,7 @@ namespace lockstep::core {
 /// A window of steps on a curve of the loss, or of a metric (run_metrics.h).
 struct LossPoint {
     std::int64_t step = 0; ///< last step of the window, from 0 over the whole run
-    double epoch = 0;      ///< epochs done at that step, e.g. 1.25; 0 at the start
+    double epoch = 0;      ///< epochs done at that step: 1.25 after a quarter of the second epoch's steps
     std::int64_t wallUs = 0;
     double runS = 0;                   ///< seconds of training since the run's first window, pauses left out
     double loss = 0, min = 0, max = 0; ///< sample-weighted mean, or the metric's value; may be non-finite
@@ -34,6 +34,9 @@ struct RankEpoch {
     EpochFrame frame;
     std::int64_t wallUs = 0; ///< when it was reported
 };
+
+/// "cpu" or "cuda", from a run's devices ("cpu:0", …); empty: none are known.
+[[nodiscard]] std::string deviceKind(const std::vector<std::string> &names);
 
 /// Devices of a run beyond these are not kept, nor curves of ranks: a log may name any.
 inline constexpr std::size_t mostRunDevices = 4096;
@@ -109,7 +112,7 @@ struct Progress {
 };
 
 /// The state of a follower's link to its run.
-enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
+enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed, Unknown };
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
 /// What has been read of a run's log, and what is missing from it.
@@ -137,7 +140,8 @@ struct NodeLink {
 struct RunConditions {
     std::vector<MachineRecord> machines;
     std::string lockstepVersion;
-    std::string program;          ///< "lockstep-trainer", or the name of the training script
+    std::string program;          ///< "lockstep-trainer", or the training script's name; empty: unknown
+    FileDigests files;            ///< what the ranks have read: the trainer's data, a script's own Python files
     std::optional<int> freeCores; ///< RunRecord's
     std::string scheduling;       ///< as the ranks say: "batch", "other"; "mixed" when they differ
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
@@ -145,6 +149,9 @@ struct RunConditions {
     std::optional<Surroundings> surroundings;
     std::optional<Energy> energy;
 };
+/// The first file that both have read with different content; empty: none. One that only one has read says nothing: a script may
+/// import what it needs, data may be packed or not.
+[[nodiscard]] std::string editedBetween(const FileDigests &a, const FileDigests &b);
 
 /// A summary of a run for the result table; made from a RunStore, live or replayed.
 struct RunOutcome {
@@ -156,19 +163,26 @@ struct RunOutcome {
     std::vector<std::string> deviceNames;
     std::optional<RunState> state; ///< final or current; absent: nothing reported yet
     bool agentDied = false;
-    std::string reason;     ///< why not done
+    bool unknown = false;   ///< `state` is what a copy of the run's folder shows: whether it still runs is unknown
+    std::string reason;     ///< why not done, or why `unknown`
     std::string divergence; ///< "loss is NaN since step 120"; empty: every reported loss was finite
     std::string backend;    ///< as resolved by the ranks, else as configured
     std::vector<MergedEpoch> epochs;
+    std::optional<std::int64_t> steps; ///< that every rank has done
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
+    /// The run's log begins with this epoch. Later than 1: it went on from a checkpoint, whose epochs took `earlierS` of
+    /// totalTrainingTimeS; phases and runTimeS know nothing of them.
+    int firstEpoch = 1;
+    double earlierS = 0;
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
-    MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
-    std::optional<double> launchS; ///< from launch until a rank began to train
-    bool script = false;           ///< the ranks run a script instead of lockstep-trainer
-    ScriptClaims claims;           ///< about that script
+    MetricValues metrics;             ///< over all ranks and steps (ipc/metrics.h)
+    std::optional<double> launchS;    ///< from launch until a rank began to train
+    bool script = false;              ///< the ranks run a script instead of lockstep-trainer
+    ScriptClaims claims;              ///< about that script
+    std::vector<std::string> command; ///< that script's, with its placeholders filled in
     std::vector<std::string> hosts;
     int nodes = 1;
     bool oversubscribed = false;

@@ -56,6 +56,7 @@ double RunEpochs::trainingS() const {
 /// All ranks are restarted together, so that the first one that shows it speaks for all.
 std::vector<RankEpoch> RunEpochs::forget(int from) {
     m_startsOver = false;
+    m_attempts.startOver();
     for (auto &[rank, windows] : m_windows)
         windows = {};
     std::vector<RankEpoch> lost;
@@ -80,14 +81,14 @@ std::vector<RankEpoch> RunEpochs::madeAgain(int epoch) {
 std::vector<RankEpoch> RunEpochs::take(int rank, const StepsFrame &body) {
     std::vector<RankEpoch> lost;
     if (plausible(body.epoch)) {
-        if (m_startsOver || goesBack(body, m_windows[rank].reached))
+        if (m_startsOver || m_attempts.makesAgain(rank, body))
             lost = forget(body.epoch);
         at(body.epoch);
     }
     WindowLosses &windows = m_windows[rank];
     if (windows.epoch != body.epoch)
         windows = {body.epoch};
-    windows.reached = body.lastStep;
+    m_attempts.take(rank, body);
     if (body.loss) {
         windows.sum += body.loss->mean * double(body.samples);
         windows.samples += double(body.samples);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ipc/rank_attempts.h"
 #include "store/run_data.h"
 
 namespace lockstep::core {
@@ -15,6 +16,7 @@ public:
     /// A window of steps: its epoch has begun. Steps that are made again are of ranks that were restarted: returns what all ranks had
     /// reported from that epoch on, which counts no more.
     [[nodiscard]] std::vector<RankEpoch> take(int rank, const StepsFrame &body);
+    void take(int rank, const StateFrame &body) { m_attempts.take(rank, body); }
     /// All ranks are started again: what they report next begins their new attempt, though no step may show it.
     void startOver() { m_startsOver = true; }
     /// The same as for a window, of ranks that report nothing before the end of this epoch.
@@ -32,7 +34,7 @@ public:
     [[nodiscard]] double trainingS() const;
     /// In order of arrival, those of lost attempts included.
     [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; }
-    /// An epoch that a rank reported again in the same attempt: a further training, of which merged() knows nothing.
+    /// An epoch that a rank reported again without a restart: a further training, of which merged() knows nothing.
     struct Repeated {
         int rank = 0, epoch = 1;
     };
@@ -46,7 +48,6 @@ private:
     /// Losses of a rank's windows since its last finished epoch, for scripts that report no loss by epoch.
     struct WindowLosses {
         int epoch = 0;
-        std::int64_t reached = -1; ///< step
         double sum = 0, samples = 0;
     };
     std::vector<MergedEpoch> m_epochs;
@@ -54,7 +55,8 @@ private:
     std::vector<RankEpoch> m_rankEpochs;
     std::map<int, std::vector<std::size_t>> m_reports; ///< by epoch: those of m_rankEpochs that count
     std::map<int, WindowLosses> m_windows;             ///< by rank
-    std::optional<Repeated> m_repeated;                ///< the first epoch of which that is so
+    RankAttempts m_attempts;
+    std::optional<Repeated> m_repeated; ///< the first epoch of which that is so
     bool m_startsOver = false;
 };
 

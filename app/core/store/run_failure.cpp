@@ -27,6 +27,8 @@ bool hasFailed(const RunStore &store) {
 std::string endReason(const RunStore &store) {
     if (store.lifecycle().agentDied())
         return "agent died";
+    if (store.lifecycle().unknown())
+        return store.lifecycle().linkSentence().toStdString();
     std::string reason = store.lifecycle().reason();
     const RankInfo *rank = hasFailed(store) ? rankAtFault(store, reason) : nullptr;
     if (rank && rank->lastStep) // before the rank's own message

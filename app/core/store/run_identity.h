@@ -18,18 +18,22 @@ public:
     /// The run id in the log's header: used if no other source named it.
     void hearRunId(const std::string &runId);
     /// The first rank that reports a fact wins.
-    void hear(const About &about) { m_about.insert(about.begin(), about.end()); }
+    void hear(const About &about) { takeNew(m_about, about, mostWords); }
+    void hearFiles(const FileDigests &files) { takeNew(m_files, files, mostFiles); }
 
     [[nodiscard]] QString runId() const { return m_runId; }
     [[nodiscard]] QString title() const;  ///< the record's name, else the run id
     [[nodiscard]] QString method() const; ///< a name of ipc/methods.h, or what a script calls it; empty when unknown
     [[nodiscard]] const std::optional<RunRecord> &record() const { return m_record; }
     [[nodiscard]] const About &about() const { return m_about; } ///< empty: no script, or it reported nothing
+    /// Of the trainer its data, of a script its own Python files; empty: unknown.
+    [[nodiscard]] const FileDigests &files() const { return m_files; }
 
 private:
     QString m_runId;
     std::optional<RunRecord> m_record;
     About m_about;
+    FileDigests m_files;
 };
 
 } // namespace lockstep::core

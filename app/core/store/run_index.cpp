@@ -2,7 +2,6 @@
 #include "store/run_index.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +20,7 @@
 #include "ipc/command_template.h"
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
+#include "ipc/host_name.h"
 #include "ipc/median.h"
 #include "ipc/models.h"
 #include "ipc/run_folder.h"
@@ -181,10 +181,12 @@ Result<RunIndex> RunIndex::open() {
 
 Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string &indexFile) {
     static std::atomic<int> count = 0; // connection names must be unique within a process
-    if (const Result<void> made =
-            realFileSystem().makeFolders(QFileInfo(QString::fromStdString(indexFile)).path().toStdString());
-        !made)
+    const std::string folder = QFileInfo(QString::fromStdString(indexFile)).path().toStdString();
+    const Result<void> made = realFileSystem().makeFolders(folder);
+    const bool readOnly = ::access(folder.c_str(), W_OK) != 0; // such as a snapshot of somebody's runs
+    if (!made && !readOnly)
         return fail(made.error());
+    const std::string file = readOnly ? ":memory:" : indexFile;
     RunIndex index;
     index.m_runs = runsFolder;
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -196,14 +198,14 @@ Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string
                 QSqlDatabase::removeDatabase(std::exchange(index.m_connection, {}));
                 return fail(Error::failed("Qt's SQLite driver is missing", "install libqt6sql6-sqlite"));
             }
-            database.setDatabaseName(QString::fromStdString(indexFile));
-            good = mayBeOpened(indexFile) && database.open() && prepare(index.m_connection, indexFile);
+            database.setDatabaseName(QString::fromStdString(file));
+            good = (readOnly || mayBeOpened(file)) && database.open() && prepare(index.m_connection, file);
         }
         if (good)
             return index;
         QSqlDatabase::removeDatabase(std::exchange(index.m_connection, {}));
         for (const char *suffix : {"", "-wal", "-shm", "-journal"})
-            QFile::remove(QString::fromStdString(indexFile) + QString::fromLatin1(suffix));
+            QFile::remove(QString::fromStdString(file) + QString::fromLatin1(suffix));
     }
     return fail(Error::failed("the index " + indexFile + " can't be opened", "check the folder's permissions"));
 }
@@ -234,7 +236,7 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
     while (query.next()) {
         const QString state = query.value(2).toString();
         known[query.value(0).toString().toStdString()] =
-            state == u"running" || state == u"starting" ? QString() : query.value(1).toString();
+            state == u"running" || state == u"starting" || state == u"unknown" ? QString() : query.value(1).toString();
     }
     query.finish();
     const int version = versionOf(database);
@@ -332,8 +334,7 @@ std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
 
 MachineName thisMachine() {
     MachineName machine;
-    char name[256] = {};
-    machine.host = ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+    machine.host = hostName();
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)
         if (line.starts_with("model name"))

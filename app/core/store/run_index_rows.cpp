@@ -9,6 +9,7 @@
 #include "ipc/run_title.h"
 #include "ipc/scalars.h"
 #include "ipc/sound_values.h"
+#include "store/run_data.h"
 #include "store/run_index_rows_detail.h"
 #include "store/run_notes.h"
 
@@ -81,8 +82,8 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     const RunConfig &config = *work;
     row.method = toString(config.method);
     row.devices = deviceCount(config);
-    row.device = config.device;
-    row.backend = isDistributed(config.method) ? config.backend : "";
+    row.device = record.claims.knows("device") ? config.device : deviceKind(record.deviceNames);
+    row.backend = isDistributed(config.method) && record.claims.knows("backend") ? config.backend : "";
     if (record.claims.knows("model"))
         row.model = modelTitle(config.model);
     if (record.claims.knows("dataset"))
@@ -91,6 +92,8 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
         row.epochs = config.epochs;
     row.settings = settingsOf(config, record.claims);
     row.work = isScript(record) ? workKey(config, record.command) : workKey(config); // its times are not our trainer's
+    if (isScript(record) && record.command.empty())
+        row.work += "script\n";
 }
 
 /// Facts that a script reported about itself, where its record says nothing.
@@ -162,7 +165,8 @@ void takeSurroundings(const Surroundings &around, IndexedRun &row) {
         row.throttle += (row.throttle.empty() ? "" : ", ") + reason;
 }
 
-void takeStatus(const RunStatus &status, IndexedRun &row) {
+/// The training time of a run that may go on from a checkpoint holds epochs of earlier runs: it may exceed the run's own.
+void takeStatus(const RunStatus &status, bool resumes, IndexedRun &row) {
     using Kind = RunStatus::Kind;
     switch (status.kind) {
     case Kind::Starting:
@@ -170,6 +174,10 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
         return;
     case Kind::Running:
         row.state = "running";
+        return;
+    case Kind::Unknown:
+        row.state = "unknown";
+        row.reason = status.sentence;
         return;
     case Kind::AgentDied:
         row.state = "failed";
@@ -184,7 +192,7 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
     if (result.runTimeS > 0)
         row.runTimeS = result.runTimeS;
     if (result.summary)
-        takeSummary(*result.summary, row.runTimeS, row);
+        takeSummary(*result.summary, resumes ? std::nullopt : row.runTimeS, row);
     if (result.watching) {
         row.viewersShare = viewersShare(*result.watching);
         row.ranksWaitedS = result.watching->ranksWaitedS;
@@ -299,7 +307,7 @@ Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
     IndexedRun row;
     row.run = run;
     takeRecord(*record, row);
-    takeStatus(readRunStatus(folder), row);
+    takeStatus(readRunStatus(folder), record->config && record->config->resume, row);
     takeNotes(folder, row);
     return row;
 }

@@ -10,6 +10,8 @@
 namespace lockstep::core {
 namespace {
 
+constexpr std::size_t mostEpochs = 10'000;
+
 std::optional<qlonglong> positiveIn(const About &about, const char *key) {
     const auto found = about.find(key);
     bool whole = false;
@@ -19,30 +21,105 @@ std::optional<qlonglong> positiveIn(const About &about, const char *key) {
 
 } // namespace
 
+RunLength::Epoch *RunLength::at(int epoch) {
+    if (epoch < 1 || (m_reported.size() >= mostEpochs && !m_reported.contains(epoch)))
+        return nullptr;
+    return &m_reported[epoch];
+}
+
+std::optional<std::int64_t> RunLength::lengthOf(const Epoch &epoch) const {
+    return epoch.own ? epoch.own : epoch.told ? epoch.told : m_newest;
+}
+
 void RunLength::take(const StateFrame &body) {
     if (body.epochs)
         m_epochs = body.epochs;
     if (body.totalSteps)
         m_steps = body.totalSteps;
-    if (body.stepsPerEpoch)
-        m_stepsPerEpoch = body.stepsPerEpoch;
-    // A script learns the length of its loader epoch by epoch.
-    if (!body.totalSteps && !m_scriptSaidSteps && body.stepsPerEpoch && m_epochs &&
-        *body.stepsPerEpoch <= mostCounted / std::max(1, *m_epochs))
-        m_steps = *body.stepsPerEpoch * *m_epochs;
+    if (!body.stepsPerEpoch || *body.stepsPerEpoch <= 0)
+        return;
+    m_newest = body.stepsPerEpoch;
+    if (body.totalSteps && body.epochs && *body.stepsPerEpoch <= mostCounted / std::max(1, *body.epochs) &&
+        *body.totalSteps == *body.stepsPerEpoch * *body.epochs)
+        m_each = body.stepsPerEpoch;
+    if (Epoch *epoch = body.epoch ? at(*body.epoch) : nullptr)
+        epoch->told = body.stepsPerEpoch;
 }
 
 void RunLength::take(const About &about) {
     if (const auto epochs = positiveIn(about, "epochs"); epochs && *epochs <= INT32_MAX && !m_epochs)
         m_epochs = int(*epochs);
-    if (const auto steps = positiveIn(about, "total_steps"); steps && *steps <= mostCounted) {
+    if (const auto steps = positiveIn(about, "total_steps"); steps && *steps <= mostCounted)
         m_steps = *steps;
-        m_scriptSaidSteps = true;
-    }
+}
+
+void RunLength::take(const StepsFrame &body) {
+    Epoch *epoch = at(body.epoch);
+    if (!epoch || body.count <= 0)
+        return;
+    if (epoch->own && body.firstStep > epoch->last + 1) // a further training, as in cross-validation
+        *epoch = {epoch->told, {}, -1, -1, {}, false};
+    epoch->first = epoch->first < 0 ? body.firstStep : std::min(epoch->first, body.firstStep);
+    epoch->last = std::max(epoch->last, body.lastStep);
+}
+
+bool RunLength::take(const EpochFrame &body) {
+    Epoch *epoch = at(body.epoch);
+    if (!epoch || m_each)
+        return false;
+    const std::int64_t steps = body.steps > 0 ? body.steps : epoch->first < 0 ? 0 : epoch->last - epoch->first + 1;
+    if (steps <= 0)
+        return false;
+    m_newest = epoch->own = std::max(epoch->own.value_or(0), steps);
+    epoch->misplaced = epoch->misplaced || (epoch->placedBy && epoch->placedBy != epoch->own);
+    return epoch->misplaced;
+}
+
+void RunLength::forget(int from) {
+    for (auto epoch = m_reported.lower_bound(from); epoch != m_reported.end(); ++epoch)
+        epoch->second = {epoch->second.told, {}, -1, -1, {}, false};
+}
+
+/// A script learns the length of its loader epoch by epoch: those that it has not begun count as the newest known one.
+std::optional<std::int64_t> RunLength::steps() const {
+    if (m_steps || !m_epochs || !m_newest)
+        return m_steps;
+    std::int64_t sum = 0;
+    const int first = m_reported.empty() ? 1 : std::min(m_reported.begin()->first, *m_epochs);
+    std::int64_t open = std::int64_t(*m_epochs) - first + 1;
+    for (auto epoch = m_reported.begin(); epoch != m_reported.end() && epoch->first <= *m_epochs; ++epoch, --open)
+        sum += *lengthOf(epoch->second);
+    if (open > mostCounted / *m_newest || sum + open * *m_newest > mostCounted)
+        return std::nullopt;
+    return sum + open * *m_newest;
+}
+
+std::int64_t RunLength::lastStepBefore(int epoch) const {
+    for (auto later = m_reported.lower_bound(epoch); later != m_reported.begin();)
+        if (--later; later->second.last >= 0)
+            return later->second.last;
+    return -1;
 }
 
 double RunLength::epochsAt(std::int64_t step, int epoch) const {
-    return m_stepsPerEpoch && *m_stepsPerEpoch > 0 ? double(step + 1) / double(*m_stepsPerEpoch) : double(epoch);
+    if (m_each)
+        return double(step + 1) / double(*m_each);
+    const auto found = m_reported.find(epoch);
+    const auto length = found == m_reported.end() ? std::nullopt : lengthOf(found->second);
+    if (!length)
+        return double(epoch);
+    if (found->second.first < 0)
+        return double(epoch - 1);
+    return epoch - 1 + std::clamp(double(step - found->second.first + 1) / double(*length), 0.0, 1.0);
+}
+
+double RunLength::placeOf(std::int64_t step, int epoch) {
+    if (Epoch *own = m_each ? nullptr : at(epoch)) {
+        const auto length = lengthOf(*own);
+        own->misplaced = own->misplaced || !length || (own->placedBy && own->placedBy != length);
+        own->placedBy = length;
+    }
+    return epochsAt(step, epoch);
 }
 
 } // namespace lockstep::core

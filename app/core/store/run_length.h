@@ -1,28 +1,50 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "ipc/frames.h"
 
 namespace lockstep::core {
 
-/// How long a run will be, as far as its ranks have reported.
+/// How long a run and each of its epochs will be, as far as its ranks have reported. Steps are the run's (step_numbers.h).
 class RunLength {
 public:
     void take(const StateFrame &body);
-    /// A script's own report. Its total of steps outweighs what follows from the length of one epoch.
+    /// A script's own report. Its total of steps outweighs what follows from the lengths of epochs.
     void take(const About &about);
+    /// A window of steps, before placeOf() is asked for it.
+    void take(const StepsFrame &body);
+    /// A rank has done an epoch. True: its windows were placed by another length than it turned out to have.
+    bool take(const EpochFrame &body);
+    /// Ranks that were restarted make this epoch and all later ones again.
+    void forget(int from);
 
     [[nodiscard]] std::optional<int> epochs() const { return m_epochs; }
-    [[nodiscard]] std::optional<std::int64_t> steps() const { return m_steps; }
-    /// Epochs done after `step`, counted from 0: a fraction where the steps of an epoch are known, else `epoch` itself.
+    [[nodiscard]] std::optional<std::int64_t> steps() const;
+    /// The last known step of the epochs before this one; -1: none.
+    [[nodiscard]] std::int64_t lastStepBefore(int epoch) const;
+    /// Epochs done after a step of `epoch`: a fraction where the length of an epoch is known, else `epoch` itself.
     [[nodiscard]] double epochsAt(std::int64_t step, int epoch) const;
+    /// The same for a window of the curves; take(EpochFrame) compares.
+    [[nodiscard]] double placeOf(std::int64_t step, int epoch);
 
 private:
+    struct Epoch {
+        std::optional<std::int64_t> told, own; ///< its length in steps: as said at its begin; as it turned out
+        std::int64_t first = -1, last = -1;    ///< steps of its windows; -1: none yet
+        std::optional<std::int64_t> placedBy;  ///< the length that its windows were placed by
+        bool misplaced = false;                ///< some were placed by none, or by another than `own`
+    };
+    Epoch *at(int epoch);
+    [[nodiscard]] std::optional<std::int64_t> lengthOf(const Epoch &epoch) const;
+
     std::optional<int> m_epochs;
-    std::optional<std::int64_t> m_steps, m_stepsPerEpoch;
-    bool m_scriptSaidSteps = false;
+    std::optional<std::int64_t> m_steps;  ///< as told
+    std::optional<std::int64_t> m_each;   ///< the length of every epoch, where the ranks know it to be the same
+    std::optional<std::int64_t> m_newest; ///< the newest known length of an epoch
+    std::map<int, Epoch> m_reported;      ///< by number, at most mostEpochs
 };
 
 } // namespace lockstep::core

@@ -36,6 +36,10 @@ bool RunLifecycle::agentDied() const {
     return m_link == LinkState::AgentDied && !(state() && isFinal(*state()));
 }
 
+bool RunLifecycle::unknown() const {
+    return m_link == LinkState::Unknown && !(state() && isFinal(*state()));
+}
+
 std::string RunLifecycle::reason() const {
     return m_result ? m_result->reason : m_detail;
 }
@@ -44,12 +48,12 @@ QString RunLifecycle::sentence() const {
     if (agentDied())
         return QStringLiteral("failed: agent died");
     const std::optional<RunState> now = state();
-    if (!now)
-        return QStringLiteral("starting");
-    const std::string_view word = toString(*now);
+    const std::string_view word = now ? toString(*now) : "starting";
     QString text = QString::fromUtf8(word.data(), qsizetype(word.size()));
-    if (const std::string why = reason(); isFinal(*now) && *now != RunState::Done && !why.empty())
+    if (const std::string why = reason(); now && isFinal(*now) && *now != RunState::Done && !why.empty())
         text += QStringLiteral(": ") + QString::fromStdString(why);
+    if (unknown())
+        text += QStringLiteral(", ") + m_linkSentence;
     return text;
 }
 

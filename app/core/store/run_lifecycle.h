@@ -24,6 +24,8 @@ public:
     [[nodiscard]] std::optional<RunState> state() const;
     [[nodiscard]] bool over() const; ///< final state, or the agent died
     [[nodiscard]] bool agentDied() const;
+    /// Of a copy from another machine without a final state: whether it still runs there is unknown, as linkSentence() says.
+    [[nodiscard]] bool unknown() const;
     [[nodiscard]] std::string reason() const; ///< why it did not succeed, from agent 0 or the result
     [[nodiscard]] QString sentence() const;   ///< "training", "done", "failed: rank 1 …", "failed: agent died"
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }

@@ -20,6 +20,12 @@ void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
     m_merger.add(rank, place, m_all);
 }
 
+void RunLosses::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
+    m_all.placeAnew(epoch, epochsAt);
+    if (const auto own = m_ranks.find(rank); own != m_ranks.end())
+        own->second.placeAnew(epoch, epochsAt);
+}
+
 void RunLosses::watch(int rank, const StepsFrame &body) {
     const std::optional<double> lost = notFiniteIn(*body.loss);
     const auto known = m_diverged.find(rank);

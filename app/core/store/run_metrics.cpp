@@ -35,10 +35,9 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
     const auto reached = m_reached.find(rank);
     if (reached != m_reached.end() && goesBack(frame, reached->second)) { // all ranks restarted
         m_reached.clear();
-        for (auto &[name, metric] : m_metrics) {
-            metric.waiting.clear();
+        flush(); // what is made again replaces it, the rest stays
+        for (auto &[name, metric] : m_metrics)
             metric.joined = -1;
-        }
     }
     m_reached[rank] = frame.lastStep;
     const Scalars scalars = scalarsOf(frame);
@@ -59,6 +58,14 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
     const auto slowest = std::ranges::min_element(m_reached, {}, [](const auto &one) { return one.second; });
     for (auto &[name, metric] : m_metrics)
         join(metric, slowest->second);
+}
+
+void RunMetrics::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
+    for (auto &[name, metric] : m_metrics) {
+        metric.all.placeAnew(epoch, epochsAt);
+        if (const auto own = metric.ranks.find(rank); own != metric.ranks.end())
+            own->second.placeAnew(epoch, epochsAt);
+    }
 }
 
 void RunMetrics::flush() {

@@ -30,22 +30,35 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
             out.metrics.try_emplace(name, value); // else computed from the log's frames
     if (!summary.backend.empty())
         out.backend = summary.backend;
+    for (const EpochSummary &epoch : summary.epochs)
+        if (epoch.epoch < out.firstEpoch)
+            out.earlierS += epoch.durationS;
 }
 
-/// Whether a frame is missing that may have ended an epoch. Then the reported epochs are complete only if there are as many
-/// as planned.
-bool lacksEpochs(const RunStore &store) {
+/// Whether a frame is missing that may have ended an epoch.
+bool lacksFrames(const RunStore &store) {
     const auto saysSo = [](const AlertLine &line) {
         return line.alert.kind == malformedFrame.row().kind || line.alert.kind == framesLost.row().kind;
     };
     const LogHealth &log = store.log();
-    if (log.gaps.empty() && log.damagedLines == 0 && std::ranges::none_of(store.messages().alerts(), saysSo))
+    return !log.gaps.empty() || log.damagedLines > 0 || std::ranges::any_of(store.messages().alerts(), saysSo);
+}
+
+/// With a frame missing, the reported epochs are complete only if there are as many as planned.
+bool lacksEpochs(const RunStore &store) {
+    if (!lacksFrames(store))
         return false;
     const auto &record = store.record();
     std::optional<int> meant = store.length().epochs();
     if (!meant && record && record->config && record->claims.knows("epochs"))
         meant = record->config->epochs;
     return !meant || int(store.epochs().merged().size()) < *meant;
+}
+
+int firstReportedEpoch(const RunStore &store) {
+    const std::vector<MergedEpoch> &epochs = store.epochs().merged();
+    const auto first = std::ranges::find_if(epochs, [](const MergedEpoch &epoch) { return epoch.ranksReported > 0; });
+    return first == epochs.end() || lacksFrames(store) ? 1 : first->epoch;
 }
 
 std::string divergenceOf(const RunStore &store) {
@@ -112,10 +125,12 @@ std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs
     return std::nullopt;
 }
 
-/// The script among a command's words, else its program, without folders.
+/// The script among a command's words, else its program, without folders; empty: a script that was started elsewhere.
 std::string programOf(const RunRecord &record) {
     if (!isScript(record))
         return "lockstep-trainer";
+    if (record.command.empty())
+        return {};
     const auto script = std::find_if(record.command.begin(), record.command.end(),
                                      [](const std::string &word) { return word.ends_with(".py"); });
     const std::string &word = script == record.command.end() ? record.command.front() : *script;
@@ -124,6 +139,7 @@ std::string programOf(const RunRecord &record) {
 
 RunConditions conditionsOf(const RunStore &store) {
     RunConditions out;
+    out.files = store.identity().files();
     if (const auto &record = store.record()) {
         out.machines = record->machines;
         out.lockstepVersion = record->lockstepVersion;
@@ -146,6 +162,13 @@ RunConditions conditionsOf(const RunStore &store) {
 
 } // namespace
 
+std::string editedBetween(const FileDigests &a, const FileDigests &b) {
+    for (const auto &[file, digest] : a)
+        if (const auto other = b.find(file); other != b.end() && other->second != digest)
+            return file;
+    return {};
+}
+
 RunOutcome outcomeOf(const RunStore &store) {
     RunOutcome out;
     const RunLifecycle &life = store.lifecycle();
@@ -162,17 +185,20 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.launchS = launchTime(store, out.startWallUs);
         out.script = isScript(*record);
         out.claims = record->claims;
+        if (out.script)
+            out.command = record->command;
         out.nodes = std::max<int>(1, int(record->machines.size()));
         for (const MachineRecord &machine : record->machines)
             out.hosts.push_back(machine.host);
         if (out.config) {
             out.oversubscribed = out.config->oversubscribe;
-            out.backend = isDistributed(out.config->method) ? out.config->backend : "";
+            out.backend = isDistributed(out.config->method) && out.claims.knows("backend") ? out.config->backend : "";
         }
     }
     out.about = store.identity().about();
     out.state = life.state();
     out.agentDied = life.agentDied();
+    out.unknown = life.unknown();
     out.restarts = int(std::ranges::count_if(store.messages().alerts(), isRestart));
     out.reason = endReason(store);
     for (const auto &[rank, info] : store.ranks().all()) {
@@ -186,6 +212,9 @@ RunOutcome outcomeOf(const RunStore &store) {
     for (MergedEpoch &epoch : out.epochs)
         epoch.metrics = store.metrics().ofEpoch(epoch.epoch);
     out.metrics = store.metrics().ofRun();
+    if (const auto steps = store.ranks().doneSteps(); steps && *steps > 0)
+        out.steps = steps;
+    out.firstEpoch = firstReportedEpoch(store);
     takeEpochs(store, out);
     out.divergence = divergenceOf(store);
     out.rankPhasesS = rankPhases(store);
@@ -200,8 +229,8 @@ RunOutcome outcomeOf(const RunStore &store) {
     }
     if (const auto &repeated = store.epochs().repeated())
         withoutTrainingTime(repeatedEpochInWords(repeated->rank, repeated->epoch), out);
-    if (out.totalTrainingTimeS && !canBeTrainingTime(*out.totalTrainingTimeS, out.runTimeS)) {
-        withoutTrainingTime("its ranks say that they trained for " + seconds(*out.totalTrainingTimeS).toStdString() +
+    if (const auto here = trainedHereS(out); here && !canBeTrainingTime(*here, out.runTimeS)) {
+        withoutTrainingTime("its ranks say that they trained for " + seconds(*here).toStdString() +
                                 ", but the run lasted " + seconds(*out.runTimeS).toStdString() +
                                 " from launch to exit: how long it trained is unknown",
                             out);
@@ -209,6 +238,10 @@ RunOutcome outcomeOf(const RunStore &store) {
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);
     return out;
+}
+
+std::optional<double> trainedHereS(const RunOutcome &run) {
+    return run.totalTrainingTimeS ? std::optional(*run.totalTrainingTimeS - run.earlierS) : std::nullopt;
 }
 
 std::optional<PhaseSeconds> meanOfStages(const RunOutcome &run) {

@@ -8,6 +8,9 @@ class RunStore;
 
 /// The run's outcome so far.
 [[nodiscard]] RunOutcome outcomeOf(const RunStore &run);
+/// The part of its training time in which the run itself trained: without the epochs before the checkpoint from which it
+/// went on. Seconds; absent where the training time is.
+[[nodiscard]] std::optional<double> trainedHereS(const RunOutcome &run);
 /// The mean phases of a pipeline's stages: each computes something else, so none speaks for all. Absent for other methods, and
 /// until all stages have reported.
 [[nodiscard]] std::optional<PhaseSeconds> meanOfStages(const RunOutcome &run);

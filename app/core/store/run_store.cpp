@@ -85,7 +85,7 @@ void RunStore::setResult(const RunResult &result) {
 void RunStore::setLink(LinkState link, const QString &sentence) {
     if (!m_lifecycle.setLink(link, sentence))
         return;
-    if (link == LinkState::Finished || link == LinkState::AgentDied)
+    if (link == LinkState::Finished || link == LinkState::AgentDied || link == LinkState::Unknown)
         joinRanks();
     note(Link | State | Loss);
 }
@@ -107,6 +107,8 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     m_lifecycle.take(frame, body);
     if (frame.rank) {
         m_ranks.take(*frame.rank, frame, body);
+        m_epochs.take(*frame.rank, body);
+        m_identity.hearFiles(body.files);
         if (!body.about.empty()) {
             m_identity.hear(body.about);
             m_length.take(body.about);
@@ -125,14 +127,28 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
+    const StepNumbers::Numbered numbered =
+        m_numbers.take(frame.rank.value_or(0), body, m_length.lastStepBefore(body.epoch));
+    if (numbered.again)
+        m_length.forget(body.epoch);
+    if (numbered.shift == 0)
+        return takeSteps(frame, body);
+    StepsFrame ofRun = body;
+    ofRun.firstStep += numbered.shift;
+    ofRun.lastStep += numbered.shift;
+    takeSteps(frame, ofRun);
+}
+
+void RunStore::takeSteps(const Frame &frame, const StepsFrame &body) {
     const int rank = frame.rank.value_or(0);
+    m_length.take(body);
     m_ranks.take(rank, body);
     forget(m_epochs.take(rank, body));
     m_phases.take(rank, frame, body);
     m_epochs.running(body.epoch, m_phases.runningS(rank));
     LossPoint place;
     place.step = body.lastStep;
-    place.epoch = m_length.epochsAt(body.lastStep, body.epoch);
+    place.epoch = m_length.placeOf(body.lastStep, body.epoch);
     place.wallUs = frame.wallUs;
     place.runS = m_ranks.trainedS(rank, frame.monoNs);
     m_metrics.take(rank, body, place);
@@ -148,6 +164,12 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     m_metrics.take(rank, body);
     m_phases.take(rank, body);
     note(Changes(Epochs) | Phases);
+    if (!m_length.take(body))
+        return;
+    const auto epochsAt = [&](std::int64_t step) { return m_length.epochsAt(step, body.epoch); };
+    m_losses.placeAnew(rank, body.epoch, epochsAt);
+    m_metrics.placeAnew(rank, body.epoch, epochsAt);
+    note(Loss);
 }
 
 void RunStore::takeBody(const Frame &frame, const CommFrame &body) {

@@ -20,6 +20,7 @@
 #include "store/run_ranks.h"
 #include "store/run_stages.h"
 #include "store/run_updates.h"
+#include "store/step_numbers.h"
 
 namespace lockstep::core {
 
@@ -106,10 +107,12 @@ private:
     void note(Changes what);
     void setRanks(int count);
     void joinRanks();
+    void takeSteps(const Frame &frame, const StepsFrame &body);
     void forget(const std::vector<RankEpoch> &lost);
 
     RunIdentity m_identity;
     RunLifecycle m_lifecycle;
+    StepNumbers m_numbers;
     RunLength m_length;
     RunRanks m_ranks;
     RunEpochs m_epochs;

@@ -195,7 +195,7 @@ bool FollowedWork::complete() const {
     return std::all_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
         const core::LinkState link = store->lifecycle().link();
         return link == core::LinkState::Finished || link == core::LinkState::AgentDied ||
-               link == core::LinkState::Failed;
+               link == core::LinkState::Failed || link == core::LinkState::Unknown;
     });
 }
 

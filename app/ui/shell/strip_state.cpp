@@ -72,7 +72,7 @@ core::ExperimentModel::Strip StripState::ofWork() const {
         out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
     if (progress.leftS && !run->over())
         out.left = tr("%1 left").arg(core::timeLeft(progress.leftS));
-    out.active = !run->over();
+    out.active = !run->over() && !run->lifecycle().unknown();
     return out;
 }
 

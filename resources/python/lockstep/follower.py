@@ -4,32 +4,35 @@
 lockstep.auto tells a Follower when a batch is fetched, when backward runs and when an optimizer steps. From these:
 
 - A step is all work up to and including the optimizers' steps. With gradient accumulation it has several batches, each with its own
-  backward, or several before one. Of two before the first backward, one may be fetched ahead: that shows at the second one.
+  backward, or several before one. Of several before the first backward of an iterator, some may be fetched ahead, or skipped: that shows
+  at the second one. They belong together where there are several before that one too; else a batch without a backward is skipped.
 - `load` is the time in a DataLoader whose batch a backward follows, with the start of its workers. What a validation fetches is never
-  counted, nor is what is fetched without gradients beside what is fetched with them.
+  counted, nor is what is fetched without gradients beside what is fetched with them. A pass over other data whose backwards no optimizer
+  follows, such as one that makes adversarial samples, is a validation too.
 - `forward` is the time from the end of the last fetch, backward or optimizer's step to the start of backward; copies to a
   device are in it, and so is what lies between the batches of one backward. `backward` and `optimizer` are the time in these; what raises
   in backward is time, but neither loss nor batch. `other` is the rest of a step. In a step without a
   DataLoader, what comes before backward is `other`, since a forward and the making of a batch can't be told apart.
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
+- How many samples the steps of an epoch have is unknown where some of them train without a new batch.
 - The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step.
-- An epoch is one pass through the DataLoader that is trained on. Time between its steps, such as that of a validation, is
-  not in the epoch's time. Where steps take turns between DataLoaders over different data, it is a pass through the first of them. Where
+- An epoch is one pass through the DataLoader that is trained on, with the optimizer's step that follows its last batches. Time between its
+  steps, such as that of a validation, is not in the epoch's time. A pass of a loader that repeats its sampler for ever has as many batches
+  as that sampler gives. Where steps take turns between DataLoaders over different data, it is a pass through the first of them. Where
   each step begins a pass for one batch, it is as many steps as a pass has batches.
 """
 from __future__ import annotations
 
-from collections import deque
 from time import monotonic_ns
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
+from lockstep.open_step import Fetches, Pass, Step
 from lockstep.phases import PhaseClock
 from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
 MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
-MOST_AHEAD = 256  # batches that were fetched and wait for their backward
 MOST_TOGETHER = 64  # batches of one backward; of more, the script has skipped some
 
 
@@ -55,66 +58,6 @@ class Reporter:
         """Another epoch begins: what the script has measured since the last one ended belongs to that one."""
 
 
-class Fetches:
-    """What one iterator of a DataLoader has given, and no backward has followed yet."""
-
-    def __init__(self) -> None:
-        self.opening: Optional[List[int]] = None  # begin and end of its making
-        self.spans: List[List[int]] = []  # begin and end
-        self.samples: Deque[int] = deque(maxlen=MOST_AHEAD)  # of the batches that wait for their backward
-        self.length: Optional[int] = None  # of the loader
-        self.data = 0  # its data set
-        self.learns = False  # whether one was fetched while gradients are kept
-        self.together = 0  # how many were fetched between the newest backward and the one before
-
-
-class Step:
-    """The times, samples and losses of a step that goes on."""
-
-    def __init__(self) -> None:
-        self.times: Dict[str, int] = {}
-        self.samples = 0
-        self.batches = 0
-        self.backwards = 0
-        self.losses: List[Any] = []
-
-    def copy(self) -> Step:
-        """The step as it is now."""
-        out = Step()
-        out.times, out.samples, out.batches = dict(self.times), self.samples, self.batches
-        out.backwards, out.losses = self.backwards, [*self.losses]
-        return out
-
-    def since(self, earlier: Step) -> Step:
-        """What has come since an earlier state of it. No batch was fetched: its forwards can't be told from the rest."""
-        out = Step()
-        for phase, time in self.times.items():
-            name = "other" if phase == "forward" else phase
-            out.times[name] = out.times.get(name, 0) + time - earlier.times.get(phase, 0)
-        out.samples = self.samples - earlier.samples
-        out.batches = self.batches - earlier.batches
-        out.backwards = self.backwards - earlier.backwards
-        out.losses = self.losses[len(earlier.losses):]
-        return out
-
-    def add(self, phase: str, duration_ns: int) -> None:
-        """Adds to the time of a phase."""
-        self.times[phase] = self.times.get(phase, 0) + duration_ns
-
-    def loss(self) -> Any:
-        """The sum of the losses; None when one is unknown."""
-        if not self.losses or any(loss is None for loss in self.losses):
-            return None
-        total = self.losses[0]
-        for loss in self.losses[1:]:
-            total = total + loss
-        return total
-
-    def duration_ns(self) -> int:
-        """Of the whole step. `comm` lies inside other phases."""
-        return sum(time for phase, time in self.times.items() if phase != "comm")
-
-
 class Follower:
     """The state of one training process. All calls come from the thread that trains."""
 
@@ -129,7 +72,9 @@ class Follower:
         self._main: Optional[int] = None  # the iterator whose end is the epoch's
         self._main_over = False  # it has no more batches; one may be left to train on
         self._main_over_ns = 0
+        self._left_over = False  # it is over, and an optimizer may still step for its last batches
         self._main_length: Optional[int] = None
+        self._main_endless = False
         self._main_data = 0  # its data set
         self._main_batches = 0  # how many it has given
         self._main_again = False  # it begins again, after one batch
@@ -146,9 +91,14 @@ class Follower:
         self._group: List[Tuple[int, Fetches]] = []  # the iterators that gave batches since the last fetch but one
         self._group_backwards = 0  # how many have followed
         self._group_failed = False  # one of them has raised
-        self._begun: Set[int] = set()  # iterators whose batches a backward has followed
+        # Iterators whose batches a backward has followed, and how many came before the first one; 1: they come one by one.
+        self._begun: Dict[int, int] = {}
+        self._undecided: Dict[int, int] = {}  # data sets of which only one group is known, and how many batches it had
         self._ahead: Set[int] = set()  # those that fetch one batch ahead
-        self._together: Set[int] = set()  # data sets of which two batches before the first backward belong to it
+        self._together: Set[int] = set()  # data sets of which several batches before a backward belong to it
+        self._pass: Optional[Pass] = None
+        self._optimized: Set[int] = set()  # iterators for whose batches an optimizer has stepped
+        self._step_kinds: Set[bool] = set()  # of the epoch: whether a batch was fetched for them
         self._log: Optional[EpochLog] = None
         self._epoch = self._steps = self._training_ns = 0
         self._announced = self._evaluating = False
@@ -171,7 +121,8 @@ class Follower:
 
     @property
     def first_samples(self) -> int:
-        """How many samples the first step had; 0: unknown, or it has not ended."""
+        """How many samples the first step had, as far as is known: whether several batches belong to it shows at the second step; 0: unknown,
+        or it has not ended."""
         if self._first_samples is None:
             return self._step.samples if self._step else 0
         return self._first_samples
@@ -195,9 +146,9 @@ class Follower:
         for iterator, fetches in group:
             taken = self._surplus(iterator, fetches) if self._group_backwards <= 1 else []
             if not self._group_failed:
-                samples, batches = samples + sum(taken), max(batches, len(taken))
-            if iterator in self._held:
-                self._begun.add(iterator)
+                samples, batches = samples + sum(taken), max(batches, min(len(taken), fetches.together - 1))
+            if iterator in self._held and (iterator not in self._begun or fetches.together == 1):
+                self._begun[iterator] = fetches.together
             if not fetches.samples and not fetches.opening and self._fetches.get(iterator) is fetches:
                 del self._fetches[iterator]
         for step in [self._step, self._done if self._stepped else None]:
@@ -206,33 +157,57 @@ class Follower:
                 step.batches += batches
 
     def _surplus(self, iterator: int, fetches: Fetches) -> List[int]:
-        """The samples of the batches that belong to the backward before besides its first one."""
-        count, begun = fetches.together, iterator in self._begun
+        """The samples of the batches that belong to the backward before besides its first one, and to the one before that if it shows now."""
+        count, waiting = fetches.together, fetches.samples
         if count == 1:
-            if fetches.samples:
+            self._undecided.pop(fetches.data, None)
+            if waiting:
                 self._ahead.add(iterator)
             return []
-        if count == 2 and not begun and fetches.data not in self._together:
-            return []  # unknown yet
         if count > MOST_TOGETHER:
-            fetches.samples.clear()
+            waiting.clear()
             return []
-        if iterator in self._ahead:
-            count = min(count - 1, len(fetches.samples))
+        if fetches.data not in self._together:
+            first = self._begun.get(iterator)
+            if first == 1:  # the others were skipped
+                self._taken(waiting, count - 1)
+                return []
+            if first is None and fetches.data not in self._undecided:
+                self._undecided[fetches.data] = count
+                return []
+            return self._found_together(iterator, fetches, first or 1)
+        return self._taken(waiting, count - 1 if iterator in self._ahead else len(waiting))
+
+    def _found_together(self, iterator: int, fetches: Fetches, first: int) -> List[int]:
+        """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. What was
+        more there was skipped; one was fetched ahead."""
+        count, waiting = fetches.together, fetches.samples
+        self._together.add(fetches.data)
+        self._announced = False  # the epoch has fewer steps than were announced
+        left = len(waiting) - (count - 1)  # of the group before
+        if first == count + 1:
+            self._ahead.add(iterator)
         else:
-            count = len(fetches.samples)
-            self._together.add(fetches.data)
-        return [fetches.samples.popleft() for _ in range(count)]
+            left -= len(self._taken(waiting, min(first - count, left)))
+        before = self._taken(waiting, min(first, count, left + 1) - 1)
+        if self._steps == 1 and self._first_samples is not None:
+            self._first_samples += sum(before)
+        return before + self._taken(waiting, count - 1)
+
+    @staticmethod
+    def _taken(waiting: Deque[int], count: int) -> List[int]:
+        """The first batches that wait for their backward."""
+        return [waiting.popleft() for _ in range(min(count, len(waiting)))]
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int,
-                learns: bool = True) -> None:
+                learns: bool = True, endless: bool = False) -> None:
         """An iterator over a loader of `length` batches (None: unknown) of a data set gave one of `samples` samples (0: unknown). `learns`:
-        whether gradients are kept of what is computed now."""
+        whether gradients are kept of what is computed now. `endless`: it goes on after a pass of that length."""
         self.asked()
         self._backwards = 0  # what has begun has raised
         self._inside.clear()
         self._end_step(begin_ns)
-        if self._main_over:
+        if self._main_over or (iterator == self._main and self._main_endless and self._main_batches == self._main_length):
             self._end_epoch()
         fetches = self._fetches.setdefault(iterator, Fetches())
         self._held.add(iterator)
@@ -240,7 +215,7 @@ class Follower:
         fetches.samples.append(samples)
         if len(fetches.spans) > 2 * MOST_SPANS:  # of a loader whose batches no backward follows
             del fetches.spans[:-MOST_SPANS]
-        fetches.length, fetches.data, fetches.learns = length, data, fetches.learns or learns
+        fetches.length, fetches.endless, fetches.data, fetches.learns = length, endless, data, fetches.learns or learns
         if iterator == self._main:
             self._main_batches += 1
         is_new = data not in self._trained_data  # else its batches are fetched ahead
@@ -252,19 +227,25 @@ class Follower:
     def exhausted(self, iterator: int, begin_ns: int, end_ns: int) -> None:
         """The iterator has no more batches."""
         self.asked()
-        self._held.discard(iterator)
-        self._begun.discard(iterator)
-        self._ahead.discard(iterator)
         self._end_step(begin_ns)
+        if self._pass is not None and self._pass.iterator == iterator and self._step is not None:
+            self._pass.is_over = iterator not in self._optimized
+        self._leave(iterator)
         if iterator != self._main:
             self._fetches.pop(iterator, None)
             if iterator not in self._trained and not self._backwards:
                 self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
             return
         self._main_over, self._main_over_ns = True, end_ns
-        if iterator not in self._fetches:  # else the last batch was fetched ahead
-            self._add_to_epoch("load", end_ns - begin_ns)
-            self._end_epoch()
+        if iterator in self._fetches:  # the last batch was fetched ahead
+            return
+        if self._step is not None:  # it may end now, or go on in the next epoch
+            self._left_over = True
+            self._lap("other", max(begin_ns, self._mark_ns))
+            self._lap("load", max(end_ns, self._mark_ns))
+            return
+        self._add_to_epoch("load", end_ns - begin_ns)
+        self._end_epoch()
 
     def dropped(self, iterator: int) -> None:
         """The script holds the iterator no longer."""
@@ -274,9 +255,9 @@ class Follower:
 
     def _leave(self, iterator: int) -> None:
         """The iterator gives no more of the batches that it has begun to give."""
-        self._held.discard(iterator)
-        self._begun.discard(iterator)
-        self._ahead.discard(iterator)
+        for known in (self._held, self._ahead, self._optimized):
+            known.discard(iterator)
+        self._begun.pop(iterator, None)
 
     def backward_begins(self, loss: Any, now: int) -> None:
         """backward() of a loss: a tensor that is detached, a number, or None for one that is unknown."""
@@ -327,6 +308,8 @@ class Follower:
         now = self._now()
         if optimizer in self._stepped:
             self._end_step_where_it_was_done()
+            if self._left_over:
+                self._end_epoch()
         if self._step is None:
             self._begin_work()
         self._begin_step(now)
@@ -340,6 +323,10 @@ class Follower:
         self._lap("optimizer", self._now())
         self._stepped.add(optimizer)
         self._done = self._step.copy()
+        if self._pass is not None:
+            self._pass.is_over = False
+            if self._pass.iterator in self._held:
+                self._optimized.add(self._pass.iterator)
 
     def optimizer_fails(self, optimizer: int, by_scaler: bool = False) -> None:
         """The optimizer's step has raised."""
@@ -367,6 +354,7 @@ class Follower:
             return self._take_batch_of_before()
         fresh = {iterator for iterator in every if self._fetches[iterator].learns} or every
         newest = max(fresh, key=lambda iterator: self._fetches[iterator].spans[-1][1])
+        self._passes(newest)
         others = fresh - {newest}
         # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
         known = {iterator for iterator in others if self._fetches[iterator].data in self._beside_data}
@@ -415,6 +403,24 @@ class Follower:
                          if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
         return True
 
+    def _passes(self, iterator: int) -> None:
+        """A backward follows a batch of this iterator. If the pass before was one that no optimizer has followed, over other data, it was a
+        validation: nothing of it is the step's."""
+        last, data = self._pass, self._fetches[iterator].data
+        if last is not None and last.iterator == iterator:
+            return
+        before = self._step.copy() if self._step is not None else None
+        if last is not None and last.is_over:
+            before = last.before.copy() if last.before is not None else None
+            if last.data != data:
+                self._step = last.before
+                self._mark_ns = max(self._mark_ns, self._fetches[iterator].spans[0][0])
+                known = self._step or Step()
+                self._before_backward = known.samples, known.batches, len(known.losses)
+                self._trained_data.discard(last.data)
+                self._beside_data.discard(last.data)
+        self._pass = Pass(iterator, data, before)
+
     def _are_together(self, iterator: int, fetches: Fetches) -> bool:
         """Whether the batches that an iterator gave since the last backward belong to one, as far as is known yet."""
         few = 2 if iterator in self._begun or fetches.data in self._together else 3
@@ -441,6 +447,7 @@ class Follower:
         if self._main_over:
             self._begin_step(self._main_over_ns)
         if self._step is not None:
+            self._undecided.pop(ahead.data, None)
             self._step.batches += 1
             self._step.samples += ahead.samples.popleft()
             if not ahead.samples:
@@ -460,11 +467,12 @@ class Follower:
         self._mark_ns = now_ns
 
     def _end_step(self, end_ns: int) -> None:
-        """Ends a step in which an optimizer has stepped."""
+        """Ends a step in which an optimizer has stepped. What follows the last one of an epoch is none's."""
         if self._step is None or not self._stepped or self._backwards or self._inside:
             return
-        self._lap("other", max(end_ns, self._mark_ns))
-        step, self._step = self._step, None
+        if not self._main_over:
+            self._lap("other", max(end_ns, self._mark_ns))
+        step, self._step = self._done if self._main_over else self._step, None
         self._record(step)
 
     def _end_step_where_it_was_done(self) -> None:
@@ -486,6 +494,10 @@ class Follower:
         clock = PhaseClock()
         clock.times = step.times
         clock.end_step(log.phases, log.window.phases)
+        if step.losses:
+            self._step_kinds.add(step.batches > 0)
+        if len(self._step_kinds) > 1:
+            log.forget_samples()
         log.add(step.loss(), step.samples)
         self._steps += 1
         if self._first_samples is None:
@@ -502,10 +514,10 @@ class Follower:
         self._end_epoch()  # if the script has left it early
         self._reporter.rest()
         self._main = iterator
-        self._main_length = self._fetches[iterator].length if iterator is not None else None
-        self._main_data = self._fetches[iterator].data if iterator is not None else 0
-        self._main_batches = len(self._fetches[iterator].spans) if iterator is not None else 0
-        self._main_again, self._passed = False, 0
+        fetches = self._fetches[iterator] if iterator is not None else Fetches()
+        self._main_length, self._main_endless, self._main_data = fetches.length, fetches.endless, fetches.data
+        self._main_batches = len(fetches.spans)
+        self._main_again, self._passed, self._step_kinds = False, 0, set()
         self._epoch += 1
         self._log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False
@@ -513,10 +525,12 @@ class Follower:
 
     def _end_epoch(self) -> None:
         log, self._log = self._log, None
-        self._main, self._main_over = None, False
+        self._main, self._main_over, self._left_over = None, False, False
         if log and log.steps:
             self._reporter.steps(log, True)
             self._reporter.end_epoch(log, self._training_ns)
+        elif log:  # nobody has heard of it
+            self._epoch -= 1
 
     def _add_to_epoch(self, phase: str, duration_ns: int) -> None:
         if self._log:

@@ -9,7 +9,7 @@ import sys
 from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
-from lockstep import signals, version
+from lockstep import script_files, signals, version
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
@@ -74,7 +74,7 @@ class Run:
         self._sender.connect()
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
-                      world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores(),
+                      files=script_files.digests(), world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores(),
                       version=version.VERSION)
             if rank == 0:
                 _compare_versions(os.environ.get("LOCKSTEP_VERSION", ""))

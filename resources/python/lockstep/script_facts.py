@@ -33,14 +33,22 @@ def length(iterator: Any) -> Optional[int]:
     return known
 
 
+def endless(iterator: Any) -> bool:
+    """Whether it repeats a sampler for ever, as the loaders of Ultralytics and timm do that keep their workers: its sampler holds another one
+    and has no length of its own. Its length is then that of one pass."""
+    sampler = getattr(iterator, "_index_sampler", None)
+    return sampler is not None and not hasattr(type(sampler), "__len__") and hasattr(sampler, "sampler")
+
+
 def _length(iterator: Any) -> Optional[int]:
-    asked = getattr(iterator, "_index_sampler", None)
+    sampler: Any = getattr(iterator, "_index_sampler", None)
+    asked = sampler = sampler.sampler if endless(iterator) else sampler
     while asked is not None:
         if getattr(getattr(type(asked), "__len__", None), "__module__", "").partition(".")[0] not in LIBRARIES:
             return None
         asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
     try:
-        return len(iterator)
+        return len(sampler)
     except Exception as error:
         signals.pass_on(error)
         return None

@@ -48,6 +48,12 @@ class Link(Protocol):
     def settimeout(self, seconds: Optional[float]) -> None:
         """How long calls wait."""
 
+    def fileno(self) -> int:
+        """The number of its descriptor."""
+
+    def detach(self) -> int:
+        """Leaves the descriptor as it is. It is not used again."""
+
     def close(self) -> None:
         """Ends it."""
 
@@ -57,11 +63,15 @@ class FrameFile:
 
     def __init__(self, folder: str, rank: int) -> None:
         os.makedirs(folder, exist_ok=True)
-        self._file = open(os.path.join(folder, f"rank-{rank}.ndjson"), "ab", buffering=0)
+        path = os.path.join(folder, f"rank-{rank}.ndjson")
+        torn = _ends_in_torn_line(path)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        if torn:
+            os.write(self._file, b"\n")  # else the first frame would be lost with that line
 
     def send(self, data: Union[bytes, bytearray]) -> int:
         """Writes some of the data."""
-        return self._file.write(data)
+        return os.write(self._file, data)
 
     def sendall(self, data: Union[bytes, bytearray]) -> None:
         """Writes all of the data."""
@@ -78,9 +88,27 @@ class FrameFile:
     def settimeout(self, seconds: Optional[float]) -> None:
         """A file never waits for a reader."""
 
+    def fileno(self) -> int:
+        """The number of its descriptor."""
+        return self._file
+
+    def detach(self) -> int:
+        """Leaves the descriptor as it is. It is not used again."""
+        number, self._file = self._file, -1
+        return number
+
     def close(self) -> None:
         """Closes the file."""
-        self._file.close()
+        os.close(self.detach())
+
+
+def _identity(link: Link) -> Optional[Tuple[int, int]]:
+    """Device and inode of what its descriptor names; None: nothing."""
+    try:
+        status = os.fstat(link.fileno())
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class Sender:
@@ -105,6 +133,7 @@ class Sender:
         self._sends = False
         self._later: List[Tuple[str, Mapping[str, Any]]] = []
         self._socket: Optional[Link] = None
+        self._identity: Optional[Tuple[int, int]] = None  # of the socket when it was opened
         self._unsent = bytearray()
         self._heard = b""
         self._line = b""  # the end of it that is no whole line yet
@@ -121,8 +150,9 @@ class Sender:
 
     def _forked(self) -> None:
         """A child of this process is another process, not this rank, and has its own end; the connection is its parent's."""
-        self.on, self._socket, self._unsent = False, None, bytearray()
+        self.on = False
         self._lock = threading.RLock()  # another thread may have held it
+        self._disconnect()
 
     @property
     def pending(self) -> int:
@@ -146,6 +176,7 @@ class Sender:
             return
         with self._lock:
             self._socket, self._unsent, self._heard, self._line = opened, bytearray(greeting), b"", b""
+            self._identity = _identity(opened)
             for body in self._untold_states():
                 self.send("state", body)
 
@@ -185,9 +216,17 @@ class Sender:
         self._ended.set()
         with self._lock:
             self.on = False
-            if self._socket:
-                self._socket.close()
-            self._socket, self._unsent = None, bytearray()
+            self._disconnect()
+
+    def _is_ours(self) -> bool:
+        """Whether the socket's descriptor still names it. A script that closes descriptors it knows nothing of may have the number itself."""
+        return self._socket is not None and _identity(self._socket) == self._identity
+
+    def _disconnect(self) -> None:
+        """Ends the connection, and leaves alone what is the script's."""
+        if self._socket is not None:
+            (self._socket.close if self._is_ours() else self._socket.detach)()
+        self._socket, self._unsent = None, bytearray()
 
     def give_up(self, error: BaseException) -> None:
         """Prints to stderr that the rank is no longer shown, and why."""
@@ -196,7 +235,7 @@ class Sender:
 
     def _refusal(self) -> str:
         """The reason that the other side gave for closing the connection; empty if it gave none."""
-        if not self._socket:
+        if self._socket is None or not self._is_ours():
             return ""
         with contextlib.suppress(OSError):
             self._socket.setblocking(False)
@@ -246,6 +285,8 @@ class Sender:
     def _transmit(self, wait: bool) -> None:
         if not self._socket:
             return
+        if not self._is_ours():
+            raise ConnectionError("the script has closed the connection")
         if wait:
             self._socket.settimeout(FAREWELL_S)
             self._socket.sendall(self._unsent)
@@ -270,14 +311,21 @@ class Sender:
         reason = str(error) or type(error).__name__
         if isinstance(error, OSError):
             reason = self._refusal() or reason
-        if self._socket:
-            self._socket.close()
-        self._socket, self._unsent = None, bytearray()
+        self._disconnect()
         self._retry_at_ns = monotonic_ns() + RETRY_NS
         if reason != self._last_reason:  # print each reason once, although a listener is tried repeatedly
             self._last_reason = reason
             with contextlib.suppress(Exception):  # stderr may be closed
                 print(f"lockstep: rank {self.rank} is no longer shown ({reason}); training goes on", file=sys.stderr)
+
+
+def _ends_in_torn_line(path: str) -> bool:
+    """Whether the file's last line has no end: the disk was full, or the power was lost."""
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return False
+    with open(path, "rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
 
 
 def _call_if_there(method: "weakref.WeakMethod[Callable[[], None]]") -> None:

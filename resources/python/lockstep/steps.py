@@ -38,6 +38,11 @@ class Window:
         self._weighted_sum += loss * samples
         self._weights += samples
 
+    def forget_samples(self) -> None:
+        """How many samples the steps have is unknown (0)."""
+        self.samples = self._weights = 0
+        self._weighted_sum = 0.0
+
     def loss(self) -> Optional[Dict[str, float]]:
         """Lowest, mean, highest and last loss. If the mean is NaN, so are the lowest and the highest.
 
@@ -62,6 +67,9 @@ class EpochLog:
         self.samples = 0
         self.phases: PhaseSums = {}
         self.window = Window()
+        self._counts_samples = True
+        self._losses = 0  # how many are known
+        self._sum = 0.0
         self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given; reading a loss may wait for a GPU
         self._read_ns = 0  # so that the first step is reported at once
         self.not_finite: Optional[Tuple[int, float]] = None  # the first step whose loss is NaN or infinite, and that loss
@@ -70,6 +78,11 @@ class EpochLog:
         """Adds a step. Its loss (None: unknown) is copied, and read later."""
         self._unread.append((copied(loss), samples))
         self.steps += 1
+
+    def forget_samples(self) -> None:
+        """How many samples the steps of this epoch have is unknown (0): some have batches of their own, and some use one again."""
+        self.samples, self._counts_samples = 0, False
+        self.window.forget_samples()
 
     def due(self) -> bool:
         """Whether it is time to report."""
@@ -86,6 +99,11 @@ class EpochLog:
             loss = None if given is None else float(given)
             if loss is not None and self.not_finite is None and not math.isfinite(loss):
                 self.not_finite = step, loss
+            if loss is not None:
+                self._losses += 1
+                self._sum += loss
+            if not self._counts_samples:
+                count = 0
             self.window.add(loss, count)
             self.samples += count
 
@@ -100,6 +118,7 @@ class EpochLog:
                 "samples": window.samples, "phases": window.phases, "loss": window.loss()}
 
     def summary(self, end_ns: int) -> Dict[str, Any]:
-        """The body of the frame that ends the epoch."""
-        return {"epoch": self.epoch, "start_mono_ns": self.start_ns, "duration_s": (end_ns - self.start_ns) / 1e9,
+        """The body of the frame that ends the epoch. Its loss is told where no samples weigh those of the windows."""
+        loss = self._sum / self._losses if self._losses and not self.samples else None
+        return {"loss": loss, "epoch": self.epoch, "start_mono_ns": self.start_ns, "duration_s": (end_ns - self.start_ns) / 1e9,
                 "steps": self.steps, "samples": self.samples, "phases": self.phases}

@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from time import monotonic_ns
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from lockstep import agreement, signals, torch_hooks
+from lockstep import agreement, script_files, signals, torch_hooks
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.position import Position
-from lockstep.script_facts import length, place, samples, sharded_model
+from lockstep.script_facts import endless, length, place, samples, sharded_model
 from lockstep.sender import Sender
 from lockstep.step_limit import StepLimit
 from lockstep.tensors import copied
@@ -51,7 +51,7 @@ class Watch:
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
-        self._limit = StepLimit(lambda samples: agreement.of_rank_0(self._torch, samples))
+        self._limit = StepLimit(lambda samples: agreement.of_rank_0(self._torch, samples), self._finish)
         self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
 
     def attach(self, torch: Any) -> None:
@@ -192,7 +192,7 @@ class Watch:
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
             self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, size,
-                       self._torch.is_grad_enabled())
+                       self._torch.is_grad_enabled(), endless(iterator))
         except Exception as error:
             self.step_aside(error)
 
@@ -275,7 +275,8 @@ class Watch:
         sender.connect()
         about = {key: value for key, value in self._facts(world, backend).items() if value is not None}
         sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
-                              "about": descriptive_values(about), "device": os.environ.get("LOCKSTEP_DEVICE"),
+                              "about": descriptive_values(about), "files": script_files.digests(),
+                              "device": os.environ.get("LOCKSTEP_DEVICE"),
                               "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
         if alone:
             sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":

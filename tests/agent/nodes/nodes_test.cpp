@@ -376,15 +376,17 @@ TEST_CASE("launches and stops in a row leave no process, socket, descriptor or t
 namespace {
 /// `lockstep-agent run` on two nodes that share a home: 1 + 2 fake ranks.
 struct RunByHand {
-    RunByHand(std::vector<std::string> options, const Child::Environment &environment)
-        : id(makeRunId()), first(command("0", "1", options), environment),
+    RunByHand(std::vector<std::string> options, const Child::Environment &environment,
+              std::vector<std::string> program = {fakeRank()})
+        : id(makeRunId()), rank(std::move(program)), first(command("0", "1", options), environment),
           second(command("1", "2", options), environment) {}
     std::vector<std::string> command(const char *node, const char *processes,
                                      const std::vector<std::string> &options) const {
         std::vector<std::string> words = {agentBinary(), "run", "--nnodes",         "2",       "--node-rank", node,
                                           "--run-id",    id,    "--nproc-per-node", processes, "--interface", "lo"};
         words.insert(words.end(), options.begin(), options.end());
-        words.insert(words.end(), {"--", fakeRank()});
+        words.push_back("--");
+        words.insert(words.end(), rank.begin(), rank.end());
         return words;
     }
     int wait() {
@@ -394,6 +396,7 @@ struct RunByHand {
     }
     [[nodiscard]] std::string log(int node) const { return contentsOf(runFolder(id).log(node)); }
     std::string id;
+    std::vector<std::string> rank; ///< the ranks' command
     Child first, second;
 };
 
@@ -404,6 +407,26 @@ int restartsReported(const std::string &log) {
     return count;
 }
 } // namespace
+
+TEST_CASE("a run that is started by hand on each node is recorded with the devices of all, and their batch") {
+    for (const std::string name : {"", "mine on 1 device"}) {
+        const TestHome home;
+        std::vector<std::string> options;
+        if (!name.empty())
+            options = {"--name", name};
+        RunByHand run(options, {{"FAKE_RANK", "epochs=1;steps=2"}},
+                      {"lockstep-trainer", "--method=ddp", "--batch-per-device=32", "--oversubscribe"});
+        CHECK_MESSAGE(run.wait() == 0, run.first.errors());
+        const auto record = runRecordFromJson(contentsOf(runFolder(run.id).config()));
+        REQUIRE(record);
+        CHECK(record->name == (name.empty() ? "DDP on 3 devices" : name));
+        CHECK(record->processes == 3);
+        CHECK(record->deviceNames == std::vector<std::string>{"node0/cpu:0", "node1/cpu:0", "node1/cpu:1"});
+        REQUIRE(record->config);
+        CHECK(deviceCount(*record->config) == 3);
+        CHECK(globalBatch(*record->config) == 3 * 32);
+    }
+}
 
 TEST_CASE("a rank that dies on any node has the ranks of all nodes started again, counted once and reported once") {
     for (const char *dying : {"FAKE_RANK_0", "FAKE_RANK_2"}) {

@@ -2,6 +2,7 @@
 // What an agent has from the program that starts it: ignored signals, a limit of file sizes, no stdin, an odd home.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -157,11 +158,65 @@ TEST_CASE("the socket goes with a killed agent, also the one that it has made el
 
 TEST_CASE("a relative home doesn't make the keeper forget what it is there for") {
     const TestHome home;
-    const OddHome relative("home");
+    const OddHome whole(home.path() + "/home");
     const std::string id = makeRunId();
     const auto socket = runSocketPath(id);
     REQUIRE(socket);
+    const OddHome relative("home");
     startAndKill({"/bin/sh", "-c", "cd " + home.path() + R"(; exec "$0" "$@")", agentBinary(), "run", "--run-id", id,
                   "--", fakeRank()});
     CHECK_FALSE(std::filesystem::exists(*socket));
+}
+
+TEST_CASE("a rank that leaves its folder has its agent's home, though that was given as a relative path") {
+    const TestHome home;
+    const OddHome whole(home.path() + "/home"), relative("home");
+    Child agent({"/bin/sh", "-c", "cd " + home.path() + R"(; exec "$0" "$@")", agentBinary(), "run", "--", "/bin/sh",
+                 "-c", R"(cd /; echo "$LOCKSTEP_HOME"; echo "$LOCKSTEP_TRACES")"});
+    CHECK(agent.readLine() == "[rank 0] " + home.path() + "/home");
+    CHECK(agent.readLine().value_or("").starts_with("[rank 0] " + home.path() + "/home/runs/"));
+    CHECK(agent.wait() == 0);
+}
+
+namespace {
+
+std::string makeRuntimeFolder(const TestHome &home) {
+    std::string folder = home.path() + "/runtime";
+    std::filesystem::create_directory(folder);
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    return folder;
+}
+
+/// A run whose agent has this runtime folder; empty: none.
+ServedRun serveIn(const std::string &runtime) {
+    ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000"}, {"XDG_RUNTIME_DIR", runtime}});
+    (void)rankPids(run.folder, 1);
+    CHECK(run.socket.starts_with(runtime.empty() ? "/tmp/lockstep-" + std::to_string(::geteuid()) : runtime));
+    return run;
+}
+
+/// The same for who stops a run.
+Child stopFrom(const std::string &runtime, const ServedRun &run) {
+    return Child({agentBinary(), "stop", run.runId}, {{"XDG_RUNTIME_DIR", runtime}});
+}
+
+} // namespace
+
+TEST_CASE("a stop reaches a run that was started without a runtime folder, also while another run's socket is in one") {
+    const TestHome home;
+    const std::string runtime = makeRuntimeFolder(home);
+    const ServedRun outside = serveIn(""), inside = serveIn(runtime);
+    Child stop = stopFrom(runtime, outside);
+    CHECK_MESSAGE(stop.wait() == 0, stop.errors());
+    CHECK((resultOf(outside.folder).state == RunState::Stopped));
+    CHECK(stopFrom(runtime, inside).wait() == 0);
+}
+
+TEST_CASE("a stop that reaches no agent fails while the run goes on") {
+    const TestHome home;
+    const ServedRun run = serveIn(makeRuntimeFolder(home));
+    Child stop = stopFrom("", run);
+    CHECK(stop.wait() == 1);
+    CHECK(stop.errors().find("was not asked to stop: it is running") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(run.folder.result()));
 }

@@ -154,11 +154,56 @@ private Q_SLOTS:
             return out.join(',');
         };
         const QString base = runs(1, {"a", "b"}), next = runs(11, {"a"});
-        QCOMPARE(control({"check", base, base}).code, 0);
+        QCOMPARE(control({"check", base, runs(21, {"a", "b"})}).code, 0);
         const Said said = control({"check", base, next});
         QCOMPARE(said.code, 4);
         QVERIFY2(said.out.contains("undecided  b is missing in the new measurement"), qPrintable(said.out));
         QVERIFY2(said.out.contains("passed  a "), qPrintable(said.out));
+    }
+
+    void aRunOfBothSidesIsRefused() {
+        const Home home;
+        const QString one = id(madeRun(1, 10)), both = id(madeRun(2, 12)), other = id(madeRun(3, 12));
+        const Said said = control({"check", one + ',' + both, both + ',' + other});
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.error.contains("run " + both + " is named in both the base and the new measurement"),
+                 qPrintable(said.error));
+        QCOMPARE(said.error.count('\n'), 1);
+    }
+
+    void aRepeatThatWasSkippedIsNoPass() {
+        const Home home;
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        PlanOptions options;
+        options.quick = true;
+        Experiment experiment = makeExperiment(*expand(recipe, facts, options), recipe, true, {});
+        const std::string name = ddpRecord("").name;
+        std::erase_if(experiment.entries, [&](const ExperimentEntry &entry) { return entry.planned.name != name; });
+        QCOMPARE(experiment.entries.size(), std::size_t(3));
+        QStringList base;
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            ExperimentEntry &entry = experiment.entries[i];
+            RunRecord record = ddpRecord("");
+            record.repeat = int(i) + 1;
+            base << id(finishedRun(i + 1, &record));
+            record.experiment = experiment.id;
+            entry.run = finishedRun(i + 11, &record);
+            entry.state = EntryState::Done;
+        }
+        const auto check = [&] {
+            return writeExperiment(experiment) ? control({"check", base.join(','), id(experiment.id)}) : Said();
+        };
+        QCOMPARE(check().code, 0);
+        ExperimentEntry skipped = experiment.entries.back();
+        skipped.planned.repeat = 4;
+        skipped.run.clear();
+        skipped.state = EntryState::Stopped;
+        experiment.entries.push_back(skipped);
+        const Said said = check();
+        QCOMPARE(said.code, 4);
+        QVERIFY2(said.out.contains(", but 1 new repeat was stopped"), qPrintable(said.out));
     }
 
     void outputThatCannotBeWrittenIsAFailureAndAReaderThatHasGoneIsNone() {
@@ -461,6 +506,18 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(experiment.id)));
         QCOMPARE(control({"restore"}).code, 0);
         QCOMPARE(control({"show", id(experiment.id)}).out, before);
+        // One that can't be read is named, and the others are shown. What judges a change does without none.
+        const std::string torn = runs.back();
+        write(runFolder(torn).config(), "{\"run\": ");
+        for (const QStringList &words : {QStringList{"show"}, {"compare"}, {"export", "--format", "md"}}) {
+            const Said said = control(words + QStringList{id(experiment.id)});
+            QCOMPARE(said.code, 0);
+            QVERIFY2(said.out.contains("run " + id(torn) + " is left out, since it can't be read: "),
+                     qPrintable(said.out));
+            QVERIFY2(said.out.contains(id(experiment.entries.front().planned.name)), qPrintable(said.out));
+        }
+        const Said check = control({"check", id(experiment.id), id(experiment.id)});
+        QVERIFY2(check.code != 0 && check.error.contains(id(torn)), qPrintable(check.error));
     }
 
     void twoRunsAreDiffered() {

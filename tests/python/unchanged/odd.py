@@ -131,6 +131,68 @@ def batches_from_a_thread():
         train(loss_of(batch))
 
 
+def a_bare_except():
+    batches = iter(loader)
+    while True:
+        try:
+            batch = next(batches)
+        except:  # noqa: E722  (it means the end of the epoch, and catches that of the script too)
+            batches = iter(loader)
+        else:
+            train(loss_of(batch))
+
+
+def steps_after_the_loop():
+    for _ in range(3):
+        for number, batch in enumerate(loader):
+            loss_of(batch).backward()
+            if number % 3 == 2:
+                optimizer.step()
+        optimizer.step()
+
+
+def a_validation_with_a_backward():
+    validation = DataLoader(TensorDataset(torch.randn(320, 5), torch.randn(320, 1)), BATCH)
+    for _ in range(3):
+        for batch in loader:
+            train(loss_of(batch))
+        for x, y in validation:
+            x.requires_grad_(True)
+            loss_of((x, y)).backward()
+
+
+def skipped_batches():
+    for epoch in range(3):
+        for number, batch in enumerate(loader):
+            if number % 5 < 4 and (epoch or number >= 12):
+                train(loss_of(batch))
+
+
+def a_loader_without_end():
+    class Repeats:
+        def __init__(self, sampler):
+            self.sampler = sampler
+
+        def __iter__(self):
+            while True:
+                yield from self.sampler
+
+    class Endless(DataLoader):
+        def __init__(self, *words):
+            super().__init__(*words)
+            object.__setattr__(self, "batch_sampler", Repeats(self.batch_sampler))
+            self.iterator = super().__iter__()
+
+        def __iter__(self):
+            for _ in range(STEPS):
+                yield next(self.iterator)
+
+    endless = Endless(loader.dataset, BATCH)
+    for _ in range(3):
+        for batch in endless:
+            train(loss_of(batch))
+
+
 def a_thread_for_each_epoch():
     def epoch():
         for batch in loader:
@@ -148,7 +210,8 @@ def a_thread_for_each_epoch():
 
 MODES = {work.__name__: work for work in (
     losses_in_a_dictionary, unmade_module, time_first, one_backward_for_four_batches, an_iterator_for_each_step, a_validation_in_each_step,
-    two_loaders, every_second_backward_fails, an_optimizer_that_raises, batches_from_a_thread, a_thread_for_each_epoch)}
+    two_loaders, every_second_backward_fails, an_optimizer_that_raises, batches_from_a_thread, a_thread_for_each_epoch,
+    a_bare_except, steps_after_the_loop, a_validation_with_a_backward, skipped_batches, a_loader_without_end)}
 
 if __name__ == "__main__":
     MODES[sys.argv[1]]()

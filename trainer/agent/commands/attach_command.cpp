@@ -207,8 +207,19 @@ int stopCommand(const std::string &runId, const std::string &by) {
         std::printf("run %s: %s\n", runId.c_str(), printable(readRunStatus(target->folder).sentence).c_str());
         return 0;
     };
-    if (!target->socket.valid())
+    if (!target->socket.valid()) {
+        using Kind = RunStatus::Kind;
+        const RunStatus status = readRunStatus(target->folder);
+        if (status.kind == Kind::Unknown)
+            return refuse(Error::failed("run " + runId + " can't be stopped from here: it is shown " + status.sentence,
+                                        "stop it on that machine"),
+                          1);
+        if (status.kind == Kind::Running || status.kind == Kind::Starting)
+            return refuse(Error::failed("run " + runId + " was not asked to stop: it is " + status.sentence +
+                                        ", but no agent listens for it here"),
+                          1);
         return ended();
+    }
     sendControl(*target, {"stop", by}); // the agent closes the connection when the run is over
     constexpr auto patience = std::chrono::seconds(20);
     const auto until = std::chrono::steady_clock::now() + patience;

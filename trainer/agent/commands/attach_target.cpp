@@ -15,12 +15,12 @@ Result<AttachTarget> AttachTarget::find(const std::string &runId) {
     if (target.folder.path.empty() || !std::filesystem::exists(target.folder.config(), ignored))
         return fail(Error::badArgument("there is no run '" + runId + "' in " + runsFolder(),
                                        "lockstepctl list shows the runs there are"));
-    const auto path = runSocketPath(runId, ownNode(target.folder));
-    if (!path)
-        return fail(path.error());
     constexpr auto patience = std::chrono::seconds(5);
     const auto until = std::chrono::steady_clock::now() + patience;
     for (;;) {
+        const auto path = runSocketPath(runId, ownNode(target.folder));
+        if (!path)
+            return fail(path.error());
         if (auto socket = connectUnix(*path, false)) {
             target.socket = std::move(*socket);
             return target;

@@ -38,6 +38,8 @@ const char *stateName(const RunStatus &status) {
         return "finished";
     case RunStatus::Kind::AgentDied:
         return "agent_died";
+    case RunStatus::Kind::Unknown:
+        return "unknown";
     }
     return "";
 }

@@ -5,7 +5,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -89,11 +88,6 @@ void addDevices(MachineRecord &record, int coresPerDevice, const Nvml *nvml) {
 }
 
 } // namespace
-
-std::string hostName() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
 
 MachineFacts machineFacts(const Nvml *nvml) {
     MachineFacts facts;

@@ -4,13 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "ipc/host_name.h"
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/nvml.h"
 
 namespace lockstep::agent {
-
-[[nodiscard]] std::string hostName();
 
 /// The devices that this process may use, for checking a configuration.
 [[nodiscard]] MachineFacts machineFacts(const Nvml *nvml);

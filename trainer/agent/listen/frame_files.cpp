@@ -5,16 +5,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
-#include "ipc/frames.h"
 #include "ipc/regular_file.h"
 
 namespace lockstep::agent {
 
 namespace {
-constexpr std::size_t chunkBytes = 1 << 20;
-constexpr int mostChunksAPoll = 64; ///< then it is the next file's turn
+/// Of what was read and not passed on: of a file, and of all files as long as each has its least.
+constexpr std::size_t chunkBytes = 1 << 20, leastChunkBytes = 16 << 10, ofAllBytes = 32 << 20;
+constexpr std::uint64_t mostBytesAPoll = 64 << 20; ///< passed on; then others have their turn in the loop
+constexpr int mostReadsAFill = 64;                 ///< of a line without end; then it is the next file's turn
+
+constexpr std::size_t longestHost = 200; ///< bytes that are kept of a host's name
+
+/// The process that made a frame, and when: no two are alike.
+std::string makerOf(const Frame &frame) {
+    const auto *state = std::get_if<StateFrame>(&frame.body);
+    std::string maker = "rank " + std::to_string(frame.rank.value_or(0));
+    if (state && !state->host.empty())
+        maker += " on " + state->host.substr(0, longestHost);
+    if (state && state->pid)
+        maker += ", pid " + std::to_string(*state->pid);
+    return maker + ", at " + std::to_string(frame.wallUs) + " us";
+}
 } // namespace
 
 Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) {
@@ -31,7 +48,52 @@ Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) 
     return FrameFiles(path, folder, std::move(handlers));
 }
 
+std::string_view FrameFiles::Place::line() const {
+    return std::string_view(text).substr(next, text.find('\n', next) - next);
+}
+
 bool FrameFiles::poll() {
+    findFiles();
+    m_skipped = false;
+    using File = std::pair<const std::string, Place>;
+    std::map<std::pair<std::int64_t, std::string_view>, File *> heads; // by time; of one time, by name
+    const auto lineUp = [&](File &file) {
+        if (file.second.hasLine() || fill(file.first, file.second))
+            heads.emplace(std::pair(file.second.wallUs, std::string_view(file.first)), &file);
+    };
+    for (File &file : m_places)
+        lineUp(file);
+    std::uint64_t passed = 0;
+    while (!heads.empty() && passed < mostBytesAPoll) {
+        File &file = *heads.begin()->second;
+        heads.erase(heads.begin());
+        const std::string_view line = file.second.line();
+        passed += line.size() + 1;
+        m_handlers.onLine(line);
+        moveTo(file.second, file.second.next + line.size() + 1);
+        lineUp(file);
+    }
+    return passed > 0 || m_skipped;
+}
+
+bool FrameFiles::behind() const {
+    return std::ranges::any_of(m_places, [](const auto &file) { return file.second.hasLine(); });
+}
+
+RecordedFiles FrameFiles::source() const {
+    RecordedFiles out;
+    std::optional<std::int64_t> first;
+    for (const auto &[file, place] : m_places) {
+        out.bytes += place.size;
+        if (place.begin.empty() || (first && place.beginWallUs >= *first))
+            continue;
+        first = place.beginWallUs;
+        out.begin = place.begin;
+    }
+    return out;
+}
+
+void FrameFiles::findFiles() {
     namespace fs = std::filesystem;
     std::error_code error;
     if (m_folder)
@@ -40,13 +102,10 @@ bool FrameFiles::poll() {
                 m_places.try_emplace(entry->path().string());
     if (!m_folder)
         m_places.try_emplace(m_path);
-    bool any = false;
-    for (auto &[file, place] : m_places)
-        any = readFile(file, place) || any;
-    return any;
 }
 
-bool FrameFiles::readFile(const std::string &file, Place &place) {
+/// Reads on in a file all of whose lines were passed on. Whether it has a line now.
+bool FrameFiles::fill(const std::string &file, Place &place) {
     // Opened for every read: over NFS that makes new data visible.
     const Result<Fd> fd = openRegular(file);
     struct stat info {};
@@ -56,33 +115,45 @@ bool FrameFiles::readFile(const std::string &file, Place &place) {
         place = {};
         m_handlers.onBegunAnew(file);
     }
-    bool any = false;
-    std::string chunk;
-    for (int i = 0; i < mostChunksAPoll; ++i) {
-        chunk.resize(chunkBytes);
-        const ssize_t n = ::pread(fd->get(), chunk.data(), chunk.size(), static_cast<off_t>(place.offset));
-        if (n <= 0)
-            return any;
-        std::string_view left(chunk.data(), static_cast<std::size_t>(n));
-        const auto last = left.rfind('\n');
-        if (last == std::string_view::npos) {
-            if (left.size() < maxFrameBytes)
-                return any; // the rest of the line has not been written yet
-            place.offset += left.size();
-            place.endless = true;
-            continue;
+    place.size = static_cast<std::uint64_t>(info.st_size);
+    std::size_t most = std::clamp(ofAllBytes / m_places.size(), leastChunkBytes, chunkBytes);
+    for (int i = 0; i < mostReadsAFill; ++i) {
+        place.text.resize(most);
+        const ssize_t n = ::pread(fd->get(), place.text.data(), most, static_cast<off_t>(place.offset));
+        place.text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+        const auto last = place.text.rfind('\n');
+        if (last == std::string::npos && place.text.size() >= maxFrameBytes) {
+            place.offset += place.text.size();
+            place.endless = m_skipped = true;
+        } else if (last == std::string::npos && place.text.size() == most) {
+            most = maxFrameBytes; // the line is longer than this file's share
+        } else if (last == std::string::npos) {
+            break; // the rest of the line has not been written yet
+        } else {
+            place.text.resize(last + 1);
+            place.offset += last + 1;
+            moveTo(place, std::exchange(place.endless, false) ? place.text.find('\n') + 1 : 0);
+            if (place.hasLine())
+                return true;
         }
-        place.offset += last + 1;
-        left = left.substr(0, last + 1);
-        for (auto end = left.find('\n'); end != std::string_view::npos; end = left.find('\n')) {
-            if (!place.endless && end > 0)
-                m_handlers.onLine(left.substr(0, end));
-            place.endless = false;
-            left.remove_prefix(end + 1);
-        }
-        any = true;
     }
-    return any;
+    place.text = {};
+    place.next = 0;
+    return false;
+}
+
+/// The line that begins there is the next one, or if it is empty, the first one after it that isn't.
+void FrameFiles::moveTo(Place &place, std::size_t next) {
+    place.next = std::min(place.text.find_first_not_of('\n', next), place.text.size());
+    if (!place.hasLine())
+        return;
+    place.wallUs = wallUsOf(place.line());
+    if (!place.begin.empty())
+        return;
+    if (const auto frame = m_decoder.decode(place.line()); frame && frame->rank) {
+        place.begin = makerOf(*frame);
+        place.beginWallUs = frame->wallUs;
+    }
 }
 
 } // namespace lockstep::agent

@@ -6,13 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "ipc/error.h"
+#include "ipc/frames.h"
+#include "ipc/run_folder.h"
 
 namespace lockstep::agent {
 
 /// Reads the files of frames that ranks write (--frames FOLDER or FILE) while they grow. The files are polled, because
 /// on shared storage the kernel does not report what another machine wrote. In a folder, all files that end in .ndjson
-/// are read.
+/// are read, interleaved by the time in their lines: ranks that were started again append to their files, and what a
+/// rank wrote before comes before what another one wrote after.
 class FrameFiles {
 public:
     struct Handlers {
@@ -24,23 +26,38 @@ public:
     /// directly.
     static Result<FrameFiles> open(const std::string &path, Handlers handlers);
 
-    /// Reads what is new and returns whether there was anything. Call it repeatedly.
+    /// Passes on what is new and returns whether there was anything. Call it repeatedly.
     bool poll();
-    [[nodiscard]] std::size_t files() const { return m_places.size(); }
+    /// Whether lines wait that the last poll() has read, but not passed on.
+    [[nodiscard]] bool behind() const;
+    /// What recognises these files; known once poll() passes its first line.
+    [[nodiscard]] RecordedFiles source() const;
 
 private:
     struct Place {
-        std::uint64_t offset = 0;
-        bool endless = false; ///< skips to the next newline, because the line is longer than any frame
+        std::uint64_t offset = 0; ///< of what was not read yet
+        std::uint64_t size = 0;   ///< of the file, when it was read last
+        bool endless = false;     ///< skips to the next newline, because the line is longer than any frame
+        std::string text;         ///< whole lines
+        std::size_t next = 0;     ///< where in the text the next line to pass on begins
+        std::int64_t wallUs = 0;  ///< of that line
+        std::string begin;        ///< who wrote the file's first frame, and when; empty: none was read yet
+        std::int64_t beginWallUs = 0;
+        [[nodiscard]] bool hasLine() const { return next < text.size(); }
+        [[nodiscard]] std::string_view line() const;
     };
     FrameFiles(std::string path, bool folder, Handlers handlers)
         : m_path(std::move(path)), m_folder(folder), m_handlers(std::move(handlers)) {}
-    bool readFile(const std::string &file, Place &place);
+    void findFiles();
+    bool fill(const std::string &file, Place &place);
+    void moveTo(Place &place, std::size_t next);
 
     std::string m_path;
     bool m_folder;
     Handlers m_handlers;
+    Decoder m_decoder;
     std::map<std::string, Place> m_places;
+    bool m_skipped = false; ///< in this poll, a part of a line that is longer than any frame
 };
 
 } // namespace lockstep::agent

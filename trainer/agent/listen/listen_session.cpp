@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/listen/listen_session.h"
 
+#include <set>
+
 #include "ipc/logging.h"
+#include "trainer/agent/listen/earlier_run.h"
 #include "trainer/agent/ranks/rank_process.h"
 
 namespace lockstep::agent {
@@ -106,6 +109,8 @@ Result<void> ListenSession::openRun(const Frame &first) {
     if (!run)
         return fail(run.error());
     m_run = std::move(*run);
+    if (m_files)
+        m_run->recordFiles({m_files->source().begin, 0});
     for (const int rank : m_processes.ranks())
         m_run->expect(rank);
     LoggingOptions logging;
@@ -170,31 +175,76 @@ void ListenSession::deliver(int rank, std::string_view line) {
 // --- files -------------------------------------------------------------------------------------------------------
 
 void ListenSession::takeFileLine(std::string_view line) {
+    if (m_ending)
+        return;
     const auto frame = m_decoder.decode(line);
     if (!frame || !frame->rank || !frame->rseq || *frame->rank < 0 || *frame->rank >= mostListenedRanks) {
         if (m_strays++ == 0)
             m_handlers.onNote("a line in the files is not a rank's frame and is ignored");
         return;
     }
-    if (!m_run)
-        if (const auto opened = openRun(*frame); !opened)
-            return quit({exitCodeOf(opened.error()), opened.error().message()});
+    if (!m_run && !openFilesRun(*frame))
+        return;
     const int rank = *frame->rank;
-    if (!m_begun.insert(rank).second && *frame->rseq == 0)
-        m_run->startOver(rank); // a restarted rank appends to its file
+    if (beginsAnother(*frame))
+        m_run->startOver(rank);
     m_run->extendTo(frame->wallUs);
     deliver(rank, line);
 }
 
+/// The first frames of that process may be damaged or missing. A frame that is there twice was made at one time.
+bool ListenSession::beginsAnother(const Frame &frame) {
+    const Newest made{*frame.rseq, frame.monoNs, frame.wallUs};
+    const auto [known, isFirst] = m_newest.try_emplace(*frame.rank, made);
+    Newest &newest = known->second;
+    const bool fellBack = made.rseq <= newest.rseq;
+    const bool isLater = made.monoNs > newest.monoNs || made.wallUs > newest.wallUs;
+    const bool another = !isFirst && (made.rseq == 0 || (fellBack && isLater));
+    if (!fellBack || another)
+        newest = made;
+    return another;
+}
+
 /// Does not check whether the run is over within a file: that file has only one rank's frames, and others may be
 /// unread.
+
+/// False: there is no run to record.
+bool ListenSession::openFilesRun(const Frame &first) {
+    const auto earlier = earlierRunOf(m_files->source());
+    if (earlier && (earlier->goesOn() || (earlier->hasAll && (m_plan.import || earlier->isDone())))) {
+        m_handlers.onReady(earlier->run);
+        const auto &result = earlier->status.result;
+        quit({result ? result->exitCode : exitDone,
+              earlier->goesOn() ? "run " + earlier->run + " is being recorded from these files: there is no second run"
+                                : m_plan.files + " is run " + earlier->run +
+                                      " already, and nothing has been added since: there is no second run"});
+        return false;
+    }
+    if (const auto opened = openRun(first); !opened) {
+        quit({exitCodeOf(opened.error()), opened.error().message()});
+        return false;
+    }
+    if (earlier) {
+        const std::string sentence =
+            "run " + earlier->run + " has an earlier part of these files, and this run has all";
+        m_handlers.onNote(sentence);
+        m_run->note(sentence);
+    }
+    return true;
+}
+
+/// Checks whether the run is over only where all has been read: what follows may be the next start of the ranks.
 void ListenSession::readFiles() {
-    if (m_run && m_run->over())
+    if (m_ending || (m_run && m_run->over()))
         return;
     const bool any = m_files->poll();
-    if (m_run && (any || !m_plan.import || m_run->over()))
-        return m_run->checkOver();
-    if (any || !m_plan.import)
+    if (m_ending || (any && (m_plan.import || m_files->behind())))
+        return;
+    if (m_run) {
+        m_run->recordFiles(m_files->source());
+        m_run->checkOver();
+    }
+    if (!m_plan.import || (m_run && m_run->over()))
         return;
     if (!m_run)
         return quit({exitFailed, "there is no frame in " + m_plan.files});
@@ -227,7 +277,7 @@ void ListenSession::checkPatience() {
 
 ListenEnding ListenSession::run() {
     m_loop.run();
-    return m_run ? m_run->ending() : m_ending;
+    return m_run ? m_run->ending() : m_ending.value_or(ListenEnding());
 }
 
 } // namespace lockstep::agent

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,14 +28,15 @@ struct ListenPlan {
     std::string token;
     std::string files;                           ///< frame files instead of connections: a folder or a file
     bool import = false;                         ///< with files: read what is there, then end
-    int ranks = 0;                               ///< 0: the number that the first rank reports
+    int ranks = 0;                               ///< 0: the number that a rank reported last
     std::string name;                            ///< empty: made from what the ranks report
     std::chrono::milliseconds patience{600'000}; ///< how long a run may be without any rank before it counts as failed
 };
 
 /// Receives the frames of a run that somebody else started (torchrun, Kubernetes, a shell), from connections of its
 /// ranks or from files. The run (ListenedRun) begins with the first frame. It is over when every rank has reported its
-/// end, or when no frame has come for `patience`. All calls on the calling thread.
+/// end, or when no frame has come for `patience`. Files that are a run already make no second one: that run is shown.
+/// All calls on the calling thread.
 ///   Waiting → (first frame) Running → Over
 class ListenSession {
 public:
@@ -60,6 +60,11 @@ private:
     void takeLine(int rank, std::string_view line);
     void takeOver(int rank);
     void takeFileLine(std::string_view line);
+    /// Whether a frame from files begins those of another process, which appends to its rank's file. Give each frame,
+    /// in order.
+    bool beginsAnother(const Frame &frame);
+
+    bool openFilesRun(const Frame &first);
     void deliver(int rank, std::string_view line);
     void readFiles();
     void everySecond();
@@ -77,11 +82,16 @@ private:
     std::optional<FrameFiles> m_files;
     Decoder m_decoder;         ///< decodes the first frame, and lines of files, which name their rank themselves
     RankProcesses m_processes; ///< by host and pid, once connected
-    std::set<int> m_begun;     ///< ranks with lines read from files
+    /// Of each rank, the newest frame that was read from files.
+    struct Newest {
+        std::uint64_t rseq = 0;
+        std::int64_t monoNs = 0, wallUs = 0;
+    };
+    std::map<int, Newest> m_newest;
     std::unique_ptr<ListenedRun> m_run; ///< from the first frame on
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
-    ListenEnding m_ending; ///< if no run began
+    std::optional<ListenEnding> m_ending; ///< if no run began
     ToldRefusals m_refusals;
 };
 

@@ -17,7 +17,8 @@ constexpr std::int64_t lateNs = 3'000'000'000;
 constexpr std::int64_t recordEveryNs = 1'000'000'000;
 constexpr std::size_t longestName = 200; ///< bytes that are kept of a host's or a device's name
 
-/// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one.
+/// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one; of one that is
+/// made, keysSaidIn() says what was reported.
 std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     if (!about.contains("method") || !about.contains("model") || !about.contains("batch_size"))
         return std::nullopt;
@@ -33,6 +34,22 @@ std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     return config;
 }
 
+/// A lockstep-trainer says all its settings, but those that are empty; then this is absent.
+std::optional<std::vector<std::string>> keysSaidIn(const About &about) {
+    const RunConfig defaults;
+    std::vector<std::string> said;
+    bool all = true;
+    for (const FieldSpec &field : runConfigFields()) {
+        if (field.perProcess)
+            continue;
+        if (about.contains(field.key))
+            said.emplace_back(field.key);
+        else
+            all = all && field.get(defaults).empty();
+    }
+    return all ? std::nullopt : std::optional(std::move(said));
+}
+
 std::string titleFrom(const About &about, int worldSize) {
     const auto method = about.find("method");
     if (method == about.end())
@@ -44,22 +61,24 @@ std::string titleFrom(const About &about, int worldSize) {
     return titleOn(name, worldSize);
 }
 
-RunRecord recordFrom(const Frame &first, ListenedRun::Options &options) {
+void takeAbout(const About &about, const std::string &name, RunRecord &record) {
+    record.config = configFrom(about, record.processes);
+    record.claims.known = keysSaidIn(about);
+    record.name = name.empty() ? titleFrom(about, record.processes) : name;
+}
+
+/// 0: it says none that can be.
+int worldSizeIn(const StateFrame &init, int rank) {
+    const int size = init.worldSize.value_or(0);
+    return size > rank && size <= mostListenedRanks ? size : 0;
+}
+
+RunRecord recordFrom(const Frame &first, const ListenedRun::Options &options) {
     const auto *state = std::get_if<StateFrame>(&first.body);
-    if (options.worldSize == 0 && state && state->worldSize)
-        options.worldSize = *state->worldSize;
-    if (options.worldSize > mostListenedRanks)
-        options.worldSize = 0;
+    const int rank = first.rank.value_or(0);
     RunRecord record;
-    record.processes = std::max({1, options.worldSize, first.rank.value_or(0) + 1});
-    record.name = options.name;
-    if (state) {
-        record.config = configFrom(state->about, record.processes);
-        if (record.name.empty())
-            record.name = titleFrom(state->about, record.processes);
-    }
-    if (record.name.empty())
-        record.name = "reported run";
+    record.processes = std::max({1, options.worldSize, state ? worldSizeIn(*state, rank) : 0, rank + 1});
+    takeAbout(state ? state->about : About(), options.name, record);
     return record;
 }
 } // namespace
@@ -85,7 +104,8 @@ Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Cl
 ListenedRun::ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
                          NewRunFolder folder)
     : m_loop(loop), m_clock(clock), m_options(std::move(options)), m_handlers(std::move(handlers)),
-      m_record(std::move(record)), m_folder(std::move(folder)), m_startNs(clock.monoNs()) {}
+      m_record(std::move(record)), m_folder(std::move(folder)), m_worldSize(m_options.worldSize),
+      m_startNs(clock.monoNs()) {}
 
 Result<void> ListenedRun::openLog() {
     auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName());
@@ -122,7 +142,7 @@ void ListenedRun::openIntake() {
         m_journal->disk().write(console, std::string(text) + "\n");
     };
     handlers.onAllTraining = [this] { m_journal->state(RunState::Training); };
-    handlers.scripted = !m_record.config;
+    handlers.scripted = isScript(m_record);
     handlers.onState = [this](int rank, const StateFrame &state) { onState(rank, state); };
     if (m_watch)
         handlers.onFrame = [this](int rank, const Frame &frame) { m_watch->take(rank, frame); };
@@ -169,11 +189,30 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
                     (state.detail.empty() ? "" : ": " + state.detail);
 }
 
+/// Ranks that are started again may be fewer, or more.
+void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
+    const int size = worldSizeIn(init, rank);
+    if (m_options.worldSize > 0 || size == 0 || size == m_worldSize)
+        return;
+    m_worldSize = size;
+    if (size != m_record.processes) {
+        m_record.processes = size;
+        takeAbout(init.about, m_options.name, m_record);
+    }
+    const auto first = m_ranks.lower_bound(size);
+    if (first == m_ranks.end())
+        return;
+    alert("ranks_fewer", "rank " + std::to_string(rank) + " is now one of " + std::to_string(size) +
+                             (size == 1 ? " rank" : " ranks") + ": what rank " + std::to_string(first->first) +
+                             " and any above it reported is of an earlier start");
+    m_ranks.erase(first, m_ranks.end());
+    if (int(m_record.deviceNames.size()) > size)
+        m_record.deviceNames.resize(std::size_t(size));
+}
+
 /// Writes what a rank reports about itself into the run's record, as the agent does for runs that it starts.
 void ListenedRun::describe(const StateFrame &init, int rank) {
-    if (m_options.worldSize == 0 && init.worldSize && *init.worldSize <= mostListenedRanks)
-        m_options.worldSize = *init.worldSize;
-    m_record.processes = std::max(m_record.processes, m_options.worldSize);
+    takeWorldSize(init, rank);
     if (!init.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
         m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestName);
@@ -189,6 +228,14 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
     }
     m_recordChanged = true;
     writeRecord();
+}
+
+void ListenedRun::recordFiles(RecordedFiles files) {
+    m_files = std::move(files);
+    if (m_record.files && m_record.files->begin == m_files.begin)
+        return;
+    m_record.files = RecordedFiles{m_files.begin, 0};
+    m_recordChanged = true;
 }
 
 /// Not for each of many ranks that begin at once; what is left is written by everySecond().
@@ -264,6 +311,9 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_outcome = state;
     m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     m_journal->state(state, reason);
+    if (m_record.files)
+        m_record.files = m_files;
+    m_recordChanged = m_recordChanged || m_record.files;
     writeRecord();
     m_result.emplace(m_loop, *m_journal, m_folder);
     m_result->write([this](const std::string &) { return result(); },

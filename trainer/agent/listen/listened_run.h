@@ -37,7 +37,7 @@ class ListenedRun {
 public:
     struct Options {
         std::string name;       ///< empty: made from what the ranks report
-        int worldSize = 0;      ///< 0: the number that the first rank reports
+        int worldSize = 0;      ///< 0: the number that a rank reported last
         bool fromFiles = false; ///< frames may be old: times are taken from them
     };
     struct Handlers {
@@ -50,7 +50,7 @@ public:
 
     [[nodiscard]] const std::string &id() const { return m_record.run; }
     [[nodiscard]] const RunFolder &folder() const { return m_folder.folder(); }
-    [[nodiscard]] int worldSize() const { return m_options.worldSize; } ///< 0: unknown
+    [[nodiscard]] int worldSize() const { return m_worldSize; } ///< 0: unknown
     [[nodiscard]] bool over() const { return m_outcome.has_value(); }
     [[nodiscard]] const ListenEnding &ending() const { return m_ending; } ///< once over
     void giveUpResult(); ///< once over: if the result can't be written, it is not tried again
@@ -61,6 +61,8 @@ public:
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_intake->nextRseq(rank); }
     void takeLine(int rank, std::string_view line);
     void extendTo(std::int64_t wallUs); ///< the run was still going on at that time
+    /// The files that its frames come from; it has taken as many bytes of them.
+    void recordFiles(RecordedFiles files);
     void onRankCut(int rank, const Error &why) { m_intake->onRankCut(rank, why); }
     void onRankGone(int rank);
 
@@ -84,6 +86,7 @@ private:
     void onControl(const Control &control);
     void onState(int rank, const StateFrame &state);
     void describe(const StateFrame &init, int rank);
+    void takeWorldSize(const StateFrame &init, int rank);
     void writeRecord();
     void checkHang();
     [[nodiscard]] RunResult result() const;
@@ -94,6 +97,8 @@ private:
     Handlers m_handlers;
     RunRecord m_record;
     NewRunFolder m_folder;
+    int m_worldSize = 0;
+    RecordedFiles m_files; ///< as they are now; the record says how many bytes once the run is over
     std::unique_ptr<RunJournal> m_journal;
     std::optional<DiskWatch> m_disk;      ///< from open() on
     std::optional<RankWatch> m_watch;     ///< from open() on, unless frames may be old

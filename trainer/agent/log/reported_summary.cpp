@@ -12,7 +12,7 @@ namespace lockstep::agent {
 namespace {
 
 /// Frames may name any epochs, words and phases: bound the memory that they take.
-constexpr std::size_t mostEpochs = 100'000, mostWords = 256, mostPhases = 256;
+constexpr std::size_t mostEpochs = 100'000, mostPhases = 256;
 
 template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
     const auto found = about.find(key);
@@ -70,9 +70,8 @@ void ReportedSummary::take(int rank, const Frame &frame) {
         m_metrics.take(rank, *epoch);
     const auto roomFor = [&](int epoch) { return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs; };
     if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
-        for (const auto &[key, value] : state->about)
-            if (m_about.size() < mostWords)
-                m_about.try_emplace(key, value);
+        m_attempts.take(rank, *state);
+        takeNew(m_about, state->about, mostWords);
         if (!state->backend.empty())
             m_backend = state->backend;
     } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body);
@@ -110,9 +109,9 @@ void ReportedSummary::startOver() {
 
 /// Another program may have restarted the ranks: all of them, as this agent does.
 void ReportedSummary::noteStep(int rank, const StepsFrame &steps) {
-    if (const auto reached = m_reached.find(rank); reached != m_reached.end() && goesBack(steps, reached->second))
+    if (m_attempts.makesAgain(rank, steps))
         forgetEpochs();
-    m_reached[rank] = steps.lastStep;
+    m_attempts.take(rank, steps);
 }
 
 void ReportedSummary::forgetEpochs() {
@@ -120,7 +119,7 @@ void ReportedSummary::forgetEpochs() {
         m_firstEpoch = std::min(m_firstEpoch.value_or(m_epochs.begin()->first), m_epochs.begin()->first);
     m_epochs.clear();
     m_ranks.clear();
-    m_reached.clear();
+    m_attempts.startOver();
     m_eval.reset();
     m_repeated.reset();
 }
@@ -164,7 +163,7 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
     out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
     out.worldSize = record.processes;
     out.devices = record.deviceNames;
-    if (record.config)
+    if (record.config && record.claims.knows("cores_per_device"))
         out.coresPerDevice = record.config->coresPerDevice;
     if (out.workers && *out.workers <= std::numeric_limits<int>::max() / std::max(1, record.processes))
         out.workersTotal = *out.workers * record.processes;

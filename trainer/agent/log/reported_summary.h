@@ -8,6 +8,7 @@
 
 #include "ipc/frames.h"
 #include "ipc/metric_totals.h"
+#include "ipc/rank_attempts.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::agent {
@@ -50,8 +51,8 @@ private:
     std::optional<EvalFrame> m_eval;
     MetricTotals m_metrics;
     bool m_complete = true;
-    std::optional<int> m_firstEpoch;               ///< of the starts before this one
-    std::map<int, std::int64_t> m_reached;         ///< step by rank
+    std::optional<int> m_firstEpoch; ///< of the starts before this one
+    RankAttempts m_attempts;
     std::optional<std::pair<int, int>> m_repeated; ///< rank and epoch: reported again without a restart
 };
 

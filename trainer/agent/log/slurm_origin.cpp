@@ -17,11 +17,13 @@ void writeSlurmOrigin(const RunFolder &folder) {
     const char *job = std::getenv("SLURM_JOB_ID"), *node = std::getenv("SLURMD_NODENAME");
     if (!job || !node)
         return;
+    const char *restarts = std::getenv("SLURM_RESTART_COUNT"); // unset in a job that was not requeued
     std::error_code ignored;
     const nlohmann::ordered_json origin = {{"host", std::string("slurm:") + job + "/" + node},
                                            {"agent", std::filesystem::read_symlink("/proc/self/exe", ignored).string()},
                                            {"machine", hostName()},
-                                           {"shared", true}};
+                                           {"shared", true},
+                                           {"restarts", std::atoi(restarts ? restarts : "0")}};
     if (const auto written = realFileSystem().writeAtomically(folder.origin(), documents::line(origin) + "\n");
         !written)
         logWarning("viewers outside of the job can't follow live: " + written.error().message());

@@ -76,16 +76,16 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
                                                            const std::vector<RankTrace> &ranks) {
     std::error_code absent;
     const std::string merged = folder + "/trace.json";
-    const auto before = fs::last_write_time(merged, absent);
-    const bool none = bool(absent);
+    const bool none = !fs::exists(merged, absent);
     std::map<int, bool> leftOut;
     bool any = false, late = false;
     Times times;
     for (const RankTrace &rank : ranks) {
         const auto written = fs::last_write_time(fileOf(folder, rank.rank), absent);
         const auto known = m_merged.find(rank.rank);
-        const bool wasMerged = known != m_merged.end() && known->second == written; // it may be dated in the future
-        const bool isNew = !absent && (none || (written > before && !wasMerged));
+        // Not a later time: the clock may have been set back.
+        const bool wasMerged = known != m_merged.end() && known->second == written;
+        const bool isNew = !absent && (none || !wasMerged);
         if (!absent)
             times[rank.rank] = written;
         any = any || isNew;

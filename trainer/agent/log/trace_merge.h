@@ -19,7 +19,7 @@ struct RankTrace {
 };
 
 /// Merges the ranks' traces (rank-R.json) in `folder` into trace.json, one process per rank, with all times on node 0's
-/// clock. It does so once every rank has written a trace that is newer than trace.json. A rank that may be left out and
+/// clock. It does so once every rank has written a trace since the last merge. A rank that may be left out and
 /// has no new trace is named in trace.json with the reason; if its trace comes later, everything is merged again.
 /// Returns trace.json's path and the missing ranks, or nothing if there is nothing new.
 class TraceMerge {

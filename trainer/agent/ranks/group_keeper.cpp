@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -222,9 +221,8 @@ void GroupKeeper::remove(pid_t group) {
 }
 
 void GroupKeeper::removeLater(const std::string &path) {
-    const std::string absolute = std::filesystem::absolute(path); // LOCKSTEP_HOME may be relative
-    if (m_files.insert(absolute).second)
-        send(absolute);
+    if (m_files.insert(path).second)
+        send(path);
 }
 
 void GroupKeeper::killStrays() {

@@ -24,11 +24,6 @@ using Errors = std::vector<Error>;
 
 constexpr std::string_view trainerName = "lockstep-trainer";
 
-std::string defaultName(const RunConfig &config) {
-    const MethodSpec &method = specOf(config.method);
-    return titleOf(method, deviceCount(config));
-}
-
 std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int localRank, int worldSize,
                                                                  int localSize) {
     return {{"RANK", std::to_string(rank)},
@@ -96,6 +91,11 @@ Result<std::vector<std::string>> trainerCommand(const RunConfig &config) {
 }
 } // namespace
 
+std::string defaultName(const RunConfig &config) {
+    const MethodSpec &method = specOf(config.method);
+    return titleOf(method, deviceCount(config));
+}
+
 tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml, int node, bool attended) {
     if (node < 0 || node >= nodeCount(*record.config))
         return tl::unexpected(Errors{Error::badArgument("node " + std::to_string(node) + " is not one of the run's " +
@@ -109,7 +109,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     errors.insert(errors.end(), lacking.begin(), lacking.end());
     LaunchPlan plan;
     const bool ours = attended && !record.command.empty() && record.command.front() == trainerName;
-    const bool script = ours || isScript(record);
+    const bool script = ours || (!record.command.empty() && isScript(record));
     plan.attended = attended;
     plan.maxRestarts = attended ? 0 : config.maxRestarts;
     if (auto there = checkModelFile(config.model); !script && !there)

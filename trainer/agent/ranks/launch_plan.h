@@ -94,6 +94,9 @@ struct CommandOptions {
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromCommand(const CommandOptions &options,
                                                                            const Nvml *nvml);
 
+/// How a run is named that nobody named: "DDP on 2 devices".
+[[nodiscard]] std::string defaultName(const RunConfig &config);
+
 /// The RunConfig that arguments of lockstep-trainer describe, not validated. Absent if an argument cannot be parsed;
 /// the trainer itself reports which.
 [[nodiscard]] std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arguments);

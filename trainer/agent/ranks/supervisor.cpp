@@ -77,6 +77,8 @@ Result<void> Supervisor::spawnAll() {
         {"TORCHELASTIC_RESTART_COUNT", std::to_string(m_restarts)},
         {"TORCHELASTIC_MAX_RESTARTS", std::to_string(m_parts.plan.maxRestarts)},
     };
+    if (!environmentValue("LOCKSTEP_HOME").empty()) // it may be relative to this folder, and a rank may leave it
+        environment.emplace_back("LOCKSTEP_HOME", dataHome());
     // Number GPUs in the driver's order, as Lockstep does. CUDA's default guesses which one is fastest.
     if (!::getenv("CUDA_DEVICE_ORDER"))
         environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");

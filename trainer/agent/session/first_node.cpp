@@ -150,10 +150,17 @@ void FirstNode::onAllJoined() {
                                        " nodes have joined: " + std::to_string(worldSize) + " ranks start");
 }
 
-/// Adds the other nodes' devices and machines to config.json.
+/// Adds the other nodes' devices and machines to config.json. So far its configuration, and the name if nobody gave one,
+/// may be about this node's devices alone.
 void FirstNode::recordNodes(int worldSize) {
     RunRecord &record = m_local.plan().record;
     record.processes = worldSize;
+    if (record.config) {
+        const bool unnamed = record.name == defaultName(*record.config);
+        takeDevicesOfAll(*record.config, worldSize);
+        if (unnamed)
+            record.name = defaultName(*record.config);
+    }
     for (const std::string &device : m_hub->devices())
         record.deviceNames.push_back(device);
     if (m_trainer)

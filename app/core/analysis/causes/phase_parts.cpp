@@ -94,11 +94,12 @@ double scaleOf(const std::vector<RepeatParts> &all) {
 } // namespace
 
 std::optional<TimeParts> partsOf(const RunOutcome &run) {
-    if (!run.runTimeS || !run.totalTrainingTimeS || *run.runTimeS <= 0 || *run.totalTrainingTimeS <= 0)
+    const std::optional<double> trained = trainedHereS(run);
+    if (!run.runTimeS || !trained || *run.runTimeS <= 0 || *trained <= 0)
         return std::nullopt;
     TimeParts out;
     out.runS = *run.runTimeS;
-    out.trainingS = *run.totalTrainingTimeS;
+    out.trainingS = *trained;
     out.startUpS = out.runS - out.trainingS;
     const std::optional<double> least = leastExposed(run);
     const Phases phases = phasesOf(run, least);

@@ -16,7 +16,7 @@ namespace lockstep::core {
 /// reports it.
 struct TimeParts {
     double runS = 0;             ///< launch to exit
-    double trainingS = 0;        ///< sum of epoch durations
+    double trainingS = 0;        ///< sum of the durations of the run's own epochs: trainedHereS()
     double startUpS = 0;         ///< runS less trainingS
     std::optional<double> loadS; ///< load + h2d
     /// forward + backward + optimizer, less scatter, replicate and gather. Data parallel's loss on device 0 is computing; its

@@ -40,27 +40,61 @@ std::string longer(const GateCase &one) {
                                          : "takes " + shareText(one.slower) + " more time" + interval;
 }
 
-bool hasEndedBadly(const RunOutcome &run) {
-    return run.agentDied || run.state == RunState::Failed;
+/// What kept a repeat from training as it was meant to.
+enum class Trouble { None, Failed, Stopped, Unfinished, Untrained, Restarted };
+
+/// In the enum's order.
+struct TroubleWords {
+    const char *ofOne, *ofSeveral;
+};
+constexpr std::array<TroubleWords, 6> troubleWords = {
+    {{"", ""},
+     {"failed", "failed"},
+     {"was stopped", "were stopped"},
+     {"has not finished", "have not finished"},
+     {"ended without a training time", "ended without a training time"},
+     {"lost ranks, which were started again", "lost ranks, which were started again"}}};
+
+Trouble troubleOf(const RunOutcome &run) {
+    if (run.agentDied || run.state == RunState::Failed)
+        return Trouble::Failed;
+    if (run.state == RunState::Stopped)
+        return Trouble::Stopped;
+    if (run.state != RunState::Done)
+        return Trouble::Unfinished;
+    if (!run.totalTrainingTimeS)
+        return Trouble::Untrained;
+    return run.restarts > 0 ? Trouble::Restarted : Trouble::None;
 }
 
-/// Takes the failed ones out, of which nothing is measured; returns how many.
-int takeFailedOut(std::vector<RunOutcome> &runs) {
-    return int(std::erase_if(runs, hasEndedBadly));
+bool isMeasured(const RunOutcome &run) {
+    const Trouble trouble = troubleOf(run);
+    return trouble == Trouble::None || trouble == Trouble::Restarted;
 }
 
-/// What passes but for that is undecided: a change that makes runs fail is no pass.
-void considerFailed(int failed, GateCase &out) {
-    if (failed == 0 || out.outcome != GateOutcome::Passed)
+void takeUnmeasuredOut(std::vector<RunOutcome> &runs) {
+    std::erase_if(runs, [](const RunOutcome &run) { return !isMeasured(run); });
+}
+
+/// "1 new repeat failed and 2 new repeats were stopped"; empty: all are as they should be.
+std::string troublesOf(const std::vector<RunOutcome> &runs) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 1; i < troubleWords.size(); ++i)
+        if (const auto count = std::ranges::count(runs, Trouble(i), troubleOf); count > 0)
+            parts.push_back(std::to_string(count) + (count == 1 ? " new repeat " : " new repeats ") +
+                            (count == 1 ? troubleWords[i].ofOne : troubleWords[i].ofSeveral));
+    std::string out;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+    return out;
+}
+
+/// What passes but for that is undecided: a change that makes runs fail, or not train, is no pass.
+void considerTroubles(const std::string &troubles, GateCase &out) {
+    if (troubles.empty() || out.outcome != GateOutcome::Passed)
         return;
     out.outcome = GateOutcome::Undecided;
-    out.reason =
-        longer(out) + ", but " + std::to_string(failed) + (failed == 1 ? " new repeat" : " new repeats") + " failed";
-}
-
-int doneOf(const std::vector<RunOutcome> &runs) {
-    return int(std::ranges::count_if(
-        runs, [](const RunOutcome &run) { return run.state == RunState::Done && run.totalTrainingTimeS; }));
+    out.reason = longer(out) + ", but " + troubles;
 }
 
 void rename(std::vector<RunOutcome> &runs, const char *name) {
@@ -74,7 +108,8 @@ std::string whyNotComparable(const PairJudgement &pair) {
         if (std::ranges::find(ofMachines, finding.key) != ofMachines.end())
             return "another machine: " + finding.sentence;
     for (const FairnessFinding &finding : pair.fairness)
-        if (finding.weight == FairnessWeight::Decisive)
+        if (finding.weight == FairnessWeight::Decisive &&
+            finding.key != "script") // a change to it is what the gate judges
             return finding.sentence;
     return {};
 }
@@ -120,12 +155,14 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
                 double mostSlower) {
     GateCase out;
     out.name = name;
-    (void)takeFailedOut(base);
-    const int failed = takeFailedOut(next);
-    out.baseRepeats = doneOf(base);
-    out.newRepeats = doneOf(next);
-    if (out.baseRepeats == 0 || out.newRepeats == 0) {
-        out.reason = std::string("no repeat of ") + (out.baseRepeats == 0 ? baseName : newName) + " has finished";
+    const std::string troubles = troublesOf(next);
+    takeUnmeasuredOut(base);
+    takeUnmeasuredOut(next);
+    out.baseRepeats = int(base.size());
+    out.newRepeats = int(next.size());
+    if (base.empty() || next.empty()) {
+        out.reason = std::string("no repeat of ") + (base.empty() ? baseName : newName) +
+                     " has finished with a training time" + (troubles.empty() ? "" : ": " + troubles);
         return out;
     }
     rename(base, baseName);
@@ -133,19 +170,27 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
     std::vector<RunOutcome> all = std::move(base);
     std::ranges::move(next, std::back_inserter(all));
     const ResultTable table = resultTable(all, baseName);
+    if (table.rows.size() != 2) {
+        out.reason =
+            "its repeats were not all made by the same command with the same settings and files on the same machine";
+        return out;
+    }
     const Judgement judgement = judge(table, all, {});
-    if (table.rows.size() != 2 || judgement.pairs.size() != 1 || !judgement.pairs.front().training) {
-        out.reason = "its repeats were not all made with the same settings";
+    if (judgement.pairs.size() != 1 || !judgement.pairs.front().training) {
+        out.reason = "its repeats have no training times that can be compared";
         return out;
     }
     const PairJudgement &pair = judgement.pairs.front();
     decide(out, *pair.training, mostSlower);
-    considerFailed(failed, out);
-    if (const std::string why = whyNotComparable(pair); !why.empty()) {
-        out.outcome = GateOutcome::Undecided;
-        out.reason = longer(out) + ", which says nothing: " + why;
-    }
+    considerTroubles(troubles, out);
+    if (const std::string why = whyNotComparable(pair); !why.empty())
+        saysNothing(out, why);
     return out;
+}
+
+void saysNothing(GateCase &one, const std::string &why) {
+    one.outcome = GateOutcome::Undecided;
+    one.reason = longer(one) + ", which says nothing: " + why;
 }
 
 GateOutcome worstOf(const std::vector<GateCase> &cases) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/compare/cause_words.h"
 #include "analysis/compare/counted_groups.h"
 #include "analysis/compare/measured_control.h"
 #include "analysis/compare/row_figures.h"
@@ -74,7 +75,8 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.devices = devices.run;
     out.training = speedUpBy(trainingTimeOf, reference, run, counted);
     out.epoch = speedUpBy(laterEpochS, reference, run, counted);
-    out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
+    if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)))
+        out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
     if (counted)
@@ -213,6 +215,27 @@ void addNotCounted(const PairJudgement &pair, Reservations &out) {
     }
 }
 
+/// A training that is faster may end no sooner.
+void addWholeRun(const PairJudgement &pair, Reservations &out) {
+    const auto isFaster = [](const SpeedUp &one) { return one.isDifferent() && one.factor > 1; };
+    if (!pair.training || !pair.wholeRun || !pair.wholeRun->hasInterval() || !isFaster(*pair.training) ||
+        isFaster(*pair.wholeRun))
+        return;
+    out.add("launch to exit " + pair.run, pair.run,
+            "launch to exit it is not faster: " + timesText(pair.wholeRun->factor) + " (" + rangeText(pair.wholeRun) +
+                (pair.wholeRun->isDifferent() ? "). What its training saves, it loses before and after it."
+                                              : "). What its training saves is not told apart there."));
+}
+
+/// Repeats that failed are in no figure.
+void addFailed(const ResultTable &table, Reservations &out) {
+    for (const ResultRow &row : table.rows)
+        if (!row.failed.empty() && row.repeats > 0)
+            out.add("failed " + row.name, row.name,
+                    std::to_string(row.failed.size()) + " of " + std::to_string(row.planned) +
+                        " repeats failed; its figures are of those that did not.");
+}
+
 /// The groups without rounds that no comparison counts because other programs were busy.
 std::vector<RepeatGroup> withoutDisturbance(const std::vector<RepeatGroup> &groups,
                                             const std::vector<PairJudgement> &pairs) {
@@ -228,8 +251,8 @@ std::vector<RepeatGroup> withoutDisturbance(const std::vector<RepeatGroup> &grou
 enum class Beside { Nothing, FindingsAndButtons };
 
 /// `beside`: what stands there already and needs no second word.
-std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, const Judgement &judgement,
-                                        Beside beside) {
+std::vector<std::string> reservationsOf(const ResultTable &table, const std::vector<RepeatGroup> &groups,
+                                        const Judgement &judgement, Beside beside) {
     static const std::vector<PairJudgement> none;
     const std::vector<PairJudgement> &pairs = judgement.pairs;
     const std::vector<PairJudgement> &unsaid = beside == Beside::Nothing ? pairs : none;
@@ -244,6 +267,7 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
                                                   : finding.label + " not as in " + pair.reference + " (" +
                                                         finding.reference + "), see each comparison.");
     addConditions(judgement, out);
+    addFailed(table, out);
     for (const RepeatGroup &group : groups) {
         if (int(group.runs.size()) < repeatsForInterval)
             out.add("repeats", group.name, "fewer than 3 repeats: no interval, and a few percent can be chance.");
@@ -261,8 +285,10 @@ std::vector<std::string> reservationsOf(const std::vector<RepeatGroup> &groups, 
         if (std::ranges::any_of(group.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", group.name, "devices shared cores, so its times are not comparable.");
     }
-    for (const PairJudgement &pair : pairs)
+    for (const PairJudgement &pair : pairs) {
         addNotCounted(pair, out);
+        addWholeRun(pair, out);
+    }
     for (const PairJudgement &pair : unsaid)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
@@ -298,7 +324,7 @@ bool differOnlyIn(const std::string &key, const std::vector<RepeatGroup> &groups
     };
     return !groups.empty() && std::ranges::all_of(groups, [&](const RepeatGroup &group) {
         const RunOutcome &own = group.runs.front(), &first = groups.front().runs.front();
-        return group.command.empty() && own.config && first.config && alike(*own.config, *first.config);
+        return group.command.empty() && !own.script && own.config && first.config && alike(*own.config, *first.config);
     });
 }
 
@@ -327,15 +353,15 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);
     out.sharedLoads = sharedLoadsOf(quiet);
     out.orderEffects = orderEffectsOf(quiet);
-    out.lines = verdictLines(table, groups, out);
+    out.lines = verdictLines(table, groups, out, varies);
     out.publishedCause = publishedCause(table, groups);
     out.sentence = verdictSentence(table, groups, out.pairs);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
     if (varies.size() == 1 && differOnlyIn(varies.front(), groups))
         out.matters = whetherItMatters(varies.front(), out.pairs);
-    out.reservations = reservationsOf(groups, out, Beside::Nothing);
-    out.otherReservations = reservationsOf(groups, out, Beside::FindingsAndButtons);
+    out.reservations = reservationsOf(table, groups, out, Beside::Nothing);
+    out.otherReservations = reservationsOf(table, groups, out, Beside::FindingsAndButtons);
     return out;
 }
 

@@ -39,6 +39,21 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// The median of its epochs after the first, which warms up; absent with one epoch.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
 
+/// The epoch with which all these runs (or what points to them) begin; absent: not all with the same.
+template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Runs &runs) {
+    std::optional<int> first;
+    for (const auto &run : runs)
+        if (const int own = std::invoke(&RunOutcome::firstEpoch, run); own != first.value_or(own))
+            return std::nullopt;
+        else
+            first = own;
+    return first;
+}
+/// Whether runs of these common first epochs have the same to do from launch to exit: one that goes on from a checkpoint has less.
+[[nodiscard]] inline bool beginAlike(std::optional<int> one, std::optional<int> other) {
+    return one && one == other;
+}
+
 /// A run that would settle something, and can be started as it stands.
 struct SuggestedRun {
     std::string name; ///< "baseline, 4 workers"

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
@@ -72,6 +74,10 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
         if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
             addNote(row.notes, entry->reason);
     }
+    for (const RunOutcome *run : runs)
+        if (const std::string file = editedBetween(runs.front()->conditions.files, run->conditions.files);
+            !file.empty())
+            addNote(row.notes, file + " was changed between its repeats, so they are not of the same work");
     addNote(row.notes, first.planned.note);
     takeKnown(first.planned.claims, runs.empty() ? nullptr : runs.front(), row);
     takeOutcomes(runs, row);
@@ -148,6 +154,8 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
 
 /// Launch to exit, of the repeats that the comparison of the training times counts.
 std::optional<double> wholeFactor(const ResultRow &reference, const ResultRow &row) {
+    if (!beginAlike(reference.firstEpoch, row.firstEpoch))
+        return std::nullopt;
     const auto counted =
         reference.runTimes.size() == reference.trainingTimes.size() && row.runTimes.size() == row.trainingTimes.size()
             ? countedOf(reference.trainingTimes, row.trainingTimes)
@@ -186,24 +194,122 @@ std::optional<double> roundTimeS(const Experiment &experiment, const std::vector
 
 using Group = std::vector<const RunOutcome *>;
 
+bool onSameMachines(const RunOutcome &a, const RunOutcome &b) {
+    const auto same = [](const MachineRecord &one, const MachineRecord &other) {
+        return one.host == other.host && one.cpuModel == other.cpuModel;
+    };
+    return std::ranges::is_permutation(a.conditions.machines, b.conditions.machines, same); // nodes join in any order
+}
+
+/// An experiment's runs of one name have one command; what fills its placeholders in may differ, such as the devices.
+bool haveSameCommand(const RunOutcome &a, const RunOutcome &b) {
+    return a.command == b.command || (!a.experiment.empty() && a.experiment == b.experiment);
+}
+
+bool areRepeats(const RunOutcome &a, const RunOutcome &b) {
+    return a.name == b.name && a.config == b.config && a.claims == b.claims && a.about == b.about &&
+           a.processes == b.processes && haveSameCommand(a, b) && onSameMachines(a, b) &&
+           editedBetween(a.conditions.files, b.conditions.files).empty();
+}
+
 std::string nameOf(const RunOutcome &outcome) {
     return outcome.name.empty() ? outcome.run : outcome.name;
 }
 
 /// Runs of a script often share its name: what they reported about themselves tells them apart, "train.py, workers 2".
-std::string nameApart(const Group &group, const std::vector<Group> &all) {
-    std::string name = nameOf(*group.front());
-    const RunFacts own = factsOf(*group.front());
-    for (const auto &[key, value] : own) {
-        const auto unlike = [&, &key = key, &value = value](const Group &other) {
-            const RunFacts facts = factsOf(*other.front());
-            const auto found = facts.find(key);
-            return nameOf(*other.front()) == nameOf(*group.front()) && found != facts.end() && found->second != value;
-        };
-        if (!group.front()->config && std::any_of(all.begin(), all.end(), unlike))
-            name += ", " + key + " " + value;
+class NamesApart {
+public:
+    explicit NamesApart(const std::vector<Group> &all) {
+        for (const Group &group : all) {
+            auto &values = m_values[nameOf(*group.front())];
+            for (auto &[key, value] : factsOf(*group.front()))
+                values[key].insert(std::move(value));
+        }
     }
-    return name;
+    [[nodiscard]] std::string of(const RunOutcome &run) const {
+        std::string name = nameOf(run);
+        if (run.config)
+            return name;
+        const auto &values = m_values.at(nameOf(run));
+        for (const auto &[key, value] : factsOf(run))
+            if (values.at(key).size() > 1)
+                name += ", " + key + " " + value;
+        return name;
+    }
+
+private:
+    std::map<std::string, std::map<std::string, std::set<std::string>>> m_values; ///< by name and key
+};
+
+/// What runs of one name may differ in: a text of each, in their order. Empty: nothing to say of it.
+using TextsOf = std::vector<std::string> (*)(const Group &);
+
+template <std::string MachineRecord::*member> std::vector<std::string> machineTexts(const Group &runs) {
+    std::vector<std::string> out;
+    for (const RunOutcome *run : runs) {
+        std::set<std::string> words;
+        for (const MachineRecord &machine : run->conditions.machines)
+            words.insert(machine.*member);
+        std::string &text = out.emplace_back();
+        for (const std::string &word : words)
+            text += (text.empty() ? "on " : ", ") + word;
+    }
+    return out;
+}
+
+/// The words that not all of their commands have, an option's value with the option: "--lr 0.1".
+std::vector<std::string> commandTexts(const Group &runs) {
+    std::set<std::string> common(runs.front()->command.begin(), runs.front()->command.end());
+    for (const RunOutcome *run : runs) {
+        const std::set<std::string> own(run->command.begin(), run->command.end());
+        std::erase_if(common, [&](const std::string &word) { return !own.contains(word); });
+    }
+    std::vector<std::string> out;
+    for (const RunOutcome *run : runs) {
+        std::string &text = out.emplace_back();
+        std::string option; // that all of them have
+        for (const std::string &word : run->command) {
+            const bool isOption = word.starts_with('-'), isCommon = common.contains(word);
+            if (!isCommon)
+                text += (text.empty() ? "" : " ") + (isOption || option.empty() ? "" : option + " ") + word;
+            option = isOption && isCommon ? word : std::string();
+        }
+    }
+    return out;
+}
+
+/// Adds to names that several groups have what they differ in there, where that is short.
+void addTexts(const std::vector<Group> &groups, TextsOf textsOf, std::vector<std::string> &names) {
+    constexpr std::size_t mostAdded = 40;
+    std::map<std::string, std::vector<std::size_t>> places;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        places[names[i]].push_back(i);
+    for (const auto &[name, same] : places) {
+        if (same.size() < 2)
+            continue;
+        Group runs;
+        for (const std::size_t place : same)
+            runs.push_back(groups[place].front());
+        const std::vector<std::string> texts = textsOf(runs);
+        const auto isShort = [](const std::string &text) { return text.size() <= mostAdded; };
+        if (std::ranges::adjacent_find(texts, std::ranges::not_equal_to()) == texts.end() ||
+            !std::ranges::all_of(texts, isShort))
+            continue;
+        for (std::size_t i = 0; i < same.size(); ++i)
+            names[same[i]] += (texts[i].empty() ? "" : ", ") + texts[i];
+    }
+}
+
+/// A name for each group. Where even these are the same, the groups are numbered.
+std::vector<std::string> rowNames(const std::vector<Group> &groups) {
+    const NamesApart reported(groups);
+    std::vector<std::string> out;
+    for (const Group &group : groups)
+        out.push_back(reported.of(*group.front()));
+    for (const TextsOf textsOf : {TextsOf(machineTexts<&MachineRecord::host>),
+                                  TextsOf(machineTexts<&MachineRecord::cpuModel>), TextsOf(commandTexts)})
+        addTexts(groups, textsOf, out);
+    return out;
 }
 
 /// Empty of a script of which neither is known.
@@ -295,26 +401,28 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
     table.reference = reference;
     std::vector<Group> groups;
     for (const RunOutcome &outcome : outcomes) {
-        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
-            return group.front()->name == outcome.name && group.front()->config == outcome.config &&
-                   group.front()->claims == outcome.claims && group.front()->about == outcome.about &&
-                   group.front()->processes == outcome.processes;
-        });
+        const auto same =
+            std::ranges::find_if(groups, [&](const Group &group) { return areRepeats(*group.front(), outcome); });
         if (same == groups.end())
             groups.push_back({&outcome});
         else
             same->push_back(&outcome);
     }
+    const std::vector<std::string> names = rowNames(groups);
     std::map<std::string, int> seen;
-    for (const Group &group : groups) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const Group &group = groups[i];
         ResultRow row;
-        row.name = nameApart(group, groups);
-        if (const int again = ++seen[row.name]; again > 1) // the same name with another config
+        row.name = names[i];
+        if (const int again = ++seen[row.name]; again > 1) // such as the same name with another config
             row.name += " #" + std::to_string(again);
         row.kind = measuredHere;
         row.planned = int(group.size());
         const auto state = group.back()->state;
-        row.state = group.back()->agentDied ? "failed" : state ? std::string(toString(*state)) : "starting";
+        row.state = group.back()->agentDied ? "failed"
+                    : group.back()->unknown ? "unknown"
+                    : state                 ? std::string(toString(*state))
+                                            : "starting";
         if (group.front()->config) {
             takeConfig(*group.front()->config, row);
             takeKnown(group.front()->claims, group.front(), row);

@@ -39,13 +39,14 @@ struct ResultRow {
     std::optional<int> workers;      ///< per process
     int repeats = 0;                 ///< done ones, which the figures are of
     int planned = 0;                 ///< as many were asked for
-    std::string state;               ///< "done", "running", "queued", "failed", "stopped", "not run"
+    std::string state;               ///< "done", "running", "queued", "failed", "stopped", "unknown", "not run"
     std::vector<MergedEpoch> epochs; ///< each epoch's medians over the repeats, of its devices the last one's
     /// Times are geometric means over the repeats, as the factors are: two of them divided give the factor.
     std::optional<double> firstEpochS;
     std::optional<double> epochMedianS; ///< of each repeat's median later epoch (of the first when there is one only)
     std::vector<Repeat> trainingTimes, runTimes; ///< total training time, and launch to exit, of each done repeat
     std::optional<double> totalTrainingTimeS, runTimeS;
+    std::optional<int> firstEpoch = 1;    ///< commonFirstEpoch() of the repeats that the figures are of
     std::optional<double> publishedTimeS; ///< its kind is in `kind`
     std::optional<double> speedUpTraining,
         speedUpRun;                   ///< the reference's measured time ÷ this one's, of geometric means
@@ -101,7 +102,7 @@ struct ResultTable {
 
 /// Of an experiment; `outcomes` as far as there are, matched by run id.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
-/// Of any runs side by side: grouped by name and config. The row called `reference` is the reference; where none is asked for, the
+/// Of any runs side by side: repeats have one name, config and command, the same machines, and what they have read. The row called `reference` is the reference; where none is asked for, the
 /// first baseline, else the first row.
 [[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {});
 

@@ -220,6 +220,10 @@ void takeKnown(const ScriptClaims &claims, const RunOutcome *run, ResultRow &row
     take("dataset", row.dataset);
     if (!claims.knows("workers"))
         row.workers = run ? workersSaidBy(*run) : std::nullopt;
+    if (!claims.knows("backend"))
+        row.backend = run && isDistributed(row.method) ? saidBy(*run, "backend") : std::string();
+    if (!claims.knows("device") && run)
+        row.device = deviceKind(run->deviceNames);
 }
 
 void takeAbout(const RunOutcome &outcome, ResultRow &row) {
@@ -230,8 +234,7 @@ void takeAbout(const RunOutcome &outcome, ResultRow &row) {
     row.dataset = saidBy(outcome, "dataset");
     if (const auto workers = workersSaidBy(outcome))
         row.workers = workers;
-    if (!outcome.deviceNames.empty())
-        row.device = outcome.deviceNames.front().starts_with("cpu") ? "cpu" : "cuda";
+    row.device = deviceKind(outcome.deviceNames);
     // One device per process, as in PyTorch's DDP; one process that is not a baseline may use all the run was given.
     const bool all = outcome.processes == 1 && row.method != toString(Method::Baseline);
     row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
@@ -260,6 +263,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         runs = {all.back()};
     if (runs.empty())
         return;
+    row.firstEpoch = commonFirstEpoch(runs);
     row.epochs = medianEpochs(runs);
     row.firstEpochS = geometricMeanOf(timesOf(runs, firstEpochS));
     const std::vector<Repeat> later = timesOf(runs, laterEpochS);
@@ -315,6 +319,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             row.notes.emplace_back("not comparable: oversubscribed");
             break;
         }
+    for (const RunOutcome *run : all)
+        if (run->unknown)
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + run->reason);
     for (const RunOutcome *run : all)
         if (run->agentDied || run->state == RunState::Failed) {
             row.failed.push_back({run->repeat, run->run, run->reason});

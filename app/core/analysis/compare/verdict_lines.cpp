@@ -39,6 +39,7 @@ struct Known {
     const ResultTable &table;
     const std::vector<RepeatGroup> &groups;
     const Judgement &judgement;
+    const std::vector<std::string> &varies; ///< the recipe's
 
     [[nodiscard]] const RepeatGroup *group(const std::string &name) const { return findGroup(groups, name); }
     [[nodiscard]] const ResultRow *row(const std::string &name) const {
@@ -67,6 +68,20 @@ std::optional<SpeedUp> between(const ResultRow *from, const ResultRow *to) {
     std::optional<SpeedUp> out = speedUpOf(from->trainingTimes, to->trainingTimes);
     if (out)
         decideTogether({&*out});
+    return out;
+}
+
+/// The same with the differences that weren't meant: those that the recipe varies were.
+PairJudgement pairBetween(const Known &known, const RepeatGroup &from, const RepeatGroup &to) {
+    PairJudgement out;
+    out.reference = from.name;
+    out.run = to.name;
+    out.training = between(known.row(from.name), known.row(to.name));
+    if (!out.training)
+        return out;
+    out.fairness = fairnessOf(from, to, known.varies, known.groups);
+    std::erase_if(out.fairness, [&](const FairnessFinding &finding) { return isVaried(known.varies, finding.key); });
+    out.settling = settlingOf(*out.training, known.table.roundS);
     return out;
 }
 
@@ -288,17 +303,25 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     line.contrast = true;
     line.method = known.row(ddp->name)->method;
     line.otherMethod = known.row(dp->name)->method;
-    line.speedUp = between(known.row(dp->name), known.row(ddp->name));
+    const PairJudgement pair = pairBetween(known, *dp, *ddp);
+    line.speedUp = pair.training;
     if (!line.speedUp)
         return;
+    if (const FairnessFinding *unfair = unintendedDifference(known.groups, pair)) {
+        cantCompare(line, *unfair, {});
+        lines.push_back(std::move(line));
+        return;
+    }
     const SpeedUp &measured = *line.speedUp;
     line.outcome = measured.isEqual()                                   ? Outcome::Equal
                    : !measured.hasInterval() || !measured.isDifferent() ? Outcome::CantTell
                    : measured.factor > 1                                ? Outcome::Faster
                                                                         : Outcome::Slower;
     // Load that is too much to compare either with the reference slows processes that wait for each other unlike threads.
-    const PairJudgement *loaded = leftOpenByLoad(known, ddp->name);
-    if (line.outcome != Outcome::CantTell && loaded && leftOpenByLoad(known, dp->name)) {
+    const PairJudgement *loaded = leftOpenByLoad(known, dp->name) ? leftOpenByLoad(known, ddp->name) : nullptr;
+    if (!loaded && firstOf(pair, FairnessWeight::Decisive, true))
+        loaded = &pair;
+    if (line.outcome != Outcome::CantTell && loaded) {
         leaveOpen(line, known, *loaded);
         lines.push_back(std::move(line));
         return;
@@ -311,8 +334,8 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         line.settles = known.judgement.settling;
     } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;
-        if (const auto settling = settlingOf(measured, known.table.roundS))
-            open.push_back(*settling);
+        if (pair.settling)
+            open.push_back(*pair.settling);
         line.settles = settlingRounds(known.table, open, lackingRepeats(measured));
         if (line.settles || known.table.extendable)
             line.reason += (line.reason.empty() ? "" : "; ") +
@@ -375,8 +398,8 @@ std::string sentenceOf(const VerdictLine &line) {
 }
 
 std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                                      const Judgement &judgement) {
-    const Known known{table, groups, judgement};
+                                      const Judgement &judgement, const std::vector<std::string> &varies) {
+    const Known known{table, groups, judgement, varies};
     std::vector<VerdictLine> all, out;
     for (const ResultRow &row : table.rows)
         if (!row.published && row.state != "not run" &&

@@ -56,9 +56,9 @@ struct VerdictLine {
 [[nodiscard]] std::string sentenceOf(const VerdictLine &line);
 
 /// In the table's order, of more than four the fastest of each method; then DDP against DP on as many devices. `judgement`:
-/// all of it but its lines and sentence.
+/// all of it but its lines and sentence. `varies`: the recipe's.
 [[nodiscard]] std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                                                    const Judgement &judgement);
+                                                    const Judgement &judgement, const std::vector<std::string> &varies);
 
 /// What a choice among many runs needs of each.
 struct Contender {

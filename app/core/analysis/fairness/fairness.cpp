@@ -112,6 +112,11 @@ std::string_view toString(FairnessWeight weight) {
     return "decisive";
 }
 
+bool isVaried(const std::vector<std::string> &varies, std::string_view key) {
+    const auto holds = [&](std::string_view one) { return std::ranges::find(varies, one) != varies.end(); };
+    return holds(key) || (key == "batch_size" && holds("batch_per_device")) || (key == "lr_rule" && holds("lr"));
+}
+
 std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                         const std::vector<std::string> &varies,
                                         const std::vector<RepeatGroup> &others) {

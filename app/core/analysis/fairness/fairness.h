@@ -14,7 +14,8 @@
 //                            still moved between the last two epochs, when it is also three times the repeats' own
 //                            deviation; decisive from 3 points and three times that move. Not where the recipe has them learn
 //                            unlike things on purpose
-//   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
+//   samples                  seen over the whole run, of the two repeats that are furthest apart; named from 0.01 %, notable from
+//                            0.5 %, decisive from 5 %. Where not every repeat knows them: steps, of as many processes each
 //   side_by_side             other known runs that went on the same machine meanwhile, mean over the run's time; named from
 //                            0.1 apart, notable from 0.25: cores are their own, memory, caches and the clock are shared
 //   order                    repeats of one group all before the other's, so that a drift of the machine looks like a gain. Runs
@@ -39,7 +40,7 @@ enum class FairnessWeight {
 
 /// One difference that was not meant.
 struct FairnessFinding {
-    /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, data,
+    /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, steps, data, script,
     /// accuracy, load, stolen, watching, throttling, side_by_side, order, host, cpu_model, gpu_model, machine_cores, torch_version, kernel,
     /// gpu_driver, program, lockstep_version.
     std::string key;
@@ -52,6 +53,9 @@ struct FairnessFinding {
     std::optional<SuggestedRun> control; ///< the run that would settle it: a missing one, or disturbed repeats again
     bool operator==(const FairnessFinding &) const = default;
 };
+
+/// Whether a recipe that varies these keys varies that one: a batch size with the batch per device, a rate's rule with the rate.
+[[nodiscard]] bool isVaried(const std::vector<std::string> &varies, std::string_view key);
 
 /// Heaviest first; empty: fair as far as is known. `varies`: keys that differ on purpose in pairs of one method and equal
 /// devices; changed together with those, they are named: DDP with 4 workers against a baseline with none.

@@ -216,24 +216,49 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
 
 // --- Samples seen and accuracy reached ------------------------------------------------------------------------------
 
+bool isKnownOfEach(const RepeatGroup &group, const Figure &figure) {
+    return std::ranges::all_of(group.runs, [&](const RunOutcome &run) { return figure(run).has_value(); });
+}
+
+/// Of the repeats' values the two, one of either group, that are furthest apart; absent where one group knows none.
+std::optional<std::pair<double, double>> furthestApart(const Pair &pair, const Figure &figure) {
+    const std::vector<double> a = figuresOf(pair.reference, figure), b = figuresOf(pair.run, figure);
+    if (a.empty() || b.empty())
+        return std::nullopt;
+    const auto [leastA, mostA] = std::ranges::minmax(a);
+    const auto [leastB, mostB] = std::ranges::minmax(b);
+    return mostB / leastA >= mostA / leastB ? std::pair(leastA, mostB) : std::pair(mostA, leastB);
+}
+
+/// What every repeat had to do: one that did less makes the others' mean look faster.
 void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
-    for (const char *cause : {"dataset", "train_samples", "epochs"})
-        if (names(settings, cause) || pair.isVaried(cause))
-            return;
-    const Figure seen = [](const RunOutcome &run) -> std::optional<double> {
+    const auto isMeant = [&](const char *key) { return names(settings, key) || pair.isVaried(key); };
+    if (isMeant("dataset") || isMeant("train_samples") || isMeant("epochs"))
+        return;
+    const Figure samplesOf = [](const RunOutcome &run) -> std::optional<double> {
         double sum = 0;
         for (const MergedEpoch &epoch : run.epochs)
             sum += epoch.complete ? double(epoch.samples) : NAN;
         return sum > 0 ? std::optional(sum) : std::nullopt;
     };
-    const auto a = median(figuresOf(pair.reference, seen)), b = median(figuresOf(pair.run, seen));
-    if (!a || !b)
+    const Figure stepsOf = [](const RunOutcome &run) -> std::optional<double> {
+        return run.steps && *run.steps > 0 ? std::optional(double(*run.steps)) : std::nullopt;
+    };
+    const bool samplesKnown = isKnownOfEach(pair.reference, samplesOf) && isKnownOfEach(pair.run, samplesOf);
+    // With another method, other processes or another batch, a step has other samples.
+    const bool stepsComparable =
+        pair.a().processes == pair.b().processes && !pair.differsInMethod && !isMeant("batch_size");
+    const auto steps = !samplesKnown && stepsComparable ? furthestApart(pair, stepsOf) : std::nullopt;
+    const auto found = steps ? steps : furthestApart(pair, samplesOf);
+    if (!found)
         return;
-    const double apart = std::fabs(*a - *b) / std::max(*a, *b);
+    const auto [a, b] = *found;
+    const double apart = std::fabs(a - b) / std::max(a, b);
     if (apart < namedSamples)
         return;
-    out.push_back(difference("samples", "Samples seen", std::to_string(std::int64_t(*a)),
-                             std::to_string(std::int64_t(*b)), weightOf(apart, notableSamples, decisiveSamples),
+    out.push_back(difference(steps ? "steps" : "samples", steps ? "Steps made" : "Samples seen",
+                             std::to_string(std::int64_t(a)), std::to_string(std::int64_t(b)),
+                             weightOf(apart, notableSamples, decisiveSamples),
                              "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
 }
 
@@ -351,7 +376,8 @@ Unlike difference(std::string key, std::string label, std::string reference, std
 
 std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings) {
     Unlikes out;
-    compareMachines(pair, settings, out);
+    compareMachines(pair, out);
+    compareFiles(pair, settings, out);
     comparePrograms(pair, out);
     compareAccuracy(pair, settings, out);
     compareSamples(pair, settings, out);

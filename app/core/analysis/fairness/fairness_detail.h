@@ -40,7 +40,8 @@ struct Unlike {
 [[nodiscard]] std::vector<Unlike> settingDifferences(const Pair &pair);
 [[nodiscard]] std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings);
 
-void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out);
+void compareMachines(const Pair &pair, std::vector<Unlike> &out);
+void compareFiles(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out);
 void comparePrograms(const Pair &pair, std::vector<Unlike> &out);
 [[nodiscard]] bool names(const std::vector<Unlike> &differences, std::string_view key);
 /// "LABEL the run's value instead of the reference's: CONSEQUENCE."

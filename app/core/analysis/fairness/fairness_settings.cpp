@@ -64,12 +64,11 @@ constexpr std::array<Rule, 35> rules{{
     {"dropout", Notable, "dropout takes time and trains differently"},
     {"seed", Minor, "different initial weights and order of samples: hardly changes times, changes accuracy by chance"},
     {"init", Notable, "the two start from different parameters: accuracies can't be compared", Settled::ByRun},
-    {"resume", Notable, "one resumes from a checkpoint: accuracies can't be compared", Settled::ByRun},
+    {"resume", Notable,
+     "one goes on from a checkpoint and makes only the epochs that were left: neither accuracies nor times from "
+     "launch to exit can be compared",
+     Settled::ByRun},
 }};
-
-template <class List> bool holds(const List &list, std::string_view key) {
-    return std::find(list.begin(), list.end(), key) != list.end();
-}
 
 Rule ruleOf(std::string_view key) {
     const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule &rule) { return rule.key == key; });
@@ -177,10 +176,7 @@ bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
 
 bool Pair::isVaried(std::string_view key) const {
     // Changed together with the method or the devices, a setting that is varied elsewhere hides what each of them does.
-    if (differsInMethod)
-        return false;
-    return holds(varies, key) || (key == "batch_size" && holds(varies, "batch_per_device")) ||
-           (key == "lr_rule" && holds(varies, "lr"));
+    return !differsInMethod && core::isVaried(varies, key);
 }
 
 std::string labelOf(std::string_view key) {

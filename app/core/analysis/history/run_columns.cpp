@@ -86,9 +86,11 @@ std::vector<RunColumn> personColumns() {
             },
             "When the run was launched, local time.")),
         shown(std::move(name)),
-        shown(among(
-            {"starting", "running", "done", "failed", "stopped"},
-            text("state", "State", &IndexedRun::state, "starting, running, done, failed, or stopped by a person."))),
+        shown(among({"starting", "running", "done", "failed", "stopped", "unknown"},
+                    text("state", "State", &IndexedRun::state,
+                         "starting, running, done, failed, or stopped by a person; unknown in a copy from another "
+                         "machine, where it may "
+                         "still run."))),
         shown(spelt("tag", std::move(tags))),
         spelt("notes", text("note", "Note", &IndexedRun::note, "What you wrote about the run.")),
     };

@@ -102,10 +102,12 @@ DiffSection configSection(const RunRecord &a, const RunRecord &b) {
     Section out("Configuration");
     if (a.config && b.config) {
         for (const FieldSpec &field : runConfigFields()) {
-            if (field.perProcess)
+            if (field.perProcess || (!a.claims.knows(field.key) && !b.claims.knows(field.key)))
                 continue;
-            DiffLine &line = out.words(textOrDash(field.key), textOrDash(field.label), textOrDash(field.get(*a.config)),
-                                       textOrDash(field.get(*b.config)));
+            const auto value = [&](const RunRecord &record) {
+                return textOrDash(record.claims.knows(field.key) ? field.get(*record.config) : std::string());
+            };
+            DiffLine &line = out.words(textOrDash(field.key), textOrDash(field.label), value(a), value(b));
             line.help = textOrDash(field.help);
         }
         return out.take();
@@ -212,16 +214,21 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     out.words("gpu_driver", "GPU driver", x.gpuDriver, y.gpuDriver);
     out.words("torch_version", "PyTorch", x.torchVersion, y.torchVersion);
     out.words("lockstep_version", "Lockstep", a.lockstepVersion, b.lockstepVersion);
-    std::map<std::string, std::pair<std::string, std::string>> files;
-    for (const auto &[file, digest] : x.datasetSha256)
-        files[file].first = digest;
-    for (const auto &[file, digest] : y.datasetSha256)
-        files[file].second = digest;
-    for (const auto &[file, digests] : files)
-        out.words(textOrDash("sha256 " + file), textOrDash("Data: " + file), textOrDash(digests.first.substr(0, 16)),
-                  textOrDash(digests.second.substr(0, 16)))
-            .help = QStringLiteral("The first 16 digits of the file's SHA-256");
     out.count("nodes", "Nodes", double(a.machines.size()), double(b.machines.size()));
+    return out.take();
+}
+
+DiffSection fileSection(const FileDigests &a, const FileDigests &b) {
+    Section out("Files read");
+    FileDigests all = a;
+    all.insert(b.begin(), b.end());
+    const auto digestIn = [](const FileDigests &files, const std::string &file) {
+        const auto found = files.find(file);
+        return textOrDash(found == files.end() ? std::string() : found->second.substr(0, 16));
+    };
+    for (const auto &[file, digest] : all)
+        out.words(textOrDash("sha256 " + file), textOrDash(file), digestIn(a, file), digestIn(b, file)).help =
+            QStringLiteral("The first 16 digits of the file's SHA-256");
     return out.take();
 }
 
@@ -274,8 +281,12 @@ RunDiff diffRuns(const RunStore &a, const RunStore &b) {
     const RunOutcome x = outcomeOf(a), y = outcomeOf(b);
     const RunRecord none;
     const RunRecord &recordA = a.record() ? *a.record() : none, &recordB = b.record() ? *b.record() : none;
-    diff.sections = {configSection(recordA, recordB), resultSection(a, b, x, y), timingSection(x, y),
-                     phaseSection(a, b, x, y), machineSection(recordA, recordB)};
+    diff.sections = {configSection(recordA, recordB),
+                     resultSection(a, b, x, y),
+                     timingSection(x, y),
+                     phaseSection(a, b, x, y),
+                     machineSection(recordA, recordB),
+                     fileSection(x.conditions.files, y.conditions.files)};
     diff.sections.push_back(metricsSection(x, y, diff.sections));
     std::erase_if(diff.sections, [](const DiffSection &section) { return section.lines.empty(); });
     // What differs first: a section without a difference comes after those with one.

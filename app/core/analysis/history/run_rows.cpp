@@ -129,7 +129,7 @@ QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs, 
 
 QString groupState(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
     QStringList parts;
-    for (const char *state : {"done", "running", "starting", "stopped", "failed"}) {
+    for (const char *state : {"done", "running", "starting", "stopped", "failed", "unknown"}) {
         const auto count =
             std::count_if(which.begin(), which.end(), [&](int place) { return at(runs, place).state == state; });
         if (count > 0)

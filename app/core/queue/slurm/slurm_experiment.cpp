@@ -220,15 +220,26 @@ const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &
     return index < experiment.entries.size() ? &experiment.entries[index] : nullptr;
 }
 
+namespace {
+
+int restartsBefore(const RunFolder &folder) {
+    const Result<std::string> origin = realFileSystem().readAll(folder.origin());
+    return origin ? documents::valueIn(documents::objectOrNull(*origin), "restarts", 0) : 0;
+}
+
+} // namespace
+
 std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) {
     std::vector<std::vector<SlurmAttempt>> out(record.runs.size());
     const QDir folder(QString::fromStdString(runsFolder()));
-    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) { // names sort by time
+    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) {
         const std::string run = name.toStdString();
         for (std::size_t task = 0; task < record.runs.size(); ++task)
             if (isAttemptOf(run, record.runs[task]))
-                out[task].push_back({run, readRunStatus(runFolder(run))});
+                out[task].push_back({run, readRunStatus(runFolder(run)), restartsBefore(runFolder(run))});
     }
+    for (std::vector<SlurmAttempt> &attempts : out)
+        std::ranges::stable_sort(attempts, {}, &SlurmAttempt::restarts);
     return out;
 }
 

@@ -52,12 +52,13 @@ struct SlurmSubmission {
 struct SlurmAttempt {
     std::string run;
     RunStatus status;
+    int restarts = 0; ///< how often its job was requeued before
 };
 /// Updates the experiment from the jobs in Slurm's queue and the attempts on disk (by task, oldest first). Returns
 /// whether anything changed.
 bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vector<SlurmJob> &jobs,
                const std::vector<std::vector<SlurmAttempt>> &attempts);
-/// Attempts of every task, from the runs folder.
+/// Attempts of every task, from the runs folder: by the restarts of the job, since the clocks of its nodes may differ.
 [[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record);
 
 /// "DDP on 2 devices: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -68,16 +69,73 @@ Answer unanswered(Unanswered::Why why, Error error) {
     return tl::unexpected(Unanswered{why, std::move(error)});
 }
 
-/// Runs one of Slurm's programs. Returns what it printed; a refusal carries its stderr.
+/// The variables by which sbatch is told who pays, and where, how long and with how much memory: the only ones of a person's
+/// that count, and only where the script says nothing about it. sbatch would let each of them override the script.
+struct Preference {
+    const char *variable;
+    std::vector<std::string_view> options; ///< of the script that decide the same
+};
+const std::vector<Preference> &preferences() {
+    // They exclude each other.
+    static const std::vector<std::string_view> memory = {"--mem", "--mem-per-cpu", "--mem-per-gpu"};
+    static const std::vector<Preference> all = {{"SBATCH_ACCOUNT", {"-A", "--account"}},
+                                                {"SBATCH_CLUSTERS", {"-M", "--clusters"}},
+                                                {"SBATCH_CONSTRAINT", {"-C", "--constraint"}},
+                                                {"SBATCH_EXCLUSIVE", {"--exclusive"}},
+                                                {"SBATCH_MEM_PER_CPU", memory},
+                                                {"SBATCH_MEM_PER_GPU", memory},
+                                                {"SBATCH_MEM_PER_NODE", memory},
+                                                {"SBATCH_PARTITION", {"-p", "--partition"}},
+                                                {"SBATCH_QOS", {"-q", "--qos"}},
+                                                {"SBATCH_RESERVATION", {"--reservation"}},
+                                                {"SBATCH_TIMELIMIT", {"-t", "--time"}},
+                                                {"SBATCH_WCKEY", {"--wckey"}}};
+    return all;
+}
+
+/// Whether a word of an #SBATCH line gives the option, which sbatch lets a person shorten.
+bool gives(std::string_view word, std::string_view option) {
+    const std::string_view name = word.substr(0, word.find('='));
+    if (option.starts_with("--"))
+        return name.size() > 2 && option.starts_with(name);
+    return word.starts_with(option);
+}
+
+bool scriptGives(const std::string &script, const std::vector<std::string_view> &options) {
+    std::istringstream lines(script);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("#SBATCH"))
+            continue;
+        std::istringstream words(line);
+        for (std::string word; words >> word;)
+            if (std::ranges::any_of(options, [&](std::string_view option) { return gives(word, option); }))
+                return true;
+    }
+    return false;
+}
+
+/// What Slurm's programs get: a person's own filters would leave jobs out, cancel others, or change what is submitted.
+QProcessEnvironment environmentFor(const std::string &script) {
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    std::set<QString> kept;
+    for (const Preference &one : preferences())
+        if (!scriptGives(script, one.options))
+            kept.insert(QString::fromLatin1(one.variable));
+    for (const QString &name : environment.keys()) {
+        const bool ofSbatch = name.startsWith(QStringLiteral("SBATCH_"));
+        if ((ofSbatch && !kept.contains(name)) || name.startsWith(QStringLiteral("SQUEUE_")) ||
+            name.startsWith(QStringLiteral("SCANCEL_")))
+            environment.remove(name);
+    }
+    return environment;
+}
+
+/// Runs one of Slurm's programs. `input` is the script, of sbatch. Returns what it printed; a refusal carries its stderr.
 Answer ask(const char *program, const QStringList &words, const std::string &input = {}) {
     using enum Unanswered::Why;
     QProcess process;
     boundOutput(process, mostAnswerBytes);
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    for (const QString &name : environment.keys())
-        if (name.startsWith(QStringLiteral("SQUEUE_"))) // a person's filters would leave jobs out
-            environment.remove(name);
-    process.setProcessEnvironment(environment);
+    process.setProcessEnvironment(environmentFor(input));
     process.start(QString::fromLatin1(program), words);
     if (!process.waitForStarted(answerLimitMs))
         return unanswered(NotStarted, Error::badArgument(std::string(program) + " can't be started: " +

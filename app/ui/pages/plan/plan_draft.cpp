@@ -51,7 +51,7 @@ PlanDraft PlanDraft::ofRun(const RunRecord &record, const std::string &name) {
             (void)field.set(copy, field.get(defaults));
     core::Recipe recipe = core::recipeFromConfigs("Copy of " + name, {copy}, 1);
     recipe.summary = "The settings of that run; change what you like";
-    if (isScript(record)) {
+    if (!record.command.empty() && isScript(record)) {
         core::RunSpec &run = recipe.runs.front();
         run.name = name;
         for (const std::string &word : record.command)

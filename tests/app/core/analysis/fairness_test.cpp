@@ -31,7 +31,6 @@ MachineRecord machineOf() {
     machine.allowedCores = "0-7";
     machine.torchVersion = "2.11.0";
     machine.gpuDriver = "580.1";
-    machine.datasetSha256 = {{"train-images", std::string(64, 'a')}};
     DeviceRecord gpu;
     gpu.device = "GPU-1";
     gpu.kind = "cuda";
@@ -66,6 +65,7 @@ RunOutcome runOf(const RunConfig &config, std::int64_t startWallUs, Random &rand
     run.conditions.machines = {machineOf()};
     run.conditions.lockstepVersion = "0.6.0";
     run.conditions.program = "lockstep-trainer";
+    run.conditions.files = {{"train-images", std::string(64, 'a')}, {"train-labels", std::string(64, 'c')}};
     run.conditions.freeCores = config.method == Method::Ddp ? 0 : 1;
     run.conditions.scheduling = config.scheduling;
     run.conditions.threads = 1;
@@ -194,7 +194,11 @@ const std::vector<Planted> &allPlanted() {
          [](RunOutcome &run) { run.conditions.watching->viewersCpuS = 0.3 * *run.runTimeS; }},
         {"cpu_model", Decisive, None, inMachine([](M &m) { m.cpuModel = "EPYC 7763"; })},
         {"gpu_model", Decisive, None, inMachine([](M &m) { m.devices.front().name = "A100"; })},
-        {"data", Decisive, None, inMachine([](M &m) { m.datasetSha256["train-images"] = std::string(64, 'b'); })},
+        {"data", Decisive, None, [](RunOutcome &run) { run.conditions.files["train-images"] = std::string(64, 'b'); }},
+        {"data", Decisive, None,
+         [](RunOutcome &run) {
+             run.conditions.files = {{"more.csv", "a"}};
+         }},
         {"host", Notable, None, inMachine([](M &m) { m.host = "other"; })},
         {"machine_cores", Notable, None, inMachine([](M &m) { m.allowedCores = "0-3"; })},
         {"torch_version", Notable, None, inMachine([](M &m) { m.torchVersion = "2.7.1"; })},
@@ -202,6 +206,7 @@ const std::vector<Planted> &allPlanted() {
         {"gpu_driver", Minor, None, inMachine([](M &m) { m.gpuDriver = "575.0"; })},
         {"lockstep_version", Minor, None, [](RunOutcome &run) { run.conditions.lockstepVersion = "0.5.0"; }},
         {"program", Decisive, None, [](RunOutcome &run) { run.conditions.program = "train.py"; }},
+        {"program", Decisive, None, [](RunOutcome &run) { run.script = true, run.conditions.program.clear(); }},
         {"order", Notable, Offered, [](RunOutcome &run) { run.startWallUs += 3'600'000'000LL; }},
     };
     return all;
@@ -209,8 +214,7 @@ const std::vector<Planted> &allPlanted() {
 
 /// Settled by what was disturbed running again, and by no other setting.
 bool isAgain(std::string_view key) {
-    static const std::set<std::string_view> keys = {"load", "stolen", "watching", "throttling", "order"};
-    return keys.contains(key);
+    return std::set<std::string_view>{"load", "stolen", "watching", "throttling", "order"}.contains(key);
 }
 
 std::string listed(const std::vector<FairnessFinding> &findings) {

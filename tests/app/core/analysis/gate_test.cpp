@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gate for continuous integration: what passes, what fails, and what can't be said.
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "analysis/compare/gate.h"
@@ -112,6 +113,82 @@ private Q_SLOTS:
             QVERIFY2(one.outcome == (slower > 0 ? GateOutcome::Slower : GateOutcome::Undecided), one.reason.c_str());
             QCOMPARE(one.reason.ends_with(", but 1 new repeat failed"), slower == 0);
             QCOMPARE(one.newRepeats, 5);
+        }
+    }
+
+    void aNewRepeatThatDidNotTrainToItsEndIsNoPassAndHidesNoneThatIsSlower() {
+        struct Planted {
+            std::function<void(RunOutcome &)> plant;
+            const char *said;
+            int counting;
+        };
+        const auto ends = [](std::optional<RunState> state) {
+            return [state](RunOutcome &run) {
+                run.state = state;
+                run.totalTrainingTimeS.reset();
+            };
+        };
+        const std::vector<Planted> all = {
+            {ends(RunState::Stopped), "was stopped", 5},
+            {ends(RunState::Training), "has not finished", 5},
+            {ends(std::nullopt), "has not finished", 5},
+            {ends(RunState::Done), "ended without a training time", 5},
+            {[](RunOutcome &run) { run.restarts = 2; }, "lost ranks, which were started again", 6}};
+        for (const Planted &planted : all)
+            for (const double slower : {0.0, 0.5}) {
+                auto next = repeats(6, 10 * (1 + slower), 0.01, 2, 1);
+                planted.plant(next.back());
+                const GateCase one = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(next), 0.05);
+                QVERIFY2(one.outcome == (slower > 0 ? GateOutcome::Slower : GateOutcome::Undecided),
+                         one.reason.c_str());
+                QVERIFY2(one.reason.ends_with(std::string(", but 1 new repeat ") + planted.said) == (slower == 0),
+                         one.reason.c_str());
+                QCOMPARE(one.newRepeats, planted.counting);
+            }
+        auto several = repeats(7, 10, 0.01, 2, 1);
+        ends(RunState::Stopped)(several[5]);
+        ends(RunState::Stopped)(several[6]);
+        several[0].restarts = 1;
+        const GateCase both = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(several), 0.05);
+        QVERIFY2(both.reason.ends_with(
+                     ", but 2 new repeats were stopped and 1 new repeat lost ranks, which were started again"),
+                 both.reason.c_str());
+    }
+
+    void lessWorkInOneRepeatIsNoPassThoughItsStepsAloneAreKnown() {
+        for (const std::size_t fewer : {std::size_t(1), std::size_t(5)})
+            for (const bool samples : {false, true}) {
+                auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, fewer == 5 ? 5 : 10, 0.01, 2, 1);
+                const auto does = [&](RunOutcome &run, int work) {
+                    MergedEpoch epoch;
+                    epoch.complete = samples;
+                    epoch.samples = 10 * work;
+                    run.epochs = {epoch};
+                    if (!samples)
+                        run.steps = work;
+                };
+                for (std::size_t i = 0; i < base.size(); ++i) {
+                    does(base[i], 200);
+                    does(next[i], i < fewer ? 100 : 200);
+                }
+                const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+                QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+                const char *less = samples ? "Samples seen 1000 instead of 2000" : "Steps made 100 instead of 200";
+                QVERIFY2(one.reason.find(less) != std::string::npos, one.reason.c_str());
+            }
+    }
+
+    void repeatsOfOneSideOnTwoMachinesOrByTwoCommandsAreUndecided() {
+        for (const bool machine : {true, false}) {
+            auto next = repeats(5, 10, 0.01, 2, 1);
+            next[3].experiment.clear();
+            if (machine)
+                next[3].conditions.machines.front().host = "another";
+            else
+                next[3].command = {"python3", "train.py", "--fast"};
+            const GateCase one = gateOf("train.py", repeats(5, 10, 0.01, 1, 0), std::move(next), 0.05);
+            QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+            QVERIFY2(one.reason.find("not all made by the same command") != std::string::npos, one.reason.c_str());
         }
     }
 

@@ -119,6 +119,21 @@ private Q_SLOTS:
         QVERIFY(found.bottlenecks.front().bound == Bound::Input);
     }
 
+    void aFasterTrainingThatEndsNoSoonerIsAReservation() {
+        for (const double outsideS :
+             {1.0, 7.0, 9.0}) { // with 7 it takes as long as the baseline, whose training takes 6 s more
+            auto runs = study(true);
+            for (RunOutcome &run : runs)
+                if (run.name == "DDP on 2 devices")
+                    run.runTimeS = *run.totalTrainingTimeS + outsideS;
+            const Judgement found = judge(resultTable(runs), runs, {"workers"});
+            const bool said = anyContains(found.reservations, "DDP on 2 devices: launch to exit it is not faster: ");
+            QVERIFY2(said == (outsideS > 1), joined(found.reservations).c_str());
+            QCOMPARE(anyContains(found.reservations, "it loses before and after it."), outsideS > 8);
+            QCOMPARE(anyContains(found.reservations, "is not told apart there."), outsideS == 7);
+        }
+    }
+
     void ofRunsThatDifferInOneSettingItIsSaidWhetherItMatters() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
@@ -251,6 +266,21 @@ private Q_SLOTS:
                 "DDP on 2 devices and DDP on 2 devices, 2 workers: Loading threads per process not as in baseline (0), "
                 "see each comparison."),
             joined(said).c_str());
+    }
+
+    void repeatsThatFailedAreAReservation() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8, 0, 5);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4, 1, 5);
+        for (std::size_t i = runs.size() - 2; i < runs.size(); ++i) {
+            runs[i].state = RunState::Failed;
+            runs[i].reason = "rank 1 was killed by SIGKILL";
+            runs[i].totalTrainingTimeS.reset();
+        }
+        const Judgement found = judge(resultTable(runs), runs, {});
+        const char *said = "DDP on 2 devices: 2 of 5 repeats failed; its figures are of those that did not.";
+        QVERIFY2(anyContains(found.reservations, said), joined(found.reservations).c_str());
+        QVERIFY2(!anyContains(found.reservations, "baseline: "), joined(found.reservations).c_str());
     }
 
     void withoutTheControlItIsOfferedAndTheUnfairnessIsAReservation() {

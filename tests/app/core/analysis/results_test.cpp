@@ -129,6 +129,41 @@ private Q_SLOTS:
         QVERIFY(!table.rows[0].efficiency);
     }
 
+    void runsOfAnotherCommandOrOnOtherMachinesAreNoRepeatsAndTheirRowsSayWhatDiffers() {
+        RunOutcome one = outcome("run1", 10, 11, 0.5);
+        one.name = "train.py";
+        one.script = true;
+        one.command = {"python3", "train.py", "--lr", "0.1"};
+        MachineRecord boxA, boxB;
+        boxA.host = "boxA";
+        boxB.host = "boxB";
+        one.conditions.machines = {boxA, boxB};
+        RunOutcome again = one, other = one, elsewhere = one;
+        again.run = "run2";
+        again.conditions.machines = {boxB, boxA}; // as nodes join
+        other.run = "run3";
+        other.command.back() = "0.2";
+        elsewhere.run = "run4";
+        elsewhere.conditions.machines = {boxB};
+        const auto names = [](const std::vector<RunOutcome> &runs) {
+            std::vector<std::string> out;
+            for (const ResultRow &row : resultTable(runs).rows)
+                out.push_back(row.name + ": " + std::to_string(row.repeats));
+            return out;
+        };
+        using Names = std::vector<std::string>;
+        QCOMPARE(names({one, again}), (Names{"train.py: 2"}));
+        QCOMPARE(names({one, other, again}), (Names{"train.py, --lr 0.1: 2", "train.py, --lr 0.2: 1"}));
+        QCOMPARE(names({one, elsewhere}), (Names{"train.py, on boxA, boxB: 1", "train.py, on boxB: 1"}));
+        QCOMPARE(names({one, other, elsewhere}),
+                 (Names{"train.py, on boxA, boxB, --lr 0.1: 1", "train.py, on boxA, boxB, --lr 0.2: 1",
+                        "train.py, on boxB: 1"}));
+        other.command.back() = std::string(60, 'x'); // too long for a name
+        QCOMPARE(names({one, other}), (Names{"train.py: 1", "train.py #2: 1"}));
+        one.experiment = other.experiment = "an experiment"; // whose runs of one name have one command, filled in
+        QCOMPARE(names({one, other}), (Names{"train.py: 2"}));
+    }
+
     void timesAreGeometricMeansOverRepeatsSoThatTwoOfThemDividedGiveTheFactor() {
         const Case given = threeRepeats();
         const ResultTable table = resultTable(given.experiment, given.outcomes);
@@ -378,6 +413,27 @@ private Q_SLOTS:
         QCOMPARE(without["rows"][2]["speed_up_training"].get<double>(), 2.0);
         QVERIFY(without["rows"][2]["speed_up_training_low"].is_null());
         QCOMPARE(withRange(2.0, row(two.table, "DDP on 2 devices").trainingInterval), std::string("2.00"));
+    }
+
+    void aRunThatWentOnFromACheckpointHasNoFactorFromLaunchToExit() {
+        Case found = threeRepeats(1.0);
+        for (std::size_t i = 0; i < found.experiment.entries.size(); ++i)
+            for (RunOutcome &outcome : found.outcomes)
+                if (found.experiment.entries[i].run == outcome.run &&
+                    found.experiment.entries[i].planned.name == "DDP on 2 devices") {
+                    outcome.firstEpoch = 2;
+                    outcome.earlierS = outcome.epochs.front().durationS;
+                }
+        const ResultTable table = resultTable(found.experiment, found.outcomes);
+        const Judgement judgement = judge(table, found.outcomes, {});
+        for (const char *name : {"DP on 2 devices", "DDP on 2 devices"}) {
+            const bool whole = name == std::string("DP on 2 devices");
+            QVERIFY(row(table, name).speedUpTraining); // of all its epochs
+            QCOMPARE(row(table, name).speedUpRun.has_value(), whole);
+            const auto pair = std::ranges::find(judgement.pairs, name, &PairJudgement::run);
+            QVERIFY(pair != judgement.pairs.end() && pair->training);
+            QCOMPARE(pair->wholeRun.has_value(), whole);
+        }
     }
 
     void differencesHaveTheirSign() {

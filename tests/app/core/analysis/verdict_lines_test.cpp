@@ -134,6 +134,35 @@ private Q_SLOTS:
         QCOMPARE(nameOf(named), std::string("DDP against DP"));
     }
 
+    void aContrastOfUnlikeWorkIsNoAnswer() {
+        auto runs = measured({baseline,
+                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                              {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 1}});
+        for (RunOutcome &run : runs) {
+            MergedEpoch epoch;
+            epoch.complete = true;
+            epoch.durationS = *run.totalTrainingTimeS;
+            epoch.samples = run.name == "DDP on 2 devices" ? 640 : 1280;
+            run.epochs = {epoch};
+        }
+        const VerdictLine contrast = linesOf(runs).back();
+        QVERIFY(contrast.contrast && contrast.outcome == Outcome::CantTell);
+        QCOMPARE(contrast.reason, std::string("unfair: Samples seen 640 instead of 1280"));
+    }
+
+    void whatTheRecipeVariesIsNamedBesideAContrastAndKeepsItFromNothing() {
+        const auto runs = measured({baseline,
+                                    {"DP on 2 devices", Method::Dp, 2, 0, 6, 9, 0},
+                                    {"DDP on 2 devices, 4 workers", Method::Ddp, 2, 4, 1, 4.5, 1}});
+        const VerdictLine meant = judge(resultTable(runs), runs, {"workers"}).lines.back();
+        QVERIFY2(meant.contrast && meant.outcome == Outcome::Faster, meant.reason.c_str());
+        QCOMPARE(meant.reason, std::string("with 4 loading workers instead of 0"));
+        const VerdictLine unmeant = linesOf(runs).back();
+        QVERIFY2(unmeant.contrast && unmeant.outcome == Outcome::CantTell, unmeant.reason.c_str());
+        QVERIFY2(unmeant.reason.starts_with("unfair: ") && unmeant.reason.ends_with(" 4 instead of 0"),
+                 unmeant.reason.c_str());
+    }
+
     void aContrastThatCantBeToldStillNamesBothRuns() {
         const auto lines = linesOf(measured({baseline,
                                              {"DP on 2 devices", Method::Dp, 2, 0, 1, 5, 0, 0.2},

@@ -143,6 +143,51 @@ private Q_SLOTS:
         QVERIFY(!QFile::exists(QString::fromStdString(left)));
     }
 
+    void aStopThatItsOwnerDidNotTakeIsCarriedOutByTheNextOne() {
+        const Experiment experiment = fourQueued();
+        stopUntaken(experiment);
+        QVERIFY(!read(experiment.id).over());
+        const Result<OwnedExperiment> next = OwnedExperiment::own(experiment.id);
+        QVERIFY(next.has_value());
+        QVERIFY(next->experiment().over());
+        QVERIFY(read(experiment.id).over());
+        QVERIFY(pendingRequests(experimentFolder(experiment.id)).empty());
+    }
+
+    void aStopThatWasNotTakenDropsNothingThatIsQueuedAfterIt() {
+        Experiment experiment = fourQueued();
+        experiment.entries[1].state = EntryState::Failed;
+        stopUntaken(experiment);
+        QVERIFY(requestQueue(experiment.id, request(Kind::Retry, 1)).has_value()); // nobody owns the queue
+        QCOMPARE(read(experiment.id).queued(), (Places{1}));
+        const Result<OwnedExperiment> next = OwnedExperiment::own(experiment.id);
+        QVERIFY(next.has_value());
+        QCOMPARE(next->experiment().queued(), (Places{1}));
+    }
+
+    void aStopIsNoSuccessWhileTheOwnerIsSuspendedAndTheNextOwnerStartsNothing() {
+        qputenv("FAKE_RANK", "epochs=1000;step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(stateOf(started, 0) == EntryState::Running);
+        QCOMPARE(::kill(started.owner, SIGSTOP), 0);
+        const Answer stopped = ctl({QStringLiteral("stop"), idOf(started)});
+        QCOMPARE(::kill(started.owner, SIGKILL), 0);
+        QCOMPARE(stopped.code, 1);
+        QVERIFY2(stopped.err.contains("the queue's owner does not answer") &&
+                     stopped.err.contains(QByteArray::number(started.owner)),
+                 stopped.err.constData());
+        QTRY_VERIFY(!isOwned(started.experiment) && runsAreOver(started.experiment)); // the run was asked itself
+        QVERIFY(stateOf(started, 1) == EntryState::Queued);
+
+        const Answer next = ctl({QStringLiteral("run"), QStringLiteral("--experiment"), idOf(started)});
+        QVERIFY2(next.code == 130, next.err.constData());
+        const Experiment after = read(started.experiment);
+        QVERIFY(after.over());
+        QVERIFY(after.entries[0].state == EntryState::Stopped);
+        QVERIFY(after.entries[1].state == EntryState::Stopped && after.entries[1].run.empty());
+    }
+
     void whatIsOverRunsAgainAndItsEarlierRunIsKept() {
         Experiment experiment = fourQueued();
         experiment.entries[1].state = EntryState::Failed;
@@ -444,6 +489,14 @@ private Q_SLOTS:
     }
 
 private:
+    /// Writes the experiment, whose owner ends with a request to stop that it has not taken.
+    static void stopUntaken(const Experiment &experiment) {
+        QVERIFY(writeExperiment(experiment).has_value());
+        const Result<OwnedExperiment> owner = OwnedExperiment::own(experiment.id);
+        QVERIFY(owner.has_value());
+        QVERIFY(askQueue(experiment.id, request(Kind::Stop)).has_value());
+    }
+
     /// Boot and start time of a process, in the form of `mine`.
     static std::string startedAs(qint64 pid, const std::string &mine) {
         const std::string stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat").value_or("");

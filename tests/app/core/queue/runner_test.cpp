@@ -286,6 +286,7 @@ private Q_SLOTS:
         QVERIFY(!started.experiment.empty());
         QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
         QCOMPARE(ctl({QStringLiteral("stop"), QString::fromStdString(started.experiment)}).code, 0);
+        QVERIFY(read(started.experiment).queued().empty()); // an owner that dies now leaves nothing to start
         QTRY_VERIFY(read(started.experiment).over());
         const Experiment after = read(started.experiment);
         QVERIFY(after.entries[0].state == EntryState::Stopped);

@@ -249,6 +249,39 @@ private Q_SLOTS:
         qunsetenv("LOCKSTEP_SQUEUE_S");
     }
 
+    void aPersonsVariablesChangeNeitherWhatTheScriptSaysNorWhatIsCancelled() {
+        const FakeSlurm slurm;
+        slurm.program("sbatch", "env | grep ^SBATCH_ | sort >> $DIR/said\necho 12");
+        slurm.program("scancel", "env | grep -c ^SCANCEL_ >> $DIR/said\necho scancel \"$@\" >> $DIR/said");
+        const std::vector<const char *> variables = {"SBATCH_ACCOUNT",     "SBATCH_ARRAY_INX", "SBATCH_GPUS",
+                                                     "SBATCH_MEM_PER_CPU", "SBATCH_PARTITION", "SBATCH_QOS",
+                                                     "SBATCH_TIMELIMIT",   "SBATCH_WAIT",      "SCANCEL_STATE"};
+        for (const char *variable : variables)
+            qputenv(variable, "1");
+        const Submitted most = submitToSlurm("#SBATCH --partition=other --ti 10\n#SBATCH --mem=4G -Alab\n", "log", "");
+        const Submitted none = submitToSlurm("#SBATCH --nodes=1\necho --qos -q\n", "log", "");
+        const Result<void> cancelled = cancelSlurmJob("12");
+        for (const char *variable : variables)
+            qunsetenv(variable);
+        QVERIFY(most.job == "12" && none.job == "12" && cancelled.has_value());
+        QCOMPARE(slurm.said(), std::string("SBATCH_QOS=1\n"
+                                           "SBATCH_ACCOUNT=1\nSBATCH_MEM_PER_CPU=1\nSBATCH_PARTITION=1\nSBATCH_QOS=1\n"
+                                           "SBATCH_TIMELIMIT=1\n0\nscancel 12\n"));
+    }
+
+    void attemptsStandInTheOrderOfTheirJobsRestartsThoughANodesClockIsBehind() {
+        const Home home;
+        for (const auto &[run, restarts] : {std::pair(second, 0), std::pair(first, 1)}) {
+            const RunFolder folder = runFolder(run);
+            QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+            write(folder.origin(), "{\"restarts\":" + std::to_string(restarts) + "}\n");
+        }
+        const auto attempts = slurmAttempts(SlurmRecord{"12", {0}, {second}, false});
+        QCOMPARE(attempts[0].size(), std::size_t(2));
+        QCOMPARE(attempts[0][0].run, second);
+        QCOMPARE(attempts[0][1].run, first);
+    }
+
     void aNodeOfAJobIsReachedBySrunAndNoShellReadsIt() {
         const auto prefix = prefixFor("slurm:12/n1", "/opt/lock step/agent");
         QVERIFY(prefix.has_value());

@@ -52,6 +52,16 @@ private Q_SLOTS:
         QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
     }
 
+    void runsInAFolderThatCannotBeWrittenAreListed() {
+        const Home home;
+        const std::string run = finishedRun(1);
+        auto index = RunIndex::open(runsFolder(), "/proc/no-such-folder/index.sqlite");
+        QVERIFY2(index.has_value(), index ? "" : index.error().message().c_str());
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().front().run, run);
+        QCOMPARE(*index->refresh(), 0);
+    }
+
     void aCopiedFolderIsNoFurtherRun() {
         const Home home;
         const std::string run = finishedRun(1), copy = "20260102T030405Z-0000c0c0";

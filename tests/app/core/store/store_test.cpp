@@ -8,6 +8,7 @@
 #include "follow/run_follower.h"
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
+#include "ipc/host_name.h"
 #include "ipc/log.h"
 #include "ipc/scalars.h"
 #include "store/load_run.h"
@@ -531,7 +532,9 @@ private Q_SLOTS:
 
     void aRunWithoutResultWhoseAgentIsGoneHasFailed() {
         const Home home;
-        const std::string run = finishedRun(4);
+        RunRecord record = ddpRecord("");
+        record.machines.front().host = hostName(); // of another one nobody here would know
+        const std::string run = finishedRun(4, &record);
         std::remove(runFolder(run).result().c_str());
         std::string text = *realFileSystem().readAll(runFolder(run).log(0));
         text.resize(text.rfind('\n', text.size() - 2) + 1); // died before it could log the end
@@ -565,6 +568,20 @@ private Q_SLOTS:
             QVERIFY(index->refresh().has_value());
             QCOMPARE(index->runs().front().totalTrainingTimeS.has_value(), runTimeS > 1);
         }
+    }
+
+    void aScriptThatWasStartedElsewhereIsNotCalledLockstepTrainer() {
+        RunRecord record;
+        record.config = RunConfig();
+        record.claims.known = {"method", "model"};
+        RunStore script, trainer;
+        script.setRecord(record);
+        QVERIFY(outcomeOf(script).script);
+        QCOMPARE(outcomeOf(script).conditions.program, std::string());
+        QCOMPARE(outcomeOf(script).backend, std::string());
+        record.claims.known.reset();
+        trainer.setRecord(record);
+        QCOMPARE(outcomeOf(trainer).conditions.program, std::string("lockstep-trainer"));
     }
 };
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#include "store/step_numbers.h"
+
+#include <algorithm>
+
+#include "ipc/sound_values.h"
+
+namespace lockstep::core {
+
+StepNumbers::Numbered StepNumbers::take(int rank, const StepsFrame &reported, std::int64_t before) {
+    const auto [known, isNew] = m_ranks.try_emplace(rank);
+    OfRank &own = known->second;
+    const bool again =
+        !isNew && (goesBack(reported, own.reached) || (reported.count == 0 && reported.lastStep < own.reached));
+    if (isNew || again)
+        own.shift = std::clamp<std::int64_t>(before + 1 - reported.firstStep, 0, mostCounted);
+    own.reached = reported.lastStep;
+    return {own.shift, again};
+}
+
+} // namespace lockstep::core

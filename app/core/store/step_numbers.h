@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+
+#include "ipc/frames.h"
+
+namespace lockstep::core {
+
+/// Numbers steps from 0 over the whole run. After a restart lockstep-trainer goes on counting from its checkpoint; a script
+/// counts from 0 again, though it may go on with a later epoch.
+class StepNumbers {
+public:
+    struct Numbered {
+        std::int64_t shift = 0; ///< what the frame's steps lack
+        bool again = false;     ///< the rank was restarted: this is its first window since
+    };
+    /// `before`: the run's last known step of earlier epochs, -1: none.
+    Numbered take(int rank, const StepsFrame &reported, std::int64_t before);
+
+private:
+    struct OfRank {
+        std::int64_t reached = -1, shift = 0; ///< `reached` as the rank counts
+    };
+    std::map<int, OfRank> m_ranks;
+};
+
+} // namespace lockstep::core

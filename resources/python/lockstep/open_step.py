@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What is known of a script's step that goes on: the batches that wait for their backward, the times and losses so far, the pass that its
+backwards belong to. lockstep.follower decides what it means."""
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional
+
+MOST_AHEAD = 256  # batches that were fetched and wait for their backward
+
+
+class Fetches:
+    """What one iterator of a DataLoader has given, and no backward has followed yet."""
+
+    def __init__(self) -> None:
+        self.opening: Optional[List[int]] = None  # begin and end of its making
+        self.spans: List[List[int]] = []  # begin and end
+        self.samples: Deque[int] = deque(maxlen=MOST_AHEAD)  # of the batches that wait for their backward
+        self.length: Optional[int] = None  # of the loader
+        self.endless = False  # it goes on after so many
+        self.data = 0  # its data set
+        self.learns = False  # whether one was fetched while gradients are kept
+        self.together = 0  # how many were fetched between the newest backward and the one before
+
+
+class Step:
+    """The times, samples and losses of a step that goes on."""
+
+    def __init__(self) -> None:
+        self.times: Dict[str, int] = {}
+        self.samples = 0
+        self.batches = 0
+        self.backwards = 0
+        self.losses: List[Any] = []
+
+    def copy(self) -> Step:
+        """The step as it is now."""
+        out = Step()
+        out.times, out.samples, out.batches = dict(self.times), self.samples, self.batches
+        out.backwards, out.losses = self.backwards, [*self.losses]
+        return out
+
+    def since(self, earlier: Step) -> Step:
+        """What has come since an earlier state of it. No batch was fetched: its forwards can't be told from the rest."""
+        out = Step()
+        for phase, time in self.times.items():
+            name = "other" if phase == "forward" else phase
+            out.times[name] = out.times.get(name, 0) + time - earlier.times.get(phase, 0)
+        out.samples = self.samples - earlier.samples
+        out.batches = self.batches - earlier.batches
+        out.backwards = self.backwards - earlier.backwards
+        out.losses = self.losses[len(earlier.losses):]
+        return out
+
+    def add(self, phase: str, duration_ns: int) -> None:
+        """Adds to the time of a phase."""
+        self.times[phase] = self.times.get(phase, 0) + duration_ns
+
+    def loss(self) -> Any:
+        """The sum of the losses; None when one is unknown."""
+        if not self.losses or any(loss is None for loss in self.losses):
+            return None
+        total = self.losses[0]
+        for loss in self.losses[1:]:
+            total = total + loss
+        return total
+
+    def duration_ns(self) -> int:
+        """Of the whole step. `comm` lies inside other phases."""
+        return sum(time for phase, time in self.times.items() if phase != "comm")
+
+
+class Pass:
+    """What backwards have followed of one iterator, or of several in a row over the same data that no optimizer has followed yet."""
+
+    def __init__(self, iterator: int, data: int, before: Optional[Step]) -> None:
+        self.iterator, self.data = iterator, data
+        self.before = before  # the step as it was when it began; None: there was none
+        self.is_over = False  # without an optimizer's step

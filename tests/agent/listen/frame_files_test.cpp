@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Files of frames that grow while they are read: in which order their lines come, and what recognises them.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/agent/agent_process.h"
+#include "trainer/agent/listen/frame_files.h"
+
+using namespace lockstep;
+using namespace lockstep::agent;
+
+namespace {
+
+std::string lineAt(int rank, std::int64_t wallUs) {
+    Frame frame;
+    frame.rank = rank;
+    frame.rseq = 0;
+    frame.wallUs = wallUs;
+    frame.body = HeartbeatFrame{};
+    return encode(frame) + "\n";
+}
+
+/// A folder of files, and the times of the lines that were read from it.
+struct Read {
+    explicit Read(const TestHome &home) : folder(home.path() + "/frames") { std::filesystem::create_directory(folder); }
+    void add(int rank, const std::string &text) const { std::ofstream(fileOf(rank), std::ios::app) << text; }
+    [[nodiscard]] std::string fileOf(int rank) const { return folder + "/rank-" + std::to_string(rank) + ".ndjson"; }
+    [[nodiscard]] FrameFiles open() {
+        FrameFiles::Handlers handlers;
+        handlers.onLine = [this](std::string_view line) { times.push_back(wallUsOf(line)); };
+        handlers.onBegunAnew = [this](const std::string &) { ++begunAnew; };
+        auto files = FrameFiles::open(folder, std::move(handlers));
+        REQUIRE(files);
+        return std::move(*files);
+    }
+    std::string folder;
+    std::vector<std::int64_t> times;
+    int begunAnew = 0;
+};
+
+} // namespace
+
+TEST_CASE("lines of several files come by their times, each file's in order, and as far as they are whole") {
+    const TestHome home;
+    Read read(home);
+    const std::string last = lineAt(1, 50);
+    read.add(0, lineAt(0, 10) + "\n\n" + lineAt(0, 40));
+    read.add(1, lineAt(1, 20) + lineAt(1, 15) + lineAt(1, 30) + last.substr(0, 9));
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{10, 20, 15, 30, 40});
+    CHECK(!files.poll());
+    read.add(1, last.substr(9));
+    CHECK(files.poll());
+    CHECK(!files.behind());
+    CHECK(read.times.back() == 50);
+}
+
+TEST_CASE("a line that is longer than any frame is left out, and holds no other file up") {
+    const TestHome home;
+    Read read(home);
+    read.add(0, lineAt(0, 10) + std::string(3 * maxFrameBytes, 'x'));
+    read.add(1, lineAt(1, 20));
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{10, 20});
+    read.add(0, "x\n" + lineAt(0, 30));
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{10, 20, 30});
+}
+
+TEST_CASE("what is read at once is bounded, and nothing is lost by it") {
+    const TestHome home;
+    Read read(home);
+    const std::string padding(32 << 10, ' ');
+    constexpr int lines = 1500; // of two files, 94 MiB
+    for (int rank = 0; rank < 2; ++rank) {
+        std::string text;
+        for (int i = 0; i < lines; ++i) {
+            std::string line = lineAt(rank, 10 * i + rank);
+            text += line.insert(line.size() - 2, padding);
+        }
+        read.add(rank, text);
+    }
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    CHECK(files.behind());
+    CHECK(read.times.size() < 2 * lines);
+    while (files.poll()) {
+    }
+    CHECK(!files.behind());
+    CHECK(read.times.size() == 2 * lines);
+    CHECK(std::is_sorted(read.times.begin(), read.times.end()));
+}
+
+TEST_CASE("files are recognised by who began them, and how long they are") {
+    const TestHome home;
+    Read read(home);
+    read.add(0, lineAt(0, 20));
+    read.add(1, lineAt(1, 10));
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    const RecordedFiles before = files.source();
+    CHECK(before.begin == "rank 1, at 10 us");
+    CHECK(before.bytes == lineAt(0, 20).size() + lineAt(1, 10).size());
+    read.add(1, lineAt(1, 30));
+    CHECK(files.poll());
+    CHECK(files.source().begin == before.begin);
+    CHECK(files.source().bytes > before.bytes);
+    std::filesystem::resize_file(read.fileOf(1), 0);
+    (void)files.poll();
+    CHECK(read.begunAnew == 1);
+    read.add(1, lineAt(1, 40));
+    CHECK(files.poll());
+    CHECK(files.source().begin == "rank 0, at 20 us");
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A training script for the tests of lockstep.follower: its calls take the time that they are given, and what is reported is kept."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
+from lockstep.follower import Follower, Reporter  # noqa: E402
+
+MS = 1_000_000
+
+
+class Heard(Reporter):
+    def __init__(self):
+        self.states, self.epochs, self.losses = [], [], []
+
+    def begin_epoch(self, epoch, steps):
+        self.states.append(("training", epoch, steps))
+
+    def begin_evaluation(self, epoch):
+        self.states.append(("evaluating", epoch))
+
+    def end_evaluation(self, epoch):
+        self.states.append(("training again", epoch))
+
+    def steps(self, log, force):
+        log.read()
+        if log.window.count:
+            self.losses.append(log.report()["loss"])
+
+    def end_epoch(self, log, training_ns):
+        phases = {name: round(entry["sum_s"] * 1000) for name, entry in log.phases.items() if entry["sum_s"]}
+        self.epochs.append((log.steps, log.samples, training_ns // MS, phases))
+
+
+class Script:
+    """A training script whose every call takes the time that it is given, in ms."""
+
+    def __init__(self):
+        self.ns = 0
+        self.heard = Heard()
+        self.follower = Follower(self.heard, lambda: self.ns)
+
+    def wait(self, ms):
+        self.ns += ms * MS
+
+    def open(self, iterator, ms):
+        begin = self.ns
+        self.wait(ms)
+        self.follower.opened(iterator, begin, self.ns)
+
+    def fetch(self, iterator, ms, length=None, samples=4, learns=True, data=None, endless=False):
+        """Iterators from 10 on are a validation's, over another data set."""
+        begin = self.ns
+        self.wait(ms)
+        self.follower.fetched(iterator, int(iterator >= 10) if data is None else data, length, begin, self.ns, samples, learns,
+                              endless)
+
+    def end_of(self, iterator, ms=0):
+        begin = self.ns
+        self.wait(ms)
+        self.follower.exhausted(iterator, begin, self.ns)
+
+    def backward(self, ms, loss=1.0, exposed=0, comm=0):
+        self.follower.backward_begins(loss, self.ns)
+        self.wait(ms)
+        self.follower.backward_ends(self.ns, exposed * MS, comm * MS)
+
+    def optimize(self, ms, optimizer=1):
+        self.follower.optimizer_begins(optimizer)
+        self.wait(ms)
+        self.follower.optimizer_ends(optimizer)
+
+    def train(self, iterator, length=None):
+        """A step of 20 ms: 2 in the loader, 5 forward, 10 backward, 3 in the optimizer."""
+        self.fetch(iterator, 2, length)
+        self.work()
+
+    def work(self):
+        self.wait(5)
+        self.backward(10)
+        self.optimize(3)
+
+    def finish(self):
+        self.follower.finish()
+        return self.heard.epochs
+
+
+PLAIN = {"load": 2, "forward": 5, "backward": 10, "optimizer": 3}
+
+
+def times(count, more=()):
+    return {**{phase: count * ms for phase, ms in PLAIN.items()}, **dict(more)}
