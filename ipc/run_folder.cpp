@@ -17,7 +17,9 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
+#include "ipc/frames.h"
 #include "ipc/host_name.h"
+#include "ipc/regular_file.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 
@@ -71,12 +73,16 @@ RunStatus finished(RunResult result) {
     return status;
 }
 
-/// The machine that the run's agent is on, where that is another one than this; else empty.
-std::string otherHost(const RunFolder &folder) {
-    const Result<RunRecord> record = readRunRecord(folder);
-    if (!record || record->machines.empty() || record->machines.front().host == hostName())
-        return {};
-    return record->machines.front().host;
+/// The machine of the agent that writes this log, where that is another one than this; else empty.
+std::string otherHost(const std::string &log) {
+    std::string line;
+    if (const Result<Fd> file = openRegular(log)) {
+        line.resize(maxFrameBytes);
+        line.resize(std::size_t(std::max<ssize_t>(0, ::pread(file->get(), line.data(), line.size(), 0))));
+    }
+    const auto frame = Decoder().decode(std::string_view(line).substr(0, line.find('\n')));
+    const auto *header = frame ? std::get_if<HeaderFrame>(&frame->body) : nullptr;
+    return header && header->host != hostName() ? header->host : std::string();
 }
 
 RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
@@ -193,7 +199,7 @@ RunStatus readRunStatus(const RunFolder &folder) {
     if (!isThere(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
     // A free lock says nothing in a copy that rsync, say, has made: the agent holds another file.
-    if (const std::string host = otherHost(folder); !host.empty())
+    if (const std::string host = otherHost(folder.log(own)); !host.empty())
         return unfinished(Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
     return unfinished(Kind::AgentDied, "failed: agent died");
 }

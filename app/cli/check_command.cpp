@@ -135,13 +135,15 @@ core::RunSpec runIn(const Checkout *checkout, const std::string &name, const Che
     const std::string limit = options.maxSteps ? "LOCKSTEP_MAX_STEPS=" + std::to_string(*options.maxSteps) + " " : "";
     const std::string folder = (checkout ? checkout->folder() : QDir::currentPath()).toStdString();
     // The agent puts folders of its own before those that it was given.
-    const std::string given = qgetenv("PYTHONPATH").toStdString(), path = leading(given);
-    std::vector<std::string> words = {"sh", "-c", "cd \"$1\" && shift && " + limit + "exec \"$@\"", "sh", folder};
-    if (path != given)
-        words = {
-            "sh", "-c",   "cd \"$1\" && PYTHONPATH=\"${PYTHONPATH%\"$2\"}$3\" && shift 3 && " + limit + "exec \"$@\"",
-            "sh", folder, given,
-            path};
+    const std::string given = qgetenv("PYTHONPATH").toStdString();
+    std::vector<std::string> words = {
+        "sh",
+        "-c",
+        "cd \"$1\" && PYTHONPATH=\"${PYTHONPATH%\"$2\"}$3\" && shift 3 && " + limit + "exec \"$@\"",
+        "sh",
+        folder,
+        given,
+        leading(given)};
     for (const std::string &word : options.what)
         words.push_back(leading(word));
     for (const std::string &word : words)
@@ -249,8 +251,8 @@ int checkCommand(CheckOptions options) {
     if (cases && !same->empty())
         for (core::GateCase &one : *cases)
             if (one.slower)
-                core::saysNothing(one, "both ran the same " + *same +
-                                           ", which the base has otherwise: an editable install, for example");
+                core::saysNothing(one, "both ran the working tree's " + *same +
+                                           ", of which the base has another version: an editable install, for example");
     return cases ? conclude(*cases, *mostSlower, options) : complain(cases.error());
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "checkout.h"
 
+#include <algorithm>
+
 #include <QCryptographicHash>
 #include <QDir>
 #include <QFile>
@@ -37,6 +39,19 @@ Result<QString> gitPath(const QString &what) {
     return QFile::decodeName(*said);
 }
 
+/// The paths that git lists in a folder.
+Result<QStringList> filesBy(QStringList words, const QString &folder) {
+    words.insert(1, QStringLiteral("-z"));
+    const auto said = git(words, folder);
+    if (!said)
+        return fail(said.error());
+    QStringList out;
+    for (const QByteArray &path : said->split('\0'))
+        if (!path.isEmpty())
+            out.append(QFile::decodeName(path));
+    return out;
+}
+
 std::string sha256Of(const QString &path) {
     QFile file(path);
     QCryptographicHash hash(QCryptographicHash::Sha256);
@@ -61,12 +76,15 @@ Checkout::~Checkout() {
 }
 
 Result<void> Checkout::make(const std::string &revision) {
-    m_revision = QString::fromStdString(revision);
     const auto made = git({QStringLiteral("worktree"), QStringLiteral("add"), QStringLiteral("--detach"),
-                           QStringLiteral("--quiet"), top(), m_revision});
+                           QStringLiteral("--quiet"), top(), QString::fromStdString(revision)});
     if (!made)
         return fail(made.error());
     m_made = true;
+    const auto commit = git({QStringLiteral("rev-parse"), QStringLiteral("HEAD")}, top());
+    if (!commit)
+        return fail(commit.error());
+    m_commit = QString::fromLatin1(commit->trimmed()); // a branch may move while the runs are made
     const auto tree = gitPath(QStringLiteral("--show-toplevel"));
     const auto prefix = tree ? gitPath(QStringLiteral("--show-prefix")) : tree;
     if (!prefix)
@@ -104,39 +122,41 @@ std::string Checkout::leadingThere(const std::string &word) const {
     return paths == given ? word : (text.left(begin) + paths.join(u':')).toStdString();
 }
 
-/// By their paths in the working tree: those that the revision has with other content, or lacks.
 Result<QStringList> Checkout::unlikeFiles() const {
     QStringList out;
     for (const QStringList &words :
          {QStringList{QStringLiteral("diff"), QStringLiteral("--name-only"), QStringLiteral("--no-renames"),
-                      QStringLiteral("--diff-filter=AM"), QStringLiteral("-z"), m_revision, QStringLiteral("--")},
-          QStringList{QStringLiteral("ls-files"), QStringLiteral("--others"), QStringLiteral("--exclude-standard"),
-                      QStringLiteral("-z")}}) {
-        const auto said = git(words, m_tree);
-        if (!said)
-            return fail(said.error());
-        for (const QByteArray &path : said->split('\0'))
-            if (!path.isEmpty())
-                out.append(QFile::decodeName(path));
+                      QStringLiteral("--diff-filter=AM"), m_commit, QStringLiteral("--")},
+          QStringList{QStringLiteral("ls-files"), QStringLiteral("--others"), QStringLiteral("--exclude-standard")}}) {
+        const auto files = filesBy(words, m_tree);
+        if (!files)
+            return files;
+        out.append(*files);
     }
     return out;
 }
 
 Result<std::string> Checkout::readFromHere(const FileDigests &base, const FileDigests &here) const {
     const auto unlike = unlikeFiles();
-    if (!unlike)
-        return fail(unlike.error());
+    const auto own = unlike ? filesBy({QStringLiteral("ls-files")}, top()) : unlike;
+    if (!own)
+        return fail(own.error());
     const bool allAlike = core::editedBetween(base, here).empty();
-    for (const QString &path : *unlike)
-        for (const auto &[file, digest] : here) {
-            const QString name = QString::fromStdString(file);
-            if ((path != name && !path.endsWith(u'/' + name)) || sha256Of(m_tree + u'/' + path) != digest)
-                continue;
-            const auto own = base.find(file);
-            const bool inRevision = QFileInfo::exists(top() + u'/' + path);
-            if (own == base.end() ? allAlike && inRevision : own->second == digest)
-                return file;
-        }
+    for (const auto &[file, digest] : here) {
+        const QString name = QString::fromStdString(file);
+        const auto hasIt = [&](const QString &folder, const QStringList &files) {
+            return std::ranges::any_of(files, [&](const QString &path) {
+                return (path == name || path.endsWith(u'/' + name)) && sha256Of(folder + u'/' + path) == digest;
+            });
+        };
+        if (!hasIt(m_tree, *unlike) || hasIt(top(), *own)) // else the base may have read its own
+            continue;
+        const auto read = base.find(file);
+        const bool inCommit =
+            std::ranges::any_of(*own, [&](const QString &path) { return path == name || path.endsWith(u'/' + name); });
+        if (read == base.end() ? allAlike && inCommit : read->second == digest)
+            return file;
+    }
     return std::string();
 }
 

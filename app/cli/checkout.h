@@ -36,10 +36,11 @@ public:
 private:
     [[nodiscard]] QString top() const { return m_parent.filePath(QStringLiteral("base")); }
     [[nodiscard]] QString pathThere(const QString &path) const;
+    /// By their paths in the working tree: those that the commit has with other content, or lacks.
     [[nodiscard]] Result<QStringList> unlikeFiles() const;
 
     QTemporaryDir m_parent;
-    QString m_revision;
+    QString m_commit;
     QString m_tree;   ///< the working tree's top folder
     QString m_prefix; ///< this folder in it: "" or "examples/"
     bool m_made = false;

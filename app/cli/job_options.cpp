@@ -117,7 +117,7 @@ void addListen(CLI::App &app, JobCommandsOptions &options, int &exitCode) {
     command->add_option("--socket", listen.socket, "Listen on this unix socket instead of TCP");
     command->add_option("--token-file", listen.tokenFile,
                         "File with the token that ranks must send; default: a new one, which is printed");
-    command->add_option("--ranks", listen.ranks, "Number of ranks; default: as the first one reports")
+    command->add_option("--ranks", listen.ranks, "Number of ranks; default: as they reported last")
         ->check(CLI::Range(1, 65536));
     command->add_option("--name", listen.name, "The run's name on screen");
     command
@@ -129,7 +129,7 @@ void addListen(CLI::App &app, JobCommandsOptions &options, int &exitCode) {
     auto *follow = app.add_subcommand(
         "follow", "Follow a run through the files that its ranks write (--frames FOLDER), as they grow");
     follow->add_option("PATH", files.path, "Folder with one file per rank, or one file")->required();
-    follow->add_option("--ranks", files.ranks, "Number of ranks; default: as the first one reports")
+    follow->add_option("--ranks", files.ranks, "Number of ranks; default: as they reported last")
         ->check(CLI::Range(1, 65536));
     follow->add_option("--name", files.name, "The run's name on screen; default: the folder's");
     follow->add_flag("--import", files.import, "Read what is there, then exit");

@@ -5,6 +5,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
+#include "ipc/host_name.h"
 #include "ipc/log.h"
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
@@ -157,12 +158,13 @@ inline RunResult doneResult(const std::string &run, std::uint64_t lines, double 
     return result;
 }
 
-/// The sealed lines of a log: header first.
-inline std::vector<std::string> sealed(const std::string &run, const std::vector<Frame> &frames) {
+/// The sealed lines of the log that an agent on that host writes: header first.
+inline std::vector<std::string> sealed(const std::string &run, const std::vector<Frame> &frames,
+                                       const std::string &host = hostName()) {
     std::vector<std::string> lines;
     HeaderFrame header;
     header.run = run;
-    header.host = "box";
+    header.host = host;
     lines.push_back(sealLine(encode(frame(header, std::nullopt, 0)), 0, 0));
     for (const Frame &one : frames)
         lines.push_back(sealLine(encode(one), 0, lines.size()));

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "ipc/file_system.h"
+#include "ipc/frames.h"
 #include "ipc/host_name.h"
+#include "ipc/log.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
@@ -476,9 +478,17 @@ private Q_SLOTS:
     void aFreeLockMeansADeadAgentOnItsOwnMachineAlone() {
         using Kind = RunStatus::Kind;
         RunRecord record;
-        record.machines.emplace_back().host = "hostA";
+        record.machines.emplace_back().host = "hostB"; // where ranks are that somebody else started
         write(m_folder.config(), toJson(record));
-        write(m_folder.log(0), "");
+        const auto writeLog = [&](const std::string &host) {
+            HeaderFrame header;
+            header.run = makeRunId();
+            header.host = host;
+            Frame frame;
+            frame.body = header;
+            write(m_folder.log(0), sealLine(encode(frame), 0, 0) + "\n");
+        };
+        writeLog("hostA");
         {
             const auto lock = FileLock::acquire(m_folder.lock(0)); // a shared file system shows hostA's
             QVERIFY(lock.has_value());
@@ -487,11 +497,9 @@ private Q_SLOTS:
         QVERIFY(readRunStatus(m_folder).kind == Kind::Unknown);
         QCOMPARE(readRunStatus(m_folder).sentence,
                  std::string("as last seen on hostA; whether it still runs there is unknown"));
-        record.machines.front().host = hostName();
-        write(m_folder.config(), toJson(record));
+        writeLog(hostName());
         QVERIFY(readRunStatus(m_folder).kind == Kind::AgentDied);
-        record.machines.front().host = "hostA";
-        write(m_folder.config(), toJson(record));
+        writeLog("hostA");
         RunResult result;
         result.state = RunState::Done;
         write(m_folder.result(), toJson(result));

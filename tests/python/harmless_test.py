@@ -353,7 +353,7 @@ class Harmless(Case):
 
     def test_a_script_that_catches_its_end_at_the_limit_of_its_steps_is_ended_and_told_so_once(self):
         code = ("import sys\nfrom lockstep.step_limit import StepLimit\n"
-                "limit, steps = StepLimit(lambda samples: samples, lambda: print('reported')), 0\n"
+                "limit, steps = StepLimit(lambda steps, samples: samples, lambda: print('reported')), 0\n"
                 "while True:\n    try: limit.check(steps, 8, 1)\n    except: continue\n    steps += 1\n")
         done = self.call(sys.executable, "-c", code, LOCKSTEP_MAX_STEPS="5")
         self.assertEqual((done.stdout, done.stderr.count("\n")), ("reported\n", 1))
@@ -361,13 +361,27 @@ class Harmless(Case):
 
     def test_a_limit_of_samples_goes_by_what_is_known_of_the_first_step_after_the_second(self):
         code = ("from lockstep.step_limit import StepLimit\n"
-                "asked = []\nlimit = StepLimit(lambda samples: asked.append(samples) or samples, exit)\n"
+                "asked = []\nlimit = StepLimit(lambda steps, samples: asked.append((steps, samples)) or samples, exit)\n"
                 "for step, samples in enumerate((0, 8, 32, 32, 32)):\n"  # four batches belong to each step: it shows at the second one
                 "    for _ in range(2): limit.check(step, samples, 2)\n"
                 "    print(step, asked, flush=True)\n")
         done = self.call(sys.executable, "-c", code, LOCKSTEP_MAX_SAMPLES="192")
-        self.assertEqual(done.stdout.splitlines(), ["0 []", "1 [8]", "2 [8, 32]"])
+        self.assertEqual(done.stdout.splitlines(), ["0 []", "1 [(1, 8)]", "2 [(1, 8), (2, 32)]"])
         self.assertIn("ends after 3 steps, as it was asked to; its first step had 32 samples in each of 2 processes", done.stderr)
+
+    def test_a_rank_that_asks_before_rank_0_does_not_take_what_rank_0_said_of_an_earlier_step(self):
+        code = ("import types\nfrom lockstep import agreement\n"
+                "class Store(dict):\n"
+                "    set = dict.__setitem__\n"
+                "    def wait(self, keys, limit):\n"
+                "        if keys[0] not in self: raise TimeoutError(keys[0])\n"
+                "store, rank = Store(), [0]\n"
+                "distributed = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 2,\n"
+                "    get_rank=lambda: rank[0], distributed_c10d=types.SimpleNamespace(_get_default_store=lambda: store))\n"
+                "torch = types.SimpleNamespace(distributed=distributed)\n"
+                "agreement.of_rank_0(torch, 1, 8)\nrank[0] = 1\nprint(agreement.of_rank_0(torch, 1, 7))\n"
+                "try: print(agreement.of_rank_0(torch, 2, 7))\nexcept TimeoutError: print('waits')\n")
+        self.assertEqual(self.call(sys.executable, "-c", code).stdout, "8\nwaits\n")
 
     def test_training_never_waits_for_a_listener_that_is_away_and_is_shown_when_it_comes_back(self):
         """Only the heartbeat's thread tries again, and stderr names the reason once."""

@@ -476,7 +476,8 @@ class Listen(Case):
 
     def test_ranks_that_are_not_started_again_are_no_part_of_the_training_that_follows(self):
         both = [self.start(rank, 2, 0, (1, 2)) for rank in range(2)]
-        self.ctl("follow", self.frame_files(both[0] + self.start(0, 1, 10, (1, 2, 3)), both[1]), "--import")
+        late = self.frame(1, 99, type="state", state="failed", detail="lost rank 0", wall_us=1_700_000_011_000_000)  # of the first start
+        self.ctl("follow", self.frame_files(both[0] + self.start(0, 1, 10, (1, 2, 3)), both[1] + [late]), "--import")
         [run] = self.runs()
         record, result, row = json.loads((run / "config.json").read_text()), self.result(run), self.row(run)
         self.assertEqual((record["processes"], [rank["rank"] for rank in result["ranks"]]), (1, [0]))

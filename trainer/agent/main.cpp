@@ -97,7 +97,7 @@ void addListen(CLI::App &app, ListenWords &words) {
                                      "File with the token that ranks must give; left out: a new one, which is printed");
     auto *files = listen->add_option("--files", plan.files, "Read frame files instead: a folder, or one file");
     listen->add_flag("--import", plan.import, "With --files: read what is there, then end")->needs(files);
-    listen->add_option("--ranks", plan.ranks, "Number of ranks; left out: the number that the first one reports")
+    listen->add_option("--ranks", plan.ranks, "Number of ranks; left out: the number that they reported last")
         ->check(CLI::Range(1, 65536));
     listen->add_option("--name", plan.name, "The run's name on screen");
     listen->add_option("--patience", words.patienceS, "Seconds without any rank before the run counts as failed")

@@ -89,9 +89,8 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
         return found == tensors.metadata.end() ? std::string() : found->second;
     };
     into.launch = text("launch");
-    into.training = text("training");
-    if (into.training.empty()) // an earlier version wrote it
-        into.training = into.launch;
+    const bool known = tensors.metadata.contains("training"); // else an earlier version wrote it
+    into.training = known ? text("training") : into.launch;
     into.data = text("data_sha256");
     return {};
 }

@@ -270,7 +270,8 @@ struct AgreedCheckpoint {
     std::size_t holder = 0;
 };
 
-/// Rank 0's, unless another node has a later one of the same training: nodes with disks of their own may have changed places.
+/// Rank 0's, unless another node has a later one of the same training, or rank 0 has none: nodes with disks of their own may have
+/// changed places.
 Result<AgreedCheckpoint> agreeOnCheckpoint(Session &session) {
     const auto offers = session.communicator->exchange("checkpoint", checkpointOffer(session));
     if (offers.front().starts_with('!'))

@@ -183,6 +183,7 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
     if (!state)
         return;
     status.state = *state;
+    status.sentence = documents::valueIn(json, "sentence", "");
     const auto take = [&](const char *key, const std::string &path) -> std::optional<std::string> {
         if (!json.contains(key) || !json[key].is_object())
             return std::nullopt;

@@ -35,7 +35,8 @@ public:
     /// machine can't be asked. One request at a time; a request meanwhile waits, and only the last of those is sent.
     struct Status {
         std::optional<std::string> record, result;
-        std::string state; ///< starting | running | finished | agent_died; empty when nobody answered
+        std::string state;    ///< starting | running | finished | agent_died | unknown; empty when nobody answered
+        std::string sentence; ///< that says it
     };
     void fetchStatus(std::function<void(const Status &)> done);
 

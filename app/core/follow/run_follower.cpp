@@ -228,8 +228,9 @@ void RunFollower::fetchResult() {
         if (status.result)
             if (const Result<RunResult> result = runResultFromJson(*status.result))
                 return finishWith(*result);
-        if (status.state == "agent_died") {
-            m_store->setLink(LinkState::AgentDied, QStringLiteral("failed: agent died"));
+        if (status.state == "agent_died" || status.state == "unknown") {
+            m_store->setLink(status.state == "unknown" ? LinkState::Unknown : LinkState::AgentDied,
+                             fromUtf8(status.sentence));
             return end();
         }
         lost(status.state.empty() ? QString() : QStringLiteral("the result has not come yet"));

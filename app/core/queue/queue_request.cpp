@@ -149,7 +149,7 @@ struct OwnerlessChange {
 
     /// On another machine only its agent knows.
     [[nodiscard]] bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) const {
-        return !experiment.host.empty() || kind == RunStatus::Kind::Running || kind == RunStatus::Kind::Unknown ||
+        return !experiment.host.empty() || kind == RunStatus::Kind::Running ||
                (kind == RunStatus::Kind::Starting && isThere(runFolder(entry.run).path));
     }
 

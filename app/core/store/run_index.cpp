@@ -71,7 +71,7 @@ Error sqlError(const QSqlQuery &query) {
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
 /// is filled in another way.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 7;
+    constexpr std::uint32_t meaning = 8;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: a new file
     return version;
 }
@@ -182,10 +182,8 @@ Result<RunIndex> RunIndex::open() {
 Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string &indexFile) {
     static std::atomic<int> count = 0; // connection names must be unique within a process
     const std::string folder = QFileInfo(QString::fromStdString(indexFile)).path().toStdString();
-    const Result<void> made = realFileSystem().makeFolders(folder);
+    (void)realFileSystem().makeFolders(folder);
     const bool readOnly = ::access(folder.c_str(), W_OK) != 0; // such as a snapshot of somebody's runs
-    if (!made && !readOnly)
-        return fail(made.error());
     const std::string file = readOnly ? ":memory:" : indexFile;
     RunIndex index;
     index.m_runs = runsFolder;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
 
 #include "ipc/file_system.h"
@@ -145,7 +146,7 @@ void takeSummary(const Summary &summary, std::optional<double> runTimeS, Indexed
         row.backend = summary.backend;
     double samples = 0;
     for (const EpochSummary &epoch : summary.epochs)
-        samples += double(epoch.samples);
+        samples += epoch.samples > 0 ? double(epoch.samples) : NAN; // 0: a script's are unknown
     if (samples > 0 && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
         row.samplesPerS = samples / *row.totalTrainingTimeS;
     if (!summary.epochs.empty())

@@ -21,6 +21,12 @@ std::optional<qlonglong> positiveIn(const About &about, const char *key) {
 
 } // namespace
 
+void RunLength::startAnew(Epoch &epoch) {
+    const auto told = epoch.told;
+    epoch = {};
+    epoch.told = told;
+}
+
 RunLength::Epoch *RunLength::at(int epoch) {
     if (epoch < 1 || (m_reported.size() >= mostEpochs && !m_reported.contains(epoch)))
         return nullptr;
@@ -58,7 +64,7 @@ void RunLength::take(const StepsFrame &body) {
     if (!epoch || body.count <= 0)
         return;
     if (epoch->own && body.firstStep > epoch->last + 1) // a further training, as in cross-validation
-        *epoch = {epoch->told, {}, -1, -1, {}, false};
+        startAnew(*epoch);
     epoch->first = epoch->first < 0 ? body.firstStep : std::min(epoch->first, body.firstStep);
     epoch->last = std::max(epoch->last, body.lastStep);
 }
@@ -77,7 +83,7 @@ bool RunLength::take(const EpochFrame &body) {
 
 void RunLength::forget(int from) {
     for (auto epoch = m_reported.lower_bound(from); epoch != m_reported.end(); ++epoch)
-        epoch->second = {epoch->second.told, {}, -1, -1, {}, false};
+        startAnew(epoch->second);
 }
 
 /// A script learns the length of its loader epoch by epoch: those that it has not begun count as the newest known one.

@@ -37,6 +37,7 @@ private:
         std::optional<std::int64_t> placedBy;  ///< the length that its windows were placed by
         bool misplaced = false;                ///< some were placed by none, or by another than `own`
     };
+    static void startAnew(Epoch &epoch);
     Epoch *at(int epoch);
     [[nodiscard]] std::optional<std::int64_t> lengthOf(const Epoch &epoch) const;
 

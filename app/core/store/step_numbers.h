@@ -12,15 +12,15 @@ namespace lockstep::core {
 class StepNumbers {
 public:
     struct Numbered {
-        std::int64_t shift = 0; ///< what the frame's steps lack
-        bool again = false;     ///< the rank was restarted: this is its first window since
+        std::int64_t shift = 0; ///< to add to the frame's steps
+        bool again = false;     ///< ranks were restarted: this is the first window since
     };
     /// `before`: the run's last known step of earlier epochs, -1: none.
     Numbered take(int rank, const StepsFrame &reported, std::int64_t before);
 
 private:
     struct OfRank {
-        std::int64_t reached = -1, shift = 0; ///< `reached` as the rank counts
+        std::int64_t reached = -1, shift = 0; ///< `reached` as the rank counts; -1: nothing since it began
     };
     std::map<int, OfRank> m_ranks;
 };

@@ -18,16 +18,18 @@ def _store(torch: Any) -> Any:
     return distributed.distributed_c10d._get_default_store()
 
 
-def of_rank_0(torch: Any, samples: int) -> int:
-    """What rank 0 gives here, in every rank. Each must ask once; waits until rank 0 has. Raises what the store raises."""
+def of_rank_0(torch: Any, steps: int, samples: int) -> int:
+    """What rank 0 gives after so many steps, in every rank. Each must ask once at each; waits until rank 0 has. Raises what the store
+    raises."""
+    key = f"{_SAMPLES}/{steps}"
     store = _store(torch)
     if store is None:
         return samples
     if torch.distributed.get_rank() == 0:
-        store.set(_SAMPLES, str(samples))
+        store.set(key, str(samples))
         return samples
-    store.wait([_SAMPLES], _WAIT)
-    return int(store.get(_SAMPLES))
+    store.wait([key], _WAIT)
+    return int(store.get(key))
 
 
 class LastStep:

@@ -9,6 +9,7 @@ from typing import Dict, Iterator, Optional, Tuple
 
 MOST_FILES = 64  # as ipc/frames.h has it
 LONGEST_FILE = 4 << 20  # bytes
+LIBRARY = os.path.join(os.path.dirname(os.__file__), "")  # Python's own: a script may lie in a folder above it
 
 
 def digests() -> Dict[str, str]:
@@ -34,11 +35,11 @@ def _own_files() -> Iterator[Tuple[str, str]]:
     script = _file_of("__main__")
     if not script:
         return
-    folder = os.path.dirname(os.path.abspath(script)) + os.sep
+    folder = os.path.join(os.path.dirname(os.path.abspath(script)), "")
     yield _shown(os.path.basename(script)), script
     for module in sorted(sys.modules):
         path = _file_of(module)
-        if not path or not path.startswith(folder) or path == script or "-packages" + os.sep in path:
+        if not path or not path.startswith(folder) or path == script or path.startswith(LIBRARY) or "-packages" + os.sep in path:
             continue
         name = path[len(folder):]
         if name.endswith(".py") and not name.startswith("lockstep" + os.sep):

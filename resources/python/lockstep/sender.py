@@ -64,10 +64,8 @@ class FrameFile:
     def __init__(self, folder: str, rank: int) -> None:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"rank-{rank}.ndjson")
-        torn = _ends_in_torn_line(path)
+        self.greeting = b"\n" if _ends_in_torn_line(path) else b""  # else the first frame would be lost with that line
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        if torn:
-            os.write(self._file, b"\n")  # else the first frame would be lost with that line
 
     def send(self, data: Union[bytes, bytearray]) -> int:
         """Writes some of the data."""
@@ -166,7 +164,8 @@ class Sender:
         try:
             opened: Link
             if self.address.startswith(FILE):
-                opened, greeting = FrameFile(self.address[len(FILE):], self.rank), b""
+                file = FrameFile(self.address[len(FILE):], self.rank)
+                opened, greeting = file, file.greeting
             else:
                 opened = _opened(self.address)
                 greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
@@ -321,11 +320,14 @@ class Sender:
 
 def _ends_in_torn_line(path: str) -> bool:
     """Whether the file's last line has no end: the disk was full, or the power was lost."""
-    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+    if not os.path.isfile(path):
         return False
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) != b"\n"
+    try:
+        with open(path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
+    except OSError:  # it is empty, or may not be read
+        return False
 
 
 def _call_if_there(method: "weakref.WeakMethod[Callable[[], None]]") -> None:

@@ -15,8 +15,8 @@ class StepLimit:
     """How many steps a script may make. It ends by SystemExit where it would begin the next one, which is the same in every rank. Where the
     script catches that and goes on, as a bare `except:` does, the process is ended."""
 
-    def __init__(self, agree: Callable[[int], int], finish: Callable[[], None]) -> None:
-        """`agree`: what rank 0 gives there, in every rank. `finish`: reports what has not been, before the process is ended."""
+    def __init__(self, agree: Callable[[int, int], int], finish: Callable[[], None]) -> None:
+        """`agree`: what rank 0 gives after so many steps, in every rank. `finish`: reports what has not been, before the process is ended."""
         self._agree, self._finish = agree, finish
         self._last_step: Optional[int] = None  # None: not known yet
         self._told_at = 0  # the step at which the samples were told last
@@ -31,7 +31,7 @@ class StepLimit:
         """
         if steps > self._told_at and self._told_at < 2:  # after the first step and after the second: at the same ones in every rank
             self._told_at = steps
-            self._samples = self._agree(first_samples) if world > 1 and os.environ.get(MAX_SAMPLES) else first_samples
+            self._samples = self._agree(steps, first_samples) if world > 1 and os.environ.get(MAX_SAMPLES) else first_samples
             self._last_step = last_step(self._samples * world)
         if self._last_step is not None and steps >= self._last_step:
             self._end(steps, world)

@@ -102,8 +102,7 @@ class EpochLog:
             if loss is not None:
                 self._losses += 1
                 self._sum += loss
-            if not self._counts_samples:
-                count = 0
+            count = count if self._counts_samples else 0
             self.window.add(loss, count)
             self.samples += count
 

@@ -51,7 +51,7 @@ class Watch:
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
-        self._limit = StepLimit(lambda samples: agreement.of_rank_0(self._torch, samples), self._finish)
+        self._limit = StepLimit(lambda steps, samples: agreement.of_rank_0(self._torch, steps, samples), self._finish)
         self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
 
     def attach(self, torch: Any) -> None:

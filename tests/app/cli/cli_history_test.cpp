@@ -506,7 +506,7 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(experiment.id)));
         QCOMPARE(control({"restore"}).code, 0);
         QCOMPARE(control({"show", id(experiment.id)}).out, before);
-        // One that can't be read is named, and the others are shown. What judges a change does without none.
+        // One that can't be read is named, and the others are shown. What judges a change leaves none out.
         const std::string torn = runs.back();
         write(runFolder(torn).config(), "{\"run\": ");
         for (const QStringList &words : {QStringList{"show"}, {"compare"}, {"export", "--format", "md"}}) {

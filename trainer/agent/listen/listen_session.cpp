@@ -205,10 +205,6 @@ bool ListenSession::beginsAnother(const Frame &frame) {
     return another;
 }
 
-/// Does not check whether the run is over within a file: that file has only one rank's frames, and others may be
-/// unread.
-
-/// False: there is no run to record.
 bool ListenSession::openFilesRun(const Frame &first) {
     const auto earlier = earlierRunOf(m_files->source());
     if (earlier && (earlier->goesOn() || (earlier->hasAll && (m_plan.import || earlier->isDone())))) {

@@ -63,8 +63,7 @@ private:
     /// Whether a frame from files begins those of another process, which appends to its rank's file. Give each frame,
     /// in order.
     bool beginsAnother(const Frame &frame);
-
-    bool openFilesRun(const Frame &first);
+    bool openFilesRun(const Frame &first); ///< false: there is no run to record
     void deliver(int rank, std::string_view line);
     void readFiles();
     void everySecond();

@@ -184,7 +184,7 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
         describe(state, rank);
     if (isFinal(state.state))
         known.final = state.state;
-    if (state.state == RunState::Failed && m_failure.empty())
+    if (state.state == RunState::Failed && m_failure.empty() && takesPart(rank))
         m_failure = "rank " + std::to_string(rank) + (known.host.empty() ? "" : " on " + known.host) + " failed" +
                     (state.detail.empty() ? "" : ": " + state.detail);
 }
@@ -289,6 +289,8 @@ void ListenedRun::checkOver() {
     int ended = 0;
     bool failed = false, stopped = false;
     for (const auto &[rank, known] : m_ranks) {
+        if (!takesPart(rank))
+            continue;
         ended += known.final ? 1 : 0;
         failed = failed || known.final == RunState::Failed;
         stopped = stopped || known.final == RunState::Stopped;
@@ -311,9 +313,10 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_outcome = state;
     m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     m_journal->state(state, reason);
-    if (m_record.files)
+    if (m_record.files) {
         m_record.files = m_files;
-    m_recordChanged = m_recordChanged || m_record.files;
+        m_recordChanged = true;
+    }
     writeRecord();
     m_result.emplace(m_loop, *m_journal, m_folder);
     m_result->write([this](const std::string &) { return result(); },
@@ -345,6 +348,8 @@ RunResult ListenedRun::result() const {
     if (!isDuration(result.runTimeS)) // clocks of others, centuries apart
         result.runTimeS = 0;
     for (const auto &[rank, known] : m_ranks) {
+        if (!takesPart(rank))
+            continue;
         RankExit exit; // how the rank's process ended is not known here
         exit.rank = rank;
         exit.host = known.host;

@@ -51,6 +51,8 @@ public:
     [[nodiscard]] const std::string &id() const { return m_record.run; }
     [[nodiscard]] const RunFolder &folder() const { return m_folder.folder(); }
     [[nodiscard]] int worldSize() const { return m_worldSize; } ///< 0: unknown
+    /// Whether the rank is one of the newest start; a process of an earlier one may still report.
+    [[nodiscard]] bool takesPart(int rank) const { return m_worldSize == 0 || rank < m_worldSize; }
     [[nodiscard]] bool over() const { return m_outcome.has_value(); }
     [[nodiscard]] const ListenEnding &ending() const { return m_ending; } ///< once over
     void giveUpResult(); ///< once over: if the result can't be written, it is not tried again

@@ -83,9 +83,8 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     for (const RankTrace &rank : ranks) {
         const auto written = fs::last_write_time(fileOf(folder, rank.rank), absent);
         const auto known = m_merged.find(rank.rank);
-        // Not a later time: the clock may have been set back.
-        const bool wasMerged = known != m_merged.end() && known->second == written;
-        const bool isNew = !absent && (none || !wasMerged);
+        // Another time, not a later one: the clock may have been set back.
+        const bool isNew = !absent && (none || known == m_merged.end() || known->second != written);
         if (!absent)
             times[rank.rank] = written;
         any = any || isNew;

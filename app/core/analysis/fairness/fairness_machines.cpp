@@ -59,8 +59,7 @@ void addTo(std::string &list, const std::string &file, const Words &digests) {
     list += (list.empty() ? "" : ", ") + file + " " + joined(digests);
 }
 
-/// Those that both have read with different content. One that only one of the two has read says nothing: a script may import what
-/// it needs, data may be packed or not. `data`: where no file has the same name, packed or not, they read other data.
+/// As editedBetween(), over a group's repeats. `data`: where no file has the same name, packed or not, they read other data.
 std::pair<std::string, std::string> unlikeFiles(const Files &a, const Files &b, bool data) {
     std::pair<std::string, std::string> out, all;
     bool anyInBoth = false;
@@ -153,7 +152,7 @@ void compareFiles(const Pair &pair, const std::vector<Unlike> &settings, std::ve
         return;
     out.push_back(difference(
         script ? "script" : "data", script ? "Script" : "Data files", before, after, FairnessWeight::Decisive,
-        script ? "it was edited between the runs, so a gain may be the edit's" : "the runs read different data"));
+        script ? "their code differs, so a gain may be the code's" : "the runs read different data"));
 }
 
 } // namespace lockstep::core::fairness

@@ -2,6 +2,7 @@
 #include "analysis/history/run_diff.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -143,7 +144,7 @@ DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
     const auto rate = [](const ResultRow &run) -> std::optional<double> {
         double samples = 0, duration = 0;
         for (const MergedEpoch &epoch : run.epochs) {
-            samples += double(epoch.samples);
+            samples += epoch.samples > 0 ? double(epoch.samples) : NAN; // 0: a script's are unknown
             duration += epoch.durationS;
         }
         return duration > 0 && samples > 0 ? std::optional(samples / duration) : std::nullopt;

@@ -222,9 +222,9 @@ const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &
 
 namespace {
 
-int restartsBefore(const RunFolder &folder) {
+int restartsBefore(const RunFolder &folder, int otherwise) {
     const Result<std::string> origin = realFileSystem().readAll(folder.origin());
-    return origin ? documents::valueIn(documents::objectOrNull(*origin), "restarts", 0) : 0;
+    return origin ? documents::valueIn(documents::objectOrNull(*origin), "restarts", otherwise) : otherwise;
 }
 
 } // namespace
@@ -236,7 +236,8 @@ std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) 
         const std::string run = name.toStdString();
         for (std::size_t task = 0; task < record.runs.size(); ++task)
             if (isAttemptOf(run, record.runs[task]))
-                out[task].push_back({run, readRunStatus(runFolder(run)), restartsBefore(runFolder(run))});
+                out[task].push_back(
+                    {run, readRunStatus(runFolder(run)), restartsBefore(runFolder(run), int(out[task].size()))});
     }
     for (std::vector<SlurmAttempt> &attempts : out)
         std::ranges::stable_sort(attempts, {}, &SlurmAttempt::restarts);

@@ -14,7 +14,8 @@ QString watchingSentence(const ShownRuns &shown) {
     QString sentence;
     for (const RunStyle &style : shown.styles()) {
         const core::RunStore &run = shown.storeOf(style);
-        if (run.over() || run.lifecycle().link() == core::LinkState::Lost) // its current cost is unknown then
+        const core::RunLifecycle &life = run.lifecycle();
+        if (run.over() || life.unknown() || life.link() == core::LinkState::Lost) // its current cost is unknown then
             continue;
         sentence = core::watchingNowText(run.devices().viewersShare(),
                                          run.record() ? run.record()->freeCores : std::optional<int>());

@@ -5,9 +5,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <QSignalSpy>
+
 #include "core_support.h"
 #include "follow/remote_copy.h"
+#include "follow/run_follower.h"
 #include "ipc/log.h"
+#include "ipc/messages.h"
+#include "nodes/known_places.h"
+#include "store/run_store.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -76,6 +82,25 @@ private Q_SLOTS:
         copy.flush();
         QCOMPARE(contents(folder.log(0)), QByteArray::fromStdString(log));
         QVERIFY(!QFile::exists(QString::fromStdString(folder.origin())));
+    }
+
+    void aFollowerEndsWhereTheOtherMachineDoesNotKnowWhetherTheRunGoesOn() {
+        Hello hello;
+        hello.role = "agent";
+        hello.run = id;
+        const std::string script =
+            "case \"$*\" in *status*) echo '{\"state\":\"unknown\",\"sentence\":\"as last seen on hostA\"}';; *) "
+            "echo '" +
+            encode(hello) + "';; esac";
+        const CommandPrefix far{{"/bin/sh", "-c", script, "--"}, "far", "lockstep-agent", false};
+        QVERIFY(rememberPlace(far).has_value());
+        RunStore store(QString::fromStdString(id));
+        RunFollower follower(&store, QString::fromStdString(id), far);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(test::hangLimitMs));
+        QVERIFY2(store.lifecycle().link() == LinkState::Unknown, qPrintable(store.lifecycle().linkSentence()));
+        QCOMPARE(store.lifecycle().linkSentence(), QStringLiteral("as last seen on hostA"));
     }
 
     void nothingIsCutOrWrittenThroughALinkInALogsPlace() {

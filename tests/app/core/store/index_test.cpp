@@ -52,6 +52,19 @@ private Q_SLOTS:
         QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
     }
 
+    void aRateIsUnknownWhereAnEpochsSamplesAre() {
+        for (const std::int64_t second : {640, 0}) {
+            const Home home;
+            RunResult result = doneResult(finishedRun(1), 0, 3.0);
+            result.summary.emplace().epochs = {{1, 0.5, 1, 640}, {2, 0.4, 1, second}};
+            result.summary->totalTrainingTimeS = 2.0;
+            write(runFolder(result.run).result(), toJson(result));
+            auto index = RunIndex::open();
+            QVERIFY(index->refresh().has_value());
+            QCOMPARE(index->runs().front().samplesPerS, second > 0 ? std::optional(640.0) : std::nullopt);
+        }
+    }
+
     void runsInAFolderThatCannotBeWrittenAreListed() {
         const Home home;
         const std::string run = finishedRun(1);
