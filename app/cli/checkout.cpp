@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include <QCryptographicHash>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QProcess>
 
+#include "ipc/file_system.h"
+#include "ipc/sha256.h"
 #include "store/run_data.h"
 
 namespace lockstep::cli {
@@ -52,10 +53,9 @@ Result<QStringList> filesBy(QStringList words, const QString &folder) {
     return out;
 }
 
-std::string sha256Of(const QString &path) {
-    QFile file(path);
-    QCryptographicHash hash(QCryptographicHash::Sha256);
-    return file.open(QIODevice::ReadOnly) && hash.addData(&file) ? hash.result().toHex().toStdString() : std::string();
+bool holds(const QString &path, const std::string &digest) {
+    const auto content = realFileSystem().readAll(path.toStdString(), anySize);
+    return content && sha256Hex(*content) == digest;
 }
 
 } // namespace
@@ -144,17 +144,18 @@ Result<std::string> Checkout::readFromHere(const FileDigests &base, const FileDi
     const bool allAlike = core::editedBetween(base, here).empty();
     for (const auto &[file, digest] : here) {
         const QString name = QString::fromStdString(file);
-        const auto hasIt = [&](const QString &folder, const QStringList &files) {
-            return std::ranges::any_of(files, [&](const QString &path) {
-                return (path == name || path.endsWith(u'/' + name)) && sha256Of(folder + u'/' + path) == digest;
-            });
+        const auto called = [&](QStringList files) {
+            files.removeIf([&](const QString &path) { return path != name && !path.endsWith(u'/' + name); });
+            return files;
         };
-        if (!hasIt(m_tree, *unlike) || hasIt(top(), *own)) // else the base may have read its own
+        const auto anyHolds = [&](const QString &folder, const QStringList &files) {
+            return std::ranges::any_of(files, [&](const QString &path) { return holds(folder + u'/' + path, digest); });
+        };
+        const QStringList ownCalled = called(*own);
+        if (!anyHolds(m_tree, called(*unlike)) || anyHolds(top(), ownCalled)) // else the base may have read its own
             continue;
         const auto read = base.find(file);
-        const bool inCommit =
-            std::ranges::any_of(*own, [&](const QString &path) { return path == name || path.endsWith(u'/' + name); });
-        if (read == base.end() ? allAlike && inCommit : read->second == digest)
+        if (read == base.end() ? allAlike && !ownCalled.isEmpty() : read->second == digest)
             return file;
     }
     return std::string();

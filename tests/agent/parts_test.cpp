@@ -22,7 +22,6 @@
 #include "trainer/agent/devices/use_history.h"
 #include "trainer/agent/log/frame_gate.h"
 #include "trainer/agent/log/node_log.h"
-#include "trainer/agent/log/reported_summary.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/slurm_origin.h"
 #include "trainer/agent/log/trace_merge.h"
@@ -136,103 +135,6 @@ TEST_CASE("the gate lets a rank's own gapless frames through, once, and nothing 
     CHECK(good.size() == 3);
     gate.take(0, "");
     CHECK(bad.size() == 13);
-}
-
-namespace {
-
-/// An epoch of one rank: a window of its steps, and its end.
-void reportEpoch(ReportedSummary &reported, int epoch, std::int64_t firstStep, double seconds) {
-    Frame frame;
-    StepsFrame steps;
-    steps.epoch = epoch;
-    steps.firstStep = firstStep;
-    steps.lastStep = firstStep + 9;
-    steps.count = 10;
-    frame.body = steps;
-    reported.take(0, frame);
-    EpochFrame done;
-    done.epoch = epoch;
-    done.durationS = seconds;
-    frame.body = done;
-    reported.take(0, frame);
-}
-
-} // namespace
-
-TEST_CASE("an epoch that is reported again without a restart leaves the training time unknown") {
-    ReportedSummary reported;
-    RunResult result;
-    for (int fold = 0; fold < 2; ++fold) {
-        reportEpoch(reported, 1, 20 * fold, 1);
-        reportEpoch(reported, 2, 20 * fold + 10, 2);
-        result = {};
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
-        CHECK(result.summary->totalTrainingTimeS.has_value() == (fold == 0));
-        CHECK(result.warnings.size() == static_cast<std::size_t>(fold));
-    }
-    CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
-}
-
-TEST_CASE(
-    "a command that trains several times in turn has no training time, and is not taken for one that was restarted") {
-    ReportedSummary reported;
-    for (int training = 0; training < 3; ++training) {
-        reportEpoch(reported, 1, 0, 10);
-        if (training == 0)
-            reportEpoch(reported, 2, 10, 20);
-        Frame frame;
-        StateFrame done;
-        done.state = RunState::Done;
-        frame.body = done;
-        reported.take(0, frame);
-    }
-    RunResult result;
-    reported.addTo(result, RunRecord());
-    REQUIRE(result.summary);
-    CHECK(result.summary->epochs.size() == 2);
-    CHECK_FALSE(result.summary->totalTrainingTimeS);
-    CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
-}
-
-TEST_CASE("epochs that ranks report again after a restart count as the last attempt made them") {
-    for (const bool byAgent : {true, false}) { // another program may restart a listened run's ranks
-        ReportedSummary reported;
-        reportEpoch(reported, 1, 0, 10);
-        reportEpoch(reported, 2, 10, 20);
-        if (byAgent)
-            reported.startOver();
-        reportEpoch(reported, 1, 0, 1);
-        reportEpoch(reported, 2, 10, 2);
-        RunResult result;
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
-        CHECK(result.summary->totalTrainingTimeS == 3.0);
-        CHECK(result.warnings.empty());
-    }
-}
-
-TEST_CASE("what a script says of itself is kept in bounds") {
-    ReportedSummary reported;
-    RunRecord record;
-    for (int i = 0; i < 1000; ++i) {
-        Frame frame;
-        StateFrame state;
-        state.about.emplace("word" + std::to_string(i), "x");
-        frame.body = state;
-        reported.take(0, frame);
-    }
-    Frame frame;
-    EpochFrame epoch;
-    epoch.epoch = 1;
-    epoch.durationS = 1;
-    for (int i = 0; i < 1000; ++i)
-        epoch.phases["phase" + std::to_string(i)].sumS = 1;
-    frame.body = epoch;
-    reported.take(0, frame);
-    const auto summary = reported.summary(record, 1);
-    REQUIRE(summary);
-    CHECK(summary->phasesS.size() == 256);
 }
 
 TEST_CASE("the seq of a sealed line is read from its end, whatever its texts say") {

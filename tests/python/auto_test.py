@@ -201,6 +201,13 @@ class Auto(Followed):
         sent = self.check_frames(run, 1)[0]
         self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(5, 160), (5, 160)])
 
+    def test_torchscript_compiles_a_backward_that_is_followed(self):
+        script = self.home / "scripted.py"
+        script.write_text("import torch\n@torch.jit.script\ndef square(x):\n    y = (x * x).sum()\n    torch.autograd.backward([y])\n    return y\n"
+                          "x = torch.ones(3, requires_grad=True)\nprint(float(square(x)), x.grad.tolist())\n")
+        done = self.agent("run", "--auto", "--", sys.executable, script)
+        self.assertIn("3.0 [2.0, 2.0, 2.0]", done.stdout)
+
     def test_a_model_that_is_sharded_is_named_and_its_steps_are_timed(self):
         for kind in ("class", "function"):
             with self.subTest(kind):

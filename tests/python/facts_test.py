@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/
 from lockstep.batch_sizes import batch_size, listed_size  # noqa: E402
 from lockstep.frames import descriptive_values  # noqa: E402
 from lockstep.metrics import MetricLog  # noqa: E402
-from lockstep.script_facts import endless, length, samples  # noqa: E402
+from lockstep.script_facts import Loader  # noqa: E402
 
 
 class Tensor:
@@ -71,8 +71,9 @@ class FactsTest(unittest.TestCase):
 
     def sizes(self, expected, *batches, length=9):
         """What is read of the batches of one iterator."""
-        iterator = types.SimpleNamespace(_index_sampler=types.SimpleNamespace(batch_size=expected), _lockstep_length=length)
-        return [samples(iterator, batch) for batch in batches]
+        loader = Loader(types.SimpleNamespace(_index_sampler=types.SimpleNamespace(batch_size=expected)), 1)
+        loader.length = length
+        return [loader.samples(batch) for batch in batches]
 
     def test_the_size_of_a_batch_is_read_where_a_full_one_has_the_loaders_batch_size(self):
         for kind, batches, sizes in (
@@ -105,8 +106,8 @@ class FactsTest(unittest.TestCase):
         for sampler, expected in ((types.SimpleNamespace(sampler=Known()), (True, 20)), (types.SimpleNamespace(sampler=Own()), (True, None)),
                                   (Known(), (False, 20)), (Own(), (False, None)), (None, (False, None))):
             with self.subTest(sampler=type(sampler).__name__, expected=expected):
-                each = types.SimpleNamespace(_index_sampler=sampler)
-                self.assertEqual((endless(each), length(each)), expected)
+                loader = Loader(types.SimpleNamespace(_index_sampler=sampler), 1)
+                self.assertEqual((loader.endless, loader.length), expected)
 
     def test_looking_at_a_batch_changes_nothing_in_it_and_never_raises(self):
         class Keys(collections.defaultdict):

@@ -79,7 +79,7 @@ class FollowerTest(unittest.TestCase):
             script.open(2, 30)
             script.fetch(2, 2)
             script.work()
-        self.assertEqual([phases for _, _, _, phases in script.finish()][1:], [{**PLAIN, "load": 34}] * 2)
+        self.assertEqual([phases for _, _, _, phases in script.finish()][1:], [times(2, {"load": 68})])
 
     def test_an_iterator_that_is_opened_while_a_batch_is_worked_on_counts_in_that_step(self):
         script = Script()
@@ -337,9 +337,11 @@ class FollowerTest(unittest.TestCase):
             script.fetch(1, 2)
             script.fetch(2, 4)
             script.work()
-        # From the second step on: what is beside the newest loader might have been a validation until then.
+            if script.follower.steps == 1:
+                self.assertEqual(script.follower.first_samples, 8)
+        # What is beside the newest loader might have been a validation until the second step: the first one's time for it is not known.
         (epoch,) = script.finish()
-        self.assertEqual(epoch, (3, 20, 70, {"load": 16, "forward": 15, "backward": 30, "optimizer": 9}))
+        self.assertEqual(epoch, (3, 24, 70, {"load": 16, "forward": 15, "backward": 30, "optimizer": 9}))
 
     def test_without_a_loader_a_step_ends_with_its_optimizers_and_what_comes_before_backward_is_other(self):
         script = Script()
@@ -358,6 +360,18 @@ class FollowerTest(unittest.TestCase):
                 script.optimize(3, optimizer)
         script.end_of(1)
         self.assertEqual(script.heard.epochs, [(3, 12, 114, {"load": 6, "forward": 30, "backward": 60, "optimizer": 18})])
+
+    def test_optimizers_that_step_within_backward_share_its_time_with_it(self):
+        script = Script()
+        for _ in range(2):
+            script.fetch(1, 2)
+            script.wait(5)
+            script.follower.backward_begins(1.0, script.ns)
+            for optimizer in (1, 2):
+                script.wait(4)
+                script.optimize(1, optimizer)
+            script.follower.backward_ends(script.ns)
+        self.assertEqual(script.finish(), [(2, 8, 34, {"load": 4, "forward": 10, "backward": 16, "optimizer": 4})])
 
     def test_an_optimizer_that_calls_backward_itself(self):
         script = Script()

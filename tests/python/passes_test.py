@@ -118,6 +118,67 @@ class PassesTest(unittest.TestCase):
                 script.optimize(3)
         self.assertEqual([epoch[:2] for epoch in script.finish()], [(1, 24)] * 2)
 
+    def test_the_batch_at_which_a_loop_is_left_is_trained_on_nowhere(self):
+        script = Script()
+        for epoch in range(3):
+            loader = 2 * epoch
+            for _ in range(2):
+                script.train(loader, 9)
+            script.fetch(loader, 2, 9)  # here the loop breaks
+            script.follower.dropped(loader)
+            script.fetch(loader + 11, 300, learns=False)
+            script.end_of(loader + 11)
+        self.assertEqual([epoch[:3] for epoch in script.finish()], [(2, 8, 40)] * 3)
+
+    def test_zipped_loaders_have_an_epoch_for_each_pass_whichever_ends_it(self):
+        for lengths in ((5, 3), (3, 5)):
+            with self.subTest(lengths):
+                script = Script()
+                for epoch in range(3):
+                    for step in range(4):
+                        for which, length in enumerate(lengths):
+                            if step == length:
+                                script.end_of(2 * epoch + which)
+                                break
+                            script.fetch(2 * epoch + which, 1, length, data=which)
+                        else:
+                            script.work()
+                            continue
+                        break
+                    for which in range(2):
+                        script.follower.dropped(2 * epoch + which)
+                    script.fetch(epoch + 11, 300, learns=False)
+                    script.end_of(epoch + 11)
+                self.assertEqual([epoch[:3] for epoch in script.finish()], [(3, 24, 60)] * 3)
+
+    def test_samples_are_unknown_where_batches_of_a_loader_that_is_over_may_be_used_again(self):
+        script = Script()
+        for epoch in range(2):
+            for step in range(5):
+                script.fetch(epoch, 1, 5, data=1)
+                if step < 3:
+                    script.fetch(epoch + 5, 1, 3, data=2)
+                elif step == 3:
+                    script.end_of(epoch + 5)
+                script.work()
+            script.end_of(epoch)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 0)] * 2)
+        self.assertEqual(script.heard.states, [("training", 1, None), ("training", 2, None)])
+
+    def test_a_shorter_loader_that_begins_again_within_an_epoch_ends_none(self):
+        script = Script()
+        beside = 100
+        for epoch in range(3):
+            for step in range(5):
+                script.fetch(epoch, 1, 5, data=1)
+                if (5 * epoch + step) % 2 == 0:
+                    script.end_of(beside)
+                    beside += 1
+                script.fetch(beside, 1, 2, data=2)
+                script.work()
+            script.end_of(epoch)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 40)] * 3)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

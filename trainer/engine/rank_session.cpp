@@ -291,10 +291,11 @@ Result<AgreedCheckpoint> agreeOnCheckpoint(Session &session) {
 }
 
 Result<void> loadCheckpoint(Session &session) {
-    if (!session.config.checkpointDir.empty())
+    const bool keeps = !session.config.checkpointDir.empty();
+    const bool goesOn = session.config.resume || (session.env.attempt > 0 && keeps);
+    if (goesOn || (keeps && session.isRank0()))
         session.trainSha256 = contentSha256(session.train);
-    const bool restarted = session.env.attempt > 0 && !session.config.checkpointDir.empty();
-    if (!session.config.resume && !restarted)
+    if (!goesOn)
         return {};
     const auto agreed = agreeOnCheckpoint(session);
     if (!agreed)

@@ -36,7 +36,7 @@ struct Session {
     std::vector<std::string> devices; ///< of the whole run, in rank order
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     DataSet train, test;
-    std::string trainSha256;          ///< contentSha256() of train, for checkpoints; empty without them
+    std::string trainSha256;          ///< contentSha256() of train; empty where no checkpoint is read or written
     TrainingPosition position;        ///< of this rank; outlives what notes it
     std::unique_ptr<PeerWatch> peers; ///< absent alone or over NCCL; outlives what waits for other ranks
     std::unique_ptr<Communicator> communicator;

@@ -127,8 +127,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
-    const StepNumbers::Numbered numbered =
-        m_numbers.take(frame.rank.value_or(0), body, m_length.lastStepBefore(body.epoch));
+    const StepNumbers::Numbered numbered = m_numbers.take(frame.rank.value_or(0), body, m_length);
     if (numbered.again)
         m_length.forget(body.epoch);
     if (numbered.shift == 0)

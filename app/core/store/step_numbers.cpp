@@ -7,7 +7,7 @@
 
 namespace lockstep::core {
 
-StepNumbers::Numbered StepNumbers::take(int rank, const StepsFrame &reported, std::int64_t before) {
+StepNumbers::Numbered StepNumbers::take(int rank, const StepsFrame &reported, const RunLength &length) {
     const auto [known, isNew] = m_ranks.try_emplace(rank);
     OfRank &own = known->second;
     const bool begins = isNew || own.reached < 0;
@@ -17,7 +17,8 @@ StepNumbers::Numbered StepNumbers::take(int rank, const StepsFrame &reported, st
         for (auto &[other, numbers] : m_ranks)
             numbers.reached = -1;
     if (begins || again)
-        own.shift = std::clamp<std::int64_t>(before + 1 - reported.firstStep, 0, mostCounted);
+        own.shift =
+            std::clamp<std::int64_t>(length.lastStepBefore(reported.epoch) + 1 - reported.firstStep, 0, mostCounted);
     own.reached = reported.lastStep;
     return {own.shift, again};
 }

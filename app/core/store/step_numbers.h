@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ipc/frames.h"
+#include "store/run_length.h"
 
 namespace lockstep::core {
 
@@ -15,8 +16,8 @@ public:
         std::int64_t shift = 0; ///< to add to the frame's steps
         bool again = false;     ///< ranks were restarted: this is the first window since
     };
-    /// `before`: the run's last known step of earlier epochs, -1: none.
-    Numbered take(int rank, const StepsFrame &reported, std::int64_t before);
+    /// `length`: of the run so far; it says where earlier epochs have ended.
+    Numbered take(int rank, const StepsFrame &reported, const RunLength &length);
 
 private:
     struct OfRank {

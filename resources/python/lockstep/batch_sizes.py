@@ -15,21 +15,24 @@ Reader = Callable[[Any], int]
 
 
 def _shapes(batch: Any, left: Iterator[int], level: int = 0) -> Iterator[Tuple[int, ...]]:
-    """The shapes of the tensors in a batch, in its order. In a list of numbers or texts there are none."""
-    if hasattr(type(batch), "shape"):
-        yield tuple(batch.shape)
-        return
-    if level >= DEEPEST or isinstance(batch, PLAIN):
-        return
-    parts = batch.values() if callable(getattr(type(batch), "values", None)) else batch if isinstance(batch, (list, tuple)) else ()
+    """The shapes of the tensors in a list or dictionary, in its order. In a list of numbers or texts there are none."""
+    if isinstance(batch, (list, tuple)):
+        parts = batch
+    else:
+        parts = batch.values() if callable(getattr(type(batch), "values", None)) else ()
     for part in islice(parts, MOST_PARTS):
         if next(left, None) is None or (level and isinstance(batch, list) and isinstance(part, PLAIN)):
             return
-        yield from _shapes(part, left, level + 1)
+        if hasattr(type(part), "shape"):
+            yield tuple(part.shape)
+        elif level + 1 < DEEPEST and not isinstance(part, PLAIN):
+            yield from _shapes(part, left, level + 1)
 
 
 def shapes(batch: Any) -> Iterator[Tuple[int, ...]]:
-    """The shapes of the first tensors in a batch."""
+    """The shapes of the first tensors in a batch, or that of a batch that is one."""
+    if hasattr(type(batch), "shape"):
+        return iter((tuple(batch.shape),))
     return _shapes(batch, iter(range(MOST_LOOKS)))
 
 

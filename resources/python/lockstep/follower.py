@@ -14,12 +14,13 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
   in backward is time, but neither loss nor batch. `other` is the rest of a step. In a step without a
   DataLoader, what comes before backward is `other`, since a forward and the making of a batch can't be told apart.
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
-- How many samples the steps of an epoch have is unknown where some of them train without a new batch.
+- How many samples the steps of an epoch have is unknown where some of them train without a new batch, or without one of a DataLoader that
+  was over earlier, whose batches the script may have kept.
 - The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step.
 - An epoch is one pass through the DataLoader that is trained on, with the optimizer's step that follows its last batches. Time between its
   steps, such as that of a validation, is not in the epoch's time. A pass of a loader that repeats its sampler for ever has as many batches
-  as that sampler gives. Where steps take turns between DataLoaders over different data, it is a pass through the first of them. Where
-  each step begins a pass for one batch, it is as many steps as a pass has batches.
+  as that sampler gives. Where steps take turns between DataLoaders over different data, or have batches of several, it is a pass through the
+  first of them. Where each step begins a pass for one batch, it is as many steps as a pass has batches.
 """
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from time import monotonic_ns
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from lockstep.open_step import Fetches, Pass, Step
-from lockstep.phases import PhaseClock
+from lockstep.phases import add_time
 from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
@@ -65,7 +66,8 @@ class Follower:
         self._reporter = reporter
         self._now = clock
         self._fetches: Dict[int, Fetches] = {}  # by iterator
-        self._beside: Set[int] = set()  # iterators that had batches at the last backward besides the newest one
+        # Iterators that had batches at the last backward besides those that were trained on, and the samples of the first of these batches.
+        self._beside: Dict[int, int] = {}
         self._beside_data: Set[int] = set()  # data sets of those that had so twice in a row
         self._trained: Set[int] = set()  # iterators whose batches are trained on
         self._trained_data: Set[int] = set()  # their data sets
@@ -78,8 +80,13 @@ class Follower:
         self._main_data = 0  # its data set
         self._main_batches = 0  # how many it has given
         self._main_again = False  # it begins again, after one batch
+        self._main_alone = True  # the epoch is as long as it, as far as is known: what its first step has beside it is as long
+        self._pair: Set[int] = set()  # the iterators of the newest step that has several
+        self._pair_ended = False  # one of them besides the main one is over, and nothing has taken its place
+        self._replays = False  # steps go on after that, perhaps with batches that the script has kept
         self._passed = 0  # how many such iterators the epoch has had before it
         self._held: Set[int] = set()  # iterators that the script may still take batches from
+        self._left: Set[int] = set()  # those that were trained on and held no longer, though they had more batches
         self._step: Optional[Step] = None
         self._step_begin_ns = 0
         self._mark_ns = 0  # up to here the step's time is assigned
@@ -142,6 +149,8 @@ class Follower:
     def asked(self) -> None:
         """A batch is asked for: no more backwards follow those that came before. If one did, it may have been of several batches."""
         group, self._group = self._group, []
+        if not group:
+            return
         samples = batches = 0
         for iterator, fetches in group:
             taken = self._surplus(iterator, fetches) if self._group_backwards <= 1 else []
@@ -209,6 +218,8 @@ class Follower:
         self._end_step(begin_ns)
         if self._main_over or (iterator == self._main and self._main_endless and self._main_batches == self._main_length):
             self._end_epoch()
+        while self._left:  # the batch at which a loop over it was left is not trained on
+            self._fetches.pop(self._left.pop(), None)
         fetches = self._fetches.setdefault(iterator, Fetches())
         self._held.add(iterator)
         fetches.spans.append([begin_ns, end_ns])
@@ -232,6 +243,7 @@ class Follower:
             self._pass.is_over = iterator not in self._optimized
         self._leave(iterator)
         if iterator != self._main:
+            self._pair_ended = self._pair_ended or iterator in self._pair
             self._fetches.pop(iterator, None)
             if iterator not in self._trained and not self._backwards:
                 self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
@@ -249,9 +261,11 @@ class Follower:
 
     def dropped(self, iterator: int) -> None:
         """The script holds the iterator no longer."""
+        if iterator in self._held and iterator in self._trained:
+            self._left.add(iterator)
         self._leave(iterator)
         self._trained.discard(iterator)
-        self._beside.discard(iterator)
+        self._beside.pop(iterator, None)
 
     def _leave(self, iterator: int) -> None:
         """The iterator gives no more of the batches that it has begun to give."""
@@ -313,7 +327,7 @@ class Follower:
         if self._step is None:
             self._begin_work()
         self._begin_step(now)
-        self._lap("other", now)
+        self._lap("backward" if self._backwards else "other", now)
 
     def optimizer_ends(self, optimizer: int, by_scaler: bool = False) -> None:
         """The optimizer has changed the parameters."""
@@ -355,53 +369,76 @@ class Follower:
         fresh = {iterator for iterator in every if self._fetches[iterator].learns} or every
         newest = max(fresh, key=lambda iterator: self._fetches[iterator].spans[-1][1])
         self._passes(newest)
-        others = fresh - {newest}
-        # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
-        known = {iterator for iterator in others if self._fetches[iterator].data in self._beside_data}
-        again = others & self._beside
-        if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
-            data = [self._fetches[iterator].data for iterator in fresh]
-            known |= {iterator for iterator in others & self._held
-                      if self._fetches[iterator].learns and data.count(self._fetches[iterator].data) == 1}
-        self._trained = {newest} | again | known | (self._trained & self._held)
-        self._trained_data.add(self._fetches[newest].data)
-        self._beside_data |= {self._fetches[iterator].data for iterator in again}
-        self._beside = others & self._held
-        self._group = [(iterator, self._fetches[iterator]) for iterator in fresh & self._trained]
+        missed = self._choose(newest, fresh)
+        self._group = [(iterator, self._fetches[iterator]) for iterator in fresh if iterator in self._trained]
         self._group_backwards, self._group_failed = 0, False
-        between = "forward" if any(self._are_together(*each) for each in self._group) else "other"
         used = [fetches for _, fetches in self._group]
-        spans = sorted(span for fetches in used for span in fetches.spans)
+        spans = used[0].spans if len(used) == 1 else sorted(span for fetches in used for span in fetches.spans)
         begin_ns = spans[0][0]
         openings = [fetches.opening for fetches in used if fetches.opening]
         # What lies between these and the first fetch is not the step's.
         before = [opening for opening in openings if self._step is None and opening[1] <= begin_ns]
         before_ns = sum(end - begin for begin, end in before)
-        if self._goes_on(newest):
-            self._passed += 1
-            self._main, self._main_again, self._main_batches = newest, False, len(self._fetches[newest].spans)
-        elif self._main_again or (self._main not in fresh and not self._takes_turns(newest)):
-            self._begin_epoch(newest, begin_ns - before_ns)
-            if self._step is not None:  # the epoch before has left it unfinished
-                self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
+        self._begin_pass(fresh, begin_ns - before_ns, openings)
+        if len(used) > 1:
+            self._pair, self._pair_ended, self._replays = {iterator for iterator, _ in self._group}, False, False
+        self._replays = self._replays or self._pair_ended
         step = self._begin_step(begin_ns)
         if before:
             step.add("load", before_ns)
-        spans = sorted(spans + [opening for opening in openings if opening not in before])
+        if openings:
+            spans = sorted(spans + [opening for opening in openings if opening not in before])
         if every - self._trained:
             self._mark_ns = max(self._mark_ns, begin_ns)  # a validation stood between
+        between = "forward" if any(self._are_together(*each) for each in self._group) else "other"
         for number, (begin_ns, end_ns) in enumerate(spans):
             self._lap(between if number else "other", max(begin_ns, self._mark_ns))
             self._lap("load", max(end_ns, self._mark_ns))
         step.batches += 1
+        step.samples += missed
+        if self._steps == 1 and self._first_samples is not None:
+            self._first_samples += missed
         for fetches in used:
             fetches.together = len(fetches.spans)
             step.samples += fetches.samples.popleft()
-            fetches.opening, fetches.learns = None, False
-            fetches.spans.clear()
+            fetches.opening, fetches.learns, fetches.spans = None, False, []
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
                          if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
         return True
+
+    def _choose(self, newest: int, fresh: Set[int]) -> int:
+        """Which iterators are trained on now, of those that gave batches: the newest one, and those beside it that a step has had before.
+        Returns how many samples the step before had of those for which that shows now."""
+        self._trained_data.add(self._fetches[newest].data)
+        others = fresh - {newest}
+        if not others and self._trained == {newest}:
+            self._beside = {}
+            return 0
+        # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
+        known = {iterator for iterator in others if self._fetches[iterator].data in self._beside_data}
+        again = others & self._beside.keys()
+        missed = sum(self._beside[iterator] for iterator in again - self._trained)
+        if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
+            data = [self._fetches[iterator].data for iterator in fresh]
+            known |= {iterator for iterator in others & self._held
+                      if self._fetches[iterator].learns and data.count(self._fetches[iterator].data) == 1}
+        self._trained = {newest} | again | known | (self._trained & self._held)
+        self._beside_data |= {self._fetches[iterator].data for iterator in again}
+        self._beside = {iterator: self._fetches[iterator].samples[0] for iterator in others & self._held}
+        return missed
+
+    def _begin_pass(self, fresh: Set[int], begin_ns: int, openings: List[List[int]]) -> None:
+        """Begins an epoch if the step is of none yet, or lets the one that goes on take up another iterator. An epoch is a pass through the
+        first iterator of its first step, of those that begin with it."""
+        first = min((iterator for iterator, _ in self._group),
+                     key=lambda iterator: (iterator in self._begun, self._fetches[iterator].spans[0][0]))
+        if self._goes_on(first):
+            self._passed += 1
+            self._main, self._main_again, self._main_batches = first, False, len(self._fetches[first].spans)
+        elif self._main_again or (self._main not in fresh and not self._takes_turns(first)):
+            self._begin_epoch(first, begin_ns)
+            if self._step is not None:  # the epoch before has left it unfinished
+                self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
 
     def _passes(self, iterator: int) -> None:
         """A backward follows a batch of this iterator. If the pass before was one that no optimizer has followed, over other data, it was a
@@ -491,12 +528,11 @@ class Follower:
         log = self._log
         if log is None:
             return
-        clock = PhaseClock()
-        clock.times = step.times
-        clock.end_step(log.phases, log.window.phases)
+        for phase, duration_ns in step.times.items():
+            add_time(phase, duration_ns, log.phases, log.window.phases)
         if step.losses:
             self._step_kinds.add(step.batches > 0)
-        if len(self._step_kinds) > 1:
+        if len(self._step_kinds) > 1 or self._replays:
             log.forget_samples()
         log.add(step.loss(), step.samples)
         self._steps += 1
@@ -505,7 +541,7 @@ class Follower:
         self._training_ns += step.duration_ns()
         if not self._announced:
             self._announced = True
-            length = self._main_length
+            length = self._main_length if self._main_alone else None
             self._reporter.begin_epoch(self._epoch, -(-length // max(step.batches, 1)) if length else None)
         if log.due():
             self._reporter.steps(log, False)
@@ -518,6 +554,7 @@ class Follower:
         self._main_length, self._main_endless, self._main_data = fetches.length, fetches.endless, fetches.data
         self._main_batches = len(fetches.spans)
         self._main_again, self._passed, self._step_kinds = False, 0, set()
+        self._main_alone, self._pair_ended = all(each.length == fetches.length for _, each in self._group), False
         self._epoch += 1
         self._log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False

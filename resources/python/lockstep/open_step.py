@@ -58,16 +58,16 @@ class Step:
 
     def loss(self) -> Any:
         """The sum of the losses; None when one is unknown."""
-        if not self.losses or any(loss is None for loss in self.losses):
+        total = self.losses[0] if self.losses else None
+        if len(self.losses) > 1 and any(loss is None for loss in self.losses):
             return None
-        total = self.losses[0]
         for loss in self.losses[1:]:
             total = total + loss
         return total
 
     def duration_ns(self) -> int:
         """Of the whole step. `comm` lies inside other phases."""
-        return sum(time for phase, time in self.times.items() if phase != "comm")
+        return sum(self.times.values()) - self.times.get("comm", 0)
 
 
 class Pass:

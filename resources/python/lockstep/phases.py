@@ -44,12 +44,21 @@ class PhaseClock:
         A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`.
         """
         for phase, duration_ns in self.times.items():
-            if not 0 <= duration_ns <= LONGEST_NS:  # false for NaN
+            if not add_time(phase, duration_ns, *sums):
                 self.refused.setdefault(phase, str(duration_ns))
-        sound = {phase: duration_ns for phase, duration_ns in self.times.items() if 0 <= duration_ns <= LONGEST_NS}
-        for known in sums:
-            for phase, duration_ns in sound.items():
-                seconds = duration_ns / 1e9
-                entry = known.get(phase, {"sum_s": 0, "max_s": 0})
-                known[phase] = {"sum_s": entry["sum_s"] + seconds, "max_s": max(entry["max_s"], seconds)}
         self.times = {}
+
+
+def add_time(phase: str, duration_ns: int, *sums: PhaseSums) -> bool:
+    """Adds a step's time in a phase to these sums. False: it is no duration, and left out."""
+    if not 0 <= duration_ns <= LONGEST_NS:  # false for NaN
+        return False
+    seconds = duration_ns / 1e9
+    for known in sums:
+        entry = known.get(phase)
+        if entry is None:
+            known[phase] = {"sum_s": seconds, "max_s": seconds}
+            continue
+        entry["sum_s"] += seconds
+        entry["max_s"] = max(entry["max_s"], seconds)
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from functools import cached_property
 from typing import Any, List, Optional, Tuple
 
 from lockstep import batch_sizes, signals
@@ -12,46 +13,43 @@ from lockstep import batch_sizes, signals
 LIBRARIES = {"torch", "accelerate", "transformers", "datasets", "lightning", "pytorch_lightning"}  # whose samplers count without side effects
 
 
-def samples(iterator: Any, batch: Any) -> int:
-    """How many samples a batch of a DataLoader's iterator has; 0: unknown. How that is read is found at the first one."""
-    try:
-        if not hasattr(iterator, "_lockstep_reader"):
-            expected = getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)
-            iterator._lockstep_reader = batch_sizes.reader(batch, expected if isinstance(expected, int) else None, length(iterator) == 1)
-        return int(iterator._lockstep_reader(batch))
-    except Exception as error:
-        signals.pass_on(error)
-        return 0
+class Loader:
+    """What can be seen of a DataLoader's iterator."""
 
+    def __init__(self, iterator: Any, number: int) -> None:
+        self.number = number
+        self.data = id(getattr(iterator, "_dataset", None))
+        self._sampler: Any = getattr(iterator, "_index_sampler", None)
+        # It repeats a sampler for ever, as the loaders of Ultralytics and timm do that keep their workers: its sampler holds another one
+        # and has no length of its own. Its length is then that of one pass.
+        self.endless = self._sampler is not None and not hasattr(type(self._sampler), "__len__") and hasattr(self._sampler, "sampler")
+        self._read: Optional[batch_sizes.Reader] = None
 
-def length(iterator: Any) -> Optional[int]:
-    """How many batches it gives, asked once; None for a data set without a length, and where a sampler of the script's own would tell:
-    to count, that may draw random numbers, or take long."""
-    if not hasattr(iterator, "_lockstep_length"):
-        iterator._lockstep_length = _length(iterator)
-    known: Optional[int] = iterator._lockstep_length
-    return known
+    def samples(self, batch: Any) -> int:
+        """How many samples a batch has; 0: unknown. How that is read is found at the first one."""
+        try:
+            if self._read is None:
+                expected = getattr(self._sampler, "batch_size", None)
+                self._read = batch_sizes.reader(batch, expected if isinstance(expected, int) else None, self.length == 1)
+            return self._read(batch)
+        except Exception as error:
+            signals.pass_on(error)
+            return 0
 
-
-def endless(iterator: Any) -> bool:
-    """Whether it repeats a sampler for ever, as the loaders of Ultralytics and timm do that keep their workers: its sampler holds another one
-    and has no length of its own. Its length is then that of one pass."""
-    sampler = getattr(iterator, "_index_sampler", None)
-    return sampler is not None and not hasattr(type(sampler), "__len__") and hasattr(sampler, "sampler")
-
-
-def _length(iterator: Any) -> Optional[int]:
-    sampler: Any = getattr(iterator, "_index_sampler", None)
-    asked = sampler = sampler.sampler if endless(iterator) else sampler
-    while asked is not None:
-        if getattr(getattr(type(asked), "__len__", None), "__module__", "").partition(".")[0] not in LIBRARIES:
+    @cached_property
+    def length(self) -> Optional[int]:
+        """How many batches it gives, asked once; None for a data set without a length, and where a sampler of the script's own would tell:
+        to count, that may draw random numbers, or take long."""
+        asked = sampler = self._sampler.sampler if self.endless else self._sampler
+        while asked is not None:
+            if getattr(getattr(type(asked), "__len__", None), "__module__", "").partition(".")[0] not in LIBRARIES:
+                return None
+            asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
+        try:
+            return len(sampler)
+        except Exception as error:
+            signals.pass_on(error)
             return None
-        asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
-    try:
-        return len(sampler)
-    except Exception as error:
-        signals.pass_on(error)
-        return None
 
 
 def place(torch: Any) -> Tuple[int, int, Optional[str]]:

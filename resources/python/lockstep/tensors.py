@@ -11,7 +11,6 @@ def copied(value: Any) -> Any:
     tensor of more numbers is only taken out of the graph; what is no tensor is given back."""
     if not hasattr(value, "detach"):
         return value
-    own = value.detach()
-    if own.numel() != 1:
-        return own
-    return own.item() if type(own).__name__ == "Tensor" and own.device.type == "cpu" else own.clone()
+    if value.numel() != 1:
+        return value.detach()
+    return value.item() if type(value).__name__ == "Tensor" and value.device.type == "cpu" else value.detach().clone()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,9 @@ def watch_backward(autograd: Any, watch: "Watch") -> None:
         return given
 
     autograd.backward = backward
+    register = getattr(sys.modules.get("torch.jit._builtins"), "_register_builtin", None)
+    if register is not None:  # TorchScript knows the function that it compiles by its identity
+        register(backward, "aten::backward")
 
 
 def watch_optimizers(module: Any, watch: "Watch") -> None:

@@ -19,7 +19,7 @@ from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.position import Position
-from lockstep.script_facts import endless, length, place, samples, sharded_model
+from lockstep.script_facts import Loader, place, sharded_model
 from lockstep.sender import Sender
 from lockstep.step_limit import StepLimit
 from lockstep.tensors import copied
@@ -35,8 +35,8 @@ class Watch:
         self.about: Dict[str, Any] = {}  # what a library's callback knows of the run
         self.hears_writers = True  # False: that callback reports the metrics
         self.failed = False  # the script has ended with a code that says so
-        self._pid = os.getpid()  # a DataLoader's workers are forks, which don't train
         self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
+        self._trainer_ident: Optional[int] = None
         self._torch: Any = None
         self._sender: Optional[Sender] = None
         self._position = Position()
@@ -53,6 +53,8 @@ class Watch:
         self._world = 1  # how many processes train together
         self._limit = StepLimit(lambda steps, samples: agreement.of_rank_0(self._torch, steps, samples), self._finish)
         self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._leave_fork)
 
     def attach(self, torch: Any) -> None:
         """Watches torch, which has been imported."""
@@ -110,17 +112,18 @@ class Watch:
 
     def listens(self) -> bool:
         """Whether this process, and this thread of it, is followed: the one that trains, or one that goes on after that has ended."""
-        if not self.on or os.getpid() != self._pid:
+        if not self.on:
             return False
-        if self._trainer is not None and self._trainer.ident != threading.get_ident():
-            if self._trainer.is_alive():
-                return False
-            self._trainer = threading.current_thread()
+        if self._trainer is None or self._trainer_ident == threading.get_ident():
+            return True
+        if self._trainer.is_alive():
+            return False
+        self._trains_here()
         return True
 
     def fetches_elsewhere(self) -> None:
         """A batch is asked for where nothing is followed. In another thread of this process, it is probably for the one that trains."""
-        if not self.on or os.getpid() != self._pid or self._follower is None or self._follower.uses_batches:
+        if not self.on or self._follower is None or self._follower.uses_batches:
             return
         try:
             self._tell_of_thread()
@@ -168,10 +171,8 @@ class Watch:
             end_ns = monotonic_ns()
             if listens:
                 self._position.begin("")
-        try:
-            self._told("opened", self._number(iterator), begin_ns, end_ns)
-        except Exception as error:
-            self.step_aside(error)
+        if listens:
+            self._told_of("opened", iterator, begin_ns, end_ns)
 
     def begins_fetch(self) -> None:
         """A batch is asked for."""
@@ -187,18 +188,19 @@ class Watch:
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
         """A batch has come."""
         try:
-            size = samples(iterator, batch)
+            loader = self._loader(iterator)
+            size = loader.samples(batch)
             self._scaled.clear()
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
-            self._told("fetched", self._number(iterator), id(getattr(iterator, "_dataset", None)), length(iterator), begin_ns, end_ns, size,
-                       self._torch.is_grad_enabled(), endless(iterator))
+            self._told("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
+                       loader.endless)
         except Exception as error:
             self.step_aside(error)
 
     def exhausted(self, iterator: Any, begin_ns: int, end_ns: int) -> None:
         """There was no batch left."""
-        self._told("exhausted", self._number(iterator), begin_ns, end_ns)
+        self._told_of("exhausted", iterator, begin_ns, end_ns)
 
     def backward_begins(self, tensors: Any, begin_ns: int) -> None:
         """A backward of these losses begins."""
@@ -266,8 +268,16 @@ class Watch:
         if self._sender is not None:
             self._sender.leave()
 
-    def _hello(self) -> None:
+    def _leave_fork(self) -> None:
+        """This process is a fork, such as a DataLoader's worker: it doesn't train."""
+        self.on = False
+
+    def _trains_here(self) -> None:
         self._trainer = threading.current_thread()
+        self._trainer_ident = threading.get_ident()
+
+    def _hello(self) -> None:
+        self._trains_here()
         rank, world, backend = place(self._torch)
         alone = world > 1 and backend is None
         self._world = 1 if alone else world
@@ -286,7 +296,7 @@ class Watch:
         self._sender = sender
         self._frames = FrameReporter(sender)
         self._follower = Follower(self._frames)
-        own = [known[1:] for known in self._early if known[0] == self._trainer.ident]
+        own = [known[1:] for known in self._early if known[0] == self._trainer_ident]
         for call, *arguments in own:
             getattr(self._follower, call)(*arguments)
         if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):
@@ -318,7 +328,7 @@ class Watch:
 
     def _told(self, call: str, *arguments: Any) -> None:
         """Passes a call on to the follower. Before the first backward only what loaders did is kept."""
-        if not self.listens():
+        if not self.on:
             return
         try:
             if self._follower is not None:
@@ -333,13 +343,20 @@ class Watch:
         except Exception as error:
             self.step_aside(error)
 
-    def _number(self, iterator: Any) -> int:
-        """A number that no other iterator gets, also when this one is gone."""
-        number = getattr(iterator, "_lockstep_number", None)
-        if number is None:
-            number = iterator._lockstep_number = next(self._iterators)
-            weakref.finalize(iterator, self._dropped.append, number).atexit = False
-        return int(number)
+    def _told_of(self, call: str, iterator: Any, begin_ns: int, end_ns: int) -> None:
+        """The same of an iterator."""
+        try:
+            self._told(call, self._loader(iterator).number, begin_ns, end_ns)
+        except Exception as error:
+            self.step_aside(error)
+
+    def _loader(self, iterator: Any) -> Loader:
+        """What is known of an iterator; its number is no other one's, also when this one is gone."""
+        known: Optional[Loader] = getattr(iterator, "_lockstep", None)
+        if known is None:
+            known = iterator._lockstep = Loader(iterator, next(self._iterators))
+            weakref.finalize(iterator, self._dropped.append, known.number).atexit = False
+        return known
 
     def _loss(self, tensors: Any) -> Any:
         """The detached loss that backward is called on, without a GradScaler's factor; None if it is not one number, or was made of a
@@ -374,6 +391,8 @@ class Watch:
         On CUDA these timers are events, and to read them would wait for the device: there both are unknown (0).
         """
         exposed = comm = 0
+        if not self._models:
+            return exposed, comm
         try:
             for model, counted in list(self._models.items()):
                 if model.device_type != "cpu" or not model.require_backward_grad_sync:
@@ -393,7 +412,7 @@ class Watch:
 
     def _finish(self) -> None:
         """The process ends."""
-        if not self.on or self._follower is None or self._sender is None or os.getpid() != self._pid:
+        if not self.on or self._follower is None or self._sender is None:
             return
         try:
             self._follower.finish()

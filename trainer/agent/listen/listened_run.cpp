@@ -26,11 +26,7 @@ std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     for (const auto &[key, value] : about)
         if (const FieldSpec *field = findField(key); !field || field->perProcess || !field->set(config, value))
             return std::nullopt;
-    if (isDistributed(config.method) && deviceCount(config) != worldSize) { // each node names its own devices
-        config.devices.clear();
-        for (int i = 0; i < worldSize; ++i)
-            config.devices.push_back(std::to_string(i));
-    }
+    takeDevicesOfAll(config, worldSize); // each node names its own
     return config;
 }
 

@@ -63,65 +63,90 @@ void takeWords(const About &about, Summary &out) {
 
 void ReportedSummary::take(int rank, const Frame &frame) {
     if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
-        noteStep(rank, *steps);
-        m_metrics.take(rank, *steps);
-    }
-    if (const auto *epoch = std::get_if<EpochFrame>(&frame.body))
-        m_metrics.take(rank, *epoch);
-    const auto roomFor = [&](int epoch) { return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs; };
-    if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
+        take(rank, *steps);
+    } else if (const auto *done = std::get_if<EpochFrame>(&frame.body)) {
+        take(rank, *done);
+    } else if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         m_attempts.take(rank, *state);
         takeNew(m_about, state->about, mostWords);
         if (!state->backend.empty())
             m_backend = state->backend;
-    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body);
-               steps && steps->loss && roomFor(steps->epoch)) {
-        Epoch &epoch = m_epochs[steps->epoch];
-        epoch.lossSum += steps->loss->mean * static_cast<double>(steps->samples);
-        epoch.lossSamples += static_cast<double>(steps->samples);
-    } else if (const auto *done = std::get_if<EpochFrame>(&frame.body); done && roomFor(done->epoch)) {
-        Epoch &epoch = m_epochs[done->epoch];
-        if (!epoch.ranks.insert(rank).second) {
-            m_repeated = m_repeated.value_or(std::pair(rank, done->epoch));
-            return;
-        }
-        epoch.durationS = std::max(epoch.durationS, done->durationS);
-        epoch.samples += done->samples;
-        epoch.steps = std::max(epoch.steps, done->steps);
-        if (done->loss)
-            epoch.loss = done->loss;
-        m_ranks[rank].durationS += done->durationS;
-        auto &phasesS = m_ranks[rank].phasesS;
-        for (const auto &[name, time] : done->phases)
-            if (phasesS.size() < mostPhases || phasesS.contains(name))
-                phasesS[name] += time.sumS;
     } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
         m_eval = *eval;
     }
 }
 
-void ReportedSummary::startOver() {
-    forgetEpochs();
-    const std::optional<int> first = m_firstEpoch;
-    *this = {};
-    m_firstEpoch = first;
-}
-
-/// Another program may have restarted the ranks: all of them, as this agent does.
-void ReportedSummary::noteStep(int rank, const StepsFrame &steps) {
-    if (m_attempts.makesAgain(rank, steps))
-        forgetEpochs();
+/// Another program, too, may have restarted the ranks: all of them, as this agent does.
+void ReportedSummary::take(int rank, const StepsFrame &steps) {
+    if (m_startsOver || m_attempts.makesAgain(rank, steps))
+        forget(steps.epoch);
     m_attempts.take(rank, steps);
+    m_metrics.take(rank, steps);
+    Epoch *epoch = steps.loss ? at(steps.epoch) : nullptr;
+    if (!epoch)
+        return;
+    epoch->lossSum += steps.loss->mean * static_cast<double>(steps.samples);
+    epoch->lossSamples += static_cast<double>(steps.samples);
 }
 
-void ReportedSummary::forgetEpochs() {
-    if (!m_epochs.empty())
-        m_firstEpoch = std::min(m_firstEpoch.value_or(m_epochs.begin()->first), m_epochs.begin()->first);
-    m_epochs.clear();
-    m_ranks.clear();
+void ReportedSummary::take(int rank, const EpochFrame &done) {
+    if (m_startsOver)
+        forget(done.epoch);
+    m_metrics.take(rank, done);
+    Epoch *epoch = at(done.epoch);
+    if (!epoch)
+        return;
+    if (!epoch->ranks.try_emplace(rank, partOf(done)).second) {
+        m_repeated = m_repeated.value_or(std::pair(rank, done.epoch));
+        return;
+    }
+    epoch->samples += done.samples;
+    epoch->steps = std::max(epoch->steps, done.steps);
+    if (done.loss)
+        epoch->loss = done.loss;
+}
+
+ReportedSummary::Epoch *ReportedSummary::at(int epoch) {
+    return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs ? &m_epochs[epoch] : nullptr;
+}
+
+ReportedSummary::Part ReportedSummary::partOf(const EpochFrame &done) {
+    Part part{done.durationS, {}};
+    part.phasesS.reserve(done.phases.size());
+    for (const auto &[name, time] : done.phases) {
+        auto phase = m_phases.find(name);
+        if (phase == m_phases.end() && m_phases.size() < mostPhases)
+            phase = m_phases.emplace(name, m_phases.size()).first;
+        if (phase != m_phases.end())
+            part.phasesS.emplace_back(phase->second, time.sumS);
+    }
+    return part;
+}
+
+double ReportedSummary::Epoch::durationS() const {
+    double longest = 0;
+    for (const auto &[rank, part] : ranks)
+        longest = std::max(longest, part.durationS);
+    return longest;
+}
+
+void ReportedSummary::startOver() {
+    m_startsOver = true;
+    m_about.clear();
+    m_backend.clear();
+}
+
+/// What has ended before that epoch stays: the ranks go on from a checkpoint behind it.
+void ReportedSummary::forget(int from) {
+    m_startsOver = false;
     m_attempts.startOver();
-    m_eval.reset();
-    m_repeated.reset();
+    m_epochs.erase(m_epochs.lower_bound(from), m_epochs.end());
+    if (m_epochs.empty())
+        m_complete = true; // what was missed is reported again
+    if (m_eval && m_eval->epoch >= from)
+        m_eval.reset();
+    if (m_repeated && m_repeated->second >= from)
+        m_repeated.reset();
 }
 
 void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
@@ -130,11 +155,8 @@ void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
 }
 
-/// Without gaps, from the first one that any start of the ranks has reported: a training that goes on from a checkpoint reports a part.
-/// Where a frame is missing, as many as the script meant to train.
+/// Without gaps. Where a frame is missing, as many as the script meant to train.
 bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
-    if (m_firstEpoch && m_epochs.begin()->first > *m_firstEpoch)
-        return false;
     const auto reported = static_cast<int>(m_epochs.size());
     if (m_epochs.rbegin()->first - m_epochs.begin()->first + 1 != reported)
         return false;
@@ -153,9 +175,9 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         std::optional<double> loss = epoch.loss;
         if (!loss && epoch.lossSamples > 0)
             loss = epoch.lossSum / epoch.lossSamples;
-        out.epochs.push_back({number, finiteOrUnknown(loss), epoch.durationS, epoch.samples});
+        out.epochs.push_back({number, finiteOrUnknown(loss), epoch.durationS(), epoch.samples});
         out.steps += epoch.steps;
-        total += epoch.durationS;
+        total += epoch.durationS();
     }
     if (!isDuration(total))
         return std::nullopt; // each may be one, and their sum is none
@@ -174,13 +196,28 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         out.testAccuracy = m_eval->accuracy;
         out.perClassAccuracy = m_eval->perClassAccuracy;
     }
-    const auto slowest = std::max_element(m_ranks.begin(), m_ranks.end(), [](const auto &a, const auto &b) {
-        return a.second.durationS < b.second.durationS;
-    });
-    out.phasesS = slowest->second.phasesS;
-    std::erase_if(out.phasesS, [](const auto &phase) { return !isDuration(phase.second); });
+    out.phasesS = phasesOfSlowest();
     out.oversubscribed = record.config && record.config->oversubscribe;
     out.metrics = m_metrics.ofRun();
+    return out;
+}
+
+/// Of the rank whose epochs took longest in all.
+std::map<std::string, double, std::less<>> ReportedSummary::phasesOfSlowest() const {
+    std::map<int, double> durationS; // by rank
+    for (const auto &[number, epoch] : m_epochs)
+        for (const auto &[rank, part] : epoch.ranks)
+            durationS[rank] += part.durationS;
+    const int slowest = std::ranges::max_element(durationS, {}, [](const auto &rank) { return rank.second; })->first;
+    std::vector<std::optional<double>> sums(m_phases.size());
+    for (const auto &[number, epoch] : m_epochs)
+        if (const auto part = epoch.ranks.find(slowest); part != epoch.ranks.end())
+            for (const auto &[phase, seconds] : part->second.phasesS)
+                sums[phase] = sums[phase].value_or(0) + seconds;
+    std::map<std::string, double, std::less<>> out;
+    for (const auto &[name, phase] : m_phases)
+        if (sums[phase] && isDuration(*sums[phase]))
+            out.emplace(name, *sums[phase]);
     return out;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ipc/frames.h"
 #include "ipc/metric_totals.h"
@@ -18,7 +19,7 @@ namespace lockstep::agent {
 class ReportedSummary {
 public:
     void take(int rank, const Frame &frame);
-    /// The ranks are started again: what they report again replaces what they have reported.
+    /// The ranks are started again: what they report next replaces what they have reported of that epoch and later ones.
     void startOver();
     /// A frame was refused or lost: it may have been an epoch's.
     void missFrame() { m_complete = false; }
@@ -30,28 +31,33 @@ public:
     void addTo(RunResult &result, const RunRecord &record) const;
 
 private:
-    [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
-    void noteStep(int rank, const StepsFrame &steps);
-    void forgetEpochs();
-    struct Epoch {
-        std::set<int> ranks;
-        double durationS = 0;                ///< largest of the ranks
-        std::int64_t samples = 0, steps = 0; ///< summed over the ranks; largest of the ranks
-        std::optional<double> loss;          ///< for all ranks, if a rank reported it
-        double lossSum = 0, lossSamples = 0; ///< from the windows of steps
-    };
-    struct Rank {
+    /// Of one rank in one epoch. There may be many of them: a phase takes 16 bytes, its name none.
+    struct Part {
         double durationS = 0;
-        std::map<std::string, double, std::less<>> phasesS;
+        std::vector<std::pair<std::size_t, double>> phasesS; ///< by index in m_phases
     };
+    struct Epoch {
+        std::map<int, Part> ranks;
+        std::int64_t samples = 0, steps = 0;    ///< summed over the ranks; largest of the ranks
+        std::optional<double> loss;             ///< for all ranks, if a rank reported it
+        double lossSum = 0, lossSamples = 0;    ///< from the windows of steps
+        [[nodiscard]] double durationS() const; ///< largest of the ranks
+    };
+    void take(int rank, const StepsFrame &steps);
+    void take(int rank, const EpochFrame &done);
+    [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many
+    void forget(int from);
+    [[nodiscard]] Part partOf(const EpochFrame &done);
+    [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
+    [[nodiscard]] std::map<std::string, double, std::less<>> phasesOfSlowest() const;
+
     About m_about;
     std::string m_backend;
     std::map<int, Epoch> m_epochs;
-    std::map<int, Rank> m_ranks;
+    std::map<std::string, std::size_t, std::less<>> m_phases; ///< index by name
     std::optional<EvalFrame> m_eval;
     MetricTotals m_metrics;
-    bool m_complete = true;
-    std::optional<int> m_firstEpoch; ///< of the starts before this one
+    bool m_complete = true, m_startsOver = false;
     RankAttempts m_attempts;
     std::optional<std::pair<int, int>> m_repeated; ///< rank and epoch: reported again without a restart
 };
