@@ -118,7 +118,7 @@ public:
             values.push_back(item.get<std::int64_t>());
         });
     }
-    void get(const char *key, std::map<std::string, std::string> &values) {
+    template <class Compare> void get(const char *key, std::map<std::string, std::string, Compare> &values) {
         eachKey(key, [&](const std::string &name, const Json &value) {
             if (!value.is_string())
                 return mistake(key, "an object of texts");

@@ -47,9 +47,9 @@ bool sameFile(int fd, const std::string &path) {
            held.st_ino == named.st_ino;
 }
 
-} // namespace
-
-Result<Fd> detail::acquireLock(const std::string &path) {
+/// `held`: whether it failed because another process holds the lock.
+Result<Fd> lockFile(const std::string &path, bool &held) {
+    held = false;
     // The previous owner may unlink the file between open and lock; then the lock is on a file that nobody else finds.
     // So check once the lock is held.
     for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -61,6 +61,7 @@ Result<Fd> detail::acquireLock(const std::string &path) {
         if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
             if (errno != EAGAIN && errno != EACCES)
                 return fail(Error::system("can't lock " + path, errno));
+            held = true;
             return fail(Error::failed(heldSentence(path, fd.get())));
         }
         if (!sameFile(fd.get(), path))
@@ -74,12 +75,26 @@ Result<Fd> detail::acquireLock(const std::string &path) {
     return fail(Error::failed("can't lock " + path + ": the file keeps being replaced"));
 }
 
+} // namespace
+
+Result<Fd> detail::acquireLock(const std::string &path) {
+    bool held = false;
+    return lockFile(path, held);
+}
+
 bool FileLock::isAt(const std::string &path) const {
     return sameFile(m_fd.get(), path);
 }
 
-Result<FileLock> FileLock::acquire(const std::string &path) {
-    auto fd = detail::acquireLock(path);
+Result<FileLock> FileLock::acquire(const std::string &path, std::chrono::milliseconds patience) {
+    constexpr std::chrono::milliseconds pause{10};
+    bool held = false;
+    const auto begin = std::chrono::steady_clock::now();
+    auto fd = lockFile(path, held);
+    while (!fd && held && std::chrono::steady_clock::now() - begin < patience) {
+        std::this_thread::sleep_for(pause);
+        fd = lockFile(path, held);
+    }
     if (!fd)
         return fail(std::move(fd.error()));
     FileLock lock;

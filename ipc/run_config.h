@@ -168,7 +168,7 @@ struct FieldSpec {
 [[nodiscard]] double lrShare(const RunConfig &config, std::int64_t step, std::int64_t steps);
 /// Bytes of a number that ranks send each other: of the precision, or of the format that gradients are sent in.
 [[nodiscard]] int sentNumberBytes(const RunConfig &config);
-/// The learning rate after applying lr_rule for this number of devices.
+/// The learning rate after applying lr_rule, in a run of this number of devices, those that only serve included.
 [[nodiscard]] double effectiveLr(const RunConfig &config, int devices);
 [[nodiscard]] const FieldSpec *findField(std::string_view key);
 /// The known key that is nearest to a misspelt one (edit distance), for "did you mean".

@@ -146,7 +146,7 @@ std::string inAnotherField(const RunConfig &) {
 }
 
 std::string effectiveLrText(const RunConfig &config) {
-    return realText(effectiveLr(config, trainingDevices(config, deviceCount(config))));
+    return realText(effectiveLr(config, deviceCount(config)));
 }
 
 /// Empty on a GPU, where the host's threads are torch's own choice.

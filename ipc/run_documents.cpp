@@ -61,6 +61,7 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys.sparse("command", record.command);
     keys.sparse("flags", record.claims.flags);
     keys("known", record.claims.known);
+    keys.sparse("about", record.about);
     keys("processes", record.processes);
     keys("device_names", record.deviceNames);
     keys.list("machines", record.machines, what + "'s machine");

@@ -128,6 +128,8 @@ struct RunRecord {
     /// About a script. Of ranks that somebody else started, `known` is what they say of themselves; all of it is known
     /// only of lockstep-trainer.
     ScriptClaims claims = {};
+    /// What ranks that somebody else started reported of themselves, where that makes no configuration.
+    About about = {};
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …; one per device, in the order of the configuration
     std::vector<MachineRecord> machines;

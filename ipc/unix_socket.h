@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -77,8 +78,9 @@ private:
 /// An exclusive lock on a file, held as long as this object lives. The kernel releases it however the process dies.
 class FileLock {
 public:
-    /// The error is "PATH is held by pid N". Writes this process's pid into the file.
-    static Result<FileLock> acquire(const std::string &path);
+    /// The error is "PATH is held by pid N". Writes this process's pid into the file. Blocks up to `patience` while another
+    /// process holds the lock.
+    static Result<FileLock> acquire(const std::string &path, std::chrono::milliseconds patience = {});
     FileLock(FileLock &&) noexcept = default;
     FileLock &operator=(FileLock &&) noexcept = default;
     /// Whether a live process holds the lock. The file may be missing.

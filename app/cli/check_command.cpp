@@ -2,13 +2,13 @@
 // check: compares a new measurement with a base, or runs both from two revisions first.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <QDir>
 #include <QTemporaryDir>
 #include <QThread>
 
 #include "analysis/compare/gate.h"
+#include "analysis/compare/repeat_group.h"
 #include "checkout.h"
 #include "commands.h"
 #include "experiment/script_flags.h"
@@ -80,16 +80,21 @@ Result<ByName> newRunsNamed(const std::string &what) {
     return out;
 }
 
-/// The first run that is among both; empty: there is none.
-std::string amongBoth(const ByName &base, const ByName &next) {
-    std::set<std::string> ofBase;
-    for (const auto &[name, runs] : base)
-        for (const core::RunOutcome &run : runs)
-            ofBase.insert(run.run);
+/// The first run of the new measurement that is in the base, too, in a sentence; empty: there is none.
+std::string whatBothHave(const ByName &base, const ByName &next) {
+    const auto sentenceOf = [](const core::RunOutcome &old, const core::RunOutcome &run) -> std::string {
+        if (!run.run.empty() && run.run == old.run)
+            return "run " + run.run + " is named in both the base and the new measurement";
+        return core::areOneMeasurement(old, run)
+                   ? "run " + run.run + " was recorded from the same files as run " + old.run + " of the base"
+                   : std::string();
+    };
     for (const auto &[name, runs] : next)
         for (const core::RunOutcome &run : runs)
-            if (!run.run.empty() && ofBase.contains(run.run))
-                return run.run;
+            for (const auto &[baseName, ofBase] : base)
+                for (const core::RunOutcome &old : ofBase)
+                    if (std::string sentence = sentenceOf(old, run); !sentence.empty())
+                        return sentence;
     return {};
 }
 
@@ -161,6 +166,7 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     recipe.runs = {runIn(&checkout, recipe.reference, options), runIn(nullptr, here, options)};
     const QTemporaryDir folder;
     RunOptions run = options.run;
+    run.outlivesTerminal = false; // nobody would remove the checkout
     run.recipe = folder.filePath(QStringLiteral("check.json")).toStdString();
     run.results = false;
     run.json = options.json;
@@ -221,9 +227,9 @@ int checkCommand(CheckOptions options) {
         next = newRunsNamed(options.what.back());
         if (!base || !next)
             return complain(base ? next.error() : base.error());
-        if (const std::string run = amongBoth(*base, *next); !run.empty())
-            return complain(Error::badArgument("run " + run + " is named in both the base and the new measurement",
-                                               "name the runs of each; one that is compared with itself says nothing"));
+        if (const std::string both = whatBothHave(*base, *next); !both.empty())
+            return complain(
+                Error::badArgument(both, "name the runs of each; one that is compared with itself says nothing"));
     } else {
         const std::string revision = options.against.starts_with("git:") ? options.against.substr(4) : options.against;
         if (const auto forgotten = forgetVariablesOfGit(); !forgotten)

@@ -31,7 +31,8 @@ struct RunOptions {
     std::string tensorBoard; ///< folder for event files, written during the runs; empty: none
     std::string onAlert;     ///< the person's command for alerts; empty: that of LOCKSTEP_ON_ALERT, or none
     bool quick = false, detach = false, json = false, check = true;
-    bool results = true; ///< printed after the last run
+    bool results = true;          ///< printed after the last run
+    bool outlivesTerminal = true; ///< its runs go on when the terminal closes, and its queue can be taken up again
     std::optional<int> repeats;
     std::string untilWidth;                 ///< "5%"; empty: the recipe's goal
     std::optional<int> mostRounds;          ///< of the goal

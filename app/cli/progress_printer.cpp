@@ -97,9 +97,8 @@ void ProgressPrinter::printAlerts(const RunStore &store, Printed &printed, const
 }
 
 void ProgressPrinter::printEpochs(const RunStore &store, Printed &printed) {
-    const auto &epochs = store.epochs().merged();
-    for (; printed.epochs < epochs.size() && epochs[printed.epochs].complete; ++printed.epochs) {
-        const core::MergedEpoch &epoch = epochs[printed.epochs];
+    for (const core::MergedEpoch &epoch : core::completeEpochs(store.epochs().merged(), printed.epoch)) {
+        printed.epoch = epoch.epoch;
         const int all = core::progressOf(store).epochs.value_or(0);
         line(QStringLiteral("%1  epoch %2%3  loss %4  %5")
                  .arg(printed.name)

@@ -31,7 +31,8 @@ public:
 private:
     struct Printed {
         QString place, name;
-        std::size_t epochs = 0, alerts = 0;
+        int epoch = 0; ///< the last one printed
+        std::size_t alerts = 0;
         QString link;
         bool nodeLost = false;
     };

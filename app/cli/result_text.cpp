@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@ std::string share(std::optional<double> value, int decimals) {
 std::string epochText(const ResultTable &table, bool published, const ShownRows &shown, bool all) {
     Rows rows = {{"epoch"}};
     constexpr std::size_t mostColumns = 6; // fits a terminal's width
-    std::size_t epochs = 0, leftOut = 0;
+    std::size_t leftOut = 0;
+    std::map<int, std::map<const ResultRow *, const core::MergedEpoch *>> epochs;
     std::vector<const ResultRow *> columns;
     for (const ResultRow &row : table.rows)
         if (row.published == published && !row.epochs.empty()) {
@@ -39,18 +41,19 @@ std::string epochText(const ResultTable &table, bool published, const ShownRows 
                 continue;
             }
             columns.push_back(&row);
-            epochs = std::max(epochs, row.epochs.size());
+            for (const core::MergedEpoch &epoch : row.epochs)
+                epochs[epoch.epoch][&row] = &epoch;
             rows.front().push_back(row.name + " loss");
             rows.front().push_back("s");
         }
-    if (epochs == 0)
+    if (epochs.empty())
         return {};
-    for (std::size_t i = 0; i < epochs; ++i) {
-        std::vector<std::string> line = {std::to_string(i + 1)};
+    for (const auto &[epoch, known] : epochs) {
+        std::vector<std::string> line = {std::to_string(epoch)};
         for (const ResultRow *row : columns) {
-            const bool known = i < row->epochs.size();
-            line.push_back(known ? number(row->epochs[i].loss) : "-");
-            line.push_back(known ? number(row->epochs[i].durationS) : "-");
+            const auto found = known.find(row);
+            line.push_back(found != known.end() ? number(found->second->loss) : "-");
+            line.push_back(found != known.end() ? number(found->second->durationS) : "-");
         }
         rows.push_back(std::move(line));
     }

@@ -236,10 +236,12 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     });
     QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
                      [](int code) { QCoreApplication::exit(code); });
-    const StopSignals signals([&] {
-        printer.line(QStringLiteral("stopping: current runs end after their step (again: exit at once)"));
-        runner.stop(QString::fromStdString(whoAsks()));
-    });
+    const StopSignals signals(
+        [&] {
+            printer.line(QStringLiteral("stopping: current runs end after their step (again: exit at once)"));
+            runner.stop(QString::fromStdString(whoAsks()));
+        },
+        options.outlivesTerminal ? TerminalEnd::Ends : TerminalEnd::Stops);
     printPlan(runner.experiment(), owned.leftS(), printer);
     runner.start();
     const int code = QCoreApplication::exec();

@@ -53,7 +53,7 @@ int ownInBackground(const std::string &id) {
 }
 
 Result<core::SlurmRecord> submitted(const std::string &id) {
-    auto record = core::readSlurmRecord(id);
+    auto record = core::findSlurmJob(id);
     if (record && record->job.empty())
         return fail(Error::badArgument("experiment " + id + " is not submitted yet", "lockstepctl slurm submit " + id));
     return record;

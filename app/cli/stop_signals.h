@@ -6,17 +6,23 @@
 
 namespace lockstep::cli {
 
-/// Delivers SIGINT and SIGTERM as calls on the event loop. A second one ends the process at once (130).
+/// What the end of a program's terminal (SIGHUP) does.
+enum class TerminalEnd {
+    Stops, ///< the same as a first SIGTERM; a further one is ignored, as each one is where the program was started so (nohup)
+    Ends, ///< ends the process at once: what it has started goes on
+};
+
+/// Delivers the first SIGINT or SIGTERM as a call on the event loop. A second one ends the process at once (130).
 class StopSignals : public QObject {
     Q_OBJECT
 public:
-    explicit StopSignals(std::function<void()> onStop, QObject *parent = nullptr);
+    explicit StopSignals(std::function<void()> onStop, TerminalEnd terminalEnd = TerminalEnd::Stops);
     ~StopSignals() override;
 
 private:
     void arrived();
     std::function<void()> m_onStop;
-    int m_count = 0;
+    bool m_stopping = false;
 };
 
 } // namespace lockstep::cli

@@ -42,8 +42,9 @@ struct Detached {
     std::string experiment;
     pid_t owner = 0;
 };
-inline Detached startDetached(const QStringList &extra = {}) {
-    const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--detach"), QStringLiteral("--json")} + extra);
+inline const QStringList detach = {QStringLiteral("--detach"), QStringLiteral("--json")};
+/// What a `run` with these options has started.
+inline Detached startedBy(const Answer &answer) {
     const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
     if (answer.code != 0 || !json.is_object()) {
         qWarning("%s", answer.err.constData());
@@ -51,6 +52,27 @@ inline Detached startDetached(const QStringList &extra = {}) {
     }
     return {json["experiment"], json["pid"].get<pid_t>()};
 }
+inline Detached startDetached(const QStringList &extra = {}) {
+    return startedBy(ctl(quickRun + detach + extra));
+}
+inline Detached startRecipe(const QByteArray &recipe, const QStringList &extra = {}) {
+    return startedBy(ctl(QStringList{QStringLiteral("run"), QStringLiteral("-")} + detach + extra, 60'000, recipe));
+}
+
+/// A run of a recipe, as JSON: a script that ends once its file is there, and that a request to stop does not end before.
+class HeldRun {
+public:
+    [[nodiscard]] QByteArray json() const {
+        return R"({"name":"held","method":"baseline","devices":1,"command":
+                  ["sh","-c","trap '' TERM; until [ -e )" +
+               file().toUtf8() + R"( ]; do sleep 0.05; done"]})";
+    }
+    void release() const { write(file().toStdString(), ""); }
+
+private:
+    [[nodiscard]] QString file() const { return m_folder.filePath(QStringLiteral("released")); }
+    QTemporaryDir m_folder;
+};
 
 inline bool runsAreOver(const std::string &id) {
     const Experiment experiment = readExperiment(id).value_or(Experiment{});

@@ -167,7 +167,7 @@ ROWS = [
         (("core.cli_history", "whatOthersPutIntoRunFoldersHangsAndEndsNothing"),
          ("core.cli_history", "aLinkThatLeadsInCirclesIsOneSentenceToEveryCommand"), ("ipc.basics", "aPipeADeviceOrAFolderIsNotReadAsADocument"),
          ("ipc.basics", "aDocumentLargerThanAnyIsRefused"), ("ipc.messages", "deepAndLongLinesAreRefused"),
-         ("python.listen", "Listen.test_a_pipe_among_the_files_holds_nothing_up"))),
+         ("python.followed_files", "FollowedFiles.test_a_pipe_among_the_files_holds_nothing_up"))),
     Row("A6", "NaN before a checkpoint", "the last good checkpoint is never replaced",
         (("trainer.engine_run", "parameters that are not finite never take a good checkpoint's place"),
          ("trainer.engine_run", "parameters that overflow are named by their layer"))),

@@ -51,6 +51,12 @@ private Q_SLOTS:
         QCOMPARE(effective("batch_per_device", {{"batch_per_device", "32"}}), std::string());
         QCOMPARE(effective("lr", {{"lr", "0.25"}, {"lr_rule", "linear"}, {"devices", "0,1"}, {"method", "ddp"}}),
                  effective("lr", {{"lr", "0.5"}, {"devices", "0,1"}, {"method", "ddp"}}));
+        QCOMPARE(effective("lr", {{"lr", "0.25"},
+                                  {"lr_rule", "linear"},
+                                  {"devices", "0,1,2"},
+                                  {"method", "ps-async"},
+                                  {"server_devices", "1"}}),
+                 std::string("0.5"));
         QCOMPARE(effective("threads", {{"cores_per_device", "3"}}), std::string("3"));
         QCOMPARE(effective("threads", {{"cores_per_device", "3"}, {"threads", "1"}}), std::string("1"));
         QCOMPARE(effective("threads", {{"device", "cuda"}}), std::string());

@@ -92,6 +92,7 @@ RunRecord sampleRecord() {
     machine.interfaces = {{"lo", "127.0.0.1"}, {"eth0", "10.0.0.2"}};
     record.machines = {machine};
     record.lockstepVersion = "0.1.0";
+    record.about = {{"method", "ddp"}, {"hidden", "8"}};
     record.startWallUs = 1'767'323'045'000'000;
     record.files = RecordedFiles{"rank 0 on box, pid 7, at 1767323045000000 us", 1'234};
     return record;

@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <optional>
+#include <thread>
 
 #include "ipc/file_lock_detail.h"
 #include "ipc/unix_socket.h"
@@ -351,6 +354,20 @@ private Q_SLOTS:
         QVERIFY(!FileLock::acquire("/nowhere/at/all.lock"));
         ::close(ends[0]);
         ::close(ends[1]);
+    }
+
+    void aLockIsWaitedForAsLongAsItsHolderMayTake() {
+        const std::string path = m_folder->filePath("node-0.lock").toStdString();
+        std::optional held(FileLock::acquire(path));
+        std::thread holder([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            held.reset();
+        });
+        const auto waited = FileLock::acquire(path, std::chrono::seconds(30));
+        holder.join();
+        QVERIFY(waited.has_value());
+        QVERIFY(!FileLock::acquire(path, std::chrono::milliseconds(20)));
+        QVERIFY(!FileLock::acquire("/nowhere/at/all.lock", std::chrono::hours(1))); // nobody holds it
     }
 
     void askingNeverGetsInAnOwnersWay() {

@@ -3,8 +3,10 @@
 """lockstepctl check: two revisions of somebody's own script, run in turns, on real PyTorch and real git."""
 import hashlib
 import json
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 
 import support
@@ -137,6 +139,39 @@ class Check(Case):
                        env=self.environment, cwd=self.tree, stdin=subprocess.DEVNULL, capture_output=True, timeout=100)
         names = {json.loads((run / "config.json").read_text())["name"] for run in self.runs()}
         self.assertEqual(names, {"base git:here", NEW_RUN})
+
+    def code_after(self, *numbers, ignored=signal.SIG_DFL):
+        """Sends these signals to a check during its first run; gives its exit code. `ignored`: how it was started to take SIGHUP."""
+        begun, released = self.home / "begun", self.home / "released"
+        for file in begun, released:
+            file.unlink(missing_ok=True)
+        script = f"touch {begun}; until [ -e {released} ]; do sleep 0.05; done"
+        words = ("check", "--against", "main", "--repeats", "1", "--", "sh", "-c", script)
+        taken = {signal.SIGINT: signal.SIG_DFL, signal.SIGHUP: ignored}  # a job in the background ignores SIGINT
+        check = subprocess.Popen([support.BIN.resolve() / "lockstepctl", *words], env=self.environment, cwd=self.tree, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 preexec_fn=lambda: [signal.signal(*one) for one in taken.items()])
+        try:
+            support.wait_for(begun.exists, 10, "the first run")
+            for number in numbers:
+                check.send_signal(number)
+                time.sleep(0.1)
+            if ignored == signal.SIG_IGN:
+                released.touch()
+            return check.wait(60)
+        finally:
+            released.touch()
+            check.kill()
+            check.wait()
+
+    def test_a_check_that_is_stopped_or_whose_terminal_closes_leaves_no_checkout(self):
+        for numbers in ([signal.SIGINT], [signal.SIGTERM], [signal.SIGHUP, signal.SIGHUP]):  # a shell's, then its terminal's
+            with self.subTest(numbers):
+                self.assertEqual(self.code_after(*numbers), 130)
+                self.assertEqual(self.git("worktree", "list").count("\n"), 1)
+
+    def test_a_check_that_was_started_to_ignore_the_end_of_its_terminal_goes_on(self):
+        self.assertEqual(self.code_after(signal.SIGHUP, ignored=signal.SIG_IGN), 4)  # one repeat has no interval
 
     def test_what_git_does_not_know_is_said_before_anything_runs(self):
         done = subprocess.run([support.BIN.resolve() / "lockstepctl", "check", "--against", "nowhere", "--", "true"],

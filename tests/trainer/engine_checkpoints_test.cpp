@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include <unistd.h>
 
 #include "tests/trainer/peers.h"
@@ -44,6 +46,63 @@ private:
     TempFolder m_folder;
     std::string m_path = m_folder / "c";
 };
+
+/// Runs of a node for each rank, where every node has a folder of its own for checkpoints.
+class Nodes {
+public:
+    using Folders = std::array<std::string, 2>; ///< of rank 0's node and of rank 1's
+
+    std::vector<Ended> run(const Folders &folders, const std::vector<std::string> &options,
+                           const Environment &more = {}) {
+        const std::string store = m_folder / ("store" + std::to_string(++m_runs));
+        std::vector<std::unique_ptr<Process>> ranks;
+        for (const std::string &folder : folders) {
+            auto own = withSmallRun(options);
+            own.insert(own.end(), {"--method=ddp", "--interface=lo", "--init-method=file://" + store,
+                                   "--checkpoint-dir=" + (m_folder / folder)});
+            Environment environment{{"RANK", std::to_string(ranks.size())},
+                                    {"LOCAL_RANK", "0"},
+                                    {"WORLD_SIZE", "2"},
+                                    {"LOCAL_WORLD_SIZE", "1"}};
+            environment.insert(more.begin(), more.end());
+            ranks.push_back(std::make_unique<Process>(trainerBinary(), own, environment));
+        }
+        std::vector<Ended> all;
+        for (auto &rank : ranks)
+            all.push_back(rank->wait());
+        return all;
+    }
+    std::vector<Ended> runWell(const Folders &folders, const std::vector<std::string> &options,
+                               const Environment &more = {}) {
+        auto all = run(folders, options, more);
+        for (const Ended &ended : all) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == exitDone);
+        }
+        return all;
+    }
+    [[nodiscard]] std::string path(const std::string &folder) const { return m_folder / folder; }
+    /// The checkpoint after so many steps in that folder.
+    [[nodiscard]] std::string file(const std::string &folder, int steps) const {
+        const std::string number = std::to_string(steps);
+        return m_folder / (folder + "/checkpoint-" + std::string(12 - number.size(), '0') + number + ".safetensors");
+    }
+    [[nodiscard]] bool has(const std::string &folder, int steps) const {
+        return std::filesystem::exists(file(folder, steps));
+    }
+
+private:
+    TempFolder m_folder;
+    int m_runs = 0;
+};
+
+/// What a run's alerts say of epochs that were made with other settings; empty: nothing.
+std::string alertOfOtherSettings(const std::string &frames) {
+    for (const AlertFrame &alert : bodiesOf<AlertFrame>(readFrames(frames)))
+        if (alert.kind == "resumed_otherwise")
+            return alert.message;
+    return {};
+}
 
 Environment attemptOf(const std::string &launch, int attempt) {
     return {{"TORCHELASTIC_RUN_ID", launch}, {"TORCHELASTIC_RESTART_COUNT", std::to_string(attempt)}};
@@ -121,12 +180,107 @@ TEST_SUITE("engine_checkpoints") {
         folder.runWell({data.option(), "--epochs=3", "--resume"});
     }
 
-    TEST_CASE("a checkpoint of an earlier version, which says neither its training nor its data, is gone on from") {
+    TEST_CASE("servers that only serve can't be added or left out where that changes the steps or the learning rate") {
+        struct Way {
+            int ranks;
+            std::vector<std::string> options;
+            std::string refusal;
+        };
+        for (const Way &way :
+             {Way{2, {"--batch-per-device=16"}, "the global batch size is 32, but the checkpoint was made with 16"},
+              Way{3,
+                  {"--batch-size=48", "--lr-rule=linear", "--lr=0.01"},
+                  "the learning rate by --lr-rule linear is 0.03, but the checkpoint was made with 0.02"}}) {
+            const TempFolder folder;
+            const auto go = [&](std::vector<std::string> more) {
+                more.insert(more.end(), way.options.begin(), way.options.end());
+                more.insert(more.end(), {"--method=ps-async", "--checkpoint-dir=" + (folder / "c")});
+                return DdpRun(way.ranks, more).wait();
+            };
+            for (const Ended &ended : go({"--server-devices=1"})) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == exitDone);
+            }
+            for (const Ended &ended : go({"--epochs=2", "--resume"})) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == exitBadArguments);
+                CHECK(ended.err.find(way.refusal + " (server_devices=1 instead of server_devices=0)") !=
+                      std::string::npos);
+            }
+            for (const Ended &ended : go({"--server-devices=1", "--epochs=2", "--resume"})) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == exitDone);
+            }
+        }
+    }
+
+    TEST_CASE("a resumed training says which of its epochs were made with other settings of a step") {
+        const Checkpoints folder;
+        int runs = 0;
+        const auto said = [&](const std::string &loader, int epochs) {
+            const std::string frames = folder.beside("frames" + std::to_string(++runs));
+            folder.runWell({"--loader=" + loader, "--epochs=" + std::to_string(epochs), "--resume",
+                            "--test-samples=300", "--frames=" + frames});
+            return alertOfOtherSettings(frames);
+        };
+        folder.runWell({"--loader=batch", "--epochs=2"}); // and another number of test samples, which no step sees
+        CHECK(said("batch", 3).empty());
+        CHECK(said("item", 4) == "epochs 1 to 3 were made with loader=batch instead of loader=item");
+        CHECK(said("item", 5) == "epochs 1 to 3 were made with loader=batch instead of loader=item");
+        CHECK(said("batch", 6) == "epochs 4 to 5 were made with loader=item instead of loader=batch");
+        CHECK(said("batch", 6) == "epochs 4 to 5 were made with loader=item instead of loader=batch");
+    }
+
+    TEST_CASE("on every node two copies of checkpoints are kept, and another training's are moved aside") {
+        Nodes nodes;
+        nodes.runWell({"a", "b"}, {"--epochs=1"});
+        for (const int epochs : {2, 3, 4})
+            nodes.runWell({"a", "b"}, {"--epochs=" + std::to_string(epochs), "--resume"});
+        CHECK((nodes.has("b", 30) && nodes.has("b", 20))); // what the last two went on from
+        CHECK_FALSE(nodes.has("b", 10));
+        nodes.runWell({"a", "b"}, {"--epochs=2"});
+        for (const char *folder : {"a", "b"}) {
+            CAPTURE(folder);
+            CHECK_FALSE(nodes.has(folder, 30));
+            CHECK(nodes.has(folder + std::string("/earlier-1"), 30));
+        }
+        const auto swapped = nodes.runWell({"b", "a"}, {"--epochs=3", "--resume"});
+        CAPTURE(swapped.front().err);
+        CHECK(swapped.front().err.find("goes on from " + nodes.file("b", 20)) != std::string::npos);
+    }
+
+    TEST_CASE("nodes that share a folder without locks leave rank 0's first checkpoint where it is") {
+        Nodes nodes;
+        std::filesystem::create_directories(nodes.path("a") + "/.lock"); // a folder can't be locked
+        nodes.runWell({"a", "a"}, {"--epochs=1"});
+        CHECK(nodes.has("a", 10));
+    }
+
+    TEST_CASE(
+        "nodes in whose folders a later training is overruled by an earlier one are refused, and both are named") {
+        Nodes nodes;
+        nodes.runWell({"a", "b"}, {"--epochs=2"});
+        nodes.runWell({"c", "d"}, {"--epochs=1"});
+        for (const Ended &ended : nodes.run({"a", "c"}, {"--epochs=3", "--resume"})) {
+            CAPTURE(ended.err);
+            CHECK(ended.code == exitBadArguments);
+            CHECK(ended.err.find("the nodes have checkpoints of different trainings: rank 0 on ") != std::string::npos);
+            CHECK(ended.err.find(" has " + nodes.file("a", 20) + ", rank 1 on ") != std::string::npos);
+            CHECK(ended.err.find(" has " + nodes.file("c", 10) + ", which was saved later") != std::string::npos);
+        }
+        const auto ordered = nodes.runWell({"c", "a"}, {"--epochs=3", "--resume"});
+        CAPTURE(ordered.front().err);
+        CHECK(ordered.front().err.find("goes on from " + nodes.file("c", 10)) != std::string::npos);
+    }
+
+    TEST_CASE(
+        "a checkpoint of an earlier version, which says neither its training, its data nor its time, is gone on from") {
         const Checkpoints folder;
         folder.runWell({"--epochs=2"});
         for (const int steps : {10, 20}) {
             auto file = *trainer::readTensors(folder.after(steps));
-            REQUIRE((file.metadata.erase("training") == 1 && file.metadata.erase("data_sha256") == 1));
+            for (const char *key : {"training", "data_sha256", "saved_us", "earlier"})
+                REQUIRE(file.metadata.erase(key) == 1);
             REQUIRE(trainer::writeTensors(folder.after(steps), file));
         }
         for (const int epochs : {3, 4})

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <numeric>
 
@@ -11,7 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ATen/Functions.h>
+
 #include "tests/trainer/trainer_process.h"
+#include "trainer/data/safetensors.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/strategies/giving_way.h"
 
@@ -132,6 +136,43 @@ TEST_SUITE("ps_async") {
         CHECK(server.phases.at("wait").sumS > 0.8 * server.durationS);
         CHECK(!server.scalars.contains("staleness"));
         CHECK(bodiesOf<CommFrame>(frames, 2).empty());
+    }
+
+    TEST_CASE("the linear rule multiplies the learning rate by the devices that train") {
+        const TempFolder folder;
+        DdpRun run(3, {"--method=ps-async", "--server-devices=1", "--lr-rule=linear", "--lr=0.01",
+                       "--summary=" + (folder / "s")});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        CHECK(readSummary(folder / "s").lr.value_or(0) == doctest::Approx(0.02));
+    }
+
+    TEST_CASE("a rank whose input is NaN is named, though the parameters are NaN at a lower step of a slower one") {
+        DdpRun run(2, {"--method=ps-async", "--train-samples=1920", "--batch-size=48"},
+                   {{"LOCKSTEP_TEST_DELAY", "1:backward:8"}, {"LOCKSTEP_TEST_NAN", "0:20"}});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            CHECK(ended.code == 1);
+            CHECK(ended.err.find("training stopped because the loss of rank 0 is NaN since step 20 (the first tensor "
+                                 "that is not finite: the input)") != std::string::npos);
+        }
+    }
+
+    TEST_CASE("where all ranks only see parameters that are NaN, it is said that the rank is unknown") {
+        const TempFolder folder;
+        const std::string file = folder / "parameters";
+        REQUIRE(Process(trainerBinary(), withSmallRun({"--save-final=" + file})).wait().code == 0);
+        auto parameters = *readTensors(file);
+        auto &first = parameters.tensors.front().second;
+        first = at::full_like(first, std::nan(""));
+        REQUIRE(writeTensors(file, parameters));
+        for (const Ended &ended : DdpRun(2, {"--method=ps-async", "--init=" + file}).wait()) {
+            CAPTURE(ended.err);
+            CHECK(ended.code == 1);
+            CHECK(ended.err.find("of layer conv1), and which rank that came from is unknown") != std::string::npos);
+        }
     }
 
     TEST_CASE("each rank counts its updates of every server by their staleness") {

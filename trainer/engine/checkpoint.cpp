@@ -18,6 +18,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/engine/rank_placement.h"
 
 namespace lockstep::trainer {
 
@@ -65,6 +66,100 @@ Error notOurs(const std::string &file, const std::string &why) {
     return Error::failed(file + " is no checkpoint of lockstep-trainer: " + why);
 }
 
+std::string linesOf(const std::vector<EarlierPart> &parts) {
+    std::string text;
+    for (const EarlierPart &part : parts)
+        text +=
+            std::to_string(part.epochsDone) + " " + std::to_string(part.stepInEpoch) + " " + toJson(part.config) + "\n";
+    return text;
+}
+
+Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std::string &file) {
+    std::vector<EarlierPart> parts;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        EarlierPart part;
+        std::string config;
+        words >> part.epochsDone >> part.stepInEpoch;
+        std::getline(words, config);
+        const auto parsed = runConfigFromJson(config);
+        if (!words || !parsed)
+            return fail(notOurs(file, "what it says of earlier epochs can't be read"));
+        part.config = *parsed;
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+enum class Origin { Own, OtherTraining, Unreadable };
+
+Origin originOf(const std::string &file, const std::string &training) {
+    const auto checkpoint = readCheckpoint(file);
+    return !checkpoint ? Origin::Unreadable : checkpoint->training == training ? Origin::Own : Origin::OtherTraining;
+}
+
+/// The settings whose effect is on a step or on the means, and which a resumed run may change, that differ.
+std::vector<const FieldSpec *> changedSettings(const RunConfig &before, const RunConfig &now) {
+    std::vector<const FieldSpec *> changed;
+    for (const FieldSpec &field : runConfigFields())
+        if ((field.effect == FieldEffect::Step || field.effect == FieldEffect::Means) && !field.fixedOnResume &&
+            effectiveValue(field, before) != effectiveValue(field, now))
+            changed.push_back(&field);
+    return changed;
+}
+
+std::string settingsInWords(const std::vector<const FieldSpec *> &fields, const RunConfig &config) {
+    std::string text;
+    for (const FieldSpec *field : fields) {
+        const std::string key(field->key), value = effectiveValue(*field, config);
+        text += (text.empty() ? "" : ", ") + (value.empty() ? "no " + key : key + "=" + value);
+    }
+    return text;
+}
+
+/// "loader=batch instead of loader=item"
+std::string changeInWords(const RunConfig &before, const RunConfig &now) {
+    const auto changed = changedSettings(before, now);
+    return settingsInWords(changed, before) + " instead of " + settingsInWords(changed, now);
+}
+
+/// "epochs 1 to 4 and a part of epoch 5 were": what was made from the end of `before` to that of `part`.
+std::string epochsInWords(const EarlierPart &before, const EarlierPart &part) {
+    const bool rest = before.stepInEpoch > 0 && part.epochsDone > before.epochsDone;
+    const int first = before.epochsDone + (rest ? 2 : 1), last = part.epochsDone;
+    std::vector<std::string> made;
+    if (rest)
+        made.push_back("the rest of epoch " + std::to_string(first - 1));
+    if (first == last)
+        made.push_back("epoch " + std::to_string(last));
+    if (first < last)
+        made.push_back("epochs " + std::to_string(first) + " to " + std::to_string(last));
+    if (part.stepInEpoch > 0)
+        made.push_back("a part of epoch " + std::to_string(last + 1));
+    std::string text;
+    for (std::size_t i = 0; i < made.size(); ++i)
+        text += (i == 0 ? "" : i + 1 < made.size() ? ", " : " and ") + made[i];
+    return text + (made.size() > 1 || first < last ? " were" : " was");
+}
+
+/// Settings that may differ can, together, amount to a step of other samples or to another learning rate.
+Result<void> stepsAlike(const RunConfig &before, const RunConfig &now, int worldSize) {
+    RankEnvironment ranks;
+    ranks.worldSize = worldSize;
+    const auto refuse = [&](const std::string &what, auto isNow, auto was) {
+        std::ostringstream text;
+        text << what << " is " << isNow << ", but the checkpoint was made with " << was << " ("
+             << changeInWords(before, now) << ")";
+        return fail(Error::badArgument(text.str(), "resume with the same options, or use another --checkpoint-dir"));
+    };
+    if (const auto batch = runBatch(now, ranks), other = runBatch(before, ranks); batch != other)
+        return refuse("the global batch size", batch, other);
+    if (const double lr = effectiveLr(now, ranks), other = effectiveLr(before, ranks); lr != other)
+        return refuse("the learning rate by --lr-rule " + now.lrRule, lr, other);
+    return {};
+}
+
 Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Checkpoint &into) {
     const auto world = wholeNumber(tensors, "world_size"), epochs = wholeNumber(tensors, "epochs_done"),
                step = wholeNumber(tensors, "step_in_epoch");
@@ -92,6 +187,11 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     const bool known = tensors.metadata.contains("training"); // else an earlier version wrote it
     into.training = known ? text("training") : into.launch;
     into.data = text("data_sha256");
+    into.savedUs = wholeNumber(tensors, "saved_us").value_or(0);
+    auto earlier = earlierFrom(text("earlier"), file);
+    if (!earlier)
+        return fail(earlier.error());
+    into.earlier = std::move(*earlier);
     return {};
 }
 
@@ -126,16 +226,35 @@ CheckpointLock::~CheckpointLock() {
 void CheckpointFolder::resumeFrom(const std::string &file, const std::string &training) {
     m_own = files();
     m_own.erase(m_own.begin(), std::find(m_own.begin(), m_own.end(), file));
-    std::erase_if(m_own, [&](const std::string &other) {
-        if (other == file)
-            return false;
-        const auto checkpoint = readCheckpoint(other);
-        return !checkpoint || checkpoint->training != training;
-    });
+    std::erase_if(m_own,
+                  [&](const std::string &other) { return other != file && originOf(other, training) != Origin::Own; });
 }
 
-Result<void> CheckpointFolder::setOthersAside() {
-    const auto others = files();
+void CheckpointFolder::keepCopy(const std::string &file) {
+    const std::string own = (std::filesystem::path(m_path) / std::filesystem::path(file).filename()).string();
+    std::erase(m_own, own);
+    m_own.insert(m_own.begin(), own);
+    prune();
+}
+
+void CheckpointFolder::prune() {
+    std::error_code ignored; // an old file that stays is harmless
+    for (; m_own.size() > keep; m_own.pop_back())
+        std::filesystem::remove(m_own.back(), ignored);
+}
+
+Result<void> CheckpointFolder::setOthersAside(const std::string &training) {
+    auto others = files();
+    std::erase_if(others, [&](const std::string &file) { return originOf(file, training) != Origin::OtherTraining; });
+    if (others.empty())
+        return {};
+    const auto lock = CheckpointLock::take(m_path, std::chrono::milliseconds(0));
+    if (!lock && lock.error().kind == ErrorKind::BadArgument)
+        return {};
+    return moveAside(others);
+}
+
+Result<void> CheckpointFolder::moveAside(const std::vector<std::string> &others) const {
     if (others.empty())
         return {};
     std::string folder;
@@ -143,9 +262,13 @@ Result<void> CheckpointFolder::setOthersAside() {
         folder = m_path + "/earlier-" + std::to_string(n);
     std::error_code error;
     std::filesystem::create_directory(folder, error);
-    for (const auto &file : others)
-        if (!error)
-            std::filesystem::rename(file, folder + file.substr(m_path.size()), error);
+    for (const auto &file : others) {
+        if (error)
+            break;
+        std::filesystem::rename(file, folder + file.substr(m_path.size()), error);
+        if (error == std::errc::no_such_file_or_directory) // another node that sees this folder was first
+            error.clear();
+    }
     if (error)
         return fail(Error::failed("the checkpoints of another training in " + m_path + " can't be moved into " +
                                       folder + ": " + error.message(),
@@ -158,7 +281,7 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
     if (!std::exchange(m_saved, true)) {
         removeLeftTemporaries(m_path, prefix);
         if (m_own.empty())
-            if (auto moved = setOthersAside(); !moved)
+            if (auto moved = moveAside(files()); !moved)
                 return moved;
     }
     TensorFile file;
@@ -172,6 +295,8 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
                      {"launch", checkpoint.launch},
                      {"training", checkpoint.training},
                      {"data_sha256", checkpoint.data},
+                     {"saved_us", std::to_string(checkpoint.savedUs)},
+                     {"earlier", linesOf(checkpoint.earlier)},
                      {"config", toJson(checkpoint.config)}};
     for (const auto *list : {&checkpoint.parameters, &checkpoint.optimizer})
         for (const auto &[name, tensor] : *list)
@@ -189,9 +314,7 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
         return written;
     std::erase(m_own, name.str()); // a rollback may have come to the same step again
     m_own.insert(m_own.begin(), name.str());
-    std::error_code ignored; // an old file that stays is harmless
-    for (; m_own.size() > keep; m_own.pop_back())
-        std::filesystem::remove(m_own.back(), ignored);
+    prune();
     return {};
 }
 
@@ -215,7 +338,7 @@ Result<std::optional<FoundCheckpoint>> CheckpointFolder::newestGood(const std::s
         if (!checkpoint)
             skipped.push_back(checkpoint.error().message());
         else if (launch.empty() || checkpoint->launch == launch)
-            return std::optional(FoundCheckpoint{file, checkpoint->training});
+            return std::optional(FoundCheckpoint{file, checkpoint->training, checkpoint->savedUs});
     }
     if (!all.empty() && skipped.size() == all.size())
         return fail(Error::failed("none of the " + std::to_string(all.size()) + " checkpoints in " + m_path +
@@ -268,6 +391,8 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
                                            std::to_string(checkpoint.worldSize) + " of " +
                                            std::to_string(deviceCount(checkpoint.config)),
                                        "resume with as many"));
+    if (auto alike = stepsAlike(checkpoint.config, config, worldSize); !alike)
+        return alike;
     if (!checkpoint.data.empty() && checkpoint.data != data)
         return fail(
             Error::badArgument("the training samples are other ones than the checkpoint was made with (sha256 " +
@@ -278,6 +403,28 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
                                            ", but the checkpoint was taken in epoch " + std::to_string(begun),
                                        "resume with at least as many epochs, or use another --checkpoint-dir"));
     return {};
+}
+
+std::vector<EarlierPart> earlierParts(const Checkpoint &checkpoint, const RunConfig &config) {
+    std::vector<EarlierPart> parts = checkpoint.earlier;
+    const EarlierPart before = parts.empty() ? EarlierPart() : parts.back();
+    if (before.epochsDone != checkpoint.epochsDone || before.stepInEpoch != checkpoint.stepInEpoch)
+        parts.push_back({checkpoint.epochsDone, checkpoint.stepInEpoch, checkpoint.config});
+    if (!parts.empty() && changedSettings(parts.back().config, config).empty())
+        parts.pop_back();
+    return parts;
+}
+
+std::string madeOtherwise(const std::vector<EarlierPart> &parts, const RunConfig &config) {
+    std::string text;
+    EarlierPart before;
+    for (const EarlierPart &part : parts) {
+        if (!changedSettings(part.config, config).empty())
+            text += (text.empty() ? "" : "; ") + epochsInWords(before, part) + " made with " +
+                    changeInWords(part.config, config);
+        before = part;
+    }
+    return text;
 }
 
 Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file) {

@@ -16,6 +16,13 @@
 
 namespace lockstep::trainer {
 
+/// A part of a training that was made with other settings than what followed.
+struct EarlierPart {
+    int epochsDone = 0;           ///< whole epochs at its end, since the training began
+    std::int64_t stepInEpoch = 0; ///< steps done then in the next one
+    RunConfig config;
+};
+
 /// Everything a run needs to resume and end bit for bit (on CPUs) like an uninterrupted one.
 struct Checkpoint {
     RunConfig config;
@@ -26,6 +33,8 @@ struct Checkpoint {
     std::string launch;   ///< RankEnvironment::launch of the ranks that wrote it
     std::string training; ///< the same in all checkpoints of a training and of what goes on from them
     std::string data;     ///< contentSha256() of the training set; empty: unknown, an earlier version wrote the file
+    std::int64_t savedUs = 0;         ///< CLOCK_REALTIME; 0: unknown, an earlier version wrote the file
+    std::vector<EarlierPart> earlier; ///< oldest first; what follows the last one was made with `config`
     std::vector<EpochSummary> epochs;
     NamedTensors parameters; ///< by state_dict name, buffers too
     NamedTensors optimizer;
@@ -38,6 +47,7 @@ struct Checkpoint {
 /// A good checkpoint in a folder.
 struct FoundCheckpoint {
     std::string file, training; ///< its path; Checkpoint::training
+    std::int64_t savedUs = 0;   ///< Checkpoint::savedUs
 };
 
 /// Held while a training may write checkpoints into a folder, so that no other one does. Its file goes with it.
@@ -64,6 +74,14 @@ public:
 
     /// The training goes on from `file`, which is one of files(): those before it are its own too, if they are of its training.
     void resumeFrom(const std::string &file, const std::string &training);
+    /// The checkpoint of that name, which rank 0 has written on another node and this folder has too, is the newest own
+    /// one; prune() follows.
+    void keepCopy(const std::string &file);
+    /// Removes all of this training's own but the newest two.
+    void prune();
+    /// Moves what is not of `training` into the subfolder `earlier-N`, unless another training holds the folder. For
+    /// nodes that write no checkpoints, once rank 0 has written its first one.
+    [[nodiscard]] Result<void> setOthersAside(const std::string &training);
     /// Writes the file whole or not at all, then removes all of this training's own but the newest two. The first save removes what
     /// processes that were killed left unfinished. Checkpoints of another training, which a new one finds at its first save, are
     /// moved into the subfolder `earlier-N`, where --resume does not look.
@@ -78,7 +96,7 @@ public:
                                                                     std::vector<std::string> &skipped) const;
 
 private:
-    [[nodiscard]] Result<void> setOthersAside();
+    [[nodiscard]] Result<void> moveAside(const std::vector<std::string> &others) const;
     std::string m_path;
     std::vector<std::string> m_own; ///< newest first
     bool m_saved = false;
@@ -90,9 +108,16 @@ private:
 [[nodiscard]] Result<Checkpoint> readCheckpoint(const std::string &file);
 
 /// Whether a run of `config`, whose training set has the contentSha256() `data`, may resume from it; names the first difference that
-/// would change the training.
+/// would change the training: a setting, or the samples of a step or the learning rate that follow from several.
 [[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize,
                                 const std::string &data);
+
+/// The parts of a checkpoint's training, each made with other settings than the next; the last one than `config`.
+[[nodiscard]] std::vector<EarlierPart> earlierParts(const Checkpoint &checkpoint, const RunConfig &config);
+
+/// Which epochs were made with other settings of a step or of the means than `config` has, in words: "epochs 1 to 4
+/// were made with loader=batch instead of loader=item"; empty: none were.
+[[nodiscard]] std::string madeOtherwise(const std::vector<EarlierPart> &parts, const RunConfig &config);
 
 /// Copies tensors by name into a model's; the error names tensors that are missing, unknown or of another shape.
 [[nodiscard]] Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/engine/divergence.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <ATen/Functions.h>
 
@@ -40,14 +42,14 @@ void DivergenceWatch::check(std::int64_t step, const Batch &batch, const torch::
         return;
     const double value = loss.item<double>();
     if (!std::isfinite(value) && !m_found)
-        m_found = Found{step, value, firstBad(batch.inputs)};
+        m_found = found(step, value, batch.inputs);
     else if (std::isfinite(value) && goesOn())
         m_found.reset();
 }
 
 void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
     if (!m_found)
-        m_found = Found{step, loss, firstBad({})};
+        m_found = found(step, loss, {});
     const char *const then = goesOn() ? "; training goes on"
                              : m_session.config.onNonfinite == "rollback"
                                  ? "; training goes back to the last good checkpoint"
@@ -55,6 +57,21 @@ void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
     const AlertFrame alert = makeAlert(nonFiniteLoss, sentence() + then, step);
     m_session.frames->send(alert);
     logWarning(alert.message);
+}
+
+/// Whether a lower step of one rank is earlier than a higher one of another.
+bool DivergenceWatch::stepsAreOrdered() const {
+    const RunConfig &config = m_session.config;
+    return specOf(config.method).traffic != Traffic::Push || config.maxStaleness == 0;
+}
+
+/// Under ps-async the parameters have been replaced since the loss was computed: if they are bad now, anybody's gradients
+/// may have made them so.
+DivergenceWatch::Found DivergenceWatch::found(std::int64_t step, double loss, const torch::Tensor &inputs) {
+    const NamedTensors state = m_session.modelState();
+    const auto isGood = [](const auto &item) { return isFinite(item.second); };
+    const bool own = !isFinite(inputs) || std::all_of(state.begin(), state.end(), isGood);
+    return {step, loss, firstBad(inputs), own};
 }
 
 std::string DivergenceWatch::sentence() const {
@@ -84,16 +101,21 @@ std::string DivergenceWatch::firstBad(const torch::Tensor &inputs) {
 std::optional<DivergenceWatch::Agreement> DivergenceWatch::agree(const std::string &newest) {
     if (goesOn())
         return std::nullopt;
-    const auto rows = m_session.communicator->gather({m_found ? static_cast<double>(m_found->step) + 1 : 0.0});
+    const auto rows = m_session.communicator->gather(
+        {m_found ? static_cast<double>(m_found->step) + 1 : 0.0, m_found && m_found->own ? 1.0 : 0.0});
+    const auto isOwn = [&](std::size_t rank) { return stepsAreOrdered() || rows[rank][1] > 0; };
     std::size_t first = rows.size();
     for (std::size_t rank = 0; rank < rows.size(); ++rank)
-        if (rows[rank][0] > 0 && (first == rows.size() || rows[rank][0] < rows[first][0]))
+        if (rows[rank][0] > 0 &&
+            (first == rows.size() || std::pair(!isOwn(rank), rows[rank][0]) < std::pair(!isOwn(first), rows[first][0])))
             first = rank;
     if (first == rows.size())
         return std::nullopt;
     const std::string number = std::to_string(++m_agreements); // no key of the store serves twice
     const auto sentences = m_session.communicator->exchange("diverged-" + number, m_found ? sentence() : std::string());
-    return Agreement{sentences[first], m_session.communicator->exchange("last_good-" + number, newest).front()};
+    const char *const origin = isOwn(first) ? "" : ", and which rank that came from is unknown";
+    return Agreement{sentences[first] + origin,
+                     m_session.communicator->exchange("last_good-" + number, newest).front()};
 }
 
 Error DivergenceWatch::end(const Agreement &agreed) {

@@ -29,7 +29,7 @@ public:
 
     /// What all ranks know of a loss that was not finite.
     struct Agreement {
-        std::string why;      ///< one sentence: whose loss, since when, the first bad tensor
+        std::string why;      ///< one sentence: whose loss, since when, the first bad tensor; perhaps of unknown origin
         std::string lastGood; ///< rank 0's newest checkpoint; empty: none yet
     };
     /// Every rank must call it, when no step is under way. Nothing if all losses were finite, or if training is to go on
@@ -46,7 +46,10 @@ private:
         std::int64_t step = 0;
         double loss = 0;
         std::string firstBad;
+        bool own = true; ///< the input isn't finite, or all parameters, which others' gradients change, still are
     };
+    [[nodiscard]] bool stepsAreOrdered() const;
+    [[nodiscard]] Found found(std::int64_t step, double loss, const torch::Tensor &inputs);
     [[nodiscard]] bool goesOn() const { return m_session.config.onNonfinite == "continue"; }
     [[nodiscard]] std::string sentence() const;
     [[nodiscard]] std::string firstBad(const torch::Tensor &inputs);

@@ -16,7 +16,7 @@ namespace lockstep::trainer {
 namespace {
 
 int devicesInRun(const RunConfig &config, const RankEnvironment &env) {
-    return isDistributed(config.method) ? trainingDevices(config, env.worldSize) : deviceCount(config);
+    return isDistributed(config.method) ? env.worldSize : deviceCount(config);
 }
 
 std::string joined(const std::vector<std::string> &parts) {
@@ -166,6 +166,12 @@ std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {
         return config.batchPerDevice > 0 ? config.batchPerDevice * stageCount(config, env.worldSize)
                                          : config.batchSize / batchParts(config, env.worldSize);
     return globalBatch(config);
+}
+
+std::int64_t runBatch(const RunConfig &config, const RankEnvironment &env) {
+    if (!isDistributed(config.method) || config.batchPerDevice == 0)
+        return globalBatch(config);
+    return processBatch(config, env) * batchParts(config, env.worldSize);
 }
 
 } // namespace lockstep::trainer

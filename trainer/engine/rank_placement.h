@@ -29,5 +29,7 @@ struct Placement {
 /// Learning rate after --lr-rule, and samples a step of this process.
 [[nodiscard]] double effectiveLr(const RunConfig &config, const RankEnvironment &env);
 [[nodiscard]] std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env);
+/// Samples a step of all ranks together.
+[[nodiscard]] std::int64_t runBatch(const RunConfig &config, const RankEnvironment &env);
 
 } // namespace lockstep::trainer

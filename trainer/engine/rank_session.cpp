@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/engine/rank_session.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -216,7 +219,7 @@ std::string ownPathOf(const Session &session, const std::string &file) {
     return (std::filesystem::path(session.config.checkpointDir) / std::filesystem::path(file).filename()).string();
 }
 
-/// Rank 0 alone removes checkpoints and writes new ones.
+/// Rank 0 alone writes checkpoints.
 Result<void> lockCheckpoints(Session &session) {
     const std::string &folder = session.config.checkpointDir;
     if (folder.empty())
@@ -251,17 +254,48 @@ Result<std::optional<FoundCheckpoint>> chooseCheckpoint(const Session &session) 
     return newest;
 }
 
-/// What the first rank of a node can offer all to go on from, as text: the file's name and the training; empty: nothing; after '!':
-/// what is wrong with the folder.
+/// What the first rank of a node can offer all to go on from.
+struct CheckpointOffer {
+    std::size_t rank = 0;
+    std::int64_t savedUs = 0;
+    std::string training, host, file;
+
+    [[nodiscard]] std::string name() const { return std::filesystem::path(file).filename().string(); }
+    [[nodiscard]] std::string inWords() const {
+        return "rank " + std::to_string(rank) + " on " + host + " has " + file;
+    }
+};
+
+/// An offer as text; empty: nothing; after '!': what is wrong with the folder.
 std::string checkpointOffer(const Session &session) {
-    if (session.env.localRank > 0 && !session.isRank0())
+    if (!session.isFirstOfNode())
         return {};
     const auto chosen = chooseCheckpoint(session);
     if (!chosen)
         return "!" + chosen.error().message();
     if (!*chosen)
         return {};
-    return std::filesystem::path((*chosen)->file).filename().string() + "\n" + (*chosen)->training;
+    const FoundCheckpoint &found = **chosen;
+    return std::to_string(found.savedUs) + "\n" + found.training + "\n" + hostName() + "\n" + found.file;
+}
+
+std::vector<CheckpointOffer> offersFrom(const std::vector<std::string> &texts) {
+    std::vector<CheckpointOffer> offers;
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        if (texts[rank].empty() || texts[rank].starts_with('!'))
+            continue;
+        CheckpointOffer offer;
+        offer.rank = rank;
+        std::istringstream lines(texts[rank]);
+        std::string saved;
+        std::getline(lines, saved);
+        offer.savedUs = std::strtoll(saved.c_str(), nullptr, 10);
+        std::getline(lines, offer.training);
+        std::getline(lines, offer.host);
+        std::getline(lines, offer.file);
+        offers.push_back(std::move(offer));
+    }
+    return offers;
 }
 
 /// The checkpoint that all ranks go on from, and the rank whose node has it.
@@ -270,24 +304,37 @@ struct AgreedCheckpoint {
     std::size_t holder = 0;
 };
 
-/// Rank 0's, unless another node has a later one of the same training, or rank 0 has none: nodes with disks of their own may have
-/// changed places.
+/// The latest of rank 0's training, on whichever node, since nodes with disks of their own may have changed places;
+/// without one of rank 0's, of the training that was saved last. Where another training was saved after rank 0's, which
+/// one is meant is unknown.
 Result<AgreedCheckpoint> agreeOnCheckpoint(Session &session) {
-    const auto offers = session.communicator->exchange("checkpoint", checkpointOffer(session));
-    if (offers.front().starts_with('!'))
-        return fail(Error::failed(offers.front().substr(1)));
-    const auto nameIn = [](const std::string &offer) { return offer.substr(0, offer.find('\n')); };
-    const auto trainingIn = [](const std::string &offer) {
-        return offer.substr(std::min(offer.find('\n'), offer.size()));
+    const auto texts = session.communicator->exchange("checkpoint", checkpointOffer(session));
+    if (texts.front().starts_with('!'))
+        return fail(Error::failed(texts.front().substr(1)));
+    const auto offers = offersFrom(texts);
+    if (offers.empty())
+        return AgreedCheckpoint();
+    const auto savedLast = [](const CheckpointOffer &a, const CheckpointOffer &b) {
+        return std::pair(a.savedUs, a.name()) < std::pair(b.savedUs, b.name());
     };
-    AgreedCheckpoint agreed{nameIn(offers.front()), 0};
-    for (std::size_t rank = 1; rank < offers.size(); ++rank) {
-        const std::string &offer = offers[rank];
-        const bool same = offers.front().empty() || trainingIn(offer) == trainingIn(offers.front());
-        if (same && !offer.starts_with('!') && nameIn(offer) > agreed.name) // names end in the step, of equal length
-            agreed = {nameIn(offer), rank};
+    const CheckpointOffer &last = *std::ranges::max_element(offers, savedLast);
+    const std::string training = offers.front().rank == 0 ? offers.front().training : last.training;
+    CheckpointOffer chosen;
+    std::int64_t savedUs = 0;
+    for (const CheckpointOffer &offer : offers) {
+        if (offer.training != training)
+            continue;
+        savedUs = std::max(savedUs, offer.savedUs);
+        if (offer.name() > chosen.name()) // names end in the step, of equal length
+            chosen = offer;
     }
-    return agreed;
+    if (last.training == training || last.savedUs <= savedUs)
+        return AgreedCheckpoint{chosen.name(), chosen.rank};
+    session.communicator->part();
+    return fail(Error::badArgument("the nodes have checkpoints of different trainings: " + chosen.inWords() + ", " +
+                                       last.inWords() + ", which was saved later",
+                                   "start the nodes in the order that they had in the training to go on with, or move "
+                                   "the other one's checkpoints out of its folder"));
 }
 
 Result<void> loadCheckpoint(Session &session) {
@@ -310,8 +357,10 @@ Result<void> loadCheckpoint(Session &session) {
     auto checkpoint = readCheckpoint(file);
     if (!checkpoint)
         return fail(checkpoint.error());
-    if (auto same = fits(*checkpoint, session.config, session.env.worldSize, session.trainSha256); !same)
+    if (auto same = fits(*checkpoint, session.config, session.env.worldSize, session.trainSha256); !same) {
+        session.communicator->part();
         return same;
+    }
     session.resumed = std::move(*checkpoint);
     session.resumedFrom = file;
     logInfo("goes on from " + file);

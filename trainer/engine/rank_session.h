@@ -53,6 +53,8 @@ struct Session {
 
     [[nodiscard]] c10::Device device() const { return placement.devices.front().device; }
     [[nodiscard]] bool isRank0() const { return env.rank == 0; }
+    /// Whether this rank looks after its node's folder of checkpoints.
+    [[nodiscard]] bool isFirstOfNode() const { return env.localRank == 0 || isRank0(); }
     /// Parameters and buffers by state_dict name.
     [[nodiscard]] NamedTensors modelState() const;
 };

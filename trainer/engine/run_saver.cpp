@@ -9,6 +9,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "ipc/alerts.h"
+#include "ipc/clock.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
 #include "trainer/data/safetensors.h"
@@ -38,15 +39,24 @@ torch::Tensor deviceRandomStates(const Session &s) {
 
 RunSaver::RunSaver(Session &session)
     : m_session(session), m_checkpoints(session.config.checkpointDir),
-      m_training(session.resumed ? session.resumed->training : makeRunId()) {}
+      m_training(session.resumed ? session.resumed->training
+                                 : session.communicator->exchange("training", makeRunId()).front()),
+      m_earlier(session.resumed ? earlierParts(*session.resumed, session.config) : std::vector<EarlierPart>()),
+      m_isFirst(!session.resumed) {}
+
+std::string RunSaver::madeOtherwise() const {
+    return trainer::madeOtherwise(m_earlier, m_session.config);
+}
 
 RunProgress RunSaver::resume() {
     const auto &checkpoint = m_session.resumed;
     RunProgress progress;
     if (!checkpoint)
         return progress;
-    if (m_session.isRank0())
+    if (m_session.isFirstOfNode())
         m_checkpoints.resumeFrom(m_session.resumedFrom, m_training);
+    if (!m_session.isRank0()) // which does so once it has saved another one
+        m_checkpoints.prune();
     m_session.checkpointed = m_session.isRank0();
     progress.epochs = checkpoint->epochs;
     progress.stepInEpoch = checkpoint->stepInEpoch;
@@ -78,13 +88,23 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
         checkpoint.replicaRng = torch::stack(replicas);
     checkpoint.bucketOrder = s.strategy->bucketOrder();
     checkpoint.optimizer = s.strategy->optimizerState(*s.optimizer);
-    if (!s.isRank0())
-        return {};
+    const Result<bool> saved = s.isRank0() ? write(std::move(checkpoint), progress, epochsDone) : Result<bool>(false);
+    setOthersAside(saved && *saved);
+    if (!saved)
+        return fail(saved.error());
+    return {};
+}
+
+/// Whether it was written: what is not finite is not.
+Result<bool> RunSaver::write(Checkpoint checkpoint, const RunProgress &progress, int epochsDone) {
+    const Session &s = m_session;
     checkpoint.config = s.config;
     checkpoint.worldSize = s.env.worldSize;
     checkpoint.launch = s.env.launch;
     checkpoint.training = m_training;
     checkpoint.data = s.trainSha256;
+    checkpoint.savedUs = SystemClock().wallUs();
+    checkpoint.earlier = m_earlier;
     checkpoint.epochsDone = epochsDone;
     checkpoint.stepInEpoch = progress.stepInEpoch;
     checkpoint.epochs = progress.epochs;
@@ -96,11 +116,30 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
                                            progress.step - 1);
         s.frames->send(alert);
         logWarning(alert.message);
-        return {};
+        return false;
     }
-    auto saved = m_checkpoints.save(checkpoint, progress.step);
-    s.checkpointed = s.checkpointed || saved;
-    return saved;
+    if (auto saved = m_checkpoints.save(checkpoint, progress.step); !saved)
+        return fail(saved.error());
+    m_session.checkpointed = true;
+    return true;
+}
+
+/// Rank 0 has moved another training's checkpoints out of the way of its first own one. The folders of other nodes
+/// follow: what is in them would be gone on from once the nodes change places.
+void RunSaver::setOthersAside(bool saved) {
+    const Session &s = m_session;
+    if (!m_isFirst || s.env.localWorldSize == s.env.worldSize)
+        return;
+    m_isFirst = s.communicator->gather({saved ? 1.0 : 0.0}).front().front() == 0;
+    if (m_isFirst || s.isRank0() || !s.isFirstOfNode())
+        return;
+    if (auto apart = m_checkpoints.setOthersAside(m_training); !apart)
+        logWarning(apart.error().message());
+}
+
+void RunSaver::keepCopy(const std::string &file) {
+    if (m_session.isFirstOfNode() && !m_session.isRank0())
+        m_checkpoints.keepCopy(file);
 }
 
 Result<void> RunSaver::saveFinal() {

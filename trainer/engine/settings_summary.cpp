@@ -26,7 +26,7 @@ Summary summaryOfSettings(const Session &session) {
     const int loading = batchParts(config, session.env.worldSize);
     summary.workersTotal = config.workers * loading;
     summary.seed = config.seed;
-    summary.batchSize = processBatch(config, session.env) * loading;
+    summary.batchSize = runBatch(config, session.env);
     summary.lr = effectiveLr(config, session.env);
     if (session.device().is_cuda() && config.loader != "device")
         summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +

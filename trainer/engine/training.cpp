@@ -129,8 +129,11 @@ void Training::sendInit() {
     s.frames->send(init);
     if (!s.delay || s.delay->rank != s.env.rank)
         return;
-    const AlertFrame alert = makeAlert("test_delay", s.delay->sentence());
-    s.frames->send(alert);
+    warn(makeAlert("test_delay", s.delay->sentence()));
+}
+
+void Training::warn(const AlertFrame &alert) {
+    m_session.frames->send(alert);
     logWarning(alert.message);
 }
 
@@ -145,6 +148,8 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
 Result<Outcome> Training::run() {
     m_progress = m_saver.resume();
     sendInit();
+    if (const std::string otherwise = m_saver.madeOtherwise(); m_session.isRank0() && !otherwise.empty())
+        warn(makeAlert("resumed_otherwise", otherwise));
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
     m_session.frames->setPosition([position = &m_session.position] { return position->position(); });
@@ -209,6 +214,7 @@ Result<bool> Training::trainOrGoBack(int epoch) {
             return fail(DivergenceWatch::end(*diverged));
         if (auto back = m_divergence.goBack(*diverged); !back)
             return fail(back.error());
+        m_saver.keepCopy(diverged->lastGood);
         // What stopped this epoch was the loss; a person may want to stop, too.
         const auto wishes = m_session.communicator->gather({stop_flag::requested() ? 1.0 : 0.0});
         const bool wanted = std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; });

@@ -111,8 +111,8 @@ void TensorBoardWriter::takeMetrics(const RunStore &store, int rank, std::vector
 
 void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &run) {
     const auto &epochs = store.epochs().merged();
-    for (; m_epochs < int(epochs.size()) && epochs[std::size_t(m_epochs)].complete; ++m_epochs) {
-        const MergedEpoch &epoch = epochs[std::size_t(m_epochs)];
+    for (const MergedEpoch &epoch : completeEpochs(epochs, m_epochs)) {
+        m_epochs = epoch.epoch;
         std::int64_t ended = 0;
         for (const RankEpoch &rank : store.epochs().ofRanks())
             if (rank.frame.epoch == epoch.epoch)
@@ -122,8 +122,10 @@ void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &r
         for (const auto &[name, value] : store.metrics().ofEpoch(epoch.epoch))
             run.push_back({"epoch/metric/" + name, ended, epoch.epoch, value});
     }
-    for (; m_evals < int(epochs.size()) && epochs[std::size_t(m_evals)].eval; ++m_evals) {
-        const MergedEpoch &epoch = epochs[std::size_t(m_evals)];
+    for (const MergedEpoch &epoch : epochs | std::views::drop(m_evals)) {
+        if (!epoch.eval)
+            continue;
+        m_evals = epoch.epoch;
         run.push_back({"epoch/test_accuracy", epoch.evalWallUs, epoch.epoch, epoch.eval->accuracy});
         addKnown(run, "epoch/test_loss", epoch.evalWallUs, epoch.epoch, epoch.eval->loss);
     }

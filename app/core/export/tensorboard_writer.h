@@ -48,7 +48,7 @@ private:
     std::map<std::pair<int, std::string>, std::int64_t> m_nextStep; ///< by rank (-1: all together) and tag
     std::map<std::string, std::int64_t> m_deviceUs;
     std::size_t m_rankEpochs = 0;
-    int m_epochs = 0, m_evals = 0; ///< written so far
+    int m_epochs = 0, m_evals = 0; ///< the last epoch that is written, and the last whose test is
 };
 
 /// Keeps event files in step with runs while they go on. Lives on the stores' thread.

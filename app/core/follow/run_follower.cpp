@@ -253,9 +253,8 @@ void RunFollower::takeRecord(std::string_view record) {
     if (!frame->rank && frame->node.value_or(m_node) == m_node)
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
-            // By now every node has joined, so the record names all machines.
-            if (state->state == RunState::Training && m_store->record() && m_store->record()->config &&
-                nodeCount(*m_store->record()->config) > 1)
+            if (state->state ==
+                RunState::Training) // by now the record names all machines, and what the ranks say of the run
                 rereadRecord();
         }
     if (m_greeted)

@@ -25,9 +25,8 @@ std::vector<StepPhase> perStep(const PhaseTimes &phases, const std::vector<std::
 
 std::optional<double> medianEpochS(const RunStore &run) {
     std::vector<double> durations;
-    for (const MergedEpoch &epoch : run.epochs().merged())
-        if (epoch.complete)
-            durations.push_back(epoch.durationS);
+    for (const MergedEpoch &epoch : completeEpochs(run.epochs().merged()))
+        durations.push_back(epoch.durationS);
     return median(std::move(durations));
 }
 

@@ -61,8 +61,9 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
             [this, entry](const QString &sentence) { setState(entry, EntryState::Launching, sentence); });
     connect(one.run, &QueueRun::launchAgain, this, [this, entry] { launch(entry); });
     connect(one.run, &QueueRun::stopped, this, [this, entry] {
-        const std::optional<QString> &skippedBy = underWay(entry).skippedBy;
-        neverRan(entry, EntryState::Stopped, m_stoppedBy ? stoppedWords(*m_stoppedBy) : skippedWords(*skippedBy));
+        const UnderWay &asked = underWay(entry);
+        neverRan(entry, EntryState::Stopped,
+                 asked.stoppedBy ? stoppedWords(*asked.stoppedBy) : skippedWords(*asked.skippedBy));
     });
     connect(one.run, &QueueRun::refused, this, [this, entry](const Error &error) { refused(entry, error); });
     connect(one.run, &QueueRun::failed, this,
@@ -100,16 +101,20 @@ void ExperimentRunner::resume(int entry) {
 void ExperimentRunner::next() {
     if (m_finished || folderGone())
         return;
-    while (!m_stoppedBy && !m_refused && !m_unsaved && !experiment().paused() && startNext()) {
+    if (!experiment().queued().empty()) { // a stop or a refusal leaves nothing queued, so this was queued since
+        m_stoppedBy.reset();
+        m_refused.reset();
+    }
+    while (!m_unsaved && !experiment().paused() && startNext()) {
     }
     if (!m_underWay.empty())
         return;
+    if (!experiment().queued().empty())
+        return; // paused, or the disk does not take the queue's state
     if (m_refused)
         return finish(exitBadArguments, *m_refused);
     if (m_stoppedBy)
-        return closeQueue(EntryState::Stopped, stoppedWords(*m_stoppedBy));
-    if (!experiment().queued().empty())
-        return; // paused, or the disk does not take the queue's state
+        return finish(exitStopped, stoppedWords(*m_stoppedBy));
     if (experiment().awaitsRounds() && m_width) {
         if (experiment().paused())
             return;
@@ -215,7 +220,7 @@ void ExperimentRunner::ended(int entry) {
     }
     // Its queue is here, so a host of another name is this one before it was renamed, as a container's is when it is made anew.
     const bool agentDied = link == LinkState::AgentDied || link == LinkState::Unknown;
-    if (!result && agentDied && one.inherited && !m_stoppedBy && !one.skippedBy) {
+    if (!result && agentDied && one.inherited && !one.stoppedBy && !one.skippedBy) {
         forget();
         return interrupted(entry);
     }
@@ -260,7 +265,8 @@ void ExperimentRunner::interrupted(int entry) {
     launch(entry);
 }
 
-/// Ends the queue, since a refusal would repeat for the other runs or needs fixing first. Runs that have started end by themselves.
+/// Ends the queue, since a refusal would repeat for the other runs or needs fixing first. Runs that have started end by themselves, and
+/// what is queued again meanwhile runs.
 void ExperimentRunner::refused(int entry, const Error &error) {
     if (underWay(entry).inherited && m_queue->prefixOf(entry).local() && isThere(runFolder(at(entry).run).lock(0)))
         return follow(entry); // the agent that the earlier owner started was only slow
@@ -274,24 +280,18 @@ void ExperimentRunner::refused(int entry, const Error &error) {
     neverRan(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
 
-void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
-    for (ExperimentEntry &entry : m_queue->experiment().entries)
-        if (!isOver(entry.state)) {
-            entry.state = state;
-            entry.reason = reason.toStdString();
-        }
-    if (auto &until = m_queue->experiment().until)
-        until->settled = true;
-    save();
-    finish(exitStopped, reason);
-}
-
 void ExperimentRunner::stop(const QString &by) {
-    m_stoppedBy = by;
     if (m_finished)
         return;
+    m_stoppedBy = by;
+    QueueRequest whole;
+    whole.by = by.toStdString();
+    (void)apply(whole, m_queue->experiment()); // at once: what is queued from now on runs
+    save();
     if (m_underWay.empty())
         return next();
+    for (auto &[entry, one] : m_underWay)
+        one.stoppedBy = by;
     for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once and end a run
         one.run->stop(by);
 }
@@ -409,8 +409,8 @@ void ExperimentRunner::finish(int exitCode, const QString &sentence) {
 /// Gives the queue up. A request of the last moment found it owned still: then it is taken up again.
 bool ExperimentRunner::goesOn() {
     m_queue->giveUp();
-    if (m_refused || m_stoppedBy || m_queue->gone() || m_queue->requests().empty())
-        return false;
+    if (m_unsaved || m_queue->gone() || m_queue->requests().empty())
+        return false; // what is on the disk may be an earlier state, in which runs wait that are over
     Result<OwnedExperiment> again = OwnedExperiment::own(experiment().id);
     if (!again)
         return false; // by another owner, who carries it out

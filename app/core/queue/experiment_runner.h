@@ -33,7 +33,8 @@ public:
     /// Sets the function that measures the intervals of an experiment with a goal; without it no round is added.
     void setWidth(std::function<WidthReached(const Experiment &)> width) { m_width = std::move(width); }
     void start();
-    /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
+    /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows, unless a request queues something
+    /// before the current runs have ended.
     void stop(const QString &by);
 
     [[nodiscard]] const Experiment &experiment() const { return m_queue->experiment(); } ///< after own()
@@ -56,6 +57,7 @@ private:
     struct UnderWay {
         QueueRun *run = nullptr;          ///< our child
         bool inherited = false;           ///< started by an earlier owner
+        std::optional<QString> stoppedBy; ///< it is being stopped with the whole queue
         std::optional<QString> skippedBy; ///< it is being stopped alone
     };
     UnderWay &underWay(int entry);
@@ -67,7 +69,6 @@ private:
     void follow(int entry);
     void ended(int entry);
     void refused(int entry, const Error &error);
-    void closeQueue(EntryState state, const QString &reason);
     [[nodiscard]] bool reachedBefore() const;
     void neverRan(int entry, EntryState state, const QString &reason);
     void over(int entry, EntryState state, const QString &reason = {});
@@ -91,8 +92,8 @@ private:
     QTimer m_poll;
     bool m_finished = false;
     bool m_unsaved = false;             ///< the queue's state could not be written: no run starts until it could
-    std::optional<QString> m_refused;   ///< why, reported when no run goes on
-    std::optional<QString> m_stoppedBy; ///< the queue is being stopped
+    std::optional<QString> m_refused;   ///< why, reported when no run goes on; until something is queued again
+    std::optional<QString> m_stoppedBy; ///< the queue is being stopped; until something is queued again
     int m_exitCode = 0;
     QString m_sentence;
 };

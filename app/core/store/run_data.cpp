@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_data.h"
 
+#include <algorithm>
+
 namespace lockstep::core {
 
 std::string_view toString(LinkState state) {
@@ -29,6 +31,11 @@ std::string_view toString(LinkState state) {
 
 std::string deviceKind(const std::vector<std::string> &names) {
     return names.empty() ? "" : names.front().starts_with("cpu") ? "cpu" : "cuda";
+}
+
+int reportedDevices(std::string_view method, int processes, std::size_t given) {
+    const bool all = processes == 1 && method != toString(Method::Baseline);
+    return std::max(1, all ? int(given) : processes);
 }
 
 std::string sentenceOf(const NodeLink &link) {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/alerts.h"
@@ -37,6 +39,9 @@ struct RankEpoch {
 
 /// "cpu" or "cuda", from a run's devices ("cpu:0", …); empty: none are known.
 [[nodiscard]] std::string deviceKind(const std::vector<std::string> &names);
+/// How many devices the run of a script used whose configuration is unknown: one per process, as in PyTorch's DDP; one process
+/// that is no baseline may use all the run was given.
+[[nodiscard]] int reportedDevices(std::string_view method, int processes, std::size_t given);
 
 /// Devices of a run beyond these are not kept, nor curves of ranks: a log may name any.
 inline constexpr std::size_t mostRunDevices = 4096;
@@ -59,6 +64,12 @@ struct MergedEpoch {
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
     std::int64_t evalWallUs = 0;         ///< when it was reported
 };
+
+/// Of a run's epochs, without gaps from 1, those after epoch `after` that every rank has reported: a view, which the epochs
+/// must outlive. What lies before a checkpoint from which the run went on is none of its log's; lost frames leave holes.
+[[nodiscard]] inline auto completeEpochs(const std::vector<MergedEpoch> &epochs, int after = 0) {
+    return epochs | std::views::drop(after) | std::views::filter(&MergedEpoch::complete);
+}
 
 /// A device's sample in its lane.
 struct LaneSample {
@@ -188,8 +199,9 @@ struct RunOutcome {
     bool oversubscribed = false;
     std::int64_t startWallUs = 0;
     RunConditions conditions;
-    std::vector<std::string> warnings; ///< the result's
-    int restarts = 0;                  ///< how often all ranks were started again after a failure
+    std::vector<std::string> warnings;     ///< the result's
+    int restarts = 0;                      ///< how often all ranks were started again after a failure
+    std::optional<RecordedFiles> recorded; ///< RunRecord::files
 };
 
 } // namespace lockstep::core

@@ -71,7 +71,7 @@ Error sqlError(const QSqlQuery &query) {
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
 /// is filled in another way.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 8;
+    constexpr std::uint32_t meaning = 9;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: a new file
     return version;
 }
@@ -145,18 +145,30 @@ std::optional<double> samplesOf(const RunConfig &config) {
     return each > 0 ? std::optional(double(each) * config.epochs) : std::nullopt;
 }
 
+bool belongsToWork(const FieldSpec &field) {
+    using enum FieldEffect;
+    return field.effect != None && field.effect != Chance && field.effect != Route;
+}
+
 } // namespace
 
 std::string workKey(const RunConfig &config) {
-    using enum FieldEffect;
     static const RunConfig defaults;
     std::string key;
     for (const FieldSpec &field : runConfigFields()) {
-        if (field.effect == None || field.effect == Chance || field.effect == Route)
+        if (!belongsToWork(field))
             continue;
         if (std::string value = effectiveValue(field, config); value != effectiveValue(field, defaults))
             key += std::string(field.key) + "=" + value + "\n";
     }
+    return key;
+}
+
+std::string workKey(const About &about) {
+    std::string key;
+    for (const auto &[name, value] : about)
+        if (const FieldSpec *field = findField(name); !field || belongsToWork(*field))
+            key += name + "=" + value + "\n";
     return key;
 }
 

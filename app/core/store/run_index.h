@@ -9,6 +9,7 @@
 #include <QString>
 
 #include "ipc/error.h"
+#include "ipc/frames.h"
 #include "ipc/run_config.h"
 
 namespace lockstep::core {
@@ -33,7 +34,8 @@ struct IndexedRun {
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
     std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
-    std::string work;     ///< workKey(), or a script's command: equal for repeats
+    std::string work;     ///< workKey(), or a script's command, processes and devices: equal for repeats
+    std::string recorded; ///< RecordedFiles::begin: runs in which it is equal are one measurement; empty: of no files
     // From people (notes.json):
     std::string givenName, tags, note; ///< tags: "a, b"
     bool starred = false;
@@ -99,6 +101,8 @@ private:
 
 /// Equal for runs of the same work, whose times give an estimate: the config's JSON without seed, files and addresses.
 [[nodiscard]] std::string workKey(const RunConfig &config);
+/// The same of what ranks reported of themselves, where that makes no configuration: their own keys count, too.
+[[nodiscard]] std::string workKey(const About &about);
 /// The same for a script, whose command may still have placeholders. Its Python and its folder do not count.
 [[nodiscard]] std::string workKey(const RunConfig &config, const std::vector<std::string> &command);
 

@@ -35,7 +35,7 @@ constexpr TextColumn textColumns[] = {
     {"state", &IndexedRun::state},     {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
     {"work", &IndexedRun::work},       {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
-    {"metrics", &IndexedRun::metrics},
+    {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},
 };
 constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
@@ -61,13 +61,29 @@ std::string settingsOf(const RunConfig &config, const ScriptClaims &claims) {
     return text;
 }
 
+/// Of a run whose configuration is unknown.
+void takeScript(const RunRecord &record, IndexedRun &row) {
+    const auto said = [&](std::string_view key) {
+        const auto found = record.about.find(key);
+        return found == record.about.end() ? std::string() : found->second;
+    };
+    row.method = said("method");
+    row.model = said("model");
+    row.dataset = said("dataset");
+    for (const std::string &word : record.command)
+        row.work += word + "\n";
+    row.work += workKey(record.about) + "processes=" + std::to_string(record.processes) +
+                "\ndevices=" + std::to_string(record.deviceNames.size()) + "\n";
+}
+
 void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.name = record.name;
     row.experiment = record.experiment;
     row.recipe = record.recipe;
     row.repeat = record.repeat;
     row.startWallUs = record.startWallUs;
-    row.devices = std::max<int>(1, int(record.deviceNames.size()));
+    if (record.files)
+        row.recorded = record.files->begin;
     if (record.freeCores)
         row.freeCores = *record.freeCores;
     if (!record.machines.empty()) {
@@ -75,11 +91,8 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
         row.cpuModel = record.machines.front().cpuModel;
     }
     const std::optional<RunConfig> &work = workOf(record);
-    if (!work) {
-        for (const std::string &word : record.command)
-            row.work += word + "\n";
-        return;
-    }
+    if (!work)
+        return takeScript(record, row);
     const RunConfig &config = *work;
     row.method = toString(config.method);
     row.devices = deviceCount(config);
@@ -309,6 +322,8 @@ Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
     row.run = run;
     takeRecord(*record, row);
     takeStatus(readRunStatus(folder), record->config && record->config->resume, row);
+    if (!workOf(*record)) // the result may say by which method
+        row.devices = reportedDevices(row.method, record->processes, record->deviceNames.size());
     takeNotes(folder, row);
     return row;
 }

@@ -23,7 +23,8 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
             return isShare(share) || std::isnan(share); // NaN: no sample of that class
         }))
         out.perClassAccuracy = summary.perClassAccuracy;
-    out.phasesS = summary.phasesS;
+    if (out.phasesS.empty() || out.firstEpoch == 1) // else a summary's are of the epochs before the checkpoint, too
+        out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
         if (isFiniteValue(value) && isScalarName(name))
@@ -74,16 +75,16 @@ std::string divergenceOf(const RunStore &store) {
 }
 
 void takeEpochs(const RunStore &store, RunOutcome &out) {
-    bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated();
-    for (const MergedEpoch &epoch : out.epochs) {
-        whole = whole && epoch.complete;
-        if (epoch.complete && (epoch.loss || epoch.lostLoss))
+    const bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated() &&
+                       std::ranges::all_of(out.epochs, &MergedEpoch::complete);
+    for (const MergedEpoch &epoch : completeEpochs(out.epochs))
+        if (epoch.loss || epoch.lostLoss)
             out.finalLoss = epoch.loss; // unknown after a divergence; never that of an earlier epoch
+    for (const MergedEpoch &epoch : out.epochs)
         if (epoch.eval) {
             out.testAccuracy = epoch.eval->accuracy;
             out.perClassAccuracy = epoch.eval->perClassAccuracy;
         }
-    }
     if (whole && out.state == RunState::Done) // a part of a run has no total
         out.totalTrainingTimeS = store.epochs().trainingS();
 }
@@ -185,6 +186,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.launchS = launchTime(store, out.startWallUs);
         out.script = isScript(*record);
         out.claims = record->claims;
+        out.recorded = record->files;
         if (out.script)
             out.command = record->command;
         out.nodes = std::max<int>(1, int(record->machines.size()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,22 @@ TEST_CASE("what is read at once is bounded, and nothing is lost by it") {
     CHECK(!files.behind());
     CHECK(read.times.size() == 2 * lines);
     CHECK(std::is_sorted(read.times.begin(), read.times.end()));
+}
+
+TEST_CASE("a file that comes while others are read is recognised at once, and its lines are the next ones") {
+    const TestHome home;
+    Read read(home);
+    read.add(1, lineAt(1, 20));
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    read.add(0, lineAt(0, 10));
+    CHECK(files.begins() == std::set<std::string>{"rank 1, at 20 us"});
+    files.lookAgain();
+    CHECK(files.begins() == std::set<std::string>{"rank 0, at 10 us", "rank 1, at 20 us"});
+    CHECK(files.source().begin == "rank 0, at 10 us");
+    CHECK(read.times == std::vector<std::int64_t>{20});
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{20, 10});
 }
 
 TEST_CASE("files are recognised by who began them, and how long they are") {

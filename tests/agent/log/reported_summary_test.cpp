@@ -107,6 +107,24 @@ TEST_CASE("what ended before the checkpoint that restarted ranks go on from coun
     }
 }
 
+TEST_CASE("a run that begins with a later epoch than the first has no training time, but all else") {
+    for (const int first : {1, 4}) {
+        CAPTURE(first);
+        ReportedSummary reported;
+        reportEpoch(reported, first, 0, 10);
+        reportEpoch(reported, first + 1, 10, 20);
+        RunResult result;
+        reported.addTo(result, RunRecord());
+        REQUIRE(result.summary);
+        CHECK(result.summary->epochs.size() == 2);
+        CHECK(result.summary->phasesS.at("load") == 30.0);
+        CHECK(result.summary->totalTrainingTimeS.has_value() == (first == 1));
+        REQUIRE(result.warnings.size() == (first == 1 ? 0 : 1));
+        if (first != 1)
+            CHECK(result.warnings.front().starts_with("the first epoch that was reported is number 4, "));
+    }
+}
+
 TEST_CASE("what a script says of itself is kept in bounds") {
     ReportedSummary reported;
     RunRecord record;

@@ -171,6 +171,20 @@ private Q_SLOTS:
         QCOMPARE(said.error.count('\n'), 1);
     }
 
+    void aMeasurementThatIsRecordedOnBothSidesIsRefused() {
+        const Home home;
+        const auto recorded = [](std::uint32_t number) {
+            RunRecord record = ddpRecord("");
+            record.files = RecordedFiles{"rank 0 on box, at 1 us", 100};
+            return id(finishedRun(number, &record));
+        };
+        const QString one = recorded(1), same = recorded(2);
+        const Said said = control({"check", one, same});
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.error.contains("run " + same + " was recorded from the same files as run " + one),
+                 qPrintable(said.error));
+    }
+
     void aRepeatThatWasSkippedIsNoPass() {
         const Home home;
         const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");

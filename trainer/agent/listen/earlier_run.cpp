@@ -7,15 +7,15 @@
 
 namespace lockstep::agent {
 
-std::optional<EarlierRun> earlierRunOf(const RecordedFiles &files) {
+std::optional<EarlierRun> earlierRunOf(const std::set<std::string> &begins, std::uint64_t bytes) {
     namespace fs = std::filesystem;
     std::pair<bool, std::string> best; // has all, id
     std::error_code error;
-    if (!files.begin.empty())
+    if (!begins.empty())
         for (fs::directory_iterator entry(runsFolder(), error), end; !error && entry != end; entry.increment(error)) {
             const auto record = readRunRecord({entry->path().string()});
-            if (record && record->files && record->files->begin == files.begin)
-                best = std::max(best, {record->files->bytes == files.bytes, entry->path().filename().string()});
+            if (record && record->files && begins.contains(record->files->begin))
+                best = std::max(best, {record->files->bytes == bytes, entry->path().filename().string()});
         }
     if (best.second.empty())
         return std::nullopt;

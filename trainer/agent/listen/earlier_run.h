@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ipc/run_folder.h"
@@ -17,7 +19,8 @@ struct EarlierRun {
         return status.kind == RunStatus::Kind::Starting || status.kind == RunStatus::Kind::Running;
     }
 };
-/// Of several, one that has all that is in the files, else the newest. Reads the record of every run.
-[[nodiscard]] std::optional<EarlierRun> earlierRunOf(const RecordedFiles &files);
+/// Of several, one that has all of the files' `bytes`, else the newest. `begins`: of each file; a run that was begun by
+/// one of them may not know yet that another is earlier. Reads the record of every run.
+[[nodiscard]] std::optional<EarlierRun> earlierRunOf(const std::set<std::string> &begins, std::uint64_t bytes);
 
 } // namespace lockstep::agent

@@ -93,6 +93,21 @@ RecordedFiles FrameFiles::source() const {
     return out;
 }
 
+void FrameFiles::lookAgain() {
+    findFiles();
+    for (auto &[file, place] : m_places)
+        if (place.begin.empty() && !place.hasLine())
+            fill(file, place);
+}
+
+std::set<std::string> FrameFiles::begins() const {
+    std::set<std::string> out;
+    for (const auto &[file, place] : m_places)
+        if (!place.begin.empty())
+            out.insert(place.begin);
+    return out;
+}
+
 void FrameFiles::findFiles() {
     namespace fs = std::filesystem;
     std::error_code error;
@@ -150,7 +165,7 @@ void FrameFiles::moveTo(Place &place, std::size_t next) {
     place.wallUs = wallUsOf(place.line());
     if (!place.begin.empty())
         return;
-    if (const auto frame = m_decoder.decode(place.line()); frame && frame->rank) {
+    if (const auto frame = m_decoder.decode(place.line()); frame && frame->rank && frame->wallUs > 0) {
         place.begin = makerOf(*frame);
         place.beginWallUs = frame->wallUs;
     }

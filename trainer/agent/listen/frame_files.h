@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,10 @@ public:
     [[nodiscard]] bool behind() const;
     /// What recognises these files; known once poll() passes its first line.
     [[nodiscard]] RecordedFiles source() const;
+    /// Looks for files and first frames that have come since poll(), whose lines the next poll() passes on.
+    void lookAgain();
+    /// RecordedFiles::begin of each file alone: what a run was recognised by before an earlier frame was found.
+    [[nodiscard]] std::set<std::string> begins() const;
 
 private:
     struct Place {

@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/unix_socket.h"
 #include "trainer/agent/listen/earlier_run.h"
 #include "trainer/agent/ranks/rank_process.h"
 
@@ -11,6 +13,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::milliseconds filesEvery{200};
+constexpr std::chrono::seconds recordingsPatience{10}; ///< it takes milliseconds, and a second with 10,000 runs
 } // namespace
 
 ListenSession::ListenSession(ListenPlan plan, Handlers handlers)
@@ -104,13 +107,13 @@ Result<void> ListenSession::openRun(const Frame &first) {
     };
     handlers.onNote = m_handlers.onNote;
     handlers.onServed = [this] { m_loop.quit(); };
-    auto run = ListenedRun::open(m_loop, m_clock, {m_plan.name, m_plan.ranks, m_files.has_value()}, std::move(handlers),
-                                 first);
+    ListenedRun::Options options{m_plan.name, m_plan.ranks};
+    if (m_files)
+        options.files = RecordedFiles{m_files->source().begin, 0};
+    auto run = ListenedRun::open(m_loop, m_clock, std::move(options), std::move(handlers), first);
     if (!run)
         return fail(run.error());
     m_run = std::move(*run);
-    if (m_files)
-        m_run->recordFiles({m_files->source().begin, 0});
     for (const int rank : m_processes.ranks())
         m_run->expect(rank);
     LoggingOptions logging;
@@ -206,7 +209,11 @@ bool ListenSession::beginsAnother(const Frame &frame) {
 }
 
 bool ListenSession::openFilesRun(const Frame &first) {
-    const auto earlier = earlierRunOf(m_files->source());
+    // Held until the run's record says of which files it is. Who can't have it goes on: of two runs of the same files one counts.
+    (void)realFileSystem().makeFolders(dataHome());
+    const auto lock = FileLock::acquire(dataHome() + "/follow.lock", recordingsPatience);
+    m_files->lookAgain(); // who had the lock before may have seen more
+    const auto earlier = earlierRunOf(m_files->begins(), m_files->source().bytes);
     if (earlier && (earlier->goesOn() || (earlier->hasAll && (m_plan.import || earlier->isDone())))) {
         m_handlers.onReady(earlier->run);
         const auto &result = earlier->status.result;

@@ -15,7 +15,7 @@ namespace {
 /// If the number of ranks is unknown: a further rank may still come this long after the last known one ended.
 constexpr std::int64_t lateNs = 3'000'000'000;
 constexpr std::int64_t recordEveryNs = 1'000'000'000;
-constexpr std::size_t longestName = 200; ///< bytes that are kept of a host's or a device's name
+constexpr std::size_t longestName = 200; ///< bytes that are kept of a host's or a device's name, and of a word
 
 /// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one; of one that is
 /// made, keysSaidIn() says what was reported.
@@ -57,8 +57,17 @@ std::string titleFrom(const About &about, int worldSize) {
     return titleOn(name, worldSize);
 }
 
+/// As far as the record keeps it.
+About shortened(const About &about) {
+    About out;
+    for (const auto &[key, value] : about)
+        out.emplace(key.substr(0, longestName), value.substr(0, longestName));
+    return out;
+}
+
 void takeAbout(const About &about, const std::string &name, RunRecord &record) {
     record.config = configFrom(about, record.processes);
+    record.about = record.config ? About() : shortened(about);
     record.claims.known = keysSaidIn(about);
     record.name = name.empty() ? titleFrom(about, record.processes) : name;
 }
@@ -75,21 +84,25 @@ RunRecord recordFrom(const Frame &first, const ListenedRun::Options &options) {
     RunRecord record;
     record.processes = std::max({1, options.worldSize, state ? worldSizeIn(*state, rank) : 0, rank + 1});
     takeAbout(state ? state->about : About(), options.name, record);
+    record.files = options.files;
     return record;
 }
 } // namespace
 
 Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Clock &clock, Options options,
                                                        Handlers handlers, const Frame &first) {
+    const std::int64_t heardNs = clock.monoNs();
     RunRecord record = recordFrom(first, options);
     auto folder = NewRunFolder::create(record);
     if (!folder)
         return fail(folder.error());
-    if (options.fromFiles)
+    if (options.fromFiles())
         record.startWallUs = first.wallUs; // the run may have begun long ago
     std::unique_ptr<ListenedRun> run(
         new ListenedRun(loop, clock, std::move(options), std::move(handlers), std::move(record), std::move(*folder)));
+    run->m_begin = RunBegin(heardNs); // making the folder took a while
     run->m_firstWallUs = run->m_lastWallUs = first.wallUs;
+    run->m_recordChanged = run->m_options.fromFiles(); // when it began
     if (auto opened = run->openLog(); !opened)
         return fail(opened.error());
     run->openIntake();
@@ -101,7 +114,7 @@ ListenedRun::ListenedRun(EventLoop &loop, const Clock &clock, Options options, H
                          NewRunFolder folder)
     : m_loop(loop), m_clock(clock), m_options(std::move(options)), m_handlers(std::move(handlers)),
       m_record(std::move(record)), m_folder(std::move(folder)), m_worldSize(m_options.worldSize),
-      m_startNs(clock.monoNs()) {}
+      m_files(m_record.files.value_or(RecordedFiles())), m_begin(clock.monoNs()) {}
 
 Result<void> ListenedRun::openLog() {
     auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName());
@@ -109,7 +122,7 @@ Result<void> ListenedRun::openLog() {
         return fail(journal.error());
     m_journal = std::move(*journal);
     m_disk.emplace(*m_journal, m_folder);
-    if (!m_options.fromFiles)
+    if (!m_options.fromFiles())
         m_watch.emplace(m_clock, *m_journal, m_record.config);
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
     if (!socket)
@@ -141,7 +154,10 @@ void ListenedRun::openIntake() {
     handlers.scripted = isScript(m_record);
     handlers.onState = [this](int rank, const StateFrame &state) { onState(rank, state); };
     if (m_watch)
-        handlers.onFrame = [this](int rank, const Frame &frame) { m_watch->take(rank, frame); };
+        handlers.onFrame = [this](int rank, const Frame &frame) {
+            m_begin.take(rank, frame.monoNs, m_lastLineNs);
+            m_watch->take(rank, frame);
+        };
     m_intake = std::make_unique<FrameIntake>(m_clock, *m_journal, folder(), std::move(ranks), std::move(handlers));
 }
 
@@ -156,6 +172,7 @@ void ListenedRun::onControl(const Control &control) {
 
 void ListenedRun::startOver(int rank) {
     m_intake->startOver(rank);
+    m_begin.startOver(rank);
     m_ranks[rank].final.reset();
     if (m_watch)
         m_watch->startOver(); // its collectives count from 0 again
@@ -191,9 +208,12 @@ void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
     if (m_options.worldSize > 0 || size == 0 || size == m_worldSize)
         return;
     m_worldSize = size;
+    for (int each = 0; each < size; ++each)
+        m_intake->addRank(each);
     if (size != m_record.processes) {
         m_record.processes = size;
-        takeAbout(init.about, m_options.name, m_record);
+        m_about.clear();
+        m_record.config.reset();
     }
     const auto first = m_ranks.lower_bound(size);
     if (first == m_ranks.end())
@@ -206,9 +226,20 @@ void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
         m_record.deviceNames.resize(std::size_t(size));
 }
 
+/// The first frame of a rank may say nothing of the run, such as a line that it logs before it begins.
+void ListenedRun::takeWords(const About &about) {
+    takeNew(m_about, about, mostWords);
+    takeAbout(m_about, m_options.name, m_record);
+    m_intake->setScripted(isScript(m_record));
+    if (m_watch && m_record.config)
+        m_watch->setConfig(*m_record.config);
+}
+
 /// Writes what a rank reports about itself into the run's record, as the agent does for runs that it starts.
 void ListenedRun::describe(const StateFrame &init, int rank) {
     takeWorldSize(init, rank);
+    if (!m_record.config)
+        takeWords(init.about);
     if (!init.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
         m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestName);
@@ -309,10 +340,10 @@ void ListenedRun::end(RunState state, const std::string &reason) {
     m_outcome = state;
     m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     m_journal->state(state, reason);
-    if (m_record.files) {
+    if (m_record.files)
         m_record.files = m_files;
-        m_recordChanged = true;
-    }
+    setTimes();
+    m_recordChanged = true;
     writeRecord();
     m_result.emplace(m_loop, *m_journal, m_folder);
     m_result->write([this](const std::string &) { return result(); },
@@ -327,6 +358,18 @@ void ListenedRun::end(RunState state, const std::string &reason) {
                      }});
 }
 
+/// From the first frame to the last one: of files, by the clocks of those who made them.
+void ListenedRun::setTimes() {
+    if (!m_options.fromFiles()) {
+        m_lastWallUs = m_clock.wallUs() - (m_clock.monoNs() - m_lastLineNs) / 1000;
+        m_firstWallUs = m_lastWallUs - (m_lastLineNs - m_begin.ns()) / 1000;
+    }
+    m_record.startWallUs = m_firstWallUs;
+    m_spanS = double(m_lastWallUs - m_firstWallUs) * 1e-6;
+    if (!isDuration(m_spanS)) // clocks of others, centuries apart
+        m_spanS = 0;
+}
+
 void ListenedRun::giveUpResult() {
     m_result->giveUp();
 }
@@ -338,11 +381,8 @@ RunResult ListenedRun::result() const {
     result.exitCode = m_ending.exitCode;
     result.reason = m_ending.reason;
     result.startWallUs = m_record.startWallUs;
-    result.endWallUs = m_options.fromFiles ? m_lastWallUs : m_clock.wallUs();
-    result.runTimeS =
-        m_options.fromFiles ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
-    if (!isDuration(result.runTimeS)) // clocks of others, centuries apart
-        result.runTimeS = 0;
+    result.endWallUs = m_lastWallUs;
+    result.runTimeS = m_spanS;
     for (const auto &[rank, known] : m_ranks) {
         if (!takesPart(rank))
             continue;

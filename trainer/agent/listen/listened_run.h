@@ -11,6 +11,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/messages.h"
+#include "trainer/agent/listen/run_begin.h"
 #include "trainer/agent/log/disk_watch.h"
 #include "trainer/agent/log/frame_intake.h"
 #include "trainer/agent/log/new_run_folder.h"
@@ -36,9 +37,12 @@ struct ListenEnding {
 class ListenedRun {
 public:
     struct Options {
-        std::string name;       ///< empty: made from what the ranks report
-        int worldSize = 0;      ///< 0: the number that a rank reported last
-        bool fromFiles = false; ///< frames may be old: times are taken from them
+        std::string name;  ///< empty: made from what the ranks report
+        int worldSize = 0; ///< 0: the number that a rank reported last
+        /// What recognises the files that the frames come from; they may be old: times are taken from them. In the
+        /// record from the start.
+        std::optional<RecordedFiles> files = {};
+        [[nodiscard]] bool fromFiles() const { return files.has_value(); }
     };
     struct Handlers {
         std::function<std::set<int>(const Control &control)> sendControl; ///< returns the ranks that it reached
@@ -89,7 +93,9 @@ private:
     void onState(int rank, const StateFrame &state);
     void describe(const StateFrame &init, int rank);
     void takeWorldSize(const StateFrame &init, int rank);
+    void takeWords(const About &about);
     void writeRecord();
+    void setTimes();
     void checkHang();
     [[nodiscard]] RunResult result() const;
 
@@ -108,11 +114,14 @@ private:
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<FrameIntake> m_intake;
     std::map<int, Rank> m_ranks;
-    std::int64_t m_startNs, m_lastLineNs = 0;
-    std::int64_t m_firstWallUs = 0, m_lastWallUs = 0;
-    bool m_recordChanged = false; ///< config.json lacks something
-    std::int64_t m_recordNs = 0;  ///< when it was written last
-    std::string m_failure;        ///< of the first rank that failed
+    About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
+    RunBegin m_begin; ///< of frames that are heard
+    std::int64_t m_lastLineNs = 0;
+    std::int64_t m_firstWallUs = 0, m_lastWallUs = 0; ///< of frames from files
+    double m_spanS = 0;                               ///< once over
+    bool m_recordChanged = false;                     ///< config.json lacks something
+    std::int64_t m_recordNs = 0;                      ///< when it was written last
+    std::string m_failure;                            ///< of the first rank that failed
     std::optional<RunState> m_outcome;
     ListenEnding m_ending;
 };

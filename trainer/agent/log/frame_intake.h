@@ -36,6 +36,7 @@ public:
     void startOver();         ///< all ranks were restarted
     void startOver(int rank); ///< only this rank was restarted
     void addRank(int rank) { m_ranks.insert(rank); }
+    void setScripted(bool scripted) { m_handlers.scripted = scripted; } ///< where it becomes known later
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
 
     [[nodiscard]] std::uint64_t malformedLines() const { return m_malformed; }

@@ -59,6 +59,12 @@ void takeWords(const About &about, Summary &out) {
     out.lr = numberIn<double>(about, "lr");
 }
 
+std::string lateBeginInWords(int firstEpoch) {
+    return "the first epoch that was reported is number " + std::to_string(firstEpoch) +
+           ", as in a run that goes on from a checkpoint: how long it trained in all is unknown; compare the times of "
+           "its epochs, or number them from 1 if there was none before";
+}
+
 } // namespace
 
 void ReportedSummary::take(int rank, const Frame &frame) {
@@ -151,8 +157,14 @@ void ReportedSummary::forget(int from) {
 
 void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
     result.summary = summary(record, result.runTimeS);
+    if (result.summary && beginsLate())
+        result.warnings.push_back(lateBeginInWords(m_epochs.begin()->first));
     if (m_repeated)
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
+}
+
+bool ReportedSummary::beginsLate() const {
+    return !m_epochs.empty() && m_epochs.begin()->first > 1;
 }
 
 /// Without gaps. Where a frame is missing, as many as the script meant to train.
@@ -189,7 +201,9 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         out.coresPerDevice = record.config->coresPerDevice;
     if (out.workers && *out.workers <= std::numeric_limits<int>::max() / std::max(1, record.processes))
         out.workersTotal = *out.workers * record.processes;
-    if (!m_repeated) // else it is longer by what can't be told from a report that came twice
+    // Of a run that goes on from a checkpoint it counts the epochs before that, too; and a report that came twice can't be told from one
+    // more epoch.
+    if (!m_repeated && !beginsLate())
         out.totalTrainingTimeS = total;
     out.runTimeS = runTimeS;
     if (m_eval) {

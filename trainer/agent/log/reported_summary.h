@@ -25,7 +25,8 @@ public:
     void missFrame() { m_complete = false; }
 
     /// Absent when no epoch was reported by every rank. Method, batch size and the like are what the script reported,
-    /// else what the record's configuration says.
+    /// else what the record's configuration says. The training time is unknown where an epoch was reported again without a restart, or
+    /// the first one is not number 1: then what came before it is not known here.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
     /// The summary, and a warning for what is unknown of it although every epoch was reported.
     void addTo(RunResult &result, const RunRecord &record) const;
@@ -48,6 +49,7 @@ private:
     [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many
     void forget(int from);
     [[nodiscard]] Part partOf(const EpochFrame &done);
+    [[nodiscard]] bool beginsLate() const; ///< the first epoch that was reported is not number 1
     [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
     [[nodiscard]] std::map<std::string, double, std::less<>> phasesOfSlowest() const;
 

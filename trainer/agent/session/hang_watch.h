@@ -20,6 +20,7 @@ class HangWatch {
 public:
     /// `after`: how long they must have waited; 0: five median steps, at least 10 s.
     explicit HangWatch(std::chrono::duration<double> after) : m_afterS(after.count()) {}
+    void setAfter(std::chrono::duration<double> after) { m_afterS = after.count(); }
 
     void take(int rank, const Frame &frame, std::int64_t nowNs);
     void startOver() { *this = HangWatch(std::chrono::duration<double>(m_afterS)); } ///< all ranks were started again

@@ -21,6 +21,7 @@ public:
     RankWatch(const Clock &clock, RunJournal &journal, const std::optional<RunConfig> &config)
         : m_clock(clock), m_journal(journal),
           m_hangs(std::chrono::duration<double>(config.value_or(RunConfig()).hangAfter)) {}
+    void setConfig(const RunConfig &config) { m_hangs.setAfter(std::chrono::duration<double>(config.hangAfter)); }
 
     void take(int rank, const Frame &frame); ///< frames of the present: a hang is found by the time that passes
     /// Call each second. Whether a hang has begun; then where all ranks are should be asked before anybody ends them. `processOf`: as

@@ -124,7 +124,7 @@ public:
         for (std::uint32_t mask = 0; mask < m_nodes.size(); ++mask)
             wanted.push_back(settingBetween(reference, run, factors, mask));
         for (const RepeatGroup &other : others) {
-            if (other.name == reference.name || other.name == run.name)
+            if (other.name == reference.name || other.name == run.name || !whyOtherEpochs(reference, other).empty())
                 continue;
             for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask)
                 if (hasSetting(other, wanted[mask]))

@@ -49,11 +49,13 @@ std::optional<double> devicesPowerOf(const RunOutcome &run) {
 std::optional<double> energyPerSampleOf(const RunOutcome &run) {
     const auto joules = devicesEnergyOf(run);
     double samples = 0;
-    for (const MergedEpoch &epoch : run.epochs) {
-        if (!epoch.complete)
-            return std::nullopt;
+    int complete = 0;
+    for (const MergedEpoch &epoch : completeEpochs(run.epochs)) {
         samples += double(epoch.samples);
+        ++complete;
     }
+    if (run.firstEpoch - 1 + complete < int(run.epochs.size())) // the others took energy as well
+        return std::nullopt;
     return joules && samples > 0 ? std::optional(*joules / samples) : std::nullopt;
 }
 

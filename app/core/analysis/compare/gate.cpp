@@ -9,6 +9,7 @@
 #include <QXmlStreamWriter>
 
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeat_group.h"
 #include "base/format.h"
 #include "base/markdown_text.h"
 #include "ipc/json_or_null.h"
@@ -72,6 +73,16 @@ bool isMeasured(const RunOutcome &run) {
     return trouble == Trouble::None || trouble == Trouble::Restarted;
 }
 
+void countEachOnce(std::vector<RunOutcome> &runs) {
+    std::vector<const RunOutcome *> all;
+    for (const RunOutcome &run : runs)
+        all.push_back(&run);
+    std::vector<RunOutcome> counted;
+    for (const RunOutcome *run : eachMeasuredOnce(all))
+        counted.push_back(*run);
+    runs = std::move(counted);
+}
+
 void takeUnmeasuredOut(std::vector<RunOutcome> &runs) {
     std::erase_if(runs, [](const RunOutcome &run) { return !isMeasured(run); });
 }
@@ -111,7 +122,7 @@ std::string whyNotComparable(const PairJudgement &pair) {
         if (finding.weight == FairnessWeight::Decisive &&
             finding.key != "script") // a change to it is what the gate judges
             return finding.sentence;
-    return {};
+    return pair.otherEpochs;
 }
 
 void decide(GateCase &out, const SpeedUp &speedUp, double mostSlower) {
@@ -155,6 +166,8 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
                 double mostSlower) {
     GateCase out;
     out.name = name;
+    countEachOnce(base);
+    countEachOnce(next);
     const std::string troubles = troublesOf(next);
     takeUnmeasuredOut(base);
     takeUnmeasuredOut(next);

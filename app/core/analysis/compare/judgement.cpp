@@ -49,11 +49,12 @@ std::optional<double> differenceOf(const RepeatGroup &reference, const RepeatGro
     return before && after ? std::optional(*after - *before) : std::nullopt;
 }
 
-/// Whether more than the device count differs in a way that changes the speed of a device: then no efficiency is reported. Loading
-/// workers usually come with each device in DDP, so they do not count as a difference until they lift efficiency over 100 %.
+/// Whether more than the device count differs in a way that changes the speed of a device, or the work of each is
+/// unknown: then no efficiency is reported. Loading workers usually come with each device in DDP, so they do not count
+/// as a difference until they lift efficiency over 100 %.
 bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
-    static constexpr std::array<std::string_view, 7> means = {"program",   "loader",  "augment",         "device",
-                                                              "precision", "threads", "cores_per_device"};
+    static constexpr std::array<std::string_view, 8> means = {"program",   "loader",  "augment",          "device",
+                                                              "precision", "threads", "cores_per_device", "work"};
     return std::ranges::any_of(findings, [](const FairnessFinding &finding) {
         return finding.weight == FairnessWeight::Decisive && std::ranges::find(means, finding.key) != means.end();
     });
@@ -87,7 +88,9 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
         out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness);
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
         out.adjusted = adjustedFactorOf(reference, run, groups);
-    out.attribution = attribute(reference, run, groups);
+    out.otherEpochs = whyOtherEpochs(reference, run);
+    if (out.otherEpochs.empty())
+        out.attribution = attribute(reference, run, groups);
     return out;
 }
 
@@ -298,6 +301,9 @@ std::vector<std::string> reservationsOf(const ResultTable &table, const std::vec
                     "lockstepctl repeat " + rounds->experiment + " " + std::to_string(rounds->rounds) + " adds " +
                         rounds->name + ".");
     for (const PairJudgement &pair : pairs) {
+        if (!pair.otherEpochs.empty())
+            out.add("other epochs", pair.run, pair.otherEpochs + " No cause is named.",
+                    "not all of their epochs were made here, so no cause is named.");
         if (!pair.attribution)
             continue;
         const bool apart = pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());

@@ -33,7 +33,8 @@ struct PairJudgement {
     std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
-    std::optional<Attribution> attribution;
+    std::optional<Attribution> attribution; ///< absent, too, where there is an `otherEpochs`
+    std::string otherEpochs;                ///< whyOtherEpochs()
 };
 
 struct Judgement {

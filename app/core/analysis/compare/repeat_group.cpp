@@ -2,11 +2,37 @@
 #include "analysis/compare/repeat_group.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "analysis/fairness/shared_load.h"
 #include "ipc/median.h"
 
 namespace lockstep::core {
+namespace {
+
+/// Of runs of one measurement the greatest counts.
+std::pair<bool, std::uint64_t> wholeness(const RunOutcome &run) {
+    return {run.state == RunState::Done && !run.agentDied, run.recorded ? run.recorded->bytes : 0};
+}
+
+} // namespace
+
+bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b) {
+    return a.recorded && b.recorded && !a.recorded->begin.empty() && a.recorded->begin == b.recorded->begin;
+}
+
+std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs) {
+    std::vector<const RunOutcome *> out;
+    for (const RunOutcome *run : runs) {
+        const auto same = std::ranges::find_if(out, [&](const auto *other) { return areOneMeasurement(*run, *other); });
+        if (same == out.end())
+            out.push_back(run);
+        else if (wholeness(*run) > wholeness(**same))
+            *same = run;
+    }
+    return out;
+}
 
 std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes) {
     std::vector<RepeatGroup> groups;
@@ -46,10 +72,27 @@ Repeat repeatOf(const RunOutcome &run, double value) {
             excessCores(run), run.repeat};
 }
 
+std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run) {
+    const std::optional<int> first = commonFirstEpoch(reference.runs), other = commonFirstEpoch(run.runs);
+    const auto isOwn = [](const RunOutcome &one) { return one.earlierS <= 0; };
+    const bool alike = beginAlike(first, other);
+    if (alike && std::ranges::all_of(reference.runs, isOwn) && std::ranges::all_of(run.runs, isOwn))
+        return {};
+    const auto text = [](std::optional<int> epoch) {
+        return epoch ? std::to_string(*epoch) : std::string("differs by repeat");
+    };
+    return "First epoch made here " + text(other) +
+           (alike            ? " in both"
+            : first || other ? " instead of " + text(first)
+                             : std::string()) +
+           ": one that goes on from a checkpoint has not made all of its epochs here. Train from the first epoch to "
+           "compare.";
+}
+
 std::optional<double> laterEpochS(const RunOutcome &run) {
     std::vector<double> durations;
-    for (const MergedEpoch &epoch : run.epochs)
-        if (epoch.complete && epoch.epoch > 1)
+    for (const MergedEpoch &epoch : completeEpochs(run.epochs))
+        if (epoch.epoch > 1)
             durations.push_back(epoch.durationS);
     return median(std::move(durations));
 }

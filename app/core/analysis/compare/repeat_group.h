@@ -19,6 +19,11 @@ struct RepeatGroup {
     std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe names it
 };
 
+/// Whether two runs were recorded from the same files.
+[[nodiscard]] bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b);
+/// Those that count, in their order: of one measurement a run that is done, and of several the one that has most of the files.
+[[nodiscard]] std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs);
+
 /// The groups of a table's measured rows, in its order; a row without a done run is left out.
 [[nodiscard]] std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
 
@@ -53,6 +58,9 @@ template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Ru
 [[nodiscard]] inline bool beginAlike(std::optional<int> one, std::optional<int> other) {
     return one && one == other;
 }
+/// Why what the two measured of themselves doesn't explain a difference of their training times, in two sentences: one
+/// went on from a checkpoint, whose epochs another run made. Empty: both made the same epochs, and all of them here.
+[[nodiscard]] std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run);
 
 /// A run that would settle something, and can be started as it stands.
 struct SuggestedRun {

@@ -411,8 +411,10 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
     const std::vector<std::string> names = rowNames(groups);
     std::map<std::string, int> seen;
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        const Group &group = groups[i];
+        const Group group = eachMeasuredOnce(groups[i]);
         ResultRow row;
+        if (group.size() < groups[i].size())
+            addNote(row.notes, "runs that were recorded from the same files are one measurement and count once");
         row.name = names[i];
         if (const int again = ++seen[row.name]; again > 1) // such as the same name with another config
             row.name += " #" + std::to_string(again);

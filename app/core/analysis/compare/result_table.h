@@ -102,8 +102,8 @@ struct ResultTable {
 
 /// Of an experiment; `outcomes` as far as there are, matched by run id.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
-/// Of any runs side by side: repeats have one name, config and command, the same machines, and what they have read. The row called `reference` is the reference; where none is asked for, the
-/// first baseline, else the first row.
+/// Of any runs side by side: repeats have one name, config and command, the same machines, and what they have read; one measurement counts
+/// once (eachMeasuredOnce()). The row called `reference` is the reference; where none is asked for, the first baseline, else the first row.
 [[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {});
 
 /// A field in which two configs differ.

@@ -107,19 +107,13 @@ MergedEpoch medianEpoch(const std::vector<const MergedEpoch *> &repeats) {
 
 /// Each epoch's medians over the repeats that have done it.
 std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &runs) {
-    std::size_t count = 0;
+    std::map<int, std::vector<const MergedEpoch *>> repeats; // by epoch
     for (const RunOutcome *run : runs)
-        count = std::max(count, run->epochs.size());
+        for (const MergedEpoch &epoch : completeEpochs(run->epochs))
+            repeats[epoch.epoch].push_back(&epoch);
     std::vector<MergedEpoch> out;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::vector<const MergedEpoch *> repeats;
-        for (const RunOutcome *run : runs)
-            if (i < run->epochs.size() && run->epochs[i].complete)
-                repeats.push_back(&run->epochs[i]);
-        if (repeats.empty())
-            break;
-        out.push_back(medianEpoch(repeats));
-    }
+    for (const auto &[epoch, done] : repeats)
+        out.push_back(medianEpoch(done));
     return out;
 }
 
@@ -235,9 +229,7 @@ void takeAbout(const RunOutcome &outcome, ResultRow &row) {
     if (const auto workers = workersSaidBy(outcome))
         row.workers = workers;
     row.device = deviceKind(outcome.deviceNames);
-    // One device per process, as in PyTorch's DDP; one process that is not a baseline may use all the run was given.
-    const bool all = outcome.processes == 1 && row.method != toString(Method::Baseline);
-    row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
+    row.devices = reportedDevices(row.method, outcome.processes, outcome.deviceNames.size());
     row.backend = isDistributed(row.method) ? outcome.backend : "";
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 
 #include "analysis/compare/energy.h"
@@ -38,6 +39,8 @@ std::optional<double> medianOf(const std::vector<TargetHit> &hits) {
         if (hit.seconds)
             times.push_back(*hit.seconds);
     std::ranges::sort(times);
+    if (times.size() < std::size_t(std::ranges::count_if(hits, &TargetHit::isReached)))
+        return std::nullopt; // one whose time is unknown may lie anywhere
     const std::size_t upper = hits.size() / 2, lower = (hits.size() - 1) / 2;
     if (hits.empty() || upper >= times.size())
         return std::nullopt;
@@ -63,16 +66,21 @@ std::string reachedText(const TimeToTarget &out) {
 std::string howText(const TimeToTarget &out, const Target &target, std::size_t epochs) {
     if (out.repeats.empty())
         return target.kind == Target::Kind::Accuracy ? "no epoch was evaluated" : "no epoch reported its loss";
-    std::string text = out.reached > 0 ? reachedText(out) : std::string();
-    if (out.reached == int(out.repeats.size()))
+    const int all = int(out.repeats.size()), timed = int(std::ranges::count_if(out.repeats, &TargetHit::isTimed));
+    std::string text = timed > 0 ? reachedText(out) : std::string();
+    const auto add = [&](const std::string &what, int repeats) {
+        text += (text.empty() ? "" : "; ") + what;
+        if (repeats < all)
+            text += " in " + std::to_string(repeats) + " of " + std::to_string(all) + " repeats";
+    };
+    if (timed < out.reached)
+        add("the time of earlier epochs is unknown", out.reached - timed);
+    if (out.reached == all)
         return text;
-    text += (text.empty() ? "" : "; ") + std::string("not reached");
-    if (out.reached > 0)
-        text += " in " + std::to_string(int(out.repeats.size()) - out.reached) + " of " +
-                std::to_string(out.repeats.size()) + " repeats";
+    add("not reached", all - out.reached);
     std::optional<double> best; // of those that did not get there
     for (const TargetHit &hit : out.repeats)
-        if (!hit.seconds && (!best || isBetter(target, *hit.best, *best)))
+        if (!hit.isReached() && (!best || isBetter(target, *hit.best, *best)))
             best = hit.best;
     return text + ": best " + shown(target, *best) + " in " + std::to_string(epochs) +
            (epochs == 1 ? " epoch" : " epochs");
@@ -87,13 +95,13 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         if (!hit.best)
             continue;
         hit.made = repeatOf(run, 0);
-        epochs = std::max(epochs, run.epochs.size());
+        epochs = std::max(epochs, std::size_t(std::ranges::distance(completeEpochs(run.epochs))));
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
             out.best = hit.best;
+        out.reached += hit.isReached() ? 1 : 0;
         if (!hit.seconds)
             continue;
-        ++out.reached;
         out.fastest = std::min(out.fastest.value_or(*hit.seconds), *hit.seconds);
         out.slowest = std::max(out.slowest.value_or(*hit.seconds), *hit.seconds);
     }
@@ -116,8 +124,8 @@ std::vector<Repeat> times(const TimeToTarget &group) {
     return out;
 }
 
-bool allReached(const TimeToTarget &group) {
-    return group.reached > 0 && group.reached == int(group.repeats.size());
+bool allTimed(const TimeToTarget &group) {
+    return !group.repeats.empty() && std::ranges::all_of(group.repeats, &TargetHit::isTimed);
 }
 
 } // namespace
@@ -128,29 +136,33 @@ std::string toText(const Target &target) {
 
 TargetHit hitOf(const RunOutcome &run, const Target &target) {
     TargetHit out;
-    double start = 0;  // of training time, where this epoch begins
-    double before = 0; // the last value known, at `beforeAt`
+    std::optional<double> start = 0; // of training time, where this epoch begins
+    double before = 0;               // the last value known, at `beforeAt`
     std::optional<double> beforeAt;
-    int beforeEpoch = 0;
-    for (const MergedEpoch &epoch : run.epochs) {
-        if (!epoch.complete)
-            break;
-        const double end = start + epoch.durationS;
+    int beforeEpoch = 0, last = 0;
+    for (const MergedEpoch &epoch : completeEpochs(run.epochs)) {
+        if (epoch.epoch > last + 1) { // only what a run's summary says of the epochs before its checkpoint is known
+            const bool wentOn = last == 0 && epoch.epoch == run.firstEpoch && run.earlierS > 0;
+            start = wentOn ? std::optional(run.earlierS) : std::nullopt;
+        }
+        const std::optional<double> end = start ? std::optional(*start + epoch.durationS) : std::nullopt;
         if (const auto value = valueOf(epoch, target)) {
             if (!out.best || isBetter(target, *value, *out.best))
                 out.best = value;
-            if (!out.seconds && isMet(target, *value)) {
+            if (!out.isReached() && isMet(target, *value)) {
                 out.epoch = epoch.epoch;
                 out.after = beforeEpoch;
                 // `before` misses the target and `value` meets it, so the two differ.
-                out.seconds =
-                    beforeAt ? *beforeAt + (target.value - before) / (*value - before) * (end - *beforeAt) : end;
+                out.seconds = end && beforeAt
+                                  ? *beforeAt + (target.value - before) / (*value - before) * (*end - *beforeAt)
+                                  : end;
             }
             before = *value;
             beforeAt = end;
             beforeEpoch = epoch.epoch;
         }
         start = end;
+        last = epoch.epoch;
     }
     if (const auto watts = devicesPowerOf(run); watts && out.seconds)
         out.wattHours = *watts * *out.seconds / 3600;
@@ -166,7 +178,7 @@ std::vector<TimeToTarget> timesToTarget(const std::vector<RepeatGroup> &groups, 
     const std::size_t reference = marked == groups.end() ? 0 : std::size_t(marked - groups.begin());
     std::vector<SpeedUp *> family;
     for (TimeToTarget &one : out)
-        if (&one != &out[reference] && allReached(one) && allReached(out[reference])) {
+        if (&one != &out[reference] && allTimed(one) && allTimed(out[reference])) {
             one.speedUp = speedUpOf(times(out[reference]), times(one));
             if (one.speedUp)
                 family.push_back(&*one.speedUp);

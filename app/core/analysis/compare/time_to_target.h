@@ -6,7 +6,8 @@
 // epoch; an epoch's training loss is the mean over the epoch and taken as its end's. Between two such ends k and k+1 with
 // values v and w the target x is met, if x lies between them, at t(k) + (x - v) / (w - v) · d(k+1): linear interpolation,
 // and said to be. Met at the end of epoch 1, it was met at some time before it: that end is given, as "by". The first time
-// counts, even if the curve falls back later.
+// counts, even if the curve falls back later. Of a run that went on from a checkpoint the clock begins with the time
+// that its summary gives for the epochs before; where that, or an epoch between, is unknown, so are all later times.
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,12 +27,14 @@ struct Target {
 
 /// One repeat's way to the target.
 struct TargetHit {
-    std::optional<double> seconds;   ///< absent: not reached
+    std::optional<double> seconds;   ///< absent: not reached, or the time of earlier epochs is unknown
     std::optional<double> wattHours; ///< of its devices until then: their mean power over the run × seconds
     int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
     int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached
     std::optional<double> best;      ///< the best value there was
     Repeat made = {};                ///< its round, moment and load; its value means nothing
+    [[nodiscard]] bool isReached() const { return epoch > 0; }
+    [[nodiscard]] bool isTimed() const { return seconds.has_value(); } ///< reached, after a time that is known
     bool operator==(const TargetHit &) const = default;
 };
 
@@ -40,13 +43,14 @@ struct TimeToTarget {
     std::vector<TargetHit> repeats; ///< of the repeats with values at all, oldest first
     int reached = 0;                ///< how many of them
     std::optional<double>
-        seconds; ///< median, a repeat that did not get there counting as the last; absent: it lies there
-    std::optional<double> fastest, slowest; ///< of those that got there
+        seconds; ///< median, a repeat that did not get there counting as the last; absent: it lies there, or is unknown
+    std::optional<double> fastest, slowest; ///< of those that got there after a known time
     std::optional<double> best;             ///< the best value of any repeat
     std::optional<double> wattHours;        ///< median; absent where a repeat did not get there or its power is unknown
     /// "interpolated between epochs 3 and 4", "by the end of epoch 1", "not reached: best 88.12 % in 10 epochs", …
     std::string how;
-    std::optional<SpeedUp> speedUp; ///< reference's time ÷ this one's; only where all repeats of both got there
+    std::optional<SpeedUp>
+        speedUp; ///< reference's time ÷ this one's; only where all repeats of both got there after known times
     bool operator==(const TimeToTarget &) const = default;
 };
 

@@ -15,7 +15,10 @@
 //                            deviation; decisive from 3 points and three times that move. Not where the recipe has them learn
 //                            unlike things on purpose
 //   samples                  seen over the whole run, of the two repeats that are furthest apart; named from 0.01 %, notable from
-//                            0.5 %, decisive from 5 %. Where not every repeat knows them: steps, of as many processes each
+//                            0.5 %, decisive from 5 %. Where not every repeat knows them: steps, of one method and as many processes each
+//   epochs                   reported, where neither decides; weighs as samples do
+//   work                     steps where a step of each has other samples: alike if as many, or as many times ranks, or
+//                            times the batch size; from 5 % apart how much each had to do is unknown, which is decisive
 //   side_by_side             other known runs that went on the same machine meanwhile, mean over the run's time; named from
 //                            0.1 apart, notable from 0.25: cores are their own, memory, caches and the clock are shared
 //   order                    repeats of one group all before the other's, so that a drift of the machine looks like a gain. Runs
@@ -40,7 +43,7 @@ enum class FairnessWeight {
 
 /// One difference that was not meant.
 struct FairnessFinding {
-    /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, steps, data, script,
+    /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, steps, epochs, work, data, script,
     /// accuracy, load, stolen, watching, throttling, side_by_side, order, host, cpu_model, gpu_model, machine_cores, torch_version, kernel,
     /// gpu_driver, program, lockstep_version.
     std::string key;

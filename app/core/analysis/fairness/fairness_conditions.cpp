@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What was measured, or recorded of the machines: thresholds and their reasons stand in fairness.h.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "analysis/compare/result_table.h"
@@ -214,7 +216,7 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
     out.push_back(std::move(one));
 }
 
-// --- Samples seen and accuracy reached ------------------------------------------------------------------------------
+// --- Work done and accuracy reached --------------------------------------------------------------------------------
 
 bool isKnownOfEach(const RepeatGroup &group, const Figure &figure) {
     return std::ranges::all_of(group.runs, [&](const RunOutcome &run) { return figure(run).has_value(); });
@@ -230,36 +232,121 @@ std::optional<std::pair<double, double>> furthestApart(const Pair &pair, const F
     return mostB / leastA >= mostA / leastB ? std::pair(leastA, mostB) : std::pair(mostA, leastB);
 }
 
-/// What every repeat had to do: one that did less makes the others' mean look faster.
-void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
+// What a run had to do. Its samples say it; where they are unknown, steps say it of runs whose steps are alike.
+
+std::optional<double> samplesSeen(const RunOutcome &run) {
+    double sum = 0;
+    for (const MergedEpoch &epoch : run.epochs)
+        sum += epoch.complete ? double(epoch.samples) : NAN;
+    return sum > 0 ? std::optional(sum) : std::nullopt;
+}
+
+std::optional<double> stepsMade(const RunOutcome &run) {
+    return run.steps && *run.steps > 0 ? std::optional(double(*run.steps)) : std::nullopt;
+}
+
+/// Those that its training time is of: up to the last that a rank reported, though another rank's frame was lost; without those
+/// before a checkpoint, unless their time is known.
+std::optional<double> epochsMade(const RunOutcome &run) {
+    std::optional<double> last;
+    for (const MergedEpoch &epoch : run.epochs)
+        if (epoch.complete || epoch.ranksReported > 0)
+            last = epoch.epoch;
+    return last && run.earlierS <= 0 ? std::optional(*last - (run.firstEpoch - 1)) : last;
+}
+
+double shareApart(const std::pair<double, double> &values) {
+    return std::fabs(values.first - values.second) / std::max(values.first, values.second);
+}
+
+std::string lessToDo(double apart) {
+    return "the one with fewer had " + percent(apart, 2).toStdString() + " less to do";
+}
+
+/// One that did less makes the others' mean look faster. False: they are alike, or nothing is known of one group.
+bool compareCount(const char *key, const char *label, const std::optional<std::pair<double, double>> &found,
+                  Unlikes &out) {
+    const double apart = found ? shareApart(*found) : 0;
+    if (apart < namedSamples)
+        return false;
+    out.push_back(difference(key, label, std::to_string(std::int64_t(found->first)),
+                             std::to_string(std::int64_t(found->second)),
+                             weightOf(apart, notableSamples, decisiveSamples), lessToDo(apart)));
+    return true;
+}
+
+/// How far apart the two are if a step has as many parts as `stepParts` says; absent: unknown. The last step of an epoch
+/// may lack some.
+std::optional<double> apartInParts(const Pair &pair, const Figure &stepParts, double epochs) {
+    const auto found = furthestApart(pair, [&](const RunOutcome &run) -> std::optional<double> {
+        const auto steps = stepsMade(run), parts = stepParts(run);
+        return steps && parts ? std::optional(*steps * *parts) : std::nullopt;
+    });
+    if (!found)
+        return std::nullopt;
+    const auto a = std::llround(stepParts(pair.a()).value_or(1)), b = std::llround(stepParts(pair.b()).value_or(1));
+    const double lacking = double(std::max(a, b) - std::gcd(a, b)) * epochs;
+    return std::max(0.0, std::fabs(found->first - found->second) - lacking) / std::max(found->first, found->second);
+}
+
+/// "100 steps by each of 2 ranks"; of a group whose steps are unknown its epochs.
+std::string workDone(const RepeatGroup &group) {
+    const auto steps = meanOf(figuresOf(group, stepsMade)), epochs = meanOf(figuresOf(group, epochsMade));
+    const int ranks = group.runs.front().processes;
+    return (steps    ? std::to_string(std::llround(*steps)) + " steps"
+            : epochs ? std::to_string(std::llround(*epochs)) + " epochs of unknown steps"
+                     : std::string("unknown")) +
+           (ranks > 1 ? " by each of " + std::to_string(ranks) + " ranks" : "");
+}
+
+/// Steps that are not alike: the same work if there are as many, as many of all ranks together, or as many samples by
+/// the batch size.
+void compareUnlikeSteps(const Pair &pair, Unlikes &out) {
+    const auto epochs = furthestApart(pair, epochsMade);
+    if (!epochs && figuresOf(pair.reference, stepsMade).empty() && figuresOf(pair.run, stepsMade).empty())
+        return; // nothing of this was recorded
+    const std::array<Figure, 3> readings = {
+        [](const RunOutcome &) { return std::optional(1.0); },
+        [](const RunOutcome &run) { return std::optional(double(run.processes)); },
+        [](const RunOutcome &run) -> std::optional<double> {
+            const RunFacts facts = factsOf(run);
+            const auto batch = facts.find("batch_size");
+            const double samples = batch == facts.end() ? 0 : QString::fromStdString(batch->second).toDouble();
+            return samples >= 1 && samples <= 1e12 ? std::optional(samples) : std::nullopt; // nor "inf" of a script's
+        }};
+    std::optional<double> least;
+    for (const Figure &stepParts : readings)
+        if (const auto apart = apartInParts(pair, stepParts, epochs ? epochs->first : 1))
+            least = std::min(least.value_or(*apart), *apart);
+    if (least && *least < namedSamples)
+        return;
+    const FairnessWeight weight = least ? weightOf(*least, notableSamples, decisiveSamples) : Decisive;
+    out.push_back(difference("work", "Work", workDone(pair.reference), workDone(pair.run), weight,
+                             weight != Decisive
+                                 ? lessToDo(*least)
+                                 : "how many samples each has seen is unknown, so a gain may be less work. "
+                                   "A script can report them: run.step(loss, samples)"));
+}
+
+void compareWork(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     const auto isMeant = [&](const char *key) { return names(settings, key) || pair.isVaried(key); };
     if (isMeant("dataset") || isMeant("train_samples") || isMeant("epochs"))
         return;
-    const Figure samplesOf = [](const RunOutcome &run) -> std::optional<double> {
-        double sum = 0;
-        for (const MergedEpoch &epoch : run.epochs)
-            sum += epoch.complete ? double(epoch.samples) : NAN;
-        return sum > 0 ? std::optional(sum) : std::nullopt;
-    };
-    const Figure stepsOf = [](const RunOutcome &run) -> std::optional<double> {
-        return run.steps && *run.steps > 0 ? std::optional(double(*run.steps)) : std::nullopt;
-    };
-    const bool samplesKnown = isKnownOfEach(pair.reference, samplesOf) && isKnownOfEach(pair.run, samplesOf);
+    const bool samplesKnown = isKnownOfEach(pair.reference, samplesSeen) && isKnownOfEach(pair.run, samplesSeen);
     // With another method, other processes or another batch, a step has other samples.
-    const bool stepsComparable =
-        pair.a().processes == pair.b().processes && !pair.differsInMethod && !isMeant("batch_size");
-    const auto steps = !samplesKnown && stepsComparable ? furthestApart(pair, stepsOf) : std::nullopt;
-    const auto found = steps ? steps : furthestApart(pair, samplesOf);
-    if (!found)
+    const bool stepsAlike = pair.a().processes == pair.b().processes && !pair.differsInMethod && !isMeant("batch_size");
+    const auto steps = !samplesKnown && stepsAlike ? furthestApart(pair, stepsMade) : std::nullopt;
+    const bool found = steps ? compareCount("steps", "Steps made", steps, out)
+                             : compareCount("samples", "Samples seen", furthestApart(pair, samplesSeen), out);
+    if (found || samplesKnown || steps || compareCount("epochs", "Epochs", furthestApart(pair, epochsMade), out))
         return;
-    const auto [a, b] = *found;
-    const double apart = std::fabs(a - b) / std::max(a, b);
-    if (apart < namedSamples)
-        return;
-    out.push_back(difference(steps ? "steps" : "samples", steps ? "Steps made" : "Samples seen",
-                             std::to_string(std::int64_t(a)), std::to_string(std::int64_t(b)),
-                             weightOf(apart, notableSamples, decisiveSamples),
-                             "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
+    if (furthestApart(pair, samplesSeen) || (!pair.a().script && !pair.b().script))
+        return; // the other repeats' samples are alike; the settings say what our own trainer has to do
+    const bool isSaid = std::ranges::any_of(settings, [](const Unlike &one) { // as different work
+        return one.finding.key == "batch_size" && one.finding.weight == Decisive;
+    });
+    if (!stepsAlike && !isSaid)
+        compareUnlikeSteps(pair, out);
 }
 
 /// How much accuracy still moved between a run's last two epochs, median over repeats: fair runs with short training
@@ -380,7 +467,7 @@ std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unl
     compareFiles(pair, settings, out);
     comparePrograms(pair, out);
     compareAccuracy(pair, settings, out);
-    compareSamples(pair, settings, out);
+    compareWork(pair, settings, out);
     compareThrottling(pair, out);
     compareGuests(pair, out);
     compareSideBySide(pair, out);

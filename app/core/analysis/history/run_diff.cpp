@@ -125,9 +125,8 @@ DiffSection configSection(const RunRecord &a, const RunRecord &b) {
 }
 
 std::vector<MergedEpoch> doneEpochs(const RunOutcome &run) {
-    std::vector<MergedEpoch> done = run.epochs;
-    std::erase_if(done, [](const MergedEpoch &epoch) { return !epoch.complete; });
-    return done;
+    auto done = completeEpochs(run.epochs);
+    return std::vector<MergedEpoch>(done.begin(), done.end());
 }
 
 /// Durations, the first epoch aside since it warms up.

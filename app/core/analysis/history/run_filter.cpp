@@ -145,8 +145,9 @@ ValueTest numberIs(const RunColumn &column, const QString &wanted, const FilterT
         time = from.time;
     } else {
         const FilterQuantity one = quantity(column, wanted, token);
-        low = one.low;
-        high = one.high;
+        const bool span = column.measured || one.time; // what was set or counted is meant exactly
+        low = span ? one.low : one.exact;
+        high = span ? one.high : one.exact;
         time = one.time;
     }
     return [low, high, time](const ColumnValue &value) {

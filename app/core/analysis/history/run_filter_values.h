@@ -12,7 +12,8 @@ namespace lockstep::core {
 struct FilterQuantity {
     double exact = 0;
     double low = 0,
-           high = 0; ///< what "=" accepts: the digits given, the day named. A number's ends count, a time's end not
+           high = 0; ///< what "=" accepts of a measured column: the digits given; of a time: the day named. A number's
+                     ///< ends count, a time's end not
     bool time = false;
 };
 /// Nothing when the text is no such quantity. `nowUs`: Unix microseconds, for today and yesterday.

@@ -30,8 +30,8 @@ std::vector<RunMark> epochEnds(const RunStore &store) {
         last = std::max(last, epoch.wallUs);
     }
     std::vector<RunMark> out;
-    for (const MergedEpoch &epoch : store.epochs().merged())
-        if (const auto at = endsUs.find(epoch.epoch); epoch.complete && at != endsUs.end())
+    for (const MergedEpoch &epoch : completeEpochs(store.epochs().merged()))
+        if (const auto at = endsUs.find(epoch.epoch); at != endsUs.end())
             out.push_back({RunMark::Kind::EpochEnd, at->second, "end of epoch " + std::to_string(epoch.epoch)});
     return out;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include <QStringList>
@@ -93,10 +94,18 @@ std::string groupKey(const IndexedRun &run) {
 }
 
 GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    std::map<std::string, std::pair<double, std::string>>
+        whole; // by recording: the longest of its done runs has most of it
+    const auto length = [](const IndexedRun &run) { return std::pair(run.runTimeS.value_or(0), run.run); };
+    for (const int place : which)
+        if (const IndexedRun &run = at(runs, place); run.state == "done" && !run.recorded.empty())
+            whole[run.recorded] = std::max(whole[run.recorded], length(run));
     std::vector<double> values;
     for (const int place : which) {
-        const ColumnValue value = at(runs, place).state == "done" ? column.value(at(runs, place)) : ColumnValue();
-        if (const auto *number = std::get_if<double>(&value))
+        const IndexedRun &run = at(runs, place);
+        const ColumnValue value = run.state == "done" ? column.value(run) : ColumnValue();
+        const auto *number = std::get_if<double>(&value);
+        if (number && (run.recorded.empty() || whole.at(run.recorded) == length(run)))
             values.push_back(*number);
     }
     GroupFigures out;

@@ -13,7 +13,7 @@ namespace lockstep::core {
 
 /// A measured column over the done runs of a group.
 struct GroupFigures {
-    int count = 0; ///< done runs in which it is known
+    int count = 0; ///< done runs in which it is known; of those recorded from the same files one
     std::optional<double> mean;
     std::optional<double> deviation; ///< sample standard deviation (n - 1); absent of fewer than two
 };
@@ -42,7 +42,8 @@ struct RunRows {
     int matched = 0; ///< runs that the filter accepts
 };
 
-/// Equal for repeats of one run: config without seed and files (or command), the recipe's name for it, and host.
+/// Equal for repeats of one run: config without seed and files (or command, or what its ranks reported), the
+/// recipe's name for it, and host.
 [[nodiscard]] std::string groupKey(const IndexedRun &run);
 [[nodiscard]] GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                      const std::vector<int> &which);

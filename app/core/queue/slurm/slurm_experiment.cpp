@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <QDir>
@@ -146,6 +147,22 @@ Result<void> writeSlurmRecord(std::string_view experiment, const SlurmRecord &re
     return realFileSystem().writeAtomically(slurmFiles(experiment).record, toJson(record));
 }
 
+Result<SlurmRecord> findSlurmJob(std::string_view experiment) {
+    auto record = readSlurmRecord(experiment);
+    if (!record || !record->unanswered)
+        return record;
+    const Result<std::string> taken = takenBefore(*record, experiment);
+    if (!taken)
+        return fail(taken.error());
+    if (taken->empty())
+        return record;
+    record->job = *taken;
+    record->unanswered = false;
+    if (const auto written = writeSlurmRecord(experiment, *record); !written)
+        logWarning(written.error().message()); // it is found again the next time
+    return record;
+}
+
 Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place) {
     const std::vector<SlurmTask> tasks = slurmTasks(experiment);
     const auto script = slurmScript(tasks, place);
@@ -186,10 +203,11 @@ Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment) {
     std::string log = slurmFiles(experiment).log;
     if (record->runs.size() == 1) // not an array: no task number
         log.replace(log.rfind("%A_%a"), 5, "%j");
+    const bool askedBefore = std::exchange(record->unanswered, true); // until it answers: this process may end before
     if (const auto written = writeSlurmRecord(experiment, *record); !written)
         return fail(written.error()); // before there is a job that can't be written down
     Submitted job;
-    if (record->unanswered) {
+    if (askedBefore) {
         const Result<std::string> taken = takenBefore(*record, experiment);
         if (!taken)
             return fail(taken.error());
@@ -197,11 +215,11 @@ Result<SlurmSubmission> submitSlurmExperiment(std::string_view experiment) {
     }
     if (job.job.empty())
         job = submitToSlurm(*script, log, slurmMark(experiment));
+    record->job = job.job;
+    record->unanswered = job.job.empty() && job.unknown;
+    SlurmSubmission out{job.job, writeSlurmRecord(experiment, *record)};
     if (job.job.empty() && !job.unknown)
         return fail(job.error);
-    record->job = job.job;
-    record->unanswered = job.job.empty();
-    SlurmSubmission out{job.job, writeSlurmRecord(experiment, *record)};
     if (job.job.empty())
         out.recorded = fail(Error::failed(job.error.message() + "; the job may be in Slurm's queue nevertheless",
                                           "lockstepctl slurm submit " + std::string(experiment) +
@@ -278,7 +296,7 @@ SlurmWatch::SlurmWatch(QObject *parent) : QObject(parent) {
 }
 
 Result<void> SlurmWatch::own(const std::string &experiment) {
-    auto record = readSlurmRecord(experiment);
+    auto record = findSlurmJob(experiment);
     if (!record)
         return fail(record.error());
     if (record->job.empty())
@@ -306,7 +324,7 @@ Result<void> askSlurmQueue(const std::string &experiment, const QueueRequest &re
         return fail(Error::badArgument(std::string(toString(request.kind)) +
                                            " was refused: the queue is Slurm's and is changed by Slurm's own programs",
                                        "lockstepctl slurm list"));
-    auto record = readSlurmRecord(experiment);
+    auto record = findSlurmJob(experiment);
     if (!record)
         return fail(record.error());
     record->cancelled = true;

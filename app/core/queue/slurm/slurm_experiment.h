@@ -22,7 +22,7 @@ struct SlurmRecord {
     std::vector<int> entries;      ///< the experiment's entries, by task
     std::vector<std::string> runs; ///< run id of the first attempt, by task
     bool cancelled = false;        ///< by us
-    bool unanswered = false;       ///< sbatch did not say whether it took the job, and squeue did not show it yet
+    bool unanswered = false;       ///< sbatch was asked and has not said whether it took the job
     bool operator==(const SlurmRecord &) const = default;
 };
 [[nodiscard]] std::string toJson(const SlurmRecord &record);
@@ -35,6 +35,10 @@ struct SlurmFiles {
 [[nodiscard]] bool isSlurmExperiment(std::string_view experiment);
 [[nodiscard]] Result<SlurmRecord> readSlurmRecord(std::string_view experiment);
 [[nodiscard]] Result<void> writeSlurmRecord(std::string_view experiment, const SlurmRecord &record);
+
+/// What readSlurmRecord() gives, with the job of a submission that Slurm did not answer, if Slurm has it by now: its number is written down.
+/// An error, too, if that can't be told or the job has run. Asks squeue only for such a submission. Blocking.
+[[nodiscard]] Result<SlurmRecord> findSlurmJob(std::string_view experiment);
 
 /// Writes experiment, script and record; nothing is submitted.
 [[nodiscard]] Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place);

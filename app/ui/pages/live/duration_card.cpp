@@ -97,9 +97,8 @@ QList<LineData> DurationCard::durationLines() const {
             continue;
         LineData line = lineOf(style);
         line.markers = true;
-        for (const core::MergedEpoch &epoch : shown().storeOf(style).epochs().merged())
-            if (epoch.complete)
-                line.points.append({double(epoch.epoch), epoch.durationS});
+        for (const core::MergedEpoch &epoch : core::completeEpochs(shown().storeOf(style).epochs().merged()))
+            line.points.append({double(epoch.epoch), epoch.durationS});
         if (!line.points.isEmpty())
             line.endText = core::seconds(line.points.constLast().y());
         lines.append(line);

@@ -38,8 +38,10 @@ void UseModel::setTable(const core::ResultTable &table) {
             for (const core::MergedEpoch &epoch : result.epochs) {
                 const auto use = std::find_if(epoch.devices.begin(), epoch.devices.end(),
                                               [&](const core::DeviceUse &u) { return u.device == device; });
-                row.mean.push_back(use == epoch.devices.end() ? std::nullopt : use->utilizationMean);
-                row.highest.push_back(use == epoch.devices.end() ? std::nullopt : use->utilizationMax);
+                row.mean.resize(std::size_t(epoch.epoch)); // of epochs before, which a run may lack, nothing is known
+                row.highest.resize(std::size_t(epoch.epoch));
+                row.mean.back() = use == epoch.devices.end() ? std::nullopt : use->utilizationMean;
+                row.highest.back() = use == epoch.devices.end() ? std::nullopt : use->utilizationMax;
             }
             epochs = std::max(epochs, row.mean.size());
             rows.push_back(std::move(row));

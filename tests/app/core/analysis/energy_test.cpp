@@ -64,6 +64,15 @@ private Q_SLOTS:
         QVERIFY(!hitOf(run, {Target::Kind::Accuracy, 0.95}).wattHours);
     }
 
+    void itsJoulesASampleAreOfTheEpochsThatItMade() {
+        RunOutcome run = runOf("GPU-", 1);
+        run.epochs[0].complete = false;
+        run.epochs[0].samples = 0;
+        QVERIFY2(!energyPerSampleOf(run), "an epoch that it made, whose samples are unknown");
+        run.firstEpoch = 2; // it went on from a checkpoint
+        QCOMPARE(*energyPerSampleOf(run), 36.0);
+    }
+
     void theWaitOfGpusIsTheSumOverRanks() {
         QCOMPARE(*gpuHoursWaitingOf(runOf("GPU-", 1)), 36.0 / 3600);
         QVERIFY(!gpuHoursWaitingOf(runOf("cpu:", 1)));

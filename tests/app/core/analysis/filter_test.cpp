@@ -93,6 +93,12 @@ private Q_SLOTS:
             {"accuracy=-", false},
             {"lr=0.05", true},
             {"lr>0.01 workers=2", true},
+            {"lr=0.1", false}, // what was set, exactly, whatever the digits given
+            {"lr=0", false},
+            {"lr!=0", true},
+            {"lr=0,5e-2", true},
+            {"devices=1e1", false},
+            {"workers=2.0", true},
             {"batch_size=64", true}, // a default that was not set
             {"batch-size=64", true}, // as the flag is spelt
             {"pin_memory=false", true},

@@ -192,6 +192,15 @@ private Q_SLOTS:
         }
     }
 
+    void aMeasurementThatWasRecordedThriceIsOneRepeat() {
+        std::vector<RunOutcome> next = repeats(3, 10, 0.01, 2, 1);
+        for (RunOutcome &run : next)
+            run.recorded = RecordedFiles{"rank 0 on box, at 1 us", 100};
+        const GateCase one = gateOf("train.py", repeats(3, 10, 0.01, 1, 0), next, 0.05);
+        QCOMPARE(one.newRepeats, 1);
+        QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+    }
+
     void theWorstOfSeveralRunsCounts() {
         const GateCase passed = gate(0), slower = gate(0.2), undecided = gate(0, 2);
         QVERIFY(worstOf({passed}) == GateOutcome::Passed);

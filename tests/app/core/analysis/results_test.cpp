@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/verdict.h"
@@ -162,6 +163,31 @@ private Q_SLOTS:
         QCOMPARE(names({one, other}), (Names{"train.py: 1", "train.py #2: 1"}));
         one.experiment = other.experiment = "an experiment"; // whose runs of one name have one command, filled in
         QCOMPARE(names({one, other}), (Names{"train.py: 2"}));
+    }
+
+    void aMeasurementThatWasRecordedTwiceCountsOnce() {
+        RunOutcome whole = outcome("run1", 10, 11, 0.5);
+        whole.name = "train.py";
+        whole.recorded = RecordedFiles{"rank 0 on box, at 1 us", 100};
+        RunOutcome again = whole, early = whole, other = whole;
+        again.run = "run2";
+        early.run = "run3"; // recorded before all of it was there
+        early.state = RunState::Failed;
+        early.recorded->bytes = 50;
+        other.run = "run4";
+        other.recorded->begin = "rank 0 on box, at 2 us";
+        const std::vector<RunOutcome> runs = {early, whole, again, other};
+        const ResultTable table = resultTable(runs);
+        QCOMPARE(table.rows.size(), std::size_t(1));
+        QCOMPARE(table.rows[0].repeats, 2);
+        QCOMPARE(table.rows[0].planned, 2);
+        QCOMPARE(table.rows[0].runs, (std::vector<std::string>{"run1", "run4"}));
+        QVERIFY(table.rows[0].failed.empty());
+        QVERIFY(table.rows[0].notes.front().find("recorded from the same files") != std::string::npos);
+        QCOMPARE(groupsOf(table, runs).front().runs.size(), std::size_t(2));
+        RunOutcome unknown = whole, unknownToo = again; // of which process they are does not show
+        unknown.recorded->begin = unknownToo.recorded->begin = "";
+        QCOMPARE(resultTable({unknown, unknownToo}).rows[0].repeats, 2);
     }
 
     void timesAreGeometricMeansOverRepeatsSoThatTwoOfThemDividedGiveTheFactor() {

@@ -101,6 +101,36 @@ private Q_SLOTS:
                  std::string("no epoch was evaluated"));
     }
 
+    void anEpochThatIsNotKnownHidesNoLaterOneButItsTime() {
+        RunOutcome run = runOf(4, {0.5, 0.6, 0.8, 0.95});
+        run.epochs[1].complete = false; // a rank's frame was lost
+        const TimeToTarget late = timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front();
+        QVERIFY(!late.seconds && !late.fastest && !late.wattHours);
+        QVERIFY(near(late.best, 0.95));
+        QCOMPARE(late.reached, 1);
+        QCOMPARE(late.how, std::string("the time of earlier epochs is unknown"));
+        QVERIFY2(near(hitOf(run, {Target::Kind::Accuracy, 0.5}).seconds, 4), "before the hole it is known");
+        QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, {Target::Kind::Accuracy, 0.99}).front().how,
+                 std::string("not reached: best 95.00 % in 3 epochs"));
+        const RunOutcome timed = runOf(4, {0.5, 0.9}), never = runOf(4, {0.5, 0.6});
+        const TimeToTarget mixed = timesToTarget({RepeatGroup{"a", {timed, run, never}, false}}, ninety).front();
+        QCOMPARE(mixed.reached, 2);
+        QVERIFY2(!mixed.seconds && near(mixed.fastest, 8), "the middle one may be the unknown");
+        QCOMPARE(mixed.how,
+                 std::string("interpolated between epochs 1 and 2; the time of earlier epochs is unknown in 1 of "
+                             "3 repeats; not reached in 1 of 3 repeats: best 60.00 % in 3 epochs"));
+    }
+
+    void aRunThatWentOnFromACheckpointIsTimedByWhatItsSummarySays() {
+        RunOutcome run = runOf(4, {0.5, 0.6, 0.8, 0.95});
+        run.epochs[0].complete = run.epochs[1].complete = false;
+        run.firstEpoch = 3;
+        QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front().how,
+                 std::string("the time of earlier epochs is unknown"));
+        run.earlierS = 20;
+        QVERIFY(near(hitOf(run, ninety).seconds, 20 + 4 + 4 * (0.10 / 0.15)));
+    }
+
     void aRunThatWasCutOffCountsItsWholeEpochs() {
         RunOutcome run = runOf(4, {0.5, 0.95});
         run.epochs.back().complete = false;

@@ -36,15 +36,7 @@ const QByteArray three = R"({"name":"mine","title":"three","repeats":2,"order_se
     {"name":"both","method":"ddp","devices":2}]})";
 
 Detached startTwoAtOnce(const QByteArray &recipe = three) {
-    const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--detach"),
-                               QStringLiteral("--json"), QStringLiteral("--side-by-side"), QStringLiteral("2")},
-                              60'000, recipe);
-    const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
-    if (answer.code != 0 || !json.is_object()) {
-        qWarning("%s", answer.err.constData());
-        return {};
-    }
-    return {json["experiment"], json["pid"].get<pid_t>()};
+    return startRecipe(recipe, {QStringLiteral("--side-by-side"), QStringLiteral("2")});
 }
 
 EntryState stateOf(const Detached &started, int entry) {
@@ -243,6 +235,23 @@ private Q_SLOTS:
         QCOMPARE(::kill(pid_t(*viewer.store(1)->ranks().all().at(0).pid), SIGKILL), 0);
         QTRY_VERIFY(stateOf(started, 1) == EntryState::Failed);
         QTRY_VERIFY(stateOf(started, 0) == EntryState::Done);
+    }
+
+    void whatIsQueuedAgainAfterARefusalRunsBesideTheRunThatGoesOn() {
+        qputenv("FAKE_RANK", "exit_at=0;exit=2");
+        const HeldRun held;
+        const Detached started = startTwoAtOnce(R"({"name":"mine","order_seed":0,"repeats":1,"runs":[)" + held.json() +
+                                                R"(,{"name":"refused","method":"baseline","devices":1,"epochs":1},
+                               {"name":"dropped","method":"baseline","devices":1,"command":["true"]}]})");
+        QTRY_VERIFY(stateOf(started, 1) == EntryState::Failed);
+        QVERIFY(stateOf(started, 0) == EntryState::Running && stateOf(started, 2) == EntryState::Stopped);
+        const QString id = QString::fromStdString(started.experiment);
+        QCOMPARE(ctl({QStringLiteral("retry"), id, QStringLiteral("3")}).code, 0);
+        QTRY_VERIFY(stateOf(started, 2) == EntryState::Done);
+        QVERIFY(stateOf(started, 0) == EntryState::Running);
+        held.release();
+        QTRY_VERIFY(stateOf(started, 0) == EntryState::Done && !isOwned(started.experiment));
+        QVERIFY(read(started.experiment).over());
     }
 
     void aNumberThatCantBeIsRefused() {

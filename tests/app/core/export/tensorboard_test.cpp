@@ -208,6 +208,34 @@ private Q_SLOTS:
         QCOMPARE(reader.reload().dump(1), expected(name, frames).dump(1));
     }
 
+    void aRunThatWentOnFromACheckpointHasItsEpochsToo() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        const std::string run = "20260102T030405Z-00000004";
+        RunStore store(QString::fromStdString(run));
+        store.setRecord(ddpRecord(run));
+        QTemporaryDir folder;
+        TensorBoardFeed feed(folder.path().toStdString());
+        feed.follow(&store);
+        for (Frame one : ddpRecording()) {
+            if (auto *steps = std::get_if<StepsFrame>(&one.body))
+                steps->epoch += 2;
+            if (auto *epoch = std::get_if<EpochFrame>(&one.body))
+                epoch->epoch += 2;
+            if (auto *eval = std::get_if<EvalFrame>(&one.body))
+                eval->epoch += 2;
+            store.take(one);
+            store.flush();
+        }
+        feed.finish();
+        const Json seen = read(folder.path())["DDP-x2_" + run + "/run"];
+        for (const char *tag : {"epoch/loss", "epoch/duration_s", "epoch/test_accuracy"}) {
+            QVERIFY2(seen.contains(tag) && seen[tag].size() == 2, tag);
+            QCOMPARE(seen[tag][0][1].get<int>(), 3);
+            QCOMPARE(seen[tag][1][1].get<int>(), 4);
+        }
+    }
+
     void aLossThatIsNoNumberIsOneThereToo() {
         if (peers.isEmpty())
             QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");

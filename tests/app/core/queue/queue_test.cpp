@@ -188,6 +188,33 @@ private Q_SLOTS:
         QVERIFY(after.entries[1].state == EntryState::Stopped && after.entries[1].run.empty());
     }
 
+    void whatIsQueuedWhileAStoppedRunStillEndsRunsAfterIt_data() {
+        QTest::addColumn<QString>("command");
+        QTest::addColumn<int>("argument");
+        QTest::newRow("a retry") << "retry" << 2;
+        QTest::newRow("a round") << "repeat" << 1;
+    }
+    void whatIsQueuedWhileAStoppedRunStillEndsRunsAfterIt() {
+        QFETCH(QString, command);
+        QFETCH(int, argument);
+        const HeldRun held;
+        const Detached started = startRecipe(R"({"name":"mine","order_seed":0,"repeats":1,"runs":[)" + held.json() +
+                                             R"(,{"name":"again","method":"baseline","devices":1,"command":["true"]},
+                            {"name":"dropped","method":"baseline","devices":1,"command":["sleep","0"]}]})");
+        QTRY_VERIFY(stateOf(started, 0) == EntryState::Running);
+        QCOMPARE(ctl({QStringLiteral("stop"), idOf(started)}).code, 0);
+        const Answer asked = ctl({command, idOf(started), number(argument)});
+        QVERIFY2(asked.code == 0, asked.err.constData());
+        QVERIFY2(stateOf(started, 0) == EntryState::Running, "the stopped run must still be ending");
+        held.release();
+        QTRY_VERIFY(std::ranges::any_of(read(started.experiment).entries, [](const ExperimentEntry &entry) {
+            return entry.planned.name == "again" && entry.state == EntryState::Done;
+        }));
+        QTRY_VERIFY(read(started.experiment).over() && !isOwned(started.experiment));
+        const ExperimentEntry dropped = read(started.experiment).entries[2];
+        QVERIFY(dropped.state == EntryState::Stopped && dropped.run.empty()); // it waited before the stop
+    }
+
     void whatIsOverRunsAgainAndItsEarlierRunIsKept() {
         Experiment experiment = fourQueued();
         experiment.entries[1].state = EntryState::Failed;

@@ -2,7 +2,7 @@
 // Slurm's queue as squeue prints it, and how an experiment stands by it. Real jobs: tests/e2e/slurm_test.py.
 
 #include "base/machine_facts.h"
-#include "core_support.h"
+#include "core_queue_support.h"
 #include "experiment/plan.h"
 #include "ipc/file_system.h"
 #include "launch/jobs/job_shape.h"
@@ -62,14 +62,19 @@ private:
     QByteArray m_path;
 };
 
-/// An experiment of one run that Slurm has as job 12.
-Experiment submitted() {
+/// An experiment of one run that Slurm has as this job; empty: it is not submitted yet.
+Experiment inSlurm(const std::string &job) {
     const Recipe recipe = *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
     Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
     (void)createExperiment(experiment, [&] {
-        return writeSlurmRecord(experiment.id, SlurmRecord{"12", {0}, {first}, false});
+        write(slurmFiles(experiment.id).script, "#!/bin/sh\n");
+        return writeSlurmRecord(experiment.id, SlurmRecord{job, {0}, {first}, false});
     });
     return experiment;
+}
+
+Experiment submitted() {
+    return inSlurm("12");
 }
 
 Experiment experimentOfOne() {
@@ -226,6 +231,51 @@ private Q_SLOTS:
         QVERIFY(stopExperiment(experiment.id, "the test").has_value());
         QCOMPARE(slurm.said(), std::string("scancel 12\n"));
         QVERIFY(readSlurmRecord(experiment.id)->cancelled);
+    }
+
+    void aJobWhoseSubmissionWasInterruptedIsFoundByItsMark_data() {
+        QTest::addColumn<QString>("command");
+        QTest::newRow("submitted again") << "submit";
+        QTest::newRow("cancelled") << "cancel";
+        QTest::newRow("stopped") << "stop";
+    }
+    void aJobWhoseSubmissionWasInterruptedIsFoundByItsMark() {
+        if (!QFile::exists(bin + QStringLiteral("/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        QFETCH(QString, command);
+        const Home home;
+        const FakeSlurm slurm;
+        const Experiment experiment = inSlurm("");
+        slurm.program("sbatch", "echo sbatch >> $DIR/said\nkill -KILL $PPID");
+        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
+        slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
+        const QString id = QString::fromStdString(experiment.id);
+        (void)ctl({QStringLiteral("slurm"), QStringLiteral("submit"), id});
+        QTRY_COMPARE(slurm.said(), std::string("sbatch\n"));
+        if (command == QStringLiteral("submit")) {
+            const auto again = submitSlurmExperiment(experiment.id);
+            QVERIFY(again.has_value() && again->recorded.has_value());
+            QCOMPARE(again->job, std::string("12"));
+        } else if (command == QStringLiteral("cancel")) {
+            const Answer cancelled = ctl({QStringLiteral("slurm"), command, id});
+            QVERIFY2(cancelled.code == 0, cancelled.err.constData());
+        } else {
+            QVERIFY(stopExperiment(experiment.id, "the test").has_value());
+        }
+        QCOMPARE(slurm.said(), std::string(command == QStringLiteral("submit") ? "sbatch\n" : "sbatch\nscancel 12\n"));
+        const auto record = readSlurmRecord(experiment.id);
+        QVERIFY(record.has_value() && !record->unanswered);
+        QCOMPARE(record->job, std::string("12"));
+    }
+
+    void aSubmissionThatSlurmRefusesLeavesNothingToLookFor() {
+        const Home home;
+        const FakeSlurm slurm;
+        const Experiment experiment = inSlurm("");
+        slurm.program("sbatch", "exit 1");
+        slurm.program("squeue", "exit 0");
+        QVERIFY(!submitSlurmExperiment(experiment.id).has_value());
+        QVERIFY(!readSlurmRecord(experiment.id)->unanswered);
     }
 
     void oneAnswerWithoutTheJobEndsNothingAndNobodysFilterHidesIt() {

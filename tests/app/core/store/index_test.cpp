@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
 #include <QSqlDatabase>
 #include <QSqlQuery>
 
+#include "analysis/history/run_rows.h"
 #include "core_support.h"
 #include "ipc/file_system.h"
 #include "store/load_run.h"
@@ -50,6 +52,74 @@ private Q_SLOTS:
         whole.epochs = 100; // the quick run's samples are less than 1 % of so many
         QVERIFY(!index->estimate(whole, box));
         QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
+    }
+
+    void runsThatSomebodyElseStartedAreOfOneWorkOnlyIfTheyReportTheSame() {
+        const Home home;
+        std::uint32_t number = 0;
+        const auto listed = [&](int processes, const About &about) {
+            RunRecord record = ddpRecord("");
+            record.name = "train";
+            record.config.reset();
+            record.claims.known.emplace();
+            record.about = about;
+            record.processes = processes;
+            record.deviceNames.clear();
+            const std::string run = finishedRun(++number, &record);
+            auto index = RunIndex::open();
+            (void)index->refresh();
+            return *index->run(run);
+        };
+        const About about = {{"method", "ddp"}, {"model", "Net"}, {"batch_size", "32"}, {"hidden", "8"}, {"seed", "1"}};
+        const auto with = [&](const char *key, const char *value) {
+            About out = about;
+            out[key] = value;
+            return out;
+        };
+        const IndexedRun one = listed(2, about);
+        QCOMPARE(one.method, std::string("ddp"));
+        QCOMPARE(one.model, std::string("Net"));
+        QCOMPARE(groupKey(listed(2, about)), groupKey(one));
+        QCOMPARE(groupKey(listed(2, with("seed", "2"))), groupKey(one)); // as of our own trainer's runs
+        for (const auto &[key, value] :
+             {std::pair{"model", "Other"}, {"batch_size", "64"}, {"hidden", "16"}, {"epochs", "9"}})
+            QVERIFY2(groupKey(listed(2, with(key, value))) != groupKey(one), key);
+        QVERIFY(groupKey(listed(4, about)) != groupKey(one));
+    }
+
+    void aScriptsDevicesAreAsManyAsItsProcesses() {
+        const Home home;
+        std::uint32_t number = 0;
+        const auto devicesOf = [&](int processes, std::vector<std::string> given, const std::string &method) {
+            RunRecord record = ddpRecord("");
+            record.config.reset();
+            record.command = {"python", "train.py"};
+            record.processes = processes;
+            record.deviceNames = std::move(given);
+            RunResult result = doneResult(finishedRun(++number, &record), 0, 3.0);
+            result.summary.emplace().method = method; // all that says it
+            write(runFolder(result.run).result(), toJson(result));
+            auto index = RunIndex::open();
+            (void)index->refresh();
+            return index->run(result.run)->devices;
+        };
+        QCOMPARE(devicesOf(2, {}, "ddp"), 2);
+        QCOMPARE(devicesOf(4, {"cpu:0"}, "ddp"), 4);
+        QCOMPARE(devicesOf(1, {"cuda:0", "cuda:1"}, "dp"), 2);
+        QCOMPARE(devicesOf(1, {"cuda:0", "cuda:1"}, "baseline"), 1);
+        QCOMPARE(devicesOf(1, {}, ""), 1);
+    }
+
+    void aMeasurementThatWasRecordedTwiceIsOneOfItsGroupsFigures() {
+        const Home home;
+        for (std::uint32_t number = 1; number <= 3; ++number) {
+            RunRecord record = ddpRecord("");
+            record.files = RecordedFiles{"rank 0 on box, at " + std::to_string(std::max(2u, number)) + " us", 100};
+            finishedRun(number, &record);
+        }
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 3);
+        QCOMPARE(figuresOf(runColumns()[std::size_t(runColumn("run_time"))], index->runs(), {0, 1, 2}).count, 2);
     }
 
     void aRateIsUnknownWhereAnEpochsSamplesAre() {

@@ -116,6 +116,7 @@ RunOutcome resumed() {
     RunResult result = doneResult("r", 0);
     result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 5, 640}, {3, 0.7, 0.45, 640}, {4, 0.6, 0.45, 640}};
     result.summary->totalTrainingTimeS = 10.9;
+    result.summary->phasesS = {{"forward", 4}, {"backward", 6.5}}; // of all four epochs
     store.setResult(result);
     return outcomeOf(store);
 }
@@ -271,6 +272,22 @@ private Q_SLOTS:
         QVERIFY(std::abs(parts->trainingS - 0.9) < 1e-12);
         QVERIFY(std::abs(parts->startUpS - 1.6) < 1e-12);
         QVERIFY2(parts->restS >= 0 && parts->restS < 0.2, qPrintable(QString::number(parts->restS)));
+    }
+
+    void aResumedRunsPhasesAreThoseOfItsOwnStepsAsThatsWhatTheyAreDividedBy() {
+        const RunOutcome run = resumed();
+        QVERIFY(run.phasesS == run.rankPhasesS.at(0) || run.phasesS == run.rankPhasesS.at(1));
+        QVERIFY2(additiveSum(run.phasesS) <= *trainedHereS(run) + 1e-9,
+                 qPrintable(QString::number(additiveSum(run.phasesS))));
+    }
+
+    void aResumedRunsOwnEpochsAreInTheTable() {
+        const ResultTable table = resultTable({resumed()});
+        const std::vector<MergedEpoch> &epochs = table.rows.front().epochs;
+        QCOMPARE(epochs.size(), std::size_t(2));
+        QCOMPARE(epochs.front().epoch, 3);
+        QCOMPARE(epochs.back().epoch, 4);
+        QVERIFY(epochs.front().loss && epochs.front().durationS > 0);
     }
 
     void aResumedRunIsNotTimedFromLaunchToExitAgainstOneFromScratch() {
