@@ -14,6 +14,7 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/json_text.h"
+#include "ipc/list_in_words.h"
 #include "ipc/nearest_word.h"
 
 namespace lockstep {
@@ -60,11 +61,8 @@ private:
         for (const auto &[key, value] : object.items())
             if (std::ranges::find(known, key) == known.end()) {
                 const std::string near = nearestWord(key, known);
-                std::string all;
-                for (const std::string &one : known)
-                    all += (all.empty() ? "" : &one == &known.back() ? " and " : ", ") + one;
                 mistake(path + "/" + key, "is no key of a model's description",
-                        near.empty() ? "the keys there are " + all : "did you mean \"" + near + "\"?");
+                        near.empty() ? "the keys there are " + listInWords(known) : "did you mean \"" + near + "\"?");
             }
     }
     std::optional<std::int64_t> number(const Json &object, const char *key, std::int64_t least, std::int64_t most) {

@@ -5,6 +5,7 @@
 
 #include "ipc/backend_rule.h"
 #include "ipc/field_values_detail.h"
+#include "ipc/list_in_words.h"
 #include "ipc/model_facts.h"
 #include "ipc/run_config.h"
 
@@ -186,10 +187,7 @@ std::string methodsWith(std::string_view key) {
     for (const MethodSpec &method : methodTable)
         if (knowsKey(method.id, key))
             names.emplace_back(method.name);
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-    return text;
+    return listInWords(names);
 }
 
 std::vector<FieldSpec> mainRows() {

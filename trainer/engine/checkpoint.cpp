@@ -16,6 +16,7 @@
 #include <c10/core/GradMode.h>
 
 #include "ipc/file_system.h"
+#include "ipc/list_in_words.h"
 #include "ipc/logging.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/rank_placement.h"
@@ -137,10 +138,7 @@ std::string epochsInWords(const EarlierPart &before, const EarlierPart &part) {
         made.push_back("epochs " + std::to_string(first) + " to " + std::to_string(last));
     if (part.stepInEpoch > 0)
         made.push_back("a part of epoch " + std::to_string(last + 1));
-    std::string text;
-    for (std::size_t i = 0; i < made.size(); ++i)
-        text += (i == 0 ? "" : i + 1 < made.size() ? ", " : " and ") + made[i];
-    return text + (made.size() > 1 || first < last ? " were" : " was");
+    return listInWords(made) + (made.size() > 1 || first < last ? " were" : " was");
 }
 
 /// Settings that may differ can, together, amount to a step of other samples or to another learning rate.
@@ -230,8 +228,12 @@ void CheckpointFolder::resumeFrom(const std::string &file, const std::string &tr
                   [&](const std::string &other) { return other != file && originOf(other, training) != Origin::Own; });
 }
 
+std::string CheckpointFolder::pathHere(const std::string &file) const {
+    return (std::filesystem::path(m_path) / std::filesystem::path(file).filename()).string();
+}
+
 void CheckpointFolder::keepCopy(const std::string &file) {
-    const std::string own = (std::filesystem::path(m_path) / std::filesystem::path(file).filename()).string();
+    const std::string own = pathHere(file);
     std::erase(m_own, own);
     m_own.insert(m_own.begin(), own);
     prune();

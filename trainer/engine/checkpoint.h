@@ -74,6 +74,8 @@ public:
 
     /// The training goes on from `file`, which is one of files(): those before it are its own too, if they are of its training.
     void resumeFrom(const std::string &file, const std::string &training);
+    /// Where another rank's checkpoint is found and kept here: nodes may have their folders in different places.
+    [[nodiscard]] std::string pathHere(const std::string &file) const;
     /// The checkpoint of that name, which rank 0 has written on another node and this folder has too, is the newest own
     /// one; prune() follows.
     void keepCopy(const std::string &file);

@@ -15,10 +15,6 @@ namespace lockstep::trainer {
 
 namespace {
 
-int devicesInRun(const RunConfig &config, const RankEnvironment &env) {
-    return isDistributed(config.method) ? env.worldSize : deviceCount(config);
-}
-
 std::string joined(const std::vector<std::string> &parts) {
     std::string text;
     for (const auto &part : parts)
@@ -158,7 +154,7 @@ Result<Placement> placeOnMachine(const RunConfig &config, const RankEnvironment 
 }
 
 double effectiveLr(const RunConfig &config, const RankEnvironment &env) {
-    return lockstep::effectiveLr(config, devicesInRun(config, env));
+    return lockstep::effectiveLr(config, isDistributed(config.method) ? env.worldSize : deviceCount(config));
 }
 
 std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {

@@ -214,11 +214,6 @@ Result<void> bringCheckpoint(Session &session, const std::string &file, std::siz
     return {};
 }
 
-/// Where this rank finds and keeps another rank's checkpoint: nodes may have their folders in different places.
-std::string ownPathOf(const Session &session, const std::string &file) {
-    return (std::filesystem::path(session.config.checkpointDir) / std::filesystem::path(file).filename()).string();
-}
-
 /// Rank 0 alone writes checkpoints.
 Result<void> lockCheckpoints(Session &session) {
     const std::string &folder = session.config.checkpointDir;
@@ -351,7 +346,7 @@ Result<void> loadCheckpoint(Session &session) {
         logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
         return {};
     }
-    const std::string file = ownPathOf(session, agreed->name);
+    const std::string file = CheckpointFolder(session.config.checkpointDir).pathHere(agreed->name);
     if (auto there = bringCheckpoint(session, file, agreed->holder); !there)
         return there;
     auto checkpoint = readCheckpoint(file);
@@ -481,7 +476,7 @@ Result<void> makeLoader(Session &session) {
 } // namespace
 
 Result<void> restoreFrom(Session &session, const std::string &ofRank0, const std::string &occasion) {
-    const std::string file = ownPathOf(session, ofRank0);
+    const std::string file = CheckpointFolder(session.config.checkpointDir).pathHere(ofRank0);
     if (auto there = bringCheckpoint(session, file, 0, occasion); !there)
         return there;
     const auto checkpoint = readCheckpoint(file);

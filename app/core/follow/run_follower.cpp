@@ -253,8 +253,8 @@ void RunFollower::takeRecord(std::string_view record) {
     if (!frame->rank && frame->node.value_or(m_node) == m_node)
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
-            if (state->state ==
-                RunState::Training) // by now the record names all machines, and what the ranks say of the run
+            // By now the record names all machines, and what the ranks say of the run.
+            if (state->state == RunState::Training)
                 rereadRecord();
         }
     if (m_greeted)

@@ -286,7 +286,8 @@ void ExperimentRunner::stop(const QString &by) {
     m_stoppedBy = by;
     QueueRequest whole;
     whole.by = by.toStdString();
-    (void)apply(whole, m_queue->experiment()); // at once: what is queued from now on runs
+    (void)apply(whole,
+                m_queue->experiment()); // at once: what is queued from now on runs. A request was carried out already
     save();
     if (m_underWay.empty())
         return next();

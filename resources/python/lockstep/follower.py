@@ -431,7 +431,7 @@ class Follower:
         """Begins an epoch if the step is of none yet, or lets the one that goes on take up another iterator. An epoch is a pass through the
         first iterator of its first step, of those that begin with it."""
         first = min((iterator for iterator, _ in self._group),
-                     key=lambda iterator: (iterator in self._begun, self._fetches[iterator].spans[0][0]))
+                    key=lambda iterator: (iterator in self._begun, self._fetches[iterator].spans[0][0]))
         if self._goes_on(first):
             self._passed += 1
             self._main, self._main_again, self._main_batches = first, False, len(self._fetches[first].spans)

@@ -30,6 +30,13 @@ void reportEpoch(ReportedSummary &reported, int epoch, std::int64_t firstStep, d
     reported.take(0, frame);
 }
 
+RunResult resultOf(const ReportedSummary &reported) {
+    RunResult result;
+    reported.addTo(result, RunRecord());
+    REQUIRE(result.summary);
+    return result;
+}
+
 } // namespace
 
 TEST_CASE("an epoch that is reported again without a restart leaves the training time unknown") {
@@ -38,9 +45,7 @@ TEST_CASE("an epoch that is reported again without a restart leaves the training
     for (int fold = 0; fold < 2; ++fold) {
         reportEpoch(reported, 1, 20 * fold, 1);
         reportEpoch(reported, 2, 20 * fold + 10, 2);
-        result = {};
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
+        result = resultOf(reported);
         CHECK(result.summary->totalTrainingTimeS.has_value() == (fold == 0));
         CHECK(result.warnings.size() == static_cast<std::size_t>(fold));
     }
@@ -60,9 +65,7 @@ TEST_CASE(
         frame.body = done;
         reported.take(0, frame);
     }
-    RunResult result;
-    reported.addTo(result, RunRecord());
-    REQUIRE(result.summary);
+    const RunResult result = resultOf(reported);
     CHECK(result.summary->epochs.size() == 2);
     CHECK_FALSE(result.summary->totalTrainingTimeS);
     CHECK(result.warnings.front().starts_with("rank 0 reported epoch 1 more than once"));
@@ -77,9 +80,7 @@ TEST_CASE("epochs that ranks report again after a restart count as the last atte
             reported.startOver();
         reportEpoch(reported, 1, 0, 1);
         reportEpoch(reported, 2, 10, 2);
-        RunResult result;
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
+        const RunResult result = resultOf(reported);
         CHECK(result.summary->totalTrainingTimeS == 3.0);
         CHECK(result.warnings.empty());
     }
@@ -96,9 +97,7 @@ TEST_CASE("what ended before the checkpoint that restarted ranks go on from coun
             reported.startOver();
         reportEpoch(reported, 3, 20, 4);
         reportEpoch(reported, 4, 30, 5);
-        RunResult result;
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
+        const RunResult result = resultOf(reported);
         CHECK(result.summary->epochs.size() == 4);
         CHECK(result.summary->steps == 40);
         CHECK(result.summary->totalTrainingTimeS == 39.0);
@@ -113,9 +112,7 @@ TEST_CASE("a run that begins with a later epoch than the first has no training t
         ReportedSummary reported;
         reportEpoch(reported, first, 0, 10);
         reportEpoch(reported, first + 1, 10, 20);
-        RunResult result;
-        reported.addTo(result, RunRecord());
-        REQUIRE(result.summary);
+        const RunResult result = resultOf(reported);
         CHECK(result.summary->epochs.size() == 2);
         CHECK(result.summary->phasesS.at("load") == 30.0);
         CHECK(result.summary->totalTrainingTimeS.has_value() == (first == 1));

@@ -91,16 +91,15 @@ RunRecord recordFrom(const Frame &first, const ListenedRun::Options &options) {
 
 Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Clock &clock, Options options,
                                                        Handlers handlers, const Frame &first) {
-    const std::int64_t heardNs = clock.monoNs();
+    const RunBegin begin(clock.monoNs()); // making the folder takes a while
     RunRecord record = recordFrom(first, options);
     auto folder = NewRunFolder::create(record);
     if (!folder)
         return fail(folder.error());
     if (options.fromFiles())
         record.startWallUs = first.wallUs; // the run may have begun long ago
-    std::unique_ptr<ListenedRun> run(
-        new ListenedRun(loop, clock, std::move(options), std::move(handlers), std::move(record), std::move(*folder)));
-    run->m_begin = RunBegin(heardNs); // making the folder took a while
+    std::unique_ptr<ListenedRun> run(new ListenedRun(loop, clock, std::move(options), std::move(handlers),
+                                                     std::move(record), std::move(*folder), begin));
     run->m_firstWallUs = run->m_lastWallUs = first.wallUs;
     run->m_recordChanged = run->m_options.fromFiles(); // when it began
     if (auto opened = run->openLog(); !opened)
@@ -111,10 +110,10 @@ Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Cl
 }
 
 ListenedRun::ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
-                         NewRunFolder folder)
+                         NewRunFolder folder, RunBegin begin)
     : m_loop(loop), m_clock(clock), m_options(std::move(options)), m_handlers(std::move(handlers)),
       m_record(std::move(record)), m_folder(std::move(folder)), m_worldSize(m_options.worldSize),
-      m_files(m_record.files.value_or(RecordedFiles())), m_begin(clock.monoNs()) {}
+      m_files(m_record.files.value_or(RecordedFiles())), m_begin(std::move(begin)) {}
 
 Result<void> ListenedRun::openLog() {
     auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName());

@@ -86,7 +86,7 @@ private:
         std::optional<RunState> final;
     };
     ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
-                NewRunFolder folder);
+                NewRunFolder folder, RunBegin begin);
     Result<void> openLog();
     void openIntake();
     void onControl(const Control &control);

@@ -7,6 +7,7 @@
 
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
+#include "ipc/list_in_words.h"
 #include "ipc/median.h"
 
 namespace lockstep::agent {
@@ -24,11 +25,13 @@ std::string secondsText(double seconds) {
 /// "rank 0", "ranks 0 and 2", "ranks 0, 2 and 3", "ranks 0, 2, 3, 4 and 60 more".
 std::string names(const std::vector<int> &ranks) {
     constexpr std::size_t most = 8;
-    const std::size_t shown = ranks.size() > most ? most : ranks.size();
-    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    const std::size_t shown = std::min(ranks.size(), most);
+    std::vector<std::string> items;
     for (std::size_t i = 0; i < shown; ++i)
-        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
-    return shown == ranks.size() ? text : text + " and " + std::to_string(ranks.size() - shown) + " more";
+        items.push_back(std::to_string(ranks[i]));
+    if (shown < ranks.size())
+        items.push_back(std::to_string(ranks.size() - shown) + " more");
+    return (ranks.size() == 1 ? "rank " : "ranks ") + listInWords(items);
 }
 
 } // namespace
