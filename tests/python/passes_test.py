@@ -2,12 +2,81 @@
 # SPDX-License-Identifier: MIT
 """Which batches belong to which step and which steps to which epoch, in scripts that skip batches, leave gradients over or validate with a
 backward. With a clock that is set by hand; needs no PyTorch."""
+import random
 import unittest
 
 from hand_clock import Script, times
+from lockstep.follower import Follower, Reporter
+
+
+class LongWay(Follower):
+    """Looks at every step as if it were unlike the one before."""
+
+    def _goes_on_alike(self):
+        return False
+
+
+class Told(Reporter):
+    """All that a follower reports, in its order."""
+
+    def __init__(self):
+        self.heard = []
+
+    def begin_epoch(self, epoch, steps):
+        self.heard.append(("epoch begins", epoch, steps))
+
+    def begin_evaluation(self, epoch):
+        self.heard.append(("evaluation begins", epoch))
+
+    def end_evaluation(self, epoch):
+        self.heard.append(("evaluation ends", epoch))
+
+    def steps(self, log, force):
+        log.read()
+        self.heard.append(("steps", log.report()))
+
+    def end_epoch(self, log, training_ns):
+        self.heard.append(("epoch ends", log.summary(log.start_ns), training_ns))
+
+
+LOADERS = ((1, 10, 5), (2, 10, 5), (3, 20, 3), (4, 30, None), (5, 20, 3))  # iterator, data set, batches
+
+
+def made_up_training(kind, seed):
+    """What is reported of a hundred calls in an order that chance has made, most of them of one loader."""
+    chance, now, told = random.Random(seed), [0], Told()
+
+    def tick():
+        now[0] += chance.randint(1, 1000)
+        return now[0]
+
+    follower = kind(told, tick)
+    for _ in range(100):
+        iterator, data, length = LOADERS[min(int(chance.expovariate(1.5)), len(LOADERS) - 1)]
+        call = chance.choices(("opened", "fetched", "exhausted", "dropped", "backward", "optimizer"), (5, 35, 4, 2, 26, 28))[0]
+        if call in ("opened", "exhausted"):
+            getattr(follower, call)(iterator, tick(), tick())
+        elif call == "fetched":
+            follower.fetched(iterator, data, length, tick(), tick(), chance.choice((8, 8, 4, 0)), chance.random() < 0.8, iterator == 4)
+        elif call == "dropped":
+            follower.dropped(iterator)
+        elif call == "backward":
+            follower.backward_begins(chance.choice((1.0, 2.0, None)), tick())
+            (follower.backward_fails if chance.random() < 0.05 else follower.backward_ends)(tick())
+        else:
+            optimizer = chance.choice((1, 1, 1, 2))
+            follower.optimizer_begins(optimizer)
+            follower.optimizer_ends(optimizer)
+    follower.finish()
+    return told.heard
 
 
 class PassesTest(unittest.TestCase):
+    def test_the_short_way_of_a_step_like_the_one_before_reports_what_the_long_way_does(self):
+        for seed in range(1000):
+            with self.subTest(seed=seed):
+                self.assertEqual(made_up_training(Follower, seed), made_up_training(LongWay, seed))
+
     def test_batches_that_are_skipped_count_nowhere_and_those_after_them_belong_together_where_they_did_before(self):
         for groups, expected in (((13, 1, 1, 1), (4, 16)),  # a script that goes on where it was stopped
                                  ((1, 1, 2, 1, 1, 2, 1), (7, 28)),  # one whose bad batches have no backward

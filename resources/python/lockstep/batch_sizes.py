@@ -64,7 +64,8 @@ def _dimension(tensor: int, dimension: int) -> Reader:
     """Reads a dimension of one of a batch's tensors."""
     def read(batch: Any) -> int:
         """The dimension; 0 where the batch has none."""
-        shape = next(islice(shapes(batch), tensor, None), ())
+        part: Any = batch[0] if tensor == 0 and isinstance(batch, (list, tuple)) and batch else None
+        shape = part.shape if hasattr(type(part), "shape") else next(islice(shapes(batch), tensor, None), ())
         return int(shape[dimension]) if dimension < len(shape) else 0
 
     return read

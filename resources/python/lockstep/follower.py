@@ -25,16 +25,15 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 from __future__ import annotations
 
 from time import monotonic_ns
-from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+from lockstep.groups import Groups
 from lockstep.open_step import Fetches, Pass, Step
-from lockstep.phases import add_time
 from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
 MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
-MOST_TOGETHER = 64  # batches of one backward; of more, the script has skipped some
 
 
 class Reporter:
@@ -95,14 +94,7 @@ class Follower:
         self._backwards = 0  # how many are inside each other
         self._inside: List[Tuple[int, bool]] = []  # the optimizers' steps that are inside each other, and whether a scaler calls them
         self._before_backward = (0, 0, 0)  # samples, batches and losses of the step
-        self._group: List[Tuple[int, Fetches]] = []  # the iterators that gave batches since the last fetch but one
-        self._group_backwards = 0  # how many have followed
-        self._group_failed = False  # one of them has raised
-        # Iterators whose batches a backward has followed, and how many came before the first one; 1: they come one by one.
-        self._begun: Dict[int, int] = {}
-        self._undecided: Dict[int, int] = {}  # data sets of which only one group is known, and how many batches it had
-        self._ahead: Set[int] = set()  # those that fetch one batch ahead
-        self._together: Set[int] = set()  # data sets of which several batches before a backward belong to it
+        self._groups = Groups()
         self._pass: Optional[Pass] = None
         self._optimized: Set[int] = set()  # iterators for whose batches an optimizer has stepped
         self._step_kinds: Set[bool] = set()  # of the epoch: whether a batch was fetched for them
@@ -148,65 +140,26 @@ class Follower:
 
     def asked(self) -> None:
         """A batch is asked for: no more backwards follow those that came before. If one did, it may have been of several batches."""
-        group, self._group = self._group, []
+        group = self._groups.newest
         if not group:
             return
-        samples = batches = 0
+        more = self._groups.end(self._held)
         for iterator, fetches in group:
-            taken = self._surplus(iterator, fetches) if self._group_backwards <= 1 else []
-            if not self._group_failed:
-                samples, batches = samples + sum(taken), max(batches, min(len(taken), fetches.together - 1))
-            if iterator in self._held and (iterator not in self._begun or fetches.together == 1):
-                self._begun[iterator] = fetches.together
             if not fetches.samples and not fetches.opening and self._fetches.get(iterator) is fetches:
                 del self._fetches[iterator]
-        for step in [self._step, self._done if self._stepped else None]:
-            if step is not None:
-                step.samples += samples
-                step.batches += batches
+        if more.shows:
+            self._announced = False  # the epoch has fewer steps than were announced
+            self._also_in_first(more.samples_before)
+        if more.batches:
+            for step in (self._step, self._done if self._stepped else None):
+                if step is not None:
+                    step.samples += more.samples
+                    step.batches += more.batches
 
-    def _surplus(self, iterator: int, fetches: Fetches) -> List[int]:
-        """The samples of the batches that belong to the backward before besides its first one, and to the one before that if it shows now."""
-        count, waiting = fetches.together, fetches.samples
-        if count == 1:
-            self._undecided.pop(fetches.data, None)
-            if waiting:
-                self._ahead.add(iterator)
-            return []
-        if count > MOST_TOGETHER:
-            waiting.clear()
-            return []
-        if fetches.data not in self._together:
-            first = self._begun.get(iterator)
-            if first == 1:  # the others were skipped
-                self._taken(waiting, count - 1)
-                return []
-            if first is None and fetches.data not in self._undecided:
-                self._undecided[fetches.data] = count
-                return []
-            return self._found_together(iterator, fetches, first or 1)
-        return self._taken(waiting, count - 1 if iterator in self._ahead else len(waiting))
-
-    def _found_together(self, iterator: int, fetches: Fetches, first: int) -> List[int]:
-        """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. What was
-        more there was skipped; one was fetched ahead."""
-        count, waiting = fetches.together, fetches.samples
-        self._together.add(fetches.data)
-        self._announced = False  # the epoch has fewer steps than were announced
-        left = len(waiting) - (count - 1)  # of the group before
-        if first == count + 1:
-            self._ahead.add(iterator)
-        else:
-            left -= len(self._taken(waiting, min(first - count, left)))
-        before = self._taken(waiting, min(first, count, left + 1) - 1)
+    def _also_in_first(self, samples: int) -> None:
+        """The step before had so many more samples, which shows now: the first step's are told."""
         if self._steps == 1 and self._first_samples is not None:
-            self._first_samples += sum(before)
-        return before + self._taken(waiting, count - 1)
-
-    @staticmethod
-    def _taken(waiting: Deque[int], count: int) -> List[int]:
-        """The first batches that wait for their backward."""
-        return [waiting.popleft() for _ in range(min(count, len(waiting)))]
+            self._first_samples += samples
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int,
                 learns: bool = True, endless: bool = False) -> None:
@@ -269,9 +222,9 @@ class Follower:
 
     def _leave(self, iterator: int) -> None:
         """The iterator gives no more of the batches that it has begun to give."""
-        for known in (self._held, self._ahead, self._optimized):
-            known.discard(iterator)
-        self._begun.pop(iterator, None)
+        self._held.discard(iterator)
+        self._optimized.discard(iterator)
+        self._groups.leave(iterator)
 
     def backward_begins(self, loss: Any, now: int) -> None:
         """backward() of a loss: a tensor that is detached, a number, or None for one that is unknown."""
@@ -281,7 +234,7 @@ class Follower:
         known = self._step or Step()
         self._before_backward = known.samples, known.batches, len(known.losses)
         fetched = self._begin_work()
-        self._group_backwards += 1
+        self._groups.backward()
         step = self._begin_step(now)
         self._lap("forward" if fetched or step.backwards or self._inside else "other", now)
         step.backwards += 1
@@ -310,7 +263,7 @@ class Follower:
             return
         self._step.samples, self._step.batches, losses = self._before_backward
         del self._step.losses[losses:]
-        self._group_failed = True
+        self._groups.fails()
 
     def optimizer_begins(self, optimizer: int, by_scaler: bool = False) -> None:
         """step() of an optimizer, or of a scaler that calls it. If it has stepped in this step, a new one has begun. If it is inside a step
@@ -363,16 +316,18 @@ class Follower:
         if self._evaluating:
             self._evaluating = False
             self._reporter.end_evaluation(self._epoch)
-        every = {iterator for iterator, fetches in self._fetches.items() if fetches.spans}
+        if self._goes_on_alike():
+            return True
+        every = {iterator: fetches for iterator, fetches in self._fetches.items() if fetches.spans}
         if not every:
             return self._take_batch_of_before()
-        fresh = {iterator for iterator in every if self._fetches[iterator].learns} or every
-        newest = max(fresh, key=lambda iterator: self._fetches[iterator].spans[-1][1])
+        fresh = {iterator: fetches for iterator, fetches in every.items() if fetches.learns} or every
+        newest = max(fresh, key=lambda iterator: fresh[iterator].spans[-1][1]) if len(fresh) > 1 else next(iter(fresh))
         self._passes(newest)
         missed = self._choose(newest, fresh)
-        self._group = [(iterator, self._fetches[iterator]) for iterator in fresh if iterator in self._trained]
-        self._group_backwards, self._group_failed = 0, False
-        used = [fetches for _, fetches in self._group]
+        group = [each for each in fresh.items() if each[0] in self._trained]
+        self._groups.begin(group)
+        used = [fetches for _, fetches in group]
         spans = used[0].spans if len(used) == 1 else sorted(span for fetches in used for span in fetches.spans)
         begin_ns = spans[0][0]
         openings = [fetches.opening for fetches in used if fetches.opening]
@@ -381,60 +336,82 @@ class Follower:
         before_ns = sum(end - begin for begin, end in before)
         self._begin_pass(fresh, begin_ns - before_ns, openings)
         if len(used) > 1:
-            self._pair, self._pair_ended, self._replays = {iterator for iterator, _ in self._group}, False, False
+            self._pair, self._pair_ended, self._replays = {iterator for iterator, _ in group}, False, False
         self._replays = self._replays or self._pair_ended
         step = self._begin_step(begin_ns)
         if before:
             step.add("load", before_ns)
         if openings:
             spans = sorted(spans + [opening for opening in openings if opening not in before])
-        if every - self._trained:
+        if every.keys() - self._trained:
             self._mark_ns = max(self._mark_ns, begin_ns)  # a validation stood between
-        between = "forward" if any(self._are_together(*each) for each in self._group) else "other"
+        between = "forward" if len(spans) > 1 and any(self._groups.are_together(*each) for each in group) else "other"
         for number, (begin_ns, end_ns) in enumerate(spans):
             self._lap(between if number else "other", max(begin_ns, self._mark_ns))
             self._lap("load", max(end_ns, self._mark_ns))
         step.batches += 1
         step.samples += missed
-        if self._steps == 1 and self._first_samples is not None:
-            self._first_samples += missed
+        self._also_in_first(missed)
         for fetches in used:
-            fetches.together = len(fetches.spans)
-            step.samples += fetches.samples.popleft()
-            fetches.opening, fetches.learns, fetches.spans = None, False, []
+            self._take(step, fetches)
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
                          if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
         return True
 
-    def _choose(self, newest: int, fresh: Set[int]) -> int:
+    def _goes_on_alike(self) -> bool:
+        """Takes the batch of a step like the one before: the next one of the epoch's iterator, which alone has given any. False: it is another
+        step. Most steps are such ones, and what finds out about the others takes several times as long."""
+        iterator = self._main
+        fetches = self._fetches.get(iterator) if iterator is not None and len(self._fetches) == 1 else None
+        if (iterator is None or fetches is None or len(fetches.spans) != 1 or fetches.opening or self._main_again
+                or len(self._trained) != 1 or iterator not in self._trained or iterator not in self._held
+                or self._pass is None or self._pass.iterator != iterator or self._pair_ended or self._beside):
+            return False
+        self._groups.begin([(iterator, fetches)])
+        begin_ns, end_ns = fetches.spans[0]
+        step = self._begin_step(begin_ns)
+        self._lap("other", max(begin_ns, self._mark_ns))
+        self._lap("load", max(end_ns, self._mark_ns))
+        step.batches += 1
+        self._take(step, fetches)
+        if not fetches.samples:
+            self._fetches = {}
+        return True
+
+    @staticmethod
+    def _take(step: Step, fetches: Fetches) -> None:
+        """The first of the batches that wait is trained on in this step."""
+        step.samples += fetches.samples.popleft()
+        fetches.together = len(fetches.spans)
+        fetches.opening, fetches.learns, fetches.spans = None, False, []
+
+    def _choose(self, newest: int, fresh: Dict[int, Fetches]) -> int:
         """Which iterators are trained on now, of those that gave batches: the newest one, and those beside it that a step has had before.
         Returns how many samples the step before had of those for which that shows now."""
-        self._trained_data.add(self._fetches[newest].data)
-        others = fresh - {newest}
-        if not others and self._trained == {newest}:
+        self._trained_data.add(fresh[newest].data)
+        if len(fresh) == 1 and self._trained == {newest}:
             self._beside = {}
             return 0
+        others = fresh.keys() - {newest}
         # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
-        known = {iterator for iterator in others if self._fetches[iterator].data in self._beside_data}
+        known = {iterator for iterator in others if fresh[iterator].data in self._beside_data}
         again = others & self._beside.keys()
         missed = sum(self._beside[iterator] for iterator in again - self._trained)
         if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
-            data = [self._fetches[iterator].data for iterator in fresh]
-            known |= {iterator for iterator in others & self._held
-                      if self._fetches[iterator].learns and data.count(self._fetches[iterator].data) == 1}
+            data = [fetches.data for fetches in fresh.values()]
+            known |= {iterator for iterator in others & self._held if fresh[iterator].learns and data.count(fresh[iterator].data) == 1}
         self._trained = {newest} | again | known | (self._trained & self._held)
-        self._beside_data |= {self._fetches[iterator].data for iterator in again}
-        self._beside = {iterator: self._fetches[iterator].samples[0] for iterator in others & self._held}
+        self._beside_data |= {fresh[iterator].data for iterator in again}
+        self._beside = {iterator: fresh[iterator].samples[0] for iterator in others & self._held}
         return missed
 
-    def _begin_pass(self, fresh: Set[int], begin_ns: int, openings: List[List[int]]) -> None:
+    def _begin_pass(self, fresh: Dict[int, Fetches], begin_ns: int, openings: List[List[int]]) -> None:
         """Begins an epoch if the step is of none yet, or lets the one that goes on take up another iterator. An epoch is a pass through the
         first iterator of its first step, of those that begin with it."""
-        first = min((iterator for iterator, _ in self._group),
-                    key=lambda iterator: (iterator in self._begun, self._fetches[iterator].spans[0][0]))
+        first = min(self._groups.newest, key=lambda each: (self._groups.has_begun(each[0]), each[1].spans[0][0]))[0]
         if self._goes_on(first):
             self._passed += 1
-            self._main, self._main_again, self._main_batches = first, False, len(self._fetches[first].spans)
+            self._main, self._main_again, self._main_batches = first, False, len(fresh[first].spans)
         elif self._main_again or (self._main not in fresh and not self._takes_turns(first)):
             self._begin_epoch(first, begin_ns)
             if self._step is not None:  # the epoch before has left it unfinished
@@ -458,11 +435,6 @@ class Follower:
                 self._beside_data.discard(last.data)
         self._pass = Pass(iterator, data, before)
 
-    def _are_together(self, iterator: int, fetches: Fetches) -> bool:
-        """Whether the batches that an iterator gave since the last backward belong to one, as far as is known yet."""
-        few = 2 if iterator in self._begun or fetches.data in self._together else 3
-        return few <= len(fetches.spans) <= MOST_TOGETHER
-
     def _main_was_left(self) -> bool:
         """Whether the script has left the epoch's iterator after one batch."""
         return self._main is not None and self._main not in self._held and self._main_batches == 1 and not self._main_over
@@ -484,7 +456,7 @@ class Follower:
         if self._main_over:
             self._begin_step(self._main_over_ns)
         if self._step is not None:
-            self._undecided.pop(ahead.data, None)
+            self._groups.comes_late(ahead.data)
             self._step.batches += 1
             self._step.samples += ahead.samples.popleft()
             if not ahead.samples:
@@ -528,13 +500,11 @@ class Follower:
         log = self._log
         if log is None:
             return
-        for phase, duration_ns in step.times.items():
-            add_time(phase, duration_ns, log.phases, log.window.phases)
         if step.losses:
             self._step_kinds.add(step.batches > 0)
         if len(self._step_kinds) > 1 or self._replays:
             log.forget_samples()
-        log.add(step.loss(), step.samples)
+        log.add(step.loss(), step.samples, step.times)
         self._steps += 1
         if self._first_samples is None:
             self._first_samples = step.samples
@@ -554,7 +524,7 @@ class Follower:
         self._main_length, self._main_endless, self._main_data = fetches.length, fetches.endless, fetches.data
         self._main_batches = len(fetches.spans)
         self._main_again, self._passed, self._step_kinds = False, 0, set()
-        self._main_alone, self._pair_ended = all(each.length == fetches.length for _, each in self._group), False
+        self._main_alone, self._pair_ended = all(each.length == fetches.length for _, each in self._groups.newest), False
         self._epoch += 1
         self._log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from time import monotonic_ns
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from lockstep.phases import PhaseSums
+from lockstep.phases import PhaseSums, add_time
 from lockstep.tensors import copied
 
 WINDOW_NS = 10**8  # steps are reported in groups, ten times a second
+NO_TIMES: Mapping[str, int] = {}
 
 
 class Window:
@@ -70,13 +71,15 @@ class EpochLog:
         self._counts_samples = True
         self._losses = 0  # how many are known
         self._sum = 0.0
-        self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given; reading a loss may wait for a GPU
+        # Loss, samples and times as given: reading a loss may wait for a GPU, and adding up many steps at once is faster.
+        self._unread: List[Tuple[Any, Any, Mapping[str, int]]] = []
         self._read_ns = 0  # so that the first step is reported at once
         self.not_finite: Optional[Tuple[int, float]] = None  # the first step whose loss is NaN or infinite, and that loss
 
-    def add(self, loss: Any, samples: Any) -> None:
-        """Adds a step. Its loss (None: unknown) is copied, and read later."""
-        self._unread.append((copied(loss), samples))
+    def add(self, loss: Any, samples: Any, times: Mapping[str, int] = NO_TIMES) -> None:
+        """Adds a step. Its loss (None: unknown) is copied, and read later. `times`: nanoseconds by phase, if they are to be added to the
+        sums then; they are kept as they are."""
+        self._unread.append((copied(loss), samples, times))
         self.steps += 1
 
     def forget_samples(self) -> None:
@@ -89,10 +92,10 @@ class EpochLog:
         return monotonic_ns() - self._read_ns > WINDOW_NS
 
     def read(self) -> None:
-        """Reads the losses of the added steps. Raises what their conversion to numbers raises."""
+        """Reads the losses of the added steps, and adds their times. Raises what their conversion to numbers raises."""
         self._read_ns = monotonic_ns()
         unread, self._unread = self._unread, []
-        for step, (given, samples) in enumerate(unread, self.first_step + self.steps - len(unread)):
+        for step, (given, samples, times) in enumerate(unread, self.first_step + self.steps - len(unread)):
             count = int(samples)
             if count < 0:
                 raise ValueError(f"step() was given {count} samples; a step has 0 or more")
@@ -105,6 +108,8 @@ class EpochLog:
             count = count if self._counts_samples else 0
             self.window.add(loss, count)
             self.samples += count
+            for phase, duration_ns in times.items():
+                add_time(phase, duration_ns, self.phases, self.window.phases)
 
     def report(self) -> Dict[str, Any]:
         """The body of a frame about the steps since the last report. Begins a new window.

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Which batches belong to a backward: all that were fetched since the one before, or some of them, where others were fetched ahead or
+skipped. How it is shows at the second backward of an iterator."""
+from __future__ import annotations
+
+from typing import Container, Deque, Dict, List, Set, Tuple
+
+from lockstep.open_step import Fetches
+
+MOST_TOGETHER = 64  # batches of one backward; of more, the script has skipped some
+
+
+class More:
+    """What belongs to a group's backwards besides the first batch of each of its iterators."""
+
+    def __init__(self) -> None:
+        self.samples = self.batches = 0
+        self.samples_before = 0  # of the backward before, where they show only now: among `samples` unless a backward has raised
+        self.shows = False  # that several batches belong to each backward shows only now
+
+
+class Groups:
+    """The iterators that give batches, and the group of them that the newest backward has used."""
+
+    def __init__(self) -> None:
+        self.newest: List[Tuple[int, Fetches]] = []  # iterators that gave batches before the newest backward, and nothing was asked for since
+        self._backwards = 0  # how many have followed
+        self._failed = False  # one of them has raised
+        # Iterators whose batches a backward has followed, and how many came before the first one; 1: they come one by one.
+        self._begun: Dict[int, int] = {}
+        self._undecided: Dict[int, int] = {}  # data sets of which only one group is known, and how many batches it had
+        self._ahead: Set[int] = set()  # iterators that fetch one batch ahead
+        self._together: Set[int] = set()  # data sets of which several batches before a backward belong to it
+
+    def begin(self, used: List[Tuple[int, Fetches]]) -> None:
+        """A backward or an optimizer uses the batches of these iterators."""
+        self.newest, self._backwards, self._failed = used, 0, False
+
+    def backward(self) -> None:
+        """A backward begins, which is another of the group's if it had one."""
+        self._backwards += 1
+
+    def fails(self) -> None:
+        """It has raised."""
+        self._failed = True
+
+    def leave(self, iterator: int) -> None:
+        """The iterator gives no more of the batches that it has begun to give."""
+        self._ahead.discard(iterator)
+        self._begun.pop(iterator, None)
+
+    def comes_late(self, data: int) -> None:
+        """A backward used a batch of this data set that was fetched before the last one."""
+        self._undecided.pop(data, None)
+
+    def has_begun(self, iterator: int) -> bool:
+        """Whether a backward has followed the iterator's batches."""
+        return iterator in self._begun
+
+    def are_together(self, iterator: int, fetches: Fetches) -> bool:
+        """Whether the batches that an iterator gave since the last backward belong to one, as far as is known yet."""
+        few = 2 if iterator in self._begun or fetches.data in self._together else 3
+        return few <= len(fetches.spans) <= MOST_TOGETHER
+
+    def end(self, held: Container[int]) -> More:
+        """No more backwards follow those that came: if one did, it may have been of several batches. `held`: iterators that the script may
+        still take batches from."""
+        group, self.newest = self.newest, []
+        more = More()
+        for iterator, fetches in group:
+            count = fetches.together
+            taken = self._surplus(iterator, fetches, more) if self._backwards <= 1 else []
+            if taken and not self._failed:
+                more.samples += sum(taken)
+                more.batches = max(more.batches, min(len(taken), count - 1))
+            if iterator in held and (count == 1 or iterator not in self._begun):
+                self._begun[iterator] = count
+        return more
+
+    def _surplus(self, iterator: int, fetches: Fetches, more: More) -> List[int]:
+        """The samples of the batches that belong to the backward before besides its first one, and to the one before that if it shows now."""
+        count, waiting = fetches.together, fetches.samples
+        if count == 1:
+            self._undecided.pop(fetches.data, None)
+            if waiting:
+                self._ahead.add(iterator)
+            return []
+        if count > MOST_TOGETHER:
+            waiting.clear()
+            return []
+        if fetches.data not in self._together:
+            first = self._begun.get(iterator)
+            if first == 1:  # the others were skipped
+                _taken(waiting, count - 1)
+                return []
+            if first is None and fetches.data not in self._undecided:
+                self._undecided[fetches.data] = count
+                return []
+            return self._found_together(iterator, fetches, first or 1, more)
+        return _taken(waiting, count - 1 if iterator in self._ahead else len(waiting))
+
+    def _found_together(self, iterator: int, fetches: Fetches, first: int, more: More) -> List[int]:
+        """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. What was
+        more there was skipped; one was fetched ahead."""
+        count, waiting = fetches.together, fetches.samples
+        self._together.add(fetches.data)
+        left = len(waiting) - (count - 1)  # of the group before
+        if first == count + 1:
+            self._ahead.add(iterator)
+        else:
+            left -= len(_taken(waiting, min(first - count, left)))
+        before = _taken(waiting, min(first, count, left + 1) - 1)
+        more.shows = True
+        more.samples_before += sum(before)
+        return before + _taken(waiting, count - 1)
+
+
+def _taken(waiting: Deque[int], count: int) -> List[int]:
+    """The first batches that wait for their backward."""
+    return [waiting.popleft() for _ in range(min(count, len(waiting)))]
