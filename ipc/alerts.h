@@ -29,7 +29,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"out_of_memory", "error", "rank", "memory of a rank's device, or of its machine, runs out",
      "Take a smaller batch, or compute it in parts (`--accumulate`), and go on from the checkpoint that the alert "
      "names."},
-    {"restart", "warning", "agent", "all ranks are started again (`max_restarts`)",
+    {"restart", "warning", "agent",
+     "all ranks are started again (`max_restarts`), or their command has started them again",
      "Read why in the alert. Steps after the last checkpoint are made again; what was lost counts in the run time "
      "alone."},
     {"stopped_by_kill", "warning", "agent", "a rank still runs after the time it has to stop",
@@ -101,6 +102,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Its times and steps are counted without them, and shown as incomplete."},
     {"frames_begun_anew", "warning", "agent", "a file of frames is begun anew",
      "Nothing, if the script was started again."},
+    {"other_log", "error", "viewer", "a log in a run's folder begins as another run's",
+     "None of it counts. Put the run's own log there."},
     {"gap", "warning", "viewer", "numbers are missing in a log", "Figures of that time are shown as incomplete."},
     {"agent_died", "error", "viewer", "the agent has ended without a word",
      "Start the run again. Its log is readable to the last second."},
@@ -158,6 +161,7 @@ private:
 inline constexpr AlertName ranksRestarted = "restart";
 /// Those that say that frames are missing from a log.
 inline constexpr AlertName malformedFrame = "malformed_frame", framesLost = "frames_lost";
+inline constexpr AlertName otherRunsLog = "other_log";
 /// A rank's loss; its agent says it of a script that says nothing itself.
 inline constexpr AlertName nonFiniteLoss = "non_finite_loss";
 

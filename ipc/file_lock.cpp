@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -47,6 +50,12 @@ bool sameFile(int fd, const std::string &path) {
            held.st_ino == named.st_ino;
 }
 
+/// 0: unknown.
+std::uintmax_t inodeOf(int fd) {
+    struct stat info {};
+    return ::fstat(fd, &info) == 0 ? std::uintmax_t(info.st_ino) : 0;
+}
+
 /// `held`: whether it failed because another process holds the lock.
 Result<Fd> lockFile(const std::string &path, bool &held) {
     held = false;
@@ -66,8 +75,8 @@ Result<Fd> lockFile(const std::string &path, bool &held) {
         }
         if (!sameFile(fd.get(), path))
             continue;
-        const std::string pid = std::to_string(::getpid()) + "\n";
-        if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
+        const std::string owner = std::to_string(::getpid()) + "\n" + std::to_string(inodeOf(fd.get())) + "\n";
+        if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), owner.data(), owner.size(), 0) < 0) {
             // E.g. a full disk: the lock is held nevertheless, only its owner stays unnamed.
         }
         return fd;
@@ -110,6 +119,21 @@ Result<FileLock> takeLock(const std::string &path, Error ifHeld) {
         return lock;
     ifHeld.what += " (" + lock.error().what + ")";
     return fail(std::move(ifHeld));
+}
+
+bool FileLock::isCopy(const std::string &path) {
+    const Result<Fd> fd = openRegular(path);
+    if (!fd)
+        return false;
+    char buffer[64];
+    const ssize_t got = ::pread(fd->get(), buffer, sizeof buffer, 0);
+    const std::string_view text(buffer, std::size_t(std::max<ssize_t>(0, got)));
+    const std::size_t line = text.find('\n'); // after the pid
+    if (line == text.npos)
+        return false;
+    std::uintmax_t inode = 0;
+    const auto read = std::from_chars(text.data() + line + 1, text.data() + text.size(), inode);
+    return read.ec == std::errc{} && inode != inodeOf(fd->get());
 }
 
 bool FileLock::isHeld(const std::string &path) {

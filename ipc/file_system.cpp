@@ -26,9 +26,11 @@ namespace {
 
 constexpr std::string_view temporaryMark = ".tmp-";
 
-/// NAME.tmp-PID-NUMBER
+/// NAME.tmp-PID-NUMBER, where NAME is cut so that a file may have the longest name that there is.
 std::string temporaryName(const std::string &name, unsigned number) {
-    return name + std::string(temporaryMark) + std::to_string(::getpid()) + "-" + std::to_string(number);
+    constexpr std::size_t longestBeginning = 200;
+    return name.substr(0, longestBeginning) + std::string(temporaryMark) + std::to_string(::getpid()) + "-" +
+           std::to_string(number);
 }
 
 /// The process that makes or made this temporary file; 0: the name is none of a temporary file.

@@ -15,6 +15,7 @@
 //  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","version":"0.1.0","total_steps":9380,
 //  "steps_per_epoch":938,"epochs":10}
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
+// {"type":"state",…,"state":"init",…,"counts_anew":true}  (a script that knows nothing of Lockstep)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
 // {"type":"steps",…,"scalars":{"grad_norm":{"sum":16.9,"weight":13,"min":1.1,"max":1.6,"last":1.2},"temperature":0.7}}
@@ -96,6 +97,9 @@ struct StateFrame {
     About about; ///< with `init`, from scripts
     /// With `init`: of the trainer its data, of a script its own Python files. At most mostFiles.
     FileDigests files;
+    /// With `init`, of a script that knows nothing of Lockstep: its process counts epochs from 1 and steps from 0,
+    /// whatever it goes on from. The log has their numbers in the run (trainer/agent/log/epoch_numbers.h).
+    bool countsAnew = false;
     bool operator==(const StateFrame &) const = default;
 };
 

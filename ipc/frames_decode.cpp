@@ -156,6 +156,7 @@ void read(ObjectReader &reader, StateFrame &state) {
     });
     readAbout(reader, state.about);
     readFiles(reader, state.files);
+    reader.truth("counts_anew", state.countsAnew);
 }
 
 void read(ObjectReader &reader, StepsFrame &steps) {

@@ -134,6 +134,8 @@ struct BodyWriter {
         putArray(json, "replica_batch", state.replicaBatch);
         putTexts(json, "about", state.about);
         putTexts(json, "files", state.files);
+        if (state.countsAnew)
+            json.field("counts_anew", true);
     }
 
     void operator()(const StepsFrame &steps) const {

@@ -97,6 +97,7 @@ template <class Keys, Is<NodeMessage> M> void describe(Keys &keys, M &message, c
     keys("mono_ns", message.monoNs);
     keys("wall_us", message.wallUs);
     keys("restarts", message.restarts);
+    keys("epochs", message.epochs);
     keys("offset", message.offset);
     keys("total", message.total);
     keys("crc", message.crc);

@@ -62,6 +62,7 @@ struct NodeMessage {
     What what = What::Ping;
     std::optional<int> processes, worldSize, firstRank, masterPort, exitCode, rank, code, signal;
     std::optional<int> restarts; ///< go
+    std::optional<int> epochs;   ///< with `steps`, gone: what its ranks had completed; go: what all ranks had
     std::optional<std::uint64_t> offset, total;
     std::string text, crc;     ///< text: of the piece; crc: of the whole trace
     bool peerLost = false;     ///< failed: the rank itself reports that it lost another one

@@ -155,6 +155,11 @@ public:
             m_mistake.set(key, "from 0 to 1, but is " + valueInWords(value));
     }
 
+    void truth(std::string_view key, bool &value) {
+        if (const auto *element = find(key); element && element->get_bool().get(value))
+            m_mistake.set(key, "true or false");
+    }
+
     void text(std::string_view key, std::string &value, bool required = false) {
         const auto *element = find(key);
         if (element && element->is_string())

@@ -59,6 +59,7 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys.config("config", record.config, record.claims);
     keys.config("planned", record.planned, record.claims);
     keys.sparse("command", record.command);
+    keys.sparse("folder", record.folder);
     keys.sparse("flags", record.claims.flags);
     keys("known", record.claims.known);
     keys.sparse("about", record.about);
@@ -226,13 +227,20 @@ Result<RunRecord> runRecordFromJson(std::string_view text) {
     return record;
 }
 
+namespace {
+
+std::string idOf(const RunFolder &folder) {
+    return folder.path.substr(folder.path.rfind('/') + 1);
+}
+
+} // namespace
+
 Result<RunRecord> readRunRecord(const RunFolder &folder) {
     const Result<std::string> text = realFileSystem().readAll(folder.config());
     if (!text)
         return fail(text.error());
     Result<RunRecord> record = runRecordFromJson(*text);
-    const std::string own = folder.path.substr(folder.path.rfind('/') + 1);
-    if (record && !record->run.empty() && record->run != own)
+    if (record && !record->run.empty() && record->run != idOf(folder))
         return fail(Error::badArgument(folder.path + " is a copy: its config.json says that it is run " + record->run,
                                        "give the folder that name, or remove it"));
     return record;
@@ -247,11 +255,28 @@ Result<Summary> summaryFromJson(std::string_view text) {
 }
 
 std::string toJson(const RunResult &result) {
-    return documents::page(WritingKeys::written(result));
+    std::string text = documents::page(WritingKeys::written(result));
+    if (text.size() <= largestDocument || !result.summary || result.summary->epochs.empty())
+        return text;
+    RunResult shorter = result;
+    shorter.summary->epochs.clear();
+    shorter.warnings.emplace_back("its epochs are too many for result.json: the log alone has them");
+    return toJson(shorter);
 }
 
 Result<RunResult> runResultFromJson(std::string_view text) {
     return readDocument<RunResult>(text, "result.json");
+}
+
+Result<RunResult> readRunResult(const RunFolder &folder) {
+    const Result<std::string> text = realFileSystem().readAll(folder.result());
+    if (!text)
+        return fail(text.error());
+    Result<RunResult> result = runResultFromJson(*text);
+    if (result && !result->run.empty() && result->run != idOf(folder))
+        return fail(
+            Error::failed(folder.result() + " is that of run " + result->run, "remove it, or put this run's there"));
+    return result;
 }
 
 std::string toJson(const LaunchRequest &request) {

@@ -172,15 +172,14 @@ int ownNode(const RunFolder &folder) {
 
 RunStatus readRunStatus(const RunFolder &folder) {
     using Kind = RunStatus::Kind;
-    std::string damaged;
+    std::string unreadable;
     const auto readResult = [&]() -> std::optional<RunResult> {
-        const auto text = realFileSystem().readAll(folder.result());
-        if (!text)
+        if (!isThere(folder.result()))
             return std::nullopt;
-        auto result = runResultFromJson(*text);
+        auto result = readRunResult(folder);
         if (result)
             return std::move(*result);
-        damaged = result.error().message();
+        unreadable = result.error().message();
         return std::nullopt;
     };
     if (auto result = readResult())
@@ -192,15 +191,18 @@ RunStatus readRunStatus(const RunFolder &folder) {
     // The agent may have written its result and released the lock since we checked.
     if (auto result = readResult())
         return finished(std::move(*result));
-    if (!damaged.empty())
-        return unfinished(Kind::AgentDied, "failed: result.json can't be read: " + damaged);
+    if (!unreadable.empty())
+        return unfinished(Kind::Unknown, "how it ended is unknown, since result.json can't be used: " + unreadable);
     if (isThere(folder.origin()))
         return unfinished(Kind::Running, "running elsewhere when last seen");
     if (!isThere(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
-    // A free lock says nothing in a copy that rsync, say, has made: the agent holds another file.
+    // A free lock says nothing in a copy that rsync or cp, say, has made: the agent holds another file.
     if (const std::string host = otherHost(folder.log(own)); !host.empty())
         return unfinished(Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
+    if (FileLock::isCopy(folder.lock(own)))
+        return unfinished(Kind::Unknown, "as last seen; its lock file is not the one that its agent locked, as in a "
+                                         "copy: whether it still runs is unknown");
     return unfinished(Kind::AgentDied, "failed: agent died");
 }
 
@@ -214,6 +216,12 @@ bool isScript(const RunRecord &record) {
     if (record.command.empty()) // lockstep-trainer says all its settings
         return record.claims.known.has_value();
     return std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
+}
+
+std::string scriptFolder(const RunRecord &record) {
+    const bool absolute = std::ranges::any_of(
+        record.command, [](const std::string &word) { return word.starts_with('/') && word.ends_with(".py"); });
+    return isScript(record) && !absolute ? record.folder : std::string();
 }
 
 } // namespace lockstep

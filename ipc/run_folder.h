@@ -9,7 +9,7 @@
 //   checkpoints/      if requested
 //   summary.json      the trainer's --summary (rank 0)
 //   result.json       RunResult, written by rename at the end; no such file and a free lock mean "failed: agent died",
-//                     on the agent's machine; elsewhere, in a copy of the folder, that the run's state is unknown
+//                     on the agent's machine; in a copy of the folder, there or elsewhere, that the run's state is unknown
 //   notes.json        name, tags, notes (viewers)
 //   origin.json       where to follow a run that is elsewhere: in a viewer's copy, or ("shared":true) from the agent in a Slurm job, with
 //                     the number of times that the job was requeued before ("restarts")
@@ -128,6 +128,9 @@ struct RunRecord {
     /// About a script. Of ranks that somebody else started, `known` is what they say of themselves; all of it is known
     /// only of lockstep-trainer.
     ScriptClaims claims = {};
+    /// The folder in which the agent of node 0 started its ranks, which relative paths are meant in; absolute. In a launch
+    /// request: where the agent is to be started, if it is on the launcher's machine. Empty: unknown, or anywhere.
+    std::string folder = {};
     /// What ranks that somebody else started reported of themselves, where that makes no configuration.
     About about = {};
     int processes = 1;
@@ -148,6 +151,8 @@ struct RunRecord {
 }
 /// Whether the ranks run a user's script instead of lockstep-trainer.
 [[nodiscard]] bool isScript(const RunRecord &record);
+/// Where a script was started, if that may say which one it is: an absolute path names the same file from anywhere.
+[[nodiscard]] std::string scriptFolder(const RunRecord &record);
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
 /// The record in a run's folder. An error where it is another run's: a copied folder is no further measurement.
@@ -265,11 +270,15 @@ struct RunResult {
     /// What a reader of the run must know although it may have ended well: "… can't be synced: …". A sentence each.
     std::vector<std::string> warnings;
 };
+/// The epochs are left out, and a warning says so, where nobody could read a document with them (largestDocument): the log has them.
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
+/// From result.json. One that names another run is an error.
+[[nodiscard]] Result<RunResult> readRunResult(const RunFolder &folder);
 
 /// The state that any reader derives from the files alone: result.json, and whether the agent of the lowest node here
-/// is alive. Unknown: there is no result, and the agent is on another machine, from which its lock is not seen here.
+/// is alive. Unknown: there is no result, and the agent is on another machine, from which its lock is not seen here, or the folder is
+/// a copy; or there is a result that can't be read, or is another run's.
 struct RunStatus {
     enum class Kind { Starting, Running, Finished, AgentDied, Unknown };
     Kind kind = Kind::Starting;

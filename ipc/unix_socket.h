@@ -78,13 +78,15 @@ private:
 /// An exclusive lock on a file, held as long as this object lives. The kernel releases it however the process dies.
 class FileLock {
 public:
-    /// The error is "PATH is held by pid N". Writes this process's pid into the file. Blocks up to `patience` while another
-    /// process holds the lock.
+    /// The error is "PATH is held by pid N". Writes this process's pid and the file's inode into the file. Blocks up to
+    /// `patience` while another process holds the lock.
     static Result<FileLock> acquire(const std::string &path, std::chrono::milliseconds patience = {});
     FileLock(FileLock &&) noexcept = default;
     FileLock &operator=(FileLock &&) noexcept = default;
     /// Whether a live process holds the lock. The file may be missing.
     static bool isHeld(const std::string &path);
+    /// Whether the file names another inode than its own: it was copied from one that somebody has locked, of whom it says nothing.
+    static bool isCopy(const std::string &path);
     /// Whether this lock's file is still the one of that name. If it was removed, another process may hold a lock of that name, too.
     [[nodiscard]] bool isAt(const std::string &path) const;
 

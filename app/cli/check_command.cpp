@@ -35,18 +35,19 @@ std::string baseNamed(const std::string &revision) {
 using Outcomes = std::vector<core::RunOutcome>;
 using ByName = std::map<std::string, Outcomes>;
 
-/// Repeats of an experiment that failed, were skipped or are still to come before there was a run of them.
-void addUnbegun(const core::Experiment &experiment, ByName &out) {
+/// Repeats of an experiment that have no run here: they failed, were skipped or are still to come, or are done and their
+/// folders were lost.
+void addWithoutRun(const core::Experiment &experiment, ByName &out) {
     using enum core::EntryState;
     for (const core::ExperimentEntry &entry : experiment.entries)
-        if (entry.state != Done && entry.state != NotRun &&
-            (entry.run.empty() || !isThere(runFolder(entry.run).config()))) {
+        if (entry.state != NotRun && (entry.run.empty() || !isThere(runFolder(entry.run).config()))) {
             core::RunOutcome outcome;
             outcome.name = entry.planned.name;
             outcome.repeat = entry.planned.repeat;
             outcome.state = entry.state == Failed    ? std::optional(RunState::Failed)
                             : entry.state == Stopped ? std::optional(RunState::Stopped)
                                                      : std::nullopt;
+            outcome.missing = entry.state == Done;
             outcome.reason = entry.reason;
             out[outcome.name].push_back(std::move(outcome));
         }
@@ -76,7 +77,7 @@ Result<ByName> newRunsNamed(const std::string &what) {
     if (!out || !isExperiment(what))
         return out;
     if (const auto experiment = core::readExperiment(what))
-        addUnbegun(*experiment, *out);
+        addWithoutRun(*experiment, *out);
     return out;
 }
 
@@ -85,9 +86,10 @@ std::string whatBothHave(const ByName &base, const ByName &next) {
     const auto sentenceOf = [](const core::RunOutcome &old, const core::RunOutcome &run) -> std::string {
         if (!run.run.empty() && run.run == old.run)
             return "run " + run.run + " is named in both the base and the new measurement";
-        return core::areOneMeasurement(old, run)
-                   ? "run " + run.run + " was recorded from the same files as run " + old.run + " of the base"
-                   : std::string();
+        if (!core::areOneMeasurement(old, run))
+            return {};
+        return "run " + run.run + (run.recorded ? " was recorded from the same files as" : " has the same log as") +
+               " run " + old.run + " of the base";
     };
     for (const auto &[name, runs] : next)
         for (const core::RunOutcome &run : runs)

@@ -95,7 +95,7 @@ core::Report LoadedRuns::report() const {
     std::vector<const core::RunStore *> runs;
     for (const auto &store : stores)
         runs.push_back(store.get());
-    out.anatomies = core::stepAnatomies(runs);
+    out.anatomies = core::stepAnatomies(out.table, runs);
     return out;
 }
 

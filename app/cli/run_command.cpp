@@ -51,11 +51,8 @@ core::TrainingTimeSource trainingTimes() {
     return [known = std::map<std::string, std::optional<core::Repeat>>()](const std::string &run) mutable {
         const auto [found, isNew] = known.try_emplace(run);
         core::RunStore store(QString::fromStdString(run));
-        if (isNew && core::loadRun(store, runFolder(run))) {
-            const core::RunOutcome outcome = core::outcomeOf(store);
-            if (outcome.totalTrainingTimeS)
-                found->second = core::repeatOf(outcome, *outcome.totalTrainingTimeS);
-        }
+        if (isNew && core::loadRun(store, runFolder(run)))
+            found->second = core::trainingRepeatOf(core::outcomeOf(store));
         return found->second;
     };
 }
@@ -65,6 +62,8 @@ void startCommandOnAlerts(core::ExperimentRunner &runner, const QString &command
     QObject::connect(&runner, &core::ExperimentRunner::runStarted, feed,
                      [feed](int, core::RunStore *store) { feed->watch(store); });
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, feed, &core::AlertFeed::readAll);
+    QObject::connect(&runner, &core::ExperimentRunner::finished, feed,
+                     [feed] { feed->raiseWaiting(); }); // this process ends
 }
 
 /// What the queue's owner needs from rooms that the queue does not know.

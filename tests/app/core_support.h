@@ -166,8 +166,11 @@ inline std::vector<std::string> sealed(const std::string &run, const std::vector
     header.run = run;
     header.host = host;
     lines.push_back(sealLine(encode(frame(header, std::nullopt, 0)), 0, 0));
-    for (const Frame &one : frames)
+    const std::int64_t number = std::strtoll(run.substr(run.rfind('-') + 1).c_str(), nullptr, 16);
+    for (Frame one : frames) {
+        one.monoNs += number; // no two runs begin at one moment
         lines.push_back(sealLine(encode(one), 0, lines.size()));
+    }
     return lines;
 }
 

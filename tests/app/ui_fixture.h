@@ -62,7 +62,7 @@ class RunWriter {
 public:
     RunWriter(const core::PlannedRun &planned, const std::string &experiment, std::uint32_t number,
               std::int64_t startUs, const Shape &shape)
-        : m_planned(planned), m_shape(shape), m_random(number), m_startUs(startUs) {
+        : m_planned(planned), m_shape(shape), m_random(number), m_number(number), m_startUs(startUs) {
         if (shape.spread > 0)
             m_speed = std::uniform_real_distribution(1 - shape.spread, 1 + shape.spread)(m_random);
         run = "20260102T0304" + std::to_string(10 + number % 50) + "Z-" +
@@ -340,7 +340,7 @@ private:
         frame.rank = rank;
         if (rank)
             frame.rseq = m_rseq[*rank]++;
-        frame.monoNs = std::int64_t(m_timeS * 1e9) + 1;
+        frame.monoNs = std::int64_t(m_timeS * 1e9) + m_number;
         frame.wallUs = wallUs();
         frame.body = std::move(body);
         m_log->append(encode(frame));
@@ -352,7 +352,7 @@ private:
     double m_speed = 1; ///< its time by the shape's
     std::unique_ptr<LogWriter> m_log;
     std::map<int, std::uint64_t> m_rseq;
-    std::int64_t m_startUs;
+    std::int64_t m_number, m_startUs;
     double m_timeS = 0, m_trainedS = 0, m_accuracy = 0, m_loss = 0;
     std::vector<EpochSummary> m_summary;
 };

@@ -179,7 +179,8 @@ Read sixRuns(const std::string &line, const std::string &replaced) {
         for (int repeat = 1; repeat <= repeats; ++repeat) {
             const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), group, repeat);
             const RunFolder folder = emptyRun(record);
-            std::vector<std::string> lines = Script(Numbers(random, never)).lines(group == 0 ? 5 : 3);
+            std::vector<std::string> lines =
+                Script(Numbers(random, never), record.startWallUs).lines(group == 0 ? 5 : 3);
             if (runs.empty()) {
                 const auto one =
                     std::ranges::find_if(lines, [&](const std::string &l) { return l.find(line) != l.npos; });
@@ -207,7 +208,7 @@ private Q_SLOTS:
                     const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), group, repeat);
                     const RunFolder folder = emptyRun(record);
                     Numbers number(random, experiment % 2 == 0 ? 40 : 400);
-                    const std::vector<std::string> lines = Script(number).lines(group == 0 ? 5 : 3);
+                    const std::vector<std::string> lines = Script(number, record.startWallUs).lines(group == 0 ? 5 : 3);
                     if (random() % 2)
                         throughTheAgent(record, folder, lines);
                     else

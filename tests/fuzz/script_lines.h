@@ -42,7 +42,7 @@ public:
     static constexpr int epochs = 3;
     static constexpr std::int64_t startUs = 1'700'000'000'000'000;
 
-    explicit Script(Numbers number) : m_number(number) {}
+    explicit Script(Numbers number, std::int64_t beginUs = startUs) : m_number(number), m_beginUs(beginUs) {}
     std::vector<std::string> lines(double epochS) {
         for (int epoch = 1; epoch <= epochs; ++epoch) {
             for (int window = 0; window < 3; ++window)
@@ -68,7 +68,7 @@ private:
         const std::string number = std::to_string(m_rseq++);
         m_lines.push_back(R"({"type":")" + type + R"(","rank":0,"rseq":)" + number + R"(,"mono_ns":1)" +
                           std::string(9 - number.size(), '0') + number + R"(,"wall_us":)" +
-                          std::to_string(startUs + m_rseq * std::int64_t(100'000)) + "," + body + "}");
+                          std::to_string(m_beginUs + m_rseq * std::int64_t(100'000)) + "," + body + "}");
     }
     std::string phases(double seconds) {
         std::string out = R"("phases":{)";
@@ -90,6 +90,7 @@ private:
     }
 
     Numbers m_number;
+    std::int64_t m_beginUs;
     std::vector<std::string> m_lines;
     int m_rseq = 0;
 };

@@ -259,6 +259,7 @@ private Q_SLOTS:
         QVERIFY(!realFileSystem().writeAtomically(m_folder->filePath("none/x").toStdString(), "x"));
         QVERIFY(!realFileSystem().writeAtomically(m_folder->path().toStdString(), "x"));     // a folder is in the way
         QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files), QStringList{"result.json"}); // no temporary stays
+        QVERIFY(realFileSystem().writeAtomically(m_folder->filePath(QString(255, u'n')).toStdString(), "longest name"));
         const std::string deep = m_folder->filePath("a/b//c").toStdString();
         QVERIFY(realFileSystem().makeFolders(deep));
         QVERIFY(realFileSystem().makeFolders(deep));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
 #include "ipc/file_system.h"
@@ -72,6 +73,7 @@ RunRecord sampleRecord() {
     record.config = RunConfig{};
     record.config->epochs = 4;
     record.command = {"python", "train.py", "a b\n"};
+    record.folder = "/home/me/a project";
     record.processes = 2;
     record.deviceNames = {"cpu:0", "cpu:1"};
     MachineRecord machine;
@@ -445,8 +447,47 @@ private Q_SLOTS:
         write(m_folder.result(), toJson(result));
         QCOMPARE(readRunStatus(m_folder).sentence, std::string("done"));
         write(m_folder.result(), "{\"state\":");
-        QVERIFY(readRunStatus(m_folder).kind == Kind::AgentDied);
+        QVERIFY(readRunStatus(m_folder).kind == Kind::Unknown);
         QVERIFY(readRunStatus(m_folder).sentence.find("result.json") != std::string::npos);
+    }
+
+    void aResultThatNobodyCanReadIsNoFailure() {
+        static_cast<void>(FileLock::acquire(m_folder.lock(0)).has_value());
+        write(m_folder.log(0), "");
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::AgentDied);
+        write(m_folder.result(), "{}");
+        QCOMPARE(::truncate(m_folder.result().c_str(), off_t(largestDocument) + 1), 0);
+        const RunStatus status = readRunStatus(m_folder);
+        QVERIFY(status.kind == RunStatus::Kind::Unknown && !status.result);
+        QVERIFY2(status.sentence.find("larger than 64 MiB") != std::string::npos, status.sentence.c_str());
+    }
+
+    void aResultOfAnotherRunIsNone() {
+        RunResult result;
+        result.state = RunState::Done;
+        result.run = "20260102T030405Z-00000001";
+        write(m_folder.result(), toJson(result));
+        QVERIFY(!readRunResult(m_folder));
+        const RunStatus status = readRunStatus(m_folder);
+        QVERIFY(status.kind == RunStatus::Kind::Unknown && !status.result);
+        QVERIFY2(status.sentence.find("that of run " + result.run) != std::string::npos, status.sentence.c_str());
+        result.run = "20260102T030405Z-89abcdef";
+        write(m_folder.result(), toJson(result));
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Finished);
+    }
+
+    void epochsThatWouldMakeAResultTooLongToReadAreLeftOut() {
+        RunResult result;
+        result.summary = sampleSummary();
+        QCOMPARE(runResultFromJson(toJson(result))->summary->epochs.size(), std::size_t(2));
+        result.reason.assign(largestDocument - 8192, 'x');
+        result.summary->epochs.resize(1000);
+        const std::string text = toJson(result);
+        QVERIFY(text.size() <= largestDocument);
+        const auto read = runResultFromJson(text);
+        QVERIFY(read && read->summary && read->summary->epochs.empty());
+        QCOMPARE(read->summary->totalTrainingTimeS, result.summary->totalTrainingTimeS);
+        QVERIFY(read->warnings.front().find("too many for result.json") != std::string::npos);
     }
 
     void aKilledAgentIsSeenAtOnce() {
@@ -474,6 +515,21 @@ private Q_SLOTS:
         write(m_folder.log(0), "");
         write(m_folder.origin(), "{\"prefix\":[\"ssh\",\"box\"]}");
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Running);
+    }
+
+    void aFreeLockInACopyOnTheSameMachineSaysNothing() {
+        const std::string copied = m_folder.lock(0) + ".copy";
+        write(m_folder.log(0), "");
+        {
+            const auto lock = FileLock::acquire(m_folder.lock(0));
+            QVERIFY(lock.has_value());
+            write(copied, *realFileSystem().readAll(m_folder.lock(0)));
+        }
+        QVERIFY(!FileLock::isCopy(m_folder.lock(0)) && FileLock::isCopy(copied));
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::AgentDied);
+        QCOMPARE(::rename(copied.c_str(), m_folder.lock(0).c_str()), 0);
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Unknown);
+        QVERIFY(readRunStatus(m_folder).sentence.find("as in a copy") != std::string::npos);
     }
 
     void aFreeLockMeansADeadAgentOnItsOwnMachineAlone() {

@@ -28,6 +28,7 @@ inline std::vector<Frame> sampleFrames() {
     init.totalSteps = 9380;
     init.stepsPerEpoch = 938;
     init.replicaBatch = {32, 31};
+    init.countsAnew = true;
     bodies.push_back(init);
     StateFrame done;
     done.state = RunState::Done;

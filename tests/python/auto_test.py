@@ -8,9 +8,9 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD = (
+PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD, RESUMES = (
     HERE / "unchanged" / f"{name}.py"
-    for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd"))
+    for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd", "resumes"))
 
 
 class Followed(Case):
@@ -229,13 +229,16 @@ class Auto(Followed):
     def test_a_loss_that_is_no_number_is_an_alert_with_its_step_and_the_parameter_or_that_it_is_none(self):
         self.assertEqual(self.non_finite_loss(DIVERGES, "parameter"),
                          [(5, "the loss of rank 0 is NaN since step 5 (the first tensor that is not finite: last.bias)")])
+        self.assertEqual(self.non_finite_loss(DIVERGES, "outside"), [
+            (5, "the loss of rank 0 is NaN since step 5 (the first tensor that is not finite: SGD.param_groups[1]['params'][0], which is in no "
+                "module)")])
         self.assertEqual(self.non_finite_loss(DIVERGES, "batch"), [
-            (5, "the loss of rank 0 is NaN since step 5 (all parameters are finite: the batch or the loss function causes it)")])
+            (5, "the loss of rank 0 is NaN since step 5 (all parameters are finite: the batch, the forward or the loss function causes it)")])
 
     def test_the_rank_whose_batch_makes_the_loss_no_number_is_told_from_the_one_that_got_it_by_the_gradients(self):
         self.assertEqual(self.non_finite_loss(DIVERGES, "batch", ranks=2), [
             (6, "the loss of rank 0 is NaN since step 6 (the first tensor that is not finite: first.weight)"),
-            (5, "the loss of rank 1 is NaN since step 5 (all parameters are finite: the batch or the loss function causes it)")])
+            (5, "the loss of rank 1 is NaN since step 5 (all parameters are finite: the batch, the forward or the loss function causes it)")])
 
     def test_of_a_sharded_model_no_rank_waits_for_another_to_name_a_tensor(self):
         for kind, cause in ("class", ""), ("function", " (the first tensor that is not finite: 0.weight)"):
@@ -288,6 +291,29 @@ class Auto(Followed):
         show = "import os; print('shown', *(os.environ.get(name) for name in ('RANK', 'WORLD_SIZE', 'MASTER_PORT')))"
         self.assertIn("shown None None None", self.followed("-c", show)[1].stdout)
         self.assertIn("shown 0 1", self.followed("-c", show, options=("--nproc-per-node", "1"))[1].stdout)
+
+    def test_a_script_that_is_started_again_has_all_its_epochs_whoever_starts_it(self):
+        torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1")
+        for ranks, options, words, alerts in ((1, ("--max-restarts", "1"), (), ["rank_died", "restart"]), (2, (), torchrun, ["restart"])):
+            with self.subTest(ranks=ranks):
+                run, _ = self.followed(*words, RESUMES, self.home / f"checkpoint-{ranks}", options=options)
+                frames = self.frames(run)
+                self.assertEqual([frame["kind"] for frame in frames if frame["type"] == "alert"], alerts)
+                for rank in range(ranks):
+                    sent = [frame for frame in frames if frame.get("rank") == rank]
+                    epochs = self.epochs(sent)
+                    self.assertEqual([(epoch["epoch"], epoch["steps"], epoch["samples"]) for epoch in epochs],
+                                     [(number, 8, 64) for number in (1, 2, 3, 4)])
+                    firsts = [min(frame["first_step"] for frame in sent if frame["type"] == "steps" and frame["epoch"] == number)
+                              for number in (1, 2, 3, 4)]
+                    self.assertEqual(firsts, [0, 8, 16, 24])
+                result = self.result(run)
+                self.assertEqual([epoch["epoch"] for epoch in result["summary"]["epochs"]], [1, 2, 3, 4])
+                self.assertEqual(result["summary"]["steps"], 32)
+                longest = [max(epoch["duration_s"] for epoch in self.epochs(frames) if epoch["epoch"] == number) for number in (1, 2, 3, 4)]
+                self.assertAlmostEqual(result["summary"]["total_training_time_s"], sum(longest), places=6)
+                (warning,) = result["warnings"]
+                self.assertIn("the script was started again after epoch 2: whether it went on from a checkpoint", warning)
 
     def test_a_script_that_reports_by_itself_is_left_to_it(self):
         run, _ = self.followed(RESOURCES / "examples/few_lines.py")

@@ -25,6 +25,41 @@ class Tensor:
         self.shape = shape
 
 
+def known(kind):
+    """The class as if a library had it: its samplers are asked."""
+    for method in (kind.__len__, kind.__iter__):
+        method.__module__ = "torch.utils.data.sampler"
+    return kind
+
+
+@known
+class Samples:
+    """A sampler of so many samples."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return iter(range(self.count))
+
+
+@known
+class Batches:
+    """PyTorch's batch sampler."""
+
+    def __init__(self, count, batch_size, drop_last=False):
+        self.sampler, self.batch_size, self.drop_last = Samples(count), batch_size, drop_last
+
+    def __len__(self):
+        return self.sampler.count // self.batch_size if self.drop_last else -(-self.sampler.count // self.batch_size)
+
+    def __iter__(self):
+        raise AssertionError("the loader has begun it")
+
+
 class FactsTest(unittest.TestCase):
     def test_tags_that_would_get_one_name_are_told_apart(self):
         log = MetricLog()
@@ -71,9 +106,19 @@ class FactsTest(unittest.TestCase):
 
     def sizes(self, expected, *batches, length=9):
         """What is read of the batches of one iterator."""
-        loader = Loader(types.SimpleNamespace(_index_sampler=types.SimpleNamespace(batch_size=expected)), 1)
+        iterator = types.SimpleNamespace(_index_sampler=types.SimpleNamespace(batch_size=expected))
+        loader = Loader(iterator, 1)
         loader.length = length
-        return [loader.samples(batch) for batch in batches]
+        return [loader.samples(batch, iterator) for batch in batches]
+
+    def passes(self, sampler, *batches, collate=None):
+        """The same of an iterator that passes through its sampler's batches."""
+        iterator = types.SimpleNamespace(_index_sampler=sampler, _num_yielded=0, _collate_fn=collate)
+        loader, sizes = Loader(iterator, 1), []
+        for batch in batches:
+            iterator._num_yielded += 1
+            sizes.append(loader.samples(batch, iterator))
+        return sizes
 
     def test_the_size_of_a_batch_is_read_where_a_full_one_has_the_loaders_batch_size(self):
         for kind, batches, sizes in (
@@ -90,21 +135,58 @@ class FactsTest(unittest.TestCase):
             with self.subTest(kind):
                 self.assertEqual(self.sizes(32, *batches), sizes)
         self.assertEqual(self.sizes(32, (Tensor(20, 32),), length=1), [20])  # a small data set
+        self.assertEqual(self.sizes(32, (Tensor(20, 32), Tensor(3, 9)), length=1), [0])
         self.assertEqual(self.sizes(None, (Tensor(20, 32),)), [20])
 
-    def test_a_loader_that_repeats_its_sampler_for_ever_is_as_long_as_one_pass_of_it(self):
-        class Known(list):
+    def test_of_several_lengths_that_are_the_batch_size_by_chance_the_right_one_is_found_or_none(self):
+        def image(boxes):
+            return {"boxes": Tensor(boxes, 4), "labels": Tensor(boxes)}
+
+        columns = [tuple(zip(*((Tensor(3, 9, 9), image(boxes)) for boxes in each))) for each in ((2, 1), (3, 1), (1,))]
+        features = [[(Tensor(16), Tensor(1))] * n for n in (16, 16, 8)]
+        time_first = [(Tensor(8, n, 3), Tensor(n, 1)) for n in (8, 8, 4)]
+        packed = [((Tensor(8 * n, 3), Tensor(8), None, None), Tensor(n, 1)) for n in (8, 8, 4)]
+        for kind, size, batches, sizes in (
+            ("as many boxes as images", 2, columns, [2, 2, 1]),
+            ("in a dictionary", 3, [{"image": [Tensor(3, 9)] * n, "boxes": [Tensor(2, 4)] * n} for n in (3, 3, 1)], [3, 3, 1]),
+            ("samples with as many features", 16, features, [16, 16, 8]),
+            ("one tensor a sample", 16, [[Tensor(16)] * n for n in (16, 16, 8)], [16, 16, 8]),
+            ("as many times", 8, time_first, [8, 8, 4]),
+            ("times that grow", 8, [(Tensor(t, 8, 3), Tensor(8, 1)) for t in (8, 7, 9)], [8, 8, 8]),
+            ("packed", 8, packed, [8, 8, 4]),
+            ("two parts", 2, [[Tensor(n, 5), Tensor(n)] for n in (2, 2, 1)], [2, 2, 1]),
+            ("a batch that is not full", 8, [[Tensor(3, 9, 9)] * 5], [5])):
+            count = sum(sizes)
+            with self.subTest(kind):
+                self.assertEqual(self.passes(Batches(count, size), *batches), sizes)
+                self.assertEqual(self.passes(Batches(count, size), *batches, *batches), sizes * 2)  # its workers persist
+        self.assertEqual(self.sizes(8, *time_first), [8, 8, 4])  # the dimension that all tensors have
+        # Nothing says which is right.
+        self.assertEqual(self.sizes(8, [Tensor(3, 9, 9)] * 5), [0])
+        self.assertEqual(self.sizes(8, *((Tensor(n), Tensor(n, 4)) for n in (8, 9, 8))), [8, 0, 0])
+        self.assertEqual(self.passes(Batches(20, 8, drop_last=True), *time_first[:2]), [8, 8])
+
+    def test_a_batch_that_pytorch_has_made_has_its_samples_in_the_first_dimension(self):
+        def collate(samples):
             pass
 
-        Known.__len__ = lambda self: 20
-        Known.__len__.__module__ = "torch.utils.data.sampler"
+        collate.__module__ = "torch.utils.data._utils.collate"
+        stream = types.SimpleNamespace(batch_size=16)
+        self.assertEqual(self.passes(stream, *((Tensor(n, 16), Tensor(n, 16)) for n in (16, 16, 7)), collate=collate), [16, 16, 7])
+        images = [Tensor(n, 3, 32, 32) for n in (16, 40, 16)]  # of one of two processes, or of a sampler of the script's own
+        self.assertEqual(self.passes(types.SimpleNamespace(batch_size=32), *images, collate=collate), [16, 40, 16])
 
-        class Own(list):
+    def test_a_loader_that_repeats_its_sampler_for_ever_is_as_long_as_one_pass_of_it(self):
+        class Own(Batches):
             def __len__(self):
                 raise AssertionError("it draws random numbers")
 
-        for sampler, expected in ((types.SimpleNamespace(sampler=Known()), (True, 20)), (types.SimpleNamespace(sampler=Own()), (True, None)),
-                                  (Known(), (False, 20)), (Own(), (False, None)), (None, (False, None))):
+        def holding(sampler):
+            return types.SimpleNamespace(sampler=sampler)
+
+        for sampler, expected in ((holding(Batches(160, 8)), (True, 20)), (holding(Own(160, 8)), (True, None)),
+                                  (holding(Samples(160)), (False, None)),  # it makes batches of samples
+                                  (Batches(160, 8), (False, 20)), (Own(160, 8), (False, None)), (None, (False, None))):
             with self.subTest(sampler=type(sampler).__name__, expected=expected):
                 loader = Loader(types.SimpleNamespace(_index_sampler=sampler), 1)
                 self.assertEqual((loader.endless, loader.length), expected)

@@ -87,7 +87,7 @@ class FollowedFiles(Reports):
         self.ctl("follow", folder, "--import")
         [second] = set(self.runs()) - {first}  # of one second: their names are in no order
         self.assertEqual(self.result(second)["state"], "done")
-        self.assertEqual([line["kind"] for line in self.frames(second) if line["type"] == "alert"], [])
+        self.assertEqual([line["kind"] for line in self.frames(second) if line["type"] == "alert"], ["restart"])
         self.assertIn(f"run {first.name} has an earlier part", (second / "node-0.ndjson").read_text())
         self.assertIn("there is no file", self.ctl("follow", self.home / "none", code=2).stderr)
         self.assertIn("an agent keeps", self.ctl("follow", second, code=2).stderr)
@@ -103,7 +103,7 @@ class FollowedFiles(Reports):
         numbers = [frame["rseq"] for frame in self.frames(run) if "rseq" in frame]
         self.assertEqual(numbers, [*range(len(first)), *range(1, len(second))])
         self.assertEqual(self.result(run)["state"], "done")
-        self.assertEqual([line["kind"] for line in self.frames(run) if line["type"] == "alert"], ["frames_lost"])
+        self.assertEqual([line["kind"] for line in self.frames(run) if line["type"] == "alert"], ["restart", "frames_lost"])
 
     def test_files_of_ranks_that_were_started_again_are_read_in_the_order_in_which_they_were_written(self):
         files = [self.start(rank, 2, 0, (1, 2, 3))[:-2] + self.start(rank, 2, 10, (3, 4, 5)) for rank in range(2)]

@@ -425,6 +425,22 @@ class FollowerTest(unittest.TestCase):
             script.train(1)
         self.assertEqual(script.finish(), [(2, 12, 57, {"load": 6, "forward": 15, "backward": 30, "optimizer": 6})])
 
+    def test_the_epoch_in_which_a_script_fails_has_its_steps_and_no_end(self):
+        for ended in False, True:
+            with self.subTest(ended=ended):
+                script = Script()
+                for _ in range(4):
+                    script.train(1)
+                script.end_of(1)
+                for _ in range(3):
+                    script.train(2)
+                if ended:
+                    script.end_of(2)
+                script.follower.finish(failed=True)
+                self.assertEqual([epoch[0] for epoch in script.heard.epochs], [4, 3] if ended else [4])
+                self.assertEqual(script.heard.states, [("training", 1, None), ("training", 2, None)])
+                self.assertEqual(sum(script.heard.counts), 7)
+
     def test_a_script_whose_optimizer_is_none_of_pytorchs_keeps_no_losses_without_end(self):
         script = Script()
         for _ in range(10_000):

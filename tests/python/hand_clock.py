@@ -4,14 +4,15 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
-from lockstep.follower import Follower, Reporter  # noqa: E402
+from lockstep.follower import Follower  # noqa: E402
+from lockstep.reporter import Reporter  # noqa: E402
 
 MS = 1_000_000
 
 
 class Heard(Reporter):
     def __init__(self):
-        self.states, self.epochs, self.losses = [], [], []
+        self.states, self.epochs, self.losses, self.counts = [], [], [], []
 
     def begin_epoch(self, epoch, steps):
         self.states.append(("training", epoch, steps))
@@ -25,7 +26,9 @@ class Heard(Reporter):
     def steps(self, log, force):
         log.read()
         if log.window.count:
-            self.losses.append(log.report()["loss"])
+            window = log.report()
+            self.losses.append(window["loss"])
+            self.counts.append(window["count"])
 
     def end_epoch(self, log, training_ns):
         phases = {name: round(entry["sum_s"] * 1000) for name, entry in log.phases.items() if entry["sum_s"]}

@@ -90,6 +90,49 @@ class Harmless(Case):
                 "assert not any(type(finder).__name__ == 'ImportWatch' for finder in sys.meta_path)\n")
         self.call(sys.executable, "-c", code)
 
+    def test_a_batch_that_comes_when_another_thread_has_begun_to_train_is_fetched_elsewhere(self):
+        code = ("import threading\nfrom lockstep import torch_hooks\nfrom lockstep.watch import Watch\n"
+                "class Batches:\n"
+                "    left = 3\n"
+                "    def __next__(self):\n"
+                "        self.left -= 1\n"
+                "        if self.left == trains_at:\n"
+                "            thread.start()\n"
+                "            begun.wait()\n"
+                "        if not self.left: raise StopIteration\n"
+                "        return [1]\n"
+                "class Torch: is_grad_enabled = staticmethod(lambda: True)\n"
+                "def train():\n"
+                "    watch._trains_here()\n"
+                "    begun.set()\n"
+                "    over.wait()\n"
+                "original = Batches.__next__\n"
+                "for trains_at in (1, 0):\n"
+                "    watch, begun, over, thread = Watch(), threading.Event(), threading.Event(), threading.Thread(target=train)\n"
+                "    watch._torch, Batches.__next__ = Torch, original\n"
+                "    torch_hooks.watch_loaders(Batches, watch)\n"
+                "    batches = Batches()\n"
+                "    try:\n"
+                "        while next(batches): pass\n"
+                "    except StopIteration: print(*(call for _, call, *_ in watch._early))\n"
+                "    over.set()\n")
+        self.assertEqual(self.call(sys.executable, "-c", code).stdout, "fetched\nfetched fetched\n")
+
+    def test_an_exception_at_a_prompt_is_no_failure_of_the_process(self):
+        code = ("import sys\nfrom types import SimpleNamespace as Fake\nfrom lockstep.watch import Watch\n"
+                "watch = Watch()\nwatch._follower = Fake(finish=lambda failed: None)\n"
+                "watch._sender = Fake(stop_requested=False, send_last=lambda kind, body: print(body['state']))\n"
+                "sys.last_value = ValueError()\nwatch._finish()\n"
+                "sys.ps1 = 'In : '\nwatch._finish()\n")
+        self.assertEqual(self.call(sys.executable, "-c", code).stdout, "failed\ndone\n")
+
+    def test_frames_in_a_folder_stay_where_the_process_began(self):
+        code = ("import os, sys\nos.chdir(sys.argv[1])\nimport lockstep\nos.mkdir('outputs')\nos.chdir('outputs')\n"
+                "lockstep.Run().close()\nprint(os.environ['LOCKSTEP_FRAMES'])\n")
+        done = self.call(sys.executable, "-c", code, self.home, LOCKSTEP_FRAMES="file:frames")
+        self.assertEqual(done.stdout, f"file:{self.home.resolve() / 'frames'}\n")
+        self.assertTrue((self.home / "frames/rank-0.ndjson").is_file())
+
     def test_a_value_of_a_wrong_type_is_reported_once_and_never_raises(self):
         epoch = "run = lockstep.Run()\nfor i in run.epoch(1, range(3)):\n    {}\n"
         for line, why in (

@@ -158,7 +158,7 @@ class Listen(Reports):
         [run] = self.runs()
         self.assertEqual(self.result(run)["state"], "done")
         kinds = [line["kind"] for line in self.frames(run) if line["type"] == "alert"]
-        self.assertEqual(kinds, ["rank_gone"])
+        self.assertEqual(kinds, ["rank_gone", "restart"])
 
         agent, address, token = self.listen("--patience", "1")
         gone = self.rank(0, 1, address, token, "epoch_sleep=30")

@@ -4,9 +4,11 @@
 backward. With a clock that is set by hand; needs no PyTorch."""
 import random
 import unittest
+from unittest.mock import patch
 
 from hand_clock import Script, times
-from lockstep.follower import Follower, Reporter
+from lockstep.follower import Follower
+from lockstep.reporter import Reporter
 
 
 class LongWay(Follower):
@@ -39,41 +41,55 @@ class Told(Reporter):
         self.heard.append(("epoch ends", log.summary(log.start_ns), training_ns))
 
 
-LOADERS = ((1, 10, 5), (2, 10, 5), (3, 20, 3), (4, 30, None), (5, 20, 3))  # iterator, data set, batches
-
-
 def made_up_training(kind, seed):
-    """What is reported of a hundred calls in an order that chance has made, most of them of one loader."""
-    chance, now, told = random.Random(seed), [0], Told()
+    """What is reported of loops over several iterators that chance has made, with skipped batches, several backwards and validations."""
+    chance, now, told, iterators = random.Random(seed), [0], Told(), []
 
     def tick():
         now[0] += chance.randint(1, 1000)
         return now[0]
 
+    def backward():
+        follower.backward_begins(chance.choice((1.0, 2.0, None)), tick())
+        (follower.backward_fails if chance.random() < 0.05 else follower.backward_ends)(tick())
+
+    def optimize(optimizer):
+        follower.optimizer_begins(optimizer)
+        follower.optimizer_ends(optimizer)
+
     follower = kind(told, tick)
     for _ in range(100):
-        iterator, data, length = LOADERS[min(int(chance.expovariate(1.5)), len(LOADERS) - 1)]
-        call = chance.choices(("opened", "fetched", "exhausted", "dropped", "backward", "optimizer"), (5, 35, 4, 2, 26, 28))[0]
-        if call in ("opened", "exhausted"):
-            getattr(follower, call)(iterator, tick(), tick())
-        elif call == "fetched":
-            follower.fetched(iterator, data, length, tick(), tick(), chance.choice((8, 8, 4, 0)), chance.random() < 0.8, iterator == 4)
-        elif call == "dropped":
+        call = "open" if not iterators else chance.choices(("open", "again", "end", "drop", "backward", "optimize", "loop"),
+                                                           (5, 4, 4, 5, 5, 5, 72))[0]
+        if call == "open":
+            iterators.append((len(iterators) + 1, chance.choice((1, 1, 1, 2, 3)), chance.choice((1, 3, 5, None))))
+        iterator, data, length = iterators[-1] if chance.random() < 0.9 else chance.choice(iterators)
+        if call in ("open", "again"):
+            follower.opened(iterator, tick(), tick())
+        elif call == "end":
+            follower.exhausted(iterator, tick(), tick())
+        elif call == "drop":
             follower.dropped(iterator)
         elif call == "backward":
-            follower.backward_begins(chance.choice((1.0, 2.0, None)), tick())
-            (follower.backward_fails if chance.random() < 0.05 else follower.backward_ends)(tick())
+            backward()
+        elif call == "optimize":
+            optimize(2)
         else:
-            optimizer = chance.choice((1, 1, 1, 2))
-            follower.optimizer_begins(optimizer)
-            follower.optimizer_ends(optimizer)
+            for _ in range(chance.choice((1, 1, 1, 1, 2))):
+                follower.fetched(iterator, data, length, tick(), tick(), chance.choice((8, 8, 4, 0)), chance.random() < 0.8,
+                                 chance.random() < 0.1)
+            for _ in range(chance.choice((1, 1, 1, 2, 0))):
+                backward()
+            if chance.random() < 0.75:
+                optimize(1)
     follower.finish()
     return told.heard
 
 
 class PassesTest(unittest.TestCase):
+    @patch("lockstep.steps.WINDOW_NS", -1)  # each step is reported by itself, at once
     def test_the_short_way_of_a_step_like_the_one_before_reports_what_the_long_way_does(self):
-        for seed in range(1000):
+        for seed in range(600):
             with self.subTest(seed=seed):
                 self.assertEqual(made_up_training(Follower, seed), made_up_training(LongWay, seed))
 
@@ -247,6 +263,230 @@ class PassesTest(unittest.TestCase):
                 script.work()
             script.end_of(epoch)
         self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 40)] * 3)
+
+    def test_a_validation_that_breaks_off_is_not_trained_on_where_training_has_no_loader(self):
+        for held, batches in ((True, 3), (False, 3), (False, 1)):
+            with self.subTest(held=held, batches=batches):
+                script = Script()
+                for epoch in range(3):
+                    for _ in range(4):
+                        script.backward(10)
+                        script.optimize(3)
+                    for _ in range(batches):
+                        script.fetch(10 + epoch, 30, length=5, learns=False)
+                    if not held:
+                        script.follower.dropped(10 + epoch)
+                self.assertEqual(script.finish(), [(12, 0, 156, {"backward": 120, "optimizer": 36})])
+
+    def test_a_batch_that_is_fetched_ahead_is_not_the_second_backwards_of_the_one_before(self):
+        script = Script()
+        for epoch in range(3):
+            script.fetch(epoch, 2, length=5)
+            for batch in range(5):
+                if batch < 4:
+                    script.fetch(epoch, 2, length=5)
+                else:
+                    script.end_of(epoch)
+                for optimizer in (1, 2):  # a generator's and a discriminator's
+                    script.backward(10)
+                    script.optimize(3, optimizer)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 20)] * 3)
+        self.assertEqual([state[2] for state in script.heard.states], [3, 5, 5, 5])  # the first epoch's is told anew
+        self.assertEqual(script.follower.first_samples, 4)
+
+    def test_an_iterator_that_was_looked_at_before_training_is_not_trained_on(self):
+        script = Script()
+        script.open(10, 5)
+        script.fetch(10, 30, samples=20, length=2)
+        for epoch in range(3):
+            script.open(epoch, 0)
+            for _ in range(4):
+                script.fetch(epoch, 2, 4)
+                script.work()
+            script.end_of(epoch)
+            script.wait(100)
+        self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 3)
+
+    def test_a_loader_whose_iterator_is_made_within_the_first_step_is_trained_on_beside_the_epochs(self):
+        script = Script()
+        for epoch in range(2):
+            script.open(epoch, 0)
+            for step in range(5):
+                script.fetch(epoch, 1, 5, data=1)
+                if epoch + step == 0:
+                    script.open(100, 0)
+                script.fetch(100, 1, 50, data=2)
+                script.work()
+            script.end_of(epoch)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 40)] * 2)
+
+    def test_a_pass_over_the_training_data_that_no_optimizer_follows_is_no_part_of_a_step(self):
+        script = Script()
+        for epoch in range(3):
+            for _ in range(4):
+                script.train(2 * epoch, 4)
+            script.end_of(2 * epoch)
+            for _ in range(4):  # which weights matter most
+                script.fetch(2 * epoch + 1, 2, 4)
+                script.wait(5)
+                script.backward(10, 7.0)
+            script.end_of(2 * epoch + 1)
+        self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 3)
+        self.assertEqual(max(loss["max"] for loss in script.heard.losses), 1.0)
+
+    def test_a_pass_that_is_shorter_than_what_is_accumulated_belongs_to_a_step(self):
+        script = Script()
+        for batch in range(24):
+            script.fetch(batch // 3, 2, 3)
+            script.wait(5)
+            script.backward(10)
+            if batch % 4 == 3:
+                script.optimize(3)
+            if batch % 3 == 2:
+                script.end_of(batch // 3)
+        self.assertEqual(sum(epoch[1] for epoch in script.finish()), 24 * 4)
+
+    def test_a_backward_without_a_batch_before_one_with_a_batch_is_no_part_of_its_step(self):
+        script = Script()
+        for epoch in range(3):
+            script.backward(10, 100.0)  # of one fixed image
+            for _ in range(4):
+                script.train(epoch, 4)
+            script.end_of(epoch)
+        self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 3)
+        self.assertEqual(max(loss["max"] for loss in script.heard.losses), 1.0)
+
+    def test_steps_with_a_backward_for_each_of_two_loaders_are_as_many_as_the_first_has_batches(self):
+        script = Script()
+        for _ in range(4):
+            for iterator in (1, 2):
+                script.fetch(iterator, 2, 4, data=iterator)
+                script.backward(10)
+            script.optimize(3)
+        script.finish()
+        self.assertEqual(script.heard.states, [("training", 1, 4)])
+
+    def test_batches_that_are_fetched_without_gradients_are_trained_on_where_each_has_its_backward(self):
+        for together, backwards in ((4, 4), (2, 1)):
+            with self.subTest(together=together, backwards=backwards):
+                script = Script()
+                for epoch in range(3):
+                    for _ in range(2):
+                        for _ in range(together):
+                            script.fetch(epoch, 2, 2 * together, learns=False)
+                        for _ in range(backwards):
+                            script.backward(10)
+                        script.optimize(3)
+                    script.end_of(epoch)
+                self.assertEqual([epoch[:2] for epoch in script.finish()], [(2, 8 * together)] * 3)
+
+    def test_a_look_at_a_validation_before_training_without_a_loader_is_the_first_steps_at_most(self):
+        script = Script()
+        for _ in range(2):
+            script.fetch(10, 30, length=5, learns=False)
+        for epoch in range(3):
+            for _ in range(4):
+                script.backward(10)
+                script.optimize(3)
+            for _ in range(3):
+                script.fetch(11 + epoch, 30, length=5, learns=False)
+        (_, samples, _, phases), = script.finish()
+        self.assertEqual((samples, phases["load"]), (0, 60))
+
+    def test_steps_of_two_passes_each_are_whole_after_steps_of_one_pass(self):
+        script = Script()
+        passes = iter(range(100))
+        for step in range(6):
+            for iterator in (next(passes) for _ in range(1 if step < 2 else 2)):
+                for _ in range(3):
+                    script.fetch(iterator, 2, 3)
+                    script.backward(10)
+                script.end_of(iterator)
+            script.optimize(3)
+        self.assertEqual([epoch[1] for epoch in script.finish()], [12] * 2 + [24] * 4)
+
+    def test_a_loader_whose_iterator_is_made_within_the_first_of_several_backwards_is_trained_on_beside_the_epochs(self):
+        script = Script()
+        for epoch in range(2):
+            for batch in range(6):
+                script.fetch(epoch, 1, 6, data=1)
+                if epoch + batch == 0:
+                    script.open(100, 0)
+                script.fetch(100, 1, 50, data=2)
+                script.backward(10)
+                if batch % 2:
+                    script.optimize(3)
+            script.end_of(epoch)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(3, 48)] * 2)
+
+    def test_two_loaders_of_which_one_batch_each_is_fetched_ahead_keep_it_where_two_backwards_follow(self):
+        script = Script()
+        for epoch in range(3):
+            for batch in range(6):
+                for loader in (0, 100):
+                    if batch < 5:
+                        script.fetch(loader + epoch, 2, 5, data=loader)
+                if batch == 5:
+                    script.end_of(epoch)
+                for optimizer in (1, 2) if batch else ():
+                    script.backward(10)
+                    script.optimize(3, optimizer)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [5] * 3)
+        self.assertEqual(script.follower.first_samples, 8)
+
+    def test_a_regulariser_that_goes_backward_before_each_batch_is_part_of_the_step_from_the_second_on(self):
+        script = Script()
+        for iterator in range(4):  # a pass of one batch each
+            script.backward(4, 0.5)
+            script.train(iterator, 1)
+            script.end_of(iterator)
+        self.assertEqual([round(epoch[3]["backward"]) for epoch in script.finish()], [10, 14, 14, 14])
+
+    def test_the_samples_of_an_epoch_with_a_batch_of_unknown_size_are_unknown(self):
+        for together in (1, 2):
+            with self.subTest(together=together):
+                script = Script()
+                for batch in range(8):
+                    script.fetch(1, 2, 8, samples=0 if batch == 5 else 4)
+                    if (batch + 1) % together == 0:
+                        script.work()
+                self.assertEqual([epoch[:2] for epoch in script.finish()], [(8 // together, 0)])
+
+    def test_a_first_batch_that_is_fetched_without_gradients_is_one_of_the_loaders_whose_others_have_them(self):
+        script = Script()
+        for epoch in range(2):
+            for batch in range(6):
+                script.fetch(epoch, 2, 6, learns=epoch + batch > 0)
+                script.work()
+                if batch == 3:
+                    script.backward(10)  # once more
+                    script.optimize(3)
+            script.end_of(epoch)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [7, 7])
+
+    def test_two_loaders_that_are_as_long_keep_the_steps_that_were_announced(self):
+        script = Script()
+        for step in range(5):
+            script.fetch(1, 1, 5, data=1)
+            if step == 0:
+                script.open(2, 0)
+            script.fetch(2, 1, 5, data=2)
+            script.work()
+        script.finish()
+        self.assertEqual({state[2] for state in script.heard.states}, {5})
+
+    def test_an_epoch_of_which_all_batches_were_trained_on_has_its_end_though_the_script_fails_then(self):
+        for batches, ahead, ended in ((4, 0, True), (3, 0, False), (4, 1, False)):
+            with self.subTest(batches=batches, ahead=ahead):
+                script = Script()
+                for _ in range(ahead):
+                    script.fetch(1, 2, 4)
+                for batch in range(batches - ahead):
+                    script.train(1, 4)
+                if ahead:
+                    script.end_of(1)
+                script.follower.finish(failed=True)
+                self.assertEqual(len(script.heard.epochs), int(ended))
 
 
 if __name__ == "__main__":

@@ -85,6 +85,10 @@ TEST_SUITE("engine_arguments") {
             {{"--data-dir=" + (folder / "nowhere")}, "nowhere"},
             {{"--summary=" + (folder / "no/such/s.json")}, "--summary"},
             {{"--save-final=" + (folder / "no/such/w")}, "--save-final"},
+            {{"--summary=" + folder.path()}, "it is a folder, and a file is written"},
+            {{"--save-final=" + folder.path()}, "it is a folder, and a file is written"},
+            {{"--save-final=/dev/null"}, "it is not a regular file"},
+            {{"--save-final=" + (folder / std::string(300, 'x'))}, "File name too long"},
             {{"--checkpoint-dir=/proc/none"}, "/proc/none"},
             {{"--frames=unix:" + (folder / "no.sock")}, "no.sock"},
             {{"--frames=" + (folder / "no/such/f")}, "no/such/f"},
@@ -274,5 +278,22 @@ TEST_SUITE("engine_arguments") {
         CHECK(!readRankEnvironment("tcp://host", fixed({})).has_value());
         CHECK(readRankEnvironment("tcp://[::1]:5", fixed({}))->masterAddress == "::1");
         CHECK(readRankEnvironment("env://", fixed({{"TORCHELASTIC_USE_AGENT_STORE", "True"}}))->storeRuns);
+    }
+
+    TEST_CASE("the attempts of a requeued Slurm job are one launch, which other runs are not") {
+        const auto launched = [](const char *run, const char *requeues, const char *restarts) {
+            return *readRankEnvironment("env://", fixed({{"LOCKSTEP_RUN", run},
+                                                         {"SLURM_RESTART_COUNT", requeues},
+                                                         {"TORCHELASTIC_RESTART_COUNT", restarts}}));
+        };
+        const auto first = launched("20260102T030405Z-89abcdef", "0", "0");
+        const auto requeued = launched("20260102T040506Z-89abcdef", "1", "0");
+        CHECK(first.attempt == 0);
+        CHECK(requeued.attempt == 1);
+        CHECK(requeued.launch == first.launch);
+        CHECK(launched("20260102T040506Z-89abcdef", "1", "2").attempt == 3);
+        CHECK(launched("20260102T040506Z-01234567", "1", "0").launch != first.launch);
+        CHECK(readRankEnvironment("env://", fixed({{"SLURM_RESTART_COUNT", "1"}}))->attempt == 0); // of no known launch
+        CHECK(readRankEnvironment("env://", fixed({{"TORCHELASTIC_RUN_ID", "none"}}))->launch.empty());
     }
 }

@@ -150,6 +150,25 @@ TEST_SUITE("engine_checkpoints") {
         CHECK(folder.has(10));
     }
 
+    TEST_CASE("a requeued Slurm task goes on from its own checkpoints, never from those of a repeat beside them") {
+        const auto attempt = [](const std::string &run, int requeues) {
+            return Environment{{"LOCKSTEP_RUN", run}, {"SLURM_RESTART_COUNT", std::to_string(requeues)}};
+        };
+        const Checkpoints folder;
+        folder.runWell({"--epochs=1"}, attempt("20260102T030405Z-89abcdef", 0));
+        const Ended requeued = folder.run({"--epochs=3"}, attempt("20260102T040506Z-89abcdef", 1));
+        CAPTURE(requeued.err);
+        CHECK(requeued.code == exitDone);
+        CHECK(requeued.err.find("goes on from " + folder.after(10)) != std::string::npos);
+        // A repeat that its node's failure ended before it had saved anything.
+        const Ended repeat = folder.run({"--epochs=1"}, attempt("20260102T050607Z-01234567", 1));
+        CAPTURE(repeat.err);
+        CHECK(repeat.code == exitDone);
+        CHECK(repeat.err.find("training starts from the beginning") != std::string::npos);
+        CHECK((folder.has(10) && !folder.has(30)));
+        CHECK(std::filesystem::exists(folder.path() + "/earlier-1"));
+    }
+
     TEST_CASE("a rank that is started again finds its own checkpoint below a later one of another training") {
         const Checkpoints folder, other;
         other.runWell({"--epochs=3", "--seed=2"}, attemptOf("other", 0));

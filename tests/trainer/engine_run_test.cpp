@@ -141,6 +141,22 @@ TEST_SUITE("engine_run") {
         CHECK(epochs[1].readyBatches.value() == 2); // the whole ring
     }
 
+    TEST_CASE("a run whose parameters can't be saved fails with that sentence, and has its summary") {
+        const TempFolder folder;
+        std::vector<std::string> words = {"-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "sh", trainerBinary()};
+        for (const std::string &argument :
+             withSmallRun({"--summary=" + (folder / "s"), "--save-final=" + (folder / "w")}))
+            words.push_back(argument);
+        const Ended run = Process("/bin/sh", words).wait(); // a file's limit, as a disk that is nearly full
+        CAPTURE(run.err);
+        CHECK(run.code == 1);
+        CHECK(run.err.find("can't write " + (folder / "w") + ": File too large") != std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(folder / "w"));
+        const Summary summary = readSummary(folder / "s");
+        CHECK(summary.epochs.size() == 1);
+        CHECK(summary.testAccuracy.has_value());
+    }
+
     TEST_CASE("two DDP ranks end with the same parameters, count each image once and see the same loss") {
         const TempFolder folder;
         DdpRun run(2, {"--train-samples=650", "--frames=" + (folder / "f"), "--summary=" + (folder / "s"),

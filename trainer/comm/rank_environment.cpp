@@ -126,9 +126,14 @@ Result<void> readMaster(RankEnvironment &env, const GetEnv &get) {
         return ok;
     if (auto ok = take(get, "TORCHELASTIC_MAX_RESTARTS", 0, env.maxRestarts); !ok)
         return ok;
-    env.launch = get("LOCKSTEP_RUN").value_or(get("TORCHELASTIC_RUN_ID").value_or(""));
-    if (env.launch == "none") // torchrun's, where it was given no id
-        env.launch.clear();
+    if (const auto run = get("LOCKSTEP_RUN")) {
+        int requeues = 0;
+        if (auto ok = take(get, "SLURM_RESTART_COUNT", 0, requeues); !ok)
+            return ok;
+        env.attempt += requeues;
+        env.launch = run->substr(run->rfind('-') + 1); // a requeued job's run keeps only the digits after the dash
+    } else if (const auto id = get("TORCHELASTIC_RUN_ID"); id && *id != "none") // torchrun's, where it was given no id
+        env.launch = *id;
     if (const auto fd = get("LOCKSTEP_MASTER_LISTEN_FD"); fd && env.rank == 0) {
         const auto value = number("LOCKSTEP_MASTER_LISTEN_FD", *fd, 0);
         if (!value)

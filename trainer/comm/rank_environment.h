@@ -18,9 +18,11 @@ struct RankEnvironment {
     std::string storeFile;       ///< --init-method file://
     bool storeRuns = false;      ///< TORCHELASTIC_USE_AGENT_STORE: the store already runs, so rank 0 is a client too
     std::optional<int> listenFd; ///< LOCKSTEP_MASTER_LISTEN_FD: rank 0 serves the store on this socket
-    int attempt = 0;             ///< TORCHELASTIC_RESTART_COUNT: how often the ranks were started before
+    /// How often the ranks were started before: TORCHELASTIC_RESTART_COUNT, with an agent SLURM_RESTART_COUNT too.
+    int attempt = 0;
     int maxRestarts = 0; ///< TORCHELASTIC_MAX_RESTARTS: how often the launcher starts them again after a failure
-    /// LOCKSTEP_RUN or TORCHELASTIC_RUN_ID: the same for all attempts of one launch, and only for them; empty: unknown.
+    /// The digits at the end of LOCKSTEP_RUN, or TORCHELASTIC_RUN_ID: the same for all attempts of one launch, and only
+    /// for them; empty: unknown.
     std::string launch;
 };
 

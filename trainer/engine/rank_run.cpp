@@ -64,6 +64,13 @@ Result<void> writeSummary(const RunConfig &config, const Summary &summary) {
     return realFileSystem().writeAtomically(config.summary, toJson(summary) + "\n");
 }
 
+/// Where one can't be written, the other is written all the same: the training is over, and should not be lost with it.
+Result<void> writeOutputs(const RunConfig &config, const Summary &summary, Training &training) {
+    const Result<void> summarised = config.summary.empty() ? Result<void>() : writeSummary(config, summary);
+    const Result<void> saved = training.saveFinal();
+    return summarised ? saved : summarised;
+}
+
 Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames,
                   const PeerWatch::OnLost &onLost, std::unique_ptr<Session> &session) {
     auto opened = openSession(config, env, placement, frames);
@@ -80,10 +87,9 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
     if (*outcome == Outcome::Stopped)
         return exitStopped;
     const Summary summary = training.summary();
-    if (env.rank == 0 && !config.summary.empty()) {
-        if (auto written = writeSummary(config, summary); !written)
+    if (env.rank == 0)
+        if (auto written = writeOutputs(config, summary, training); !written)
             return fail(written.error());
-    }
     session->communicator->leave(); // rank 0 serves the store, so it leaves last
     StateFrame done;
     done.state = RunState::Done;

@@ -195,10 +195,6 @@ Result<Outcome> Training::trainEpochs() {
     }
     if (firstEpoch > m_session.config.epochs) // resumed after the last epoch: only the accuracy is missing
         evaluate(m_session.config.epochs);
-    if (m_session.isRank0() && !m_session.config.saveFinal.empty()) {
-        if (auto written = m_saver.saveFinal(); !written)
-            return fail(written.error());
-    }
     return Outcome::Done;
 }
 
@@ -364,6 +360,10 @@ Result<void> Training::saveCheckpoint(int epochsDone) {
         return {};
     sendState(RunState::Checkpointing, epochsDone);
     return m_saver.save(m_progress, epochsDone);
+}
+
+Result<void> Training::saveFinal() {
+    return m_session.config.saveFinal.empty() ? Result<void>() : m_saver.saveFinal();
 }
 
 Summary Training::summary() {

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] Result<Outcome> run();
     /// After run(): the contents of --summary. Every rank must call it; rank 0's is complete.
     [[nodiscard]] Summary summary();
+    /// After run(), on rank 0: writes the parameters to --save-final, if that is given.
+    [[nodiscard]] Result<void> saveFinal();
 
 private:
     void sendInit();

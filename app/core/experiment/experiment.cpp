@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 #include <sys/stat.h>
 
@@ -211,6 +212,8 @@ std::string toJson(const Experiment &experiment) {
                  {"host", experiment.host},
                  {"remote_agent", experiment.remoteAgent},
                  {"created_wall_us", experiment.createdWallUs}};
+    if (!experiment.folder.empty())
+        json["folder"] = experiment.folder;
     if (!experiment.order.empty())
         json["order"] = experiment.order;
     json["order_seed"] = experiment.orderSeed;
@@ -251,6 +254,9 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.quick = json.value("quick", false);
         experiment.host = json.value("host", "");
         experiment.remoteAgent = json.value("remote_agent", "");
+        experiment.folder = json.value("folder", "");
+        if (!experiment.folder.empty() && !experiment.folder.starts_with('/'))
+            throw std::runtime_error("its folder \"" + experiment.folder.substr(0, 80) + "\" is not an absolute path");
         experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
@@ -296,6 +302,7 @@ LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &en
         record.planned = entry.planned.config;
     record.command = entry.planned.command;
     record.claims = entry.planned.claims;
+    record.folder = experiment.folder;
     record.processes = processCount(entry.planned.config);
     return request;
 }
@@ -309,6 +316,9 @@ Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, co
     experiment.quick = quick;
     experiment.host = where.host;
     experiment.remoteAgent = where.local() ? "" : where.agent;
+    std::error_code gone; // a folder that was removed has no path
+    if (where.local())
+        experiment.folder = std::filesystem::current_path(gone).string();
     experiment.createdWallUs = SystemClock().wallUs();
     experiment.order = plan.order;
     experiment.orderSeed = plan.orderSeed;

@@ -54,6 +54,9 @@ struct Experiment {
     bool quick = false;
     std::string host; ///< empty: this machine
     std::string remoteAgent;
+    /// Where agents on this machine are started, whoever owns the queue: relative paths of its runs are meant in it. Absolute.
+    /// Empty: an older experiment, or one whose runs are on another machine; they start where the owner, or ssh, happens to be.
+    std::string folder;
     std::int64_t createdWallUs = 0;
     std::vector<ExperimentEntry> entries; ///< never reordered: an index always means the same entry
     std::vector<int> order;             ///< order of the queued entries, as drawn or moved; others follow in list order
@@ -91,7 +94,7 @@ struct ExperimentFolder {
 
 /// The request to lockstep-agent that starts an entry.
 [[nodiscard]] LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry);
-/// A new experiment for a plan, not yet on disk.
+/// A new experiment for a plan, not yet on disk. Its folder is this process's.
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
 [[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< creates its folder; atomic

@@ -157,7 +157,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     out.errors = applySet(options.set, config);
     std::error_code gone; // a folder that was removed has no path
     config.model =
-        modelFrom(std::filesystem::current_path(gone), config.model); // the queue's owner may start elsewhere
+        modelFrom(std::filesystem::current_path(gone), config.model); // known by its whole path, as in runs' records
     if (!config.nodes.empty() && !placeOnNodes(spec, out))
         return out;
     if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())

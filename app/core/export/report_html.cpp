@@ -92,7 +92,7 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
     out += figure(anatomySvg(report.anatomies),
                   "A mean step of DP, device by device, beside DDP's, rank by rank; lines are waiting, dashed is "
                   "communication. Where no other row has a bar, device 0 of DP works alone");
-    out += figure(lossSvg(report.curves), "Training loss over steps, the first repeat of each run");
+    out += figure(lossSvg(report.table, report.curves), "Training loss over steps, the first repeat of each run");
     out += figure(epochSvg(report.table), "Duration of each epoch, without evaluation; medians over repeats");
     for (const ReportPicture &picture : pictures)
         out += figure(picture.svg, picture.title);

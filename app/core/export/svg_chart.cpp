@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <vector>
 
 #include "base/format.h"
@@ -271,31 +270,38 @@ std::string waterfallSvg(const Attribution &found, std::string_view referenceMet
     return drawing.finish();
 }
 
-std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
-    std::vector<Line> all;
-    std::set<std::string> names;
-    for (const ExportedCurve &curve : curves) {
-        if (!names.insert(curve.name).second)
-            continue; // a further repeat of the same
-        Line line{curve.name, curve.method, {}};
-        const std::size_t each = std::max<std::size_t>(1, curve.points.size() * 2 / std::size_t(pointsALine));
-        for (std::size_t i = 0; i < curve.points.size();
-             i += each) { // lowest and highest of each stretch, in their order
-            const auto first = curve.points.begin() + std::ptrdiff_t(i),
-                       last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
-            auto [low, high] = std::minmax_element(first, last, [](const LossPoint &a, const LossPoint &b) {
-                return isFiniteValue(a.loss) && (!isFiniteValue(b.loss) || a.loss < b.loss); // not finite: last
-            });
-            if (high < low)
-                std::swap(low, high);
-            for (const auto &point : {low, high})
-                if (isFiniteValue(point->loss) &&
-                    (line.points.empty() || line.points.back().first < double(point->step)))
-                    line.points.emplace_back(double(point->step), point->loss);
-        }
-        if (!line.points.empty())
-            all.push_back(std::move(line));
+namespace {
+
+/// Of each stretch the lowest and the highest point, in their order.
+Line lossLine(const std::string &name, const ExportedCurve &curve, int pointsALine) {
+    Line line{name, curve.method, {}};
+    const std::size_t each = std::max<std::size_t>(1, curve.points.size() * 2 / std::size_t(pointsALine));
+    for (std::size_t i = 0; i < curve.points.size(); i += each) {
+        const auto first = curve.points.begin() + std::ptrdiff_t(i),
+                   last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
+        auto [low, high] = std::minmax_element(first, last, [](const LossPoint &a, const LossPoint &b) {
+            return isFiniteValue(a.loss) && (!isFiniteValue(b.loss) || a.loss < b.loss); // not finite: last
+        });
+        if (high < low)
+            std::swap(low, high);
+        for (const auto &point : {low, high})
+            if (isFiniteValue(point->loss) && (line.points.empty() || line.points.back().first < double(point->step)))
+                line.points.emplace_back(double(point->step), point->loss);
     }
+    return line;
+}
+
+} // namespace
+
+std::string lossSvg(const ResultTable &table, const std::vector<ExportedCurve> &curves, int pointsALine) {
+    std::vector<Line> all;
+    for (const ResultRow &row : table.rows)
+        for (const std::string &run : row.runs)
+            if (const auto curve = std::ranges::find(curves, run, &ExportedCurve::run); curve != curves.end()) {
+                if (Line line = lossLine(row.name, *curve, pointsALine); !line.points.empty())
+                    all.push_back(std::move(line));
+                break; // the others are further repeats of the same
+            }
     return all.empty() ? std::string() : lines(all, "step", "training loss", "Training loss over steps");
 }
 

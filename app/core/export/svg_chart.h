@@ -17,8 +17,10 @@ namespace lockstep::core {
 /// From the reference's time to the run's, cause by cause; each total in the colour of its method.
 [[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view referenceMethod,
                                        std::string_view method);
-/// Loss over steps, the first repeat of each name, at most `pointsALine` of the lowest and highest points a line.
-[[nodiscard]] std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine = 600);
+/// Loss over steps, the first repeat of each row that has a curve, at most `pointsALine` of the lowest and highest
+/// points a line.
+[[nodiscard]] std::string lossSvg(const ResultTable &table, const std::vector<ExportedCurve> &curves,
+                                  int pointsALine = 600);
 /// A step of DP by device, and of DDP by rank, on one time scale: the work of each, and a line where it waits.
 [[nodiscard]] std::string anatomySvg(const std::vector<StepAnatomy> &anatomies);
 /// Seconds of each epoch, one line per row of the table.

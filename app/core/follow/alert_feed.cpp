@@ -35,9 +35,9 @@ QString sentenceOf(const RaisedAlert &raised) {
 AlertFeed::AlertFeed(QObject *parent, std::chrono::milliseconds quiet) : QObject(parent), m_quiet(quiet) {}
 
 void AlertFeed::watch(RunStore *store) {
-    if (!m_watched.try_emplace(store).second)
+    if (!m_read.try_emplace(store).second)
         return;
-    connect(store, &QObject::destroyed, this, [this, store] { m_watched.erase(store); });
+    connect(store, &QObject::destroyed, this, [this, store] { m_read.erase(store); });
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) {
         // What comes together with the change to a live link was read from the log.
         const bool live = store->lifecycle().link() == LinkState::Live && !(what & RunStore::Link);
@@ -47,60 +47,55 @@ void AlertFeed::watch(RunStore *store) {
 }
 
 void AlertFeed::readAll() {
-    for (auto &[store, watched] : m_watched)
+    for (const auto &[store, taken] : m_read)
         read(store, store->lifecycle().link() == LinkState::Live);
 }
 
 void AlertFeed::read(RunStore *store, bool live) {
-    Watched &watched = m_watched.at(store);
+    std::size_t &taken = m_read.at(store);
     const std::vector<AlertLine> &all = store->messages().alerts();
-    for (; watched.read < all.size(); ++watched.read)
-        if (const AlertLine &line = all[watched.read]; (live || isRecent(line)) && line.alert.severity != "info")
-            take(store, line.alert);
-    if (store->over())
-        raiseWaiting(store);
+    for (; taken < all.size(); ++taken)
+        if (const AlertLine &line = all[taken]; (live || isRecent(line)) && line.alert.severity != "info")
+            take({store->runId(), store->identity().title(), line.alert, 0});
 }
 
-void AlertFeed::take(RunStore *store, const AlertFrame &alert) {
-    const auto [kind, first] = m_watched.at(store).quiet.try_emplace(groupOf(alert));
+void AlertFeed::take(const RaisedAlert &alert) {
+    const auto [kind, first] = m_kinds.try_emplace(groupOf(alert.alert));
     if (!first) {
         kind->second.waiting = alert;
         ++kind->second.count;
         return;
     }
-    raise(store, alert, 0);
+    raise(alert);
 }
 
 /// What comes in the time that follows waits.
-void AlertFeed::raise(RunStore *store, const AlertFrame &alert, int others) {
-    QTimer::singleShot(m_quiet, this, [this, store, kind = groupOf(alert)] { quietIsOver(store, kind); });
-    Q_EMIT raised({store->runId(), store->identity().title(), alert, others});
+void AlertFeed::raise(const RaisedAlert &alert) {
+    QTimer::singleShot(m_quiet, this, [this, kind = groupOf(alert.alert)] { quietIsOver(kind); });
+    Q_EMIT raised(alert);
 }
 
-void AlertFeed::quietIsOver(RunStore *store, const std::string &kind) {
-    const auto watched = m_watched.find(store);
-    if (watched == m_watched.end())
-        return;
-    const auto own = watched->second.quiet.find(kind);
-    if (own == watched->second.quiet.end())
+void AlertFeed::quietIsOver(const std::string &kind) {
+    const auto own = m_kinds.find(kind);
+    if (own == m_kinds.end())
         return;
     if (!own->second.waiting)
-        watched->second.quiet.erase(own);
+        m_kinds.erase(own);
     else
-        raiseWaiting(store, own->second);
+        raiseWaiting(own->second);
 }
 
-void AlertFeed::raiseWaiting(RunStore *store, OfKind &kind) {
-    const AlertFrame newest = *kind.waiting;
-    const int others = kind.count - 1;
+void AlertFeed::raiseWaiting(OfKind &kind) {
+    RaisedAlert newest = *kind.waiting;
+    newest.others = kind.count - 1;
     kind = {};
-    raise(store, newest, others);
+    raise(newest);
 }
 
-void AlertFeed::raiseWaiting(RunStore *store) {
-    for (auto &[name, kind] : m_watched.at(store).quiet)
+void AlertFeed::raiseWaiting() {
+    for (auto &[name, kind] : m_kinds)
         if (kind.waiting)
-            raiseWaiting(store, kind);
+            raiseWaiting(kind);
 }
 
 } // namespace lockstep::core

@@ -18,14 +18,14 @@ struct RaisedAlert {
     QString run;   ///< id
     QString title; ///< "DDP on 2 devices"
     AlertFrame alert;
-    int others = 0; ///< of that kind and run since the one that was raised before, this one not counted
+    int others = 0; ///< of that kind, of any run, since the one that was raised before; this one not counted
 };
 /// "rank 1 was killed by SIGKILL", "… (and 3 more of this kind)".
 [[nodiscard]] QString sentenceOf(const RaisedAlert &raised);
 
-/// New alerts of runs, few enough for a person to read: of one kind of one run the first at once, then one in each `quiet`, with the
-/// number of those in between; what waits when a run ends comes at once. New is what comes over a live link; of what a log has, what
-/// is at most a minute old. Alerts of the level "info" are left out.
+/// New alerts of runs, few enough for a person to read: of one kind, of whichever runs, the first at once, then the
+/// newest in each `quiet`, with the number of those in between. New is what comes over a live link; of what a log has,
+/// what is at most a minute old. Alerts of the level "info" are left out.
 class AlertFeed : public QObject {
     Q_OBJECT
 public:
@@ -34,28 +34,27 @@ public:
     void watch(RunStore *store);
     /// What a store has and has not announced yet; before it is destroyed.
     void readAll();
+    /// What waits comes at once; before the feed is destroyed, where nobody would hear of it otherwise.
+    void raiseWaiting();
 
 Q_SIGNALS:
     void raised(const lockstep::core::RaisedAlert &alert);
 
 private:
+    /// Of a kind that was raised less than `quiet` ago.
     struct OfKind {
-        std::optional<AlertFrame> waiting; ///< the newest one
-        int count = 0;                     ///< that wait
-    };
-    struct Watched {
-        std::size_t read = 0; ///< alerts of the store
-        std::map<std::string, OfKind> quiet;
+        std::optional<RaisedAlert> waiting; ///< the newest one
+        int count = 0;                      ///< that wait
     };
     void read(RunStore *store, bool live);
-    void take(RunStore *store, const AlertFrame &alert);
-    void raise(RunStore *store, const AlertFrame &alert, int others);
-    void quietIsOver(RunStore *store, const std::string &kind);
-    void raiseWaiting(RunStore *store);
-    void raiseWaiting(RunStore *store, OfKind &kind);
+    void take(const RaisedAlert &alert);
+    void raise(const RaisedAlert &alert);
+    void raiseWaiting(OfKind &kind);
+    void quietIsOver(const std::string &kind);
 
     std::chrono::milliseconds m_quiet;
-    std::map<RunStore *, Watched> m_watched;
+    std::map<RunStore *, std::size_t> m_read; ///< of each store's alerts
+    std::map<std::string, OfKind> m_kinds;
 };
 
 } // namespace lockstep::core

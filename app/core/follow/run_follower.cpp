@@ -9,7 +9,6 @@
 #include "base/backoff_detail.h"
 #include "follow/agent_control.h"
 #include "follow/remote_copy.h"
-#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/messages.h"
 #include "nodes/known_places.h"
@@ -132,10 +131,8 @@ void RunFollower::checkRunFiles() {
 }
 
 void RunFollower::checkRemote() {
-    const Result<std::string> json = realFileSystem().readAll(m_folder.result());
-    if (json)
-        if (const Result<RunResult> result = runResultFromJson(*json); result && m_lines.complete(*result))
-            return finishWith(*result);
+    if (const Result<RunResult> result = readRunResult(m_folder); result && m_lines.complete(*result))
+        return finishWith(*result);
     connectToAgent();
 }
 
@@ -226,7 +223,8 @@ void RunFollower::fetchResult() {
             if (const Result<RunRecord> record = runRecordFromJson(*status.record))
                 m_store->setRecord(*record);
         if (status.result)
-            if (const Result<RunResult> result = runResultFromJson(*status.result))
+            if (const Result<RunResult> result = runResultFromJson(*status.result);
+                result && (result->run.empty() || result->run == m_runId.toStdString()))
                 return finishWith(*result);
         if (status.state == "agent_died" || status.state == "unknown") {
             m_store->setLink(status.state == "unknown" ? LinkState::Unknown : LinkState::AgentDied,

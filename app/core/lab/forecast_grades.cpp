@@ -8,7 +8,6 @@
 
 #include "analysis/fairness/shared_load.h"
 #include "base/format.h"
-#include "ipc/file_system.h"
 #include "ipc/median.h"
 #include "ipc/run_folder.h"
 #include "ipc/sound_values.h"
@@ -69,10 +68,16 @@ bool wasDisturbed(const RunRecord &record, const RunResult &result) {
     return excess.value_or(0) >= disturbedCores || throttled.value_or(0) >= disturbedThrottle;
 }
 
-/// On nodes the places are part of the work; a single machine is identified by its name.
+/// By its name, which another machine may have too, so by its processor where both are known.
+bool isOnMachineOf(const ForecastRecord &record, const GradingRun &run) {
+    return !run.host.empty() && run.host == record.host &&
+           (run.cpuModel.empty() || record.cpuModel.empty() || run.cpuModel == record.cpuModel);
+}
+
+/// On nodes the places are part of the work.
 bool isAtPlaceOf(const ForecastRecord &record, const GradingRun &run) {
     return record.config.nodes.empty()
-               ? run.config.nodes.empty() && !run.host.empty() && run.host == record.host
+               ? run.config.nodes.empty() && isOnMachineOf(record, run)
                : placesOf(run.config.nodes) == placesOf(firstDevices(record.config.nodes, deviceCount(run.config)));
 }
 
@@ -101,14 +106,15 @@ Interval moved(const Interval &interval, double factor) {
 std::vector<GradingRun> readGradingRuns(int most) {
     std::vector<GradingRun> out;
     for (const std::string &id : newestRuns(most)) {
-        const auto result = realFileSystem().readAll(runFolder(id).result());
         const auto run = readRunRecord(runFolder(id));
-        const auto ended = result ? runResultFromJson(*result) : Result<RunResult>(fail(result.error()));
+        const auto ended = readRunResult(runFolder(id));
         if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary)
             continue;
-        if (const auto step = stepOf(*ended->summary, *run->config); step && isTimeOfWork(*step))
-            out.push_back({*run->config, run->machines.empty() ? std::string() : run->machines.front().host,
-                           run->startWallUs, *step, wasDisturbed(*run, *ended)});
+        if (const auto step = stepOf(*ended->summary, *run->config); step && isTimeOfWork(*step)) {
+            const MachineRecord machine = run->machines.empty() ? MachineRecord() : run->machines.front();
+            out.push_back(
+                {*run->config, machine.host, machine.cpuModel, run->startWallUs, *step, wasDisturbed(*run, *ended)});
+        }
     }
     return out;
 }

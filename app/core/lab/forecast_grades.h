@@ -33,7 +33,7 @@ struct ForecastOutcome {
 /// A done run as grading sees it.
 struct GradingRun {
     RunConfig config;
-    std::string host; ///< of a single machine
+    std::string host, cpuModel; ///< of a single machine; the model may be unknown
     std::int64_t startWallUs = 0;
     double stepS = 0; ///< the median epoch after the first (or the only epoch) ÷ its steps
     bool disturbed = false;

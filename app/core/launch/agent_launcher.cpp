@@ -2,6 +2,7 @@
 #include "launch/agent_launcher.h"
 
 #include <nlohmann/json.hpp>
+#include <QFileInfo>
 
 #include "base/command_request.h"
 #include "base/last_line.h"
@@ -70,6 +71,13 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
             return finish(found.error(), 2);
         resolved.agent = *found;
     }
+    if (prefix.local() && resolved.agent.find('/') != std::string::npos) // it may be started in another folder
+        resolved.agent = QFileInfo(QString::fromStdString(resolved.agent)).absoluteFilePath().toStdString();
+    LaunchRequest sent = request;
+    if (!prefix.local())
+        sent.record.folder.clear(); // it is one of this machine
+    else if (const auto there = startIn(sent.record.folder); !there)
+        return finish(there.error(), 2);
     QStringList words;
     for (const std::string &word : agentCommand(resolved, {"serve"}))
         words << QString::fromStdString(word);
@@ -77,10 +85,24 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
     m_asked = request.record.run;
     boundOutput(m_process, mostAnswerBytes);
     m_process.start(words.takeFirst(), words);
-    m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
+    m_process.write(QByteArray::fromStdString(toJson(sent)) + '\n');
     m_attended = request.attended;
     if (!m_attended)
         m_process.closeWriteChannel(); // closing an attended agent's stdin would end its run
+}
+
+Result<void> AgentLauncher::startIn(const std::string &folder) {
+    if (folder.empty())
+        return {};
+    const QFileInfo there(QString::fromStdString(folder));
+    if (!there.isDir() || !there.isExecutable())
+        return fail(Error::badArgument("the folder " + folder +
+                                           ", in which the experiment's runs are started, is gone or can't be entered",
+                                       "put it back and retry, or run the recipe from another folder"));
+    m_process.setWorkingDirectory(there.filePath());
+    if (qEnvironmentVariableIsSet("LOCKSTEP_HOME")) // it may be relative to this process's folder
+        m_process.setProcessEnvironment(environmentWith({{"LOCKSTEP_HOME", dataHome()}}));
+    return {};
 }
 
 void AgentLauncher::stop() {

@@ -19,7 +19,7 @@ class AgentLauncher : public QObject {
 public:
     explicit AgentLauncher(QObject *parent = nullptr);
     ~AgentLauncher() override; ///< waits briefly for an attended agent to end
-    /// Called only once.
+    /// Called only once. An agent on this machine is started in the record's folder, if that is given.
     void start(const CommandPrefix &prefix, const LaunchRequest &request);
 
     /// Agent 0's answer in a run of several nodes, valid from ready() on. Holds the token: only for the other agents'
@@ -40,6 +40,7 @@ Q_SIGNALS:
     void ended(int exitCode, const QString &lastSentence); ///< attended, after ready(): the run has ended on this node
 
 private:
+    [[nodiscard]] Result<void> startIn(const std::string &folder);
     void readAnswer();
     void readLines();
     void finish(const Error &error, int exitCode);

@@ -14,6 +14,8 @@ QString intervalHint(const std::optional<SpeedUp> &speedUp) {
     if (!speedUp)
         return {};
     const QString repeats = QStringLiteral("%1 and %2 repeats").arg(speedUp->referenceRepeats).arg(speedUp->runRepeats);
+    if (speedUp->shareEpochs)
+        return QStringLiteral("no interval: ") + QString::fromUtf8(core::sharedEpochsReason);
     if (!speedUp->hasInterval())
         return QStringLiteral("no interval: %1, and it takes %2 of each").arg(repeats).arg(repeatsForInterval);
     QString hint = QStringLiteral("95 % interval %1 (%2), of the logarithms of %3")

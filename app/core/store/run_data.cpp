@@ -29,6 +29,10 @@ std::string_view toString(LinkState state) {
     return "";
 }
 
+std::string otherRunsLogInWords(int node, const std::string &run) {
+    return "the log of node " + std::to_string(node) + " is that of run " + run + ": none of it counts";
+}
+
 std::string deviceKind(const std::vector<std::string> &names) {
     return names.empty() ? "" : names.front().starts_with("cpu") ? "cpu" : "cuda";
 }

@@ -132,8 +132,11 @@ struct LogHealth {
     std::int64_t lastWallUs = 0; ///< of the newest frame; 0: none
     std::vector<LogGap> gaps;
     std::uint64_t damagedLines = 0;
-    std::uint64_t undecodable = 0; ///< good lines that are no frames
+    std::uint64_t undecodable = 0;          ///< good lines that are no frames
+    std::map<int, std::string> ofOtherRuns; ///< whose logs lie here, by node: none of them counts
 };
+/// "the log of node 0 is that of run …: none of it counts"
+[[nodiscard]] std::string otherRunsLogInWords(int node, const std::string &run);
 
 /// The link from agent 0 of a run to another node's agent, as agent 0 last reported it. Says nothing of that node's ranks.
 struct NodeLink {
@@ -175,14 +178,18 @@ struct RunOutcome {
     std::optional<RunState> state; ///< final or current; absent: nothing reported yet
     bool agentDied = false;
     bool unknown = false;   ///< `state` is what a copy of the run's folder shows: whether it still runs is unknown
+    bool missing = false;   ///< its experiment says that it is done, but its folder is not here: nothing else is known
     std::string reason;     ///< why not done, or why `unknown`
     std::string divergence; ///< "loss is NaN since step 120"; empty: every reported loss was finite
     std::string backend;    ///< as resolved by the ranks, else as configured
     std::vector<MergedEpoch> epochs;
     std::optional<std::int64_t> steps; ///< that every rank has done
+    /// What the result's summary tells of the work, for a log that lacks some of it.
+    std::vector<EpochSummary> summedEpochs; ///< empty: no summary
+    std::int64_t summedSteps = 0;           ///< 0: unknown
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
-    /// The run's log begins with this epoch. Later than 1: it went on from a checkpoint, whose epochs took `earlierS` of
-    /// totalTrainingTimeS; phases and runTimeS know nothing of them.
+    /// The first epoch that the run made itself. Later than 1: it went on from a checkpoint, whose epochs took `earlierS` of
+    /// totalTrainingTimeS; phases and runTimeS know nothing of them. The one after its last epoch: it made none.
     int firstEpoch = 1;
     double earlierS = 0;
     std::vector<double> perClassAccuracy;
@@ -194,6 +201,7 @@ struct RunOutcome {
     bool script = false;              ///< the ranks run a script instead of lockstep-trainer
     ScriptClaims claims;              ///< about that script
     std::vector<std::string> command; ///< that script's, with its placeholders filled in
+    std::string folder;               ///< in which that script was started; empty: unknown
     std::vector<std::string> hosts;
     int nodes = 1;
     bool oversubscribed = false;
@@ -202,6 +210,7 @@ struct RunOutcome {
     std::vector<std::string> warnings;     ///< the result's
     int restarts = 0;                      ///< how often all ranks were started again after a failure
     std::optional<RecordedFiles> recorded; ///< RunRecord::files
+    std::string begin;                     ///< RunIdentity::begin()
 };
 
 } // namespace lockstep::core

@@ -8,6 +8,12 @@ void RunIdentity::hearRunId(const std::string &runId) {
         m_runId = QString::fromStdString(runId);
 }
 
+void RunIdentity::hearBegin(const Frame &frame) {
+    if (m_begin.empty() && frame.rank && frame.monoNs > 0 && frame.wallUs > 0)
+        m_begin = "rank " + std::to_string(*frame.rank) + " at " + std::to_string(frame.wallUs) + " us, " +
+                  std::to_string(frame.monoNs) + " ns";
+}
+
 QString RunIdentity::title() const {
     return m_record && !m_record->name.empty() ? QString::fromStdString(m_record->name) : m_runId;
 }

@@ -22,6 +22,7 @@ struct IndexedRun {
     std::string reason; ///< why it is not done
     std::int64_t startWallUs = 0;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
+    std::optional<double> samples, steps;          ///< all samples over its epochs; steps made
     std::optional<double> samplesPerS;             ///< all samples ÷ total training time
     std::optional<double> loadShare, exposedShare; ///< of the slowest rank's step
     std::optional<double> peakRssBytes;            ///< summed over ranks
@@ -35,6 +36,7 @@ struct IndexedRun {
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
     std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
     std::string work;     ///< workKey(), or a script's command, processes and devices: equal for repeats
+    std::string folder;   ///< in which a script was started, as RunRecord::folder; empty: unknown, or no script
     std::string recorded; ///< RecordedFiles::begin: runs in which it is equal are one measurement; empty: of no files
     // From people (notes.json):
     std::string givenName, tags, note; ///< tags: "a, b"

@@ -35,16 +35,25 @@ constexpr TextColumn textColumns[] = {
     {"state", &IndexedRun::state},     {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
     {"work", &IndexedRun::work},       {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
-    {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},
+    {"metrics", &IndexedRun::metrics}, {"recorded", &IndexedRun::recorded},     {"folder", &IndexedRun::folder},
 };
 constexpr NumberColumn numberColumns[] = {
-    {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
-    {"accuracy", &IndexedRun::testAccuracy},         {"loss", &IndexedRun::finalLoss},
-    {"samples_s", &IndexedRun::samplesPerS},         {"load_share", &IndexedRun::loadShare},
-    {"exposed_share", &IndexedRun::exposedShare},    {"peak_bytes", &IndexedRun::peakRssBytes},
-    {"viewers_share", &IndexedRun::viewersShare},    {"ranks_waited_s", &IndexedRun::ranksWaitedS},
-    {"free_cores", &IndexedRun::freeCores},          {"other_load", &IndexedRun::otherLoad},
-    {"stolen_share", &IndexedRun::stolenShare},      {"throttled_share", &IndexedRun::throttledShare},
+    {"training_s", &IndexedRun::totalTrainingTimeS},
+    {"run_s", &IndexedRun::runTimeS},
+    {"accuracy", &IndexedRun::testAccuracy},
+    {"loss", &IndexedRun::finalLoss},
+    {"samples_s", &IndexedRun::samplesPerS},
+    {"load_share", &IndexedRun::loadShare},
+    {"exposed_share", &IndexedRun::exposedShare},
+    {"peak_bytes", &IndexedRun::peakRssBytes},
+    {"viewers_share", &IndexedRun::viewersShare},
+    {"ranks_waited_s", &IndexedRun::ranksWaitedS},
+    {"free_cores", &IndexedRun::freeCores},
+    {"other_load", &IndexedRun::otherLoad},
+    {"stolen_share", &IndexedRun::stolenShare},
+    {"throttled_share", &IndexedRun::throttledShare},
+    {"samples", &IndexedRun::samples},
+    {"steps", &IndexedRun::steps},
 };
 
 /// Per-process fields do not affect the work.
@@ -82,6 +91,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.recipe = record.recipe;
     row.repeat = record.repeat;
     row.startWallUs = record.startWallUs;
+    row.folder = scriptFolder(record);
     if (record.files)
         row.recorded = record.files->begin;
     if (record.freeCores)
@@ -160,7 +170,11 @@ void takeSummary(const Summary &summary, std::optional<double> runTimeS, Indexed
     double samples = 0;
     for (const EpochSummary &epoch : summary.epochs)
         samples += epoch.samples > 0 ? double(epoch.samples) : NAN; // 0: a script's are unknown
-    if (samples > 0 && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
+    if (samples > 0)
+        row.samples = samples;
+    if (summary.steps > 0)
+        row.steps = double(summary.steps);
+    if (row.samples && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
         row.samplesPerS = samples / *row.totalTrainingTimeS;
     if (!summary.epochs.empty())
         row.finalLoss = summary.epochs.back().loss;

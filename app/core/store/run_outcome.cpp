@@ -23,7 +23,10 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
             return isShare(share) || std::isnan(share); // NaN: no sample of that class
         }))
         out.perClassAccuracy = summary.perClassAccuracy;
-    if (out.phasesS.empty() || out.firstEpoch == 1) // else a summary's are of the epochs before the checkpoint, too
+    // After a checkpoint they are of the epochs before it, too; where no epoch was made, of those alone.
+    const bool madeSome = summary.epochs.empty() || out.firstEpoch <= summary.epochs.back().epoch;
+    if ((out.firstEpoch == 1 || (out.phasesS.empty() && madeSome)) &&
+        std::ranges::all_of(summary.phasesS, [](const auto &phase) { return isDuration(phase.second); }))
         out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
@@ -34,6 +37,13 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
     for (const EpochSummary &epoch : summary.epochs)
         if (epoch.epoch < out.firstEpoch)
             out.earlierS += epoch.durationS;
+    out.summedEpochs = summary.epochs;
+    out.summedSteps = summary.steps;
+}
+
+/// Whether the log here lacks lines that its agent wrote.
+bool lacksLines(const LogHealth &log) {
+    return !log.gaps.empty() || log.damagedLines > 0 || !log.ofOtherRuns.empty();
 }
 
 /// Whether a frame is missing that may have ended an epoch.
@@ -41,24 +51,63 @@ bool lacksFrames(const RunStore &store) {
     const auto saysSo = [](const AlertLine &line) {
         return line.alert.kind == malformedFrame.row().kind || line.alert.kind == framesLost.row().kind;
     };
-    const LogHealth &log = store.log();
-    return !log.gaps.empty() || log.damagedLines > 0 || std::ranges::any_of(store.messages().alerts(), saysSo);
+    return lacksLines(store.log()) || std::ranges::any_of(store.messages().alerts(), saysSo);
+}
+
+std::optional<int> plannedEpochs(const RunStore &store) {
+    const auto &record = store.record();
+    if (const auto length = store.length().epochs())
+        return length;
+    return record && record->config && record->claims.knows("epochs") ? std::optional(record->config->epochs)
+                                                                      : std::nullopt;
+}
+
+std::ptrdiff_t completeEpochsOf(const RunStore &store) {
+    return std::ranges::count_if(store.epochs().merged(), &MergedEpoch::complete);
 }
 
 /// With a frame missing, the reported epochs are complete only if there are as many as planned.
 bool lacksEpochs(const RunStore &store) {
-    if (!lacksFrames(store))
-        return false;
-    const auto &record = store.record();
-    std::optional<int> meant = store.length().epochs();
-    if (!meant && record && record->config && record->claims.knows("epochs"))
-        meant = record->config->epochs;
-    return !meant || int(store.epochs().merged().size()) < *meant;
+    const auto planned = plannedEpochs(store);
+    return lacksFrames(store) && (!planned || completeEpochsOf(store) < *planned);
 }
 
-int firstReportedEpoch(const RunStore &store) {
+bool isReported(const MergedEpoch &epoch) {
+    return epoch.ranksReported > 0;
+}
+
+/// Whether the log here lacks lines, and with them whole epochs, of a run that is over: those that its summary has from the
+/// first logged one on; without a summary, those that were planned or are logged in part.
+bool isCut(const RunStore &store) {
+    const auto &result = store.result();
+    if (!result || !lacksLines(store.log()))
+        return false;
     const std::vector<MergedEpoch> &epochs = store.epochs().merged();
-    const auto first = std::ranges::find_if(epochs, [](const MergedEpoch &epoch) { return epoch.ranksReported > 0; });
+    const auto first = std::ranges::find_if(epochs, isReported);
+    const auto complete = completeEpochsOf(store);
+    if (result->summary && !result->summary->epochs.empty()) {
+        const int from = first == epochs.end() ? 1 : first->epoch;
+        return complete < std::ranges::count_if(
+                              result->summary->epochs, [&](const EpochSummary &epoch) { return epoch.epoch >= from; });
+    }
+    const auto logged = std::max<std::ptrdiff_t>(epochs.end() - first, 1);
+    return result->state == RunState::Done && complete < plannedEpochs(store).value_or(int(logged));
+}
+
+/// The last epoch of a run that made none of them: its log is whole, and no rank reports a step. 0: it made some.
+int lastEarlierEpoch(const RunStore &store) {
+    const auto &result = store.result();
+    const auto trained = [](const auto &rank) { return rank.second.lastStep.has_value(); };
+    if (!result || !result->summary || result->summary->epochs.empty() || store.log().frames == 0 ||
+        lacksFrames(store) || std::ranges::any_of(store.ranks().all(), trained) ||
+        std::ranges::any_of(store.epochs().merged(), isReported))
+        return 0;
+    return result->summary->epochs.back().epoch;
+}
+
+int firstLoggedEpoch(const RunStore &store) {
+    const std::vector<MergedEpoch> &epochs = store.epochs().merged();
+    const auto first = std::ranges::find_if(epochs, isReported);
     return first == epochs.end() || lacksFrames(store) ? 1 : first->epoch;
 }
 
@@ -119,6 +168,33 @@ std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
     return out;
 }
 
+/// What the log says of the whole run. What it says of a part is no figure of the run: its summary may have that.
+void takeLog(const RunStore &store, bool cut, RunOutcome &out) {
+    const auto &result = store.result();
+    if (!cut) {
+        takeEpochs(store, out);
+        out.rankPhasesS = rankPhases(store);
+        out.phasesS = slowestRank(out.rankPhasesS);
+    } else if (result->summary && !result->summary->epochs.empty()) {
+        const std::optional<double> loss = result->summary->epochs.back().loss;
+        out.finalLoss = loss && isFiniteValue(*loss) ? loss : std::nullopt;
+    }
+}
+
+/// What of its log does not count, a sentence each.
+void addLosses(const RunStore &store, bool cut, RunOutcome &out) {
+    for (const auto &[node, run] : store.log().ofOtherRuns)
+        out.warnings.push_back(otherRunsLogInWords(node, run));
+    if (!cut)
+        return;
+    std::uint64_t lost = 0;
+    for (const LogGap &gap : store.log().gaps)
+        lost += gap.count();
+    out.warnings.push_back("its log lacks " + (lost > 0 ? std::to_string(lost) + " " : std::string()) +
+                           (lost == 1 ? "frame" : "frames") + ": its loss, accuracy and phases are " +
+                           (store.result()->summary ? "those of its summary" : "unknown"));
+}
+
 std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs) {
     for (const StateChange &change : store.messages().stateChanges())
         if (change.rank && change.state == RunState::Training && startWallUs > 0 && change.wallUs >= startWallUs)
@@ -174,6 +250,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     RunOutcome out;
     const RunLifecycle &life = store.lifecycle();
     out.run = store.runId().toStdString();
+    out.begin = store.identity().begin();
     if (const auto &record = store.record()) {
         out.name = record->name;
         out.experiment = record->experiment;
@@ -187,6 +264,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.script = isScript(*record);
         out.claims = record->claims;
         out.recorded = record->files;
+        out.folder = scriptFolder(*record);
         if (out.script)
             out.command = record->command;
         out.nodes = std::max<int>(1, int(record->machines.size()));
@@ -216,11 +294,11 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.metrics = store.metrics().ofRun();
     if (const auto steps = store.ranks().doneSteps(); steps && *steps > 0)
         out.steps = steps;
-    out.firstEpoch = firstReportedEpoch(store);
-    takeEpochs(store, out);
+    const int earlier = lastEarlierEpoch(store);
+    const bool cut = isCut(store);
+    out.firstEpoch = earlier > 0 ? earlier + 1 : firstLoggedEpoch(store);
+    takeLog(store, cut, out);
     out.divergence = divergenceOf(store);
-    out.rankPhasesS = rankPhases(store);
-    out.phasesS = slowestRank(out.rankPhasesS);
     out.conditions = conditionsOf(store);
     if (const auto &result = life.result()) {
         out.warnings = result->warnings;
@@ -229,6 +307,9 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (result->summary)
             takeSummary(*result->summary, out);
     }
+    addLosses(store, cut, out);
+    if (earlier > 0)
+        withoutTrainingTime("no epoch was made here: the checkpoint that it went on from has them all", out);
     if (const auto &repeated = store.epochs().repeated())
         withoutTrainingTime(repeatedEpochInWords(repeated->rank, repeated->epoch), out);
     if (const auto here = trainedHereS(out); here && !canBeTrainingTime(*here, out.runTimeS)) {

@@ -35,6 +35,9 @@ void RunStore::flush() {
 
 void RunStore::take(const Frame &frame) {
     ++m_log.frames;
+    m_identity.hearBegin(frame);
+    if (m_log.ofOtherRuns.contains(frame.node.value_or(0)))
+        return;
     if (const auto offsetS = frame.node ? m_links.clockOffsetS(*frame.node) : std::nullopt) {
         Frame here = frame;
         here.wallUs -= std::llround(*offsetS * 1e6);
@@ -96,8 +99,13 @@ void RunStore::setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLin
     note(Gaps);
 }
 
-void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
+void RunStore::takeBody(const Frame &frame, const HeaderFrame &body) {
     m_identity.hearRunId(body.run);
+    const int node = frame.node.value_or(0);
+    if (body.run.empty() || body.run == runId().toStdString() || !m_log.ofOtherRuns.try_emplace(node, body.run).second)
+        return;
+    m_messages.take(frame, makeAlert(otherRunsLog, otherRunsLogInWords(node, body.run)));
+    note(Alerts);
 }
 
 void RunStore::takeBody(const Frame &frame, const StateFrame &body) {

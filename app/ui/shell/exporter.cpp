@@ -114,8 +114,8 @@ private:
             OpenResults &results = workspace.results();
             report->table = results.table();
             report->judgement = results.judgement().judgement();
-            report->anatomies =
-                core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()});
+            report->anatomies = core::stepAnatomies(
+                report->table, {workspace.runs().stores().begin(), workspace.runs().stores().end()});
             if (results.targets().target().value > 0)
                 report->target = results.targets().target();
             report->times = results.targets().times();

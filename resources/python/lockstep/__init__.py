@@ -26,7 +26,10 @@ training goes on.
 
 The package needs Python 3.8 or newer and nothing else.
 """
+from lockstep import sender
 from lockstep.run import Run
 from lockstep.version import VERSION as __version__
 
 __all__ = ["Run"]
+
+sender.keep_folder()

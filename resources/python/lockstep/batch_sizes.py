@@ -4,7 +4,7 @@ whatever it is asked, such as a dictionary whose keys are attributes, might chan
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Callable, Iterator, Optional, Tuple
+from typing import Any, Callable, Iterator, Optional, Sequence, Tuple
 
 DEEPEST = 4  # levels of lists and dictionaries in which tensors are looked for
 MOST_PARTS = 16  # of one list or dictionary that are looked at
@@ -43,21 +43,16 @@ def batch_size(batch: Any) -> int:
 
 def listed_size(batch: Any) -> int:
     """The number of samples in a batch of lists: a list of dictionaries, or lists of the samples' parts, each as long; 0: it is none."""
-    if not isinstance(batch, (list, tuple)) or not batch:
-        return 0
-    if all(isinstance(part, dict) for part in batch):
+    if isinstance(batch, (list, tuple)) and batch and all(isinstance(part, dict) for part in batch):
         return len(batch)
-    lengths = {len(part) for part in batch if isinstance(part, (list, tuple))}
+    parts = batch.values() if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else ()
+    lengths = {len(part) for part in parts if isinstance(part, (list, tuple))}
     return lengths.pop() if len(lengths) == 1 else 0
 
 
 def _list_size(batch: Any) -> int:
-    """The length of a list of samples, whatever these are."""
-    return len(batch) if isinstance(batch, (list, tuple)) else 0
-
-
-def _unknown(batch: Any) -> int:
-    return 0
+    """The length of a list of samples, whatever these are. A tuple has the samples' parts."""
+    return len(batch) if isinstance(batch, list) else 0
 
 
 def _dimension(tensor: int, dimension: int) -> Reader:
@@ -71,20 +66,45 @@ def _dimension(tensor: int, dimension: int) -> Reader:
     return read
 
 
-def reader(batch: Any, expected: Optional[int], only: bool) -> Reader:
-    """How the sizes of a loader's batches are read, found at its first batch, which has as many samples as are `expected` (None: unknown),
-    unless it is the `only` one: the first dimension of a tensor is so long, or lists are, or any dimension is. Else the first tensor's
-    length may be the size of a batch that is not full; a longer one is something else's."""
-    if not expected:
-        return batch_size
+def readers(batch: Any, full: Optional[int], due: Optional[int], batch_first: bool, only: bool) -> Tuple[Reader, ...]:
+    """The ways in which the sizes of a loader's batches may be read, found at its first batch; none: they are unknown.
+
+    What is as long as that batch should be may be its size: a tensor's dimension, or a list. By the loader's sampler it has `due` samples
+    (None: unknown), else as many as a `full` one (None: unknown), unless it is the `only` one. `batch_first`: PyTorch has made it, with the
+    samples in the first dimension of every tensor.
+    """
+    if not full or batch_first:
+        return (batch_size,)
+    wanted = due or full
     seen = list(shapes(batch))
-    first = [(tensor, 0) for tensor, shape in enumerate(seen) if shape]
-    others = [(tensor, dimension) for tensor, shape in enumerate(seen) for dimension in range(1, len(shape))]
-    found = [_dimension(*place) for place in first if seen[place[0]][0] == expected]
-    if not found and listed_size(batch) == expected:
-        found = [listed_size]
-    if not found and not only:  # in an only batch, which may have less samples, it might be a length by chance
-        found = [_dimension(*place) for place in others if seen[place[0]][place[1]] == expected]
-    if not found and _list_size(batch) == expected:
-        found = [_list_size]
-    return found[0] if found else batch_size if batch_size(batch) < expected else _unknown
+    first = [_dimension(tensor, 0) for tensor, shape in enumerate(seen) if shape and shape[0] == wanted]
+    lists = [size for size in (listed_size, _list_size) if size(batch) == wanted]
+    others = [_dimension(tensor, dimension) for tensor, shape in enumerate(seen) for dimension in range(1, len(shape))
+              if shape[dimension] == wanted]
+    if only and not due:  # it may have less samples, and another dimension may be as long by chance
+        others = []
+    lengths = {shape[0] for shape in seen if shape}
+    if first and len(lengths) == 1 and not lists and not others:
+        return (first[0],)
+    if first or lists or others:
+        return (*first, *lists, *others)
+    # It may be a batch that is not full, whose tensors are equally long. In a list they may be samples.
+    is_part = len(lengths) == 1 and 0 < batch_size(batch) < full and not isinstance(batch, list)
+    return (batch_size,) if is_part else ()
+
+
+def agreed(found: Sequence[Reader], batch: Any, most: int, due: Optional[int]) -> Tuple[int, Tuple[Reader, ...]]:
+    """The size of a batch, `most` samples or less, and which of the readers may go on to read it; none: it is unknown (0). Where readers
+    disagree, those are right that give what is `due` by the loader's sampler (None: unknown)."""
+    if due and found and found[0](batch) == due:  # the others would have to agree with it, or be wrong
+        return due, tuple(found)
+    sizes = [(read(batch), read) for read in found]
+    sizes = [each for each in sizes if each[0] <= most]
+    if len({size for size, _ in sizes}) > 1:
+        known = due
+        if due is None and not any(read in (listed_size, _list_size) for _, read in sizes):
+            # The number of samples is a dimension of each tensor.
+            common = set.intersection(*map(set, shapes(batch))) & {size for size, _ in sizes}
+            known = common.pop() if len(common) == 1 else None
+        sizes = [each for each in sizes if each[0] == known]
+    return sizes[0][0] if sizes else 0, tuple(read for _, read in sizes)

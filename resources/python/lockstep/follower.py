@@ -7,8 +7,11 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
   backward, or several before one. Of several before the first backward of an iterator, some may be fetched ahead, or skipped: that shows
   at the second one. They belong together where there are several before that one too; else a batch without a backward is skipped.
 - `load` is the time in a DataLoader whose batch a backward follows, with the start of its workers. What a validation fetches is never
-  counted, nor is what is fetched without gradients beside what is fetched with them. A pass over other data whose backwards no optimizer
-  follows, such as one that makes adversarial samples, is a validation too.
+  counted, nor is what is fetched without gradients beside what is fetched with them; where nothing else is fetched, that may be trained on
+  if it is one batch at a time, or came before the first step. A pass whose backwards no optimizer follows is a validation too, if it is
+  over other data, such as one that makes adversarial samples, or has at least as many backwards as the longest step so far, such as one
+  that finds out which weights matter, unless steps have been of several passes. That of workers that persist isn't told apart.
+- A backward without a batch that no optimizer follows before one with a batch, such as a saliency map, is no part of a step.
 - `forward` is the time from the end of the last fetch, backward or optimizer's step to the start of backward; copies to a
   device are in it, and so is what lies between the batches of one backward. `backward` and `optimizer` are the time in these; what raises
   in backward is time, but neither loss nor batch. `other` is the rest of a step. In a step without a
@@ -28,34 +31,14 @@ from time import monotonic_ns
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from lockstep.groups import Groups
+from lockstep.lead import Lead
 from lockstep.open_step import Fetches, Pass, Step
+from lockstep.reporter import Reporter
 from lockstep.steps import EpochLog
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
 MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
-
-
-class Reporter:
-    """What a Follower reports to."""
-
-    def begin_epoch(self, epoch: int, steps: Optional[int]) -> None:
-        """The first step of an epoch has ended. `steps`: how many the epoch will have; None: unknown."""
-
-    def begin_evaluation(self, epoch: int) -> None:
-        """Batches are fetched that no backward follows."""
-
-    def end_evaluation(self, epoch: int) -> None:
-        """The script trains again."""
-
-    def steps(self, log: EpochLog, force: bool) -> None:
-        """A step has ended. `force`: it is the last one of its epoch."""
-
-    def end_epoch(self, log: EpochLog, training_ns: int) -> None:
-        """An epoch is over, whose steps took so long."""
-
-    def rest(self) -> None:
-        """Another epoch begins: what the script has measured since the last one ended belongs to that one."""
 
 
 class Follower:
@@ -70,30 +53,26 @@ class Follower:
         self._beside_data: Set[int] = set()  # data sets of those that had so twice in a row
         self._trained: Set[int] = set()  # iterators whose batches are trained on
         self._trained_data: Set[int] = set()  # their data sets
-        self._main: Optional[int] = None  # the iterator whose end is the epoch's
-        self._main_over = False  # it has no more batches; one may be left to train on
-        self._main_over_ns = 0
+        self._lead = Lead()
         self._left_over = False  # it is over, and an optimizer may still step for its last batches
-        self._main_length: Optional[int] = None
-        self._main_endless = False
-        self._main_data = 0  # its data set
-        self._main_batches = 0  # how many it has given
-        self._main_again = False  # it begins again, after one batch
-        self._main_alone = True  # the epoch is as long as it, as far as is known: what its first step has beside it is as long
         self._pair: Set[int] = set()  # the iterators of the newest step that has several
         self._pair_ended = False  # one of them besides the main one is over, and nothing has taken its place
         self._replays = False  # steps go on after that, perhaps with batches that the script has kept
-        self._passed = 0  # how many such iterators the epoch has had before it
         self._held: Set[int] = set()  # iterators that the script may still take batches from
         self._left: Set[int] = set()  # those that were trained on and held no longer, though they had more batches
+        # Data sets of batches that were fetched without gradients before the first step: whether they are trained on shows when more are.
+        self._unsure: Set[int] = set()
         self._step: Optional[Step] = None
         self._step_begin_ns = 0
         self._mark_ns = 0  # up to here the step's time is assigned
         self._stepped: Set[int] = set()  # optimizers that have stepped in it
         self._done = Step()  # the step as it was when the last of them had
+        self._most_backwards = 0  # that a step has had
+        self._over_passes = False  # an optimizer has stepped after a pass in which none had: a step may be of several passes
         self._backwards = 0  # how many are inside each other
         self._inside: List[Tuple[int, bool]] = []  # the optimizers' steps that are inside each other, and whether a scaler calls them
-        self._before_backward = (0, 0, 0)  # samples, batches and losses of the step
+        self._before_backward = (0, False, 0, 0)  # samples, whether they are unknown, batches and losses of the step
+        self._led_in = -2  # the newest step that began with a backward without a batch
         self._groups = Groups()
         self._pass: Optional[Pass] = None
         self._optimized: Set[int] = set()  # iterators for whose batches an optimizer has stepped
@@ -131,8 +110,8 @@ class Follower:
         self.asked()
         self._end_step(begin_ns)
         self._leave(iterator)
-        self._main_again = iterator == self._main and self._main_was_left()
-        if self._main_over or (iterator == self._main and not self._main_again):
+        self._lead.again = iterator == self._lead.iterator and self._lead.was_left(self._held)
+        if self._lead.over or (iterator == self._lead.iterator and not self._lead.again):
             self._end_epoch()
         self._fetches[iterator] = fetches = Fetches()  # what it gave before is gone
         self._held.add(iterator)
@@ -145,21 +124,24 @@ class Follower:
             return
         more = self._groups.end(self._held)
         for iterator, fetches in group:
-            if not fetches.samples and not fetches.opening and self._fetches.get(iterator) is fetches:
+            if fetches.samples:
+                self._fetches.setdefault(iterator, fetches)
+            elif not fetches.opening and self._fetches.get(iterator) is fetches:
                 del self._fetches[iterator]
         if more.shows:
-            self._announced = False  # the epoch has fewer steps than were announced
+            self._announced = False  # the epoch has another number of steps than was announced
             self._also_in_first(more.samples_before)
-        if more.batches:
+        if more.samples or more.batches:
             for step in (self._step, self._done if self._stepped else None):
                 if step is not None:
-                    step.samples += more.samples
+                    step.samples = max(0, step.samples + more.samples)
                     step.batches += more.batches
+                    step.unsized = step.unsized or more.unsized
 
     def _also_in_first(self, samples: int) -> None:
         """The step before had so many more samples, which shows now: the first step's are told."""
         if self._steps == 1 and self._first_samples is not None:
-            self._first_samples += samples
+            self._first_samples = max(0, self._first_samples + samples)
 
     def fetched(self, iterator: int, data: int, length: Optional[int], begin_ns: int, end_ns: int, samples: int,
                 learns: bool = True, endless: bool = False) -> None:
@@ -169,7 +151,7 @@ class Follower:
         self._backwards = 0  # what has begun has raised
         self._inside.clear()
         self._end_step(begin_ns)
-        if self._main_over or (iterator == self._main and self._main_endless and self._main_batches == self._main_length):
+        if self._lead.over or (iterator == self._lead.iterator and self._lead.has_made_a_pass()):
             self._end_epoch()
         while self._left:  # the batch at which a loop over it was left is not trained on
             self._fetches.pop(self._left.pop(), None)
@@ -180,10 +162,10 @@ class Follower:
         if len(fetches.spans) > 2 * MOST_SPANS:  # of a loader whose batches no backward follows
             del fetches.spans[:-MOST_SPANS]
         fetches.length, fetches.endless, fetches.data, fetches.learns = length, endless, data, fetches.learns or learns
-        if iterator == self._main:
-            self._main_batches += 1
+        if iterator == self._lead.iterator:
+            self._lead.batches += 1
         is_new = data not in self._trained_data  # else its batches are fetched ahead
-        between = self._step is None or self._main is None  # of a step that the epoch has left unfinished, the rest comes later
+        between = self._step is None or self._lead.iterator is None  # of a step that the epoch has left unfinished, the rest comes later
         if is_new and len(fetches.spans) >= EVALUATES_AFTER and between and self._epoch and not self._evaluating:
             self._evaluating = True
             self._reporter.begin_evaluation(self._epoch)
@@ -195,13 +177,13 @@ class Follower:
         if self._pass is not None and self._pass.iterator == iterator and self._step is not None:
             self._pass.is_over = iterator not in self._optimized
         self._leave(iterator)
-        if iterator != self._main:
+        if iterator != self._lead.iterator:
             self._pair_ended = self._pair_ended or iterator in self._pair
             self._fetches.pop(iterator, None)
             if iterator not in self._trained and not self._backwards:
                 self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
             return
-        self._main_over, self._main_over_ns = True, end_ns
+        self._lead.over, self._lead.over_ns = True, end_ns
         if iterator in self._fetches:  # the last batch was fetched ahead
             return
         if self._step is not None:  # it may end now, or go on in the next epoch
@@ -232,7 +214,7 @@ class Follower:
         if self._backwards > 1:
             return
         known = self._step or Step()
-        self._before_backward = known.samples, known.batches, len(known.losses)
+        self._before_backward = known.samples, known.unsized, known.batches, len(known.losses)
         fetched = self._begin_work()
         self._groups.backward()
         step = self._begin_step(now)
@@ -261,7 +243,7 @@ class Follower:
         self.backward_ends(now)
         if self._backwards or self._step is None:
             return
-        self._step.samples, self._step.batches, losses = self._before_backward
+        self._step.samples, self._step.unsized, self._step.batches, losses = self._before_backward
         del self._step.losses[losses:]
         self._groups.fails()
 
@@ -291,6 +273,7 @@ class Follower:
         self._stepped.add(optimizer)
         self._done = self._step.copy()
         if self._pass is not None:
+            self._over_passes = self._over_passes or self._pass.is_over
             self._pass.is_over = False
             if self._pass.iterator in self._held:
                 self._optimized.add(self._pass.iterator)
@@ -304,11 +287,14 @@ class Follower:
         if (optimizer, by_scaler) in self._inside:
             del self._inside[self._inside.index((optimizer, by_scaler)):]
 
-    def finish(self) -> None:
-        """The script ends."""
+    def finish(self, failed: bool = False) -> None:
+        """The script ends. Where it has `failed`, the epoch that it was in has steps, but no end."""
         self.asked()
         if self._stepped:
             self._end_step_where_it_was_done()
+        if failed and self._log is not None and (self._lead.iterator in self._fetches or not self._lead.has_given_all()):
+            self._reporter.steps(self._log, True)
+            self._log = None
         self._end_epoch()
 
     def _begin_work(self) -> bool:
@@ -321,7 +307,21 @@ class Follower:
         every = {iterator: fetches for iterator, fetches in self._fetches.items() if fetches.spans}
         if not every:
             return self._take_batch_of_before()
-        fresh = {iterator: fetches for iterator, fetches in every.items() if fetches.learns} or every
+        fresh = {iterator: fetches for iterator, fetches in every.items() if fetches.learns}
+        if not fresh:
+            fresh = {iterator: fetches for iterator, fetches in every.items() if self._may_learn(iterator, fetches)}
+            if not fresh:
+                self._leave_out(every)
+                return self._take_batch_of_before()
+            if self._steps:
+                self._unsure = set()
+            elif not self._trained_data:
+                self._unsure = {fetches.data for fetches in fresh.values()}
+        elif self._unsure and self._steps:
+            if self._unsure.isdisjoint(fetches.data for fetches in fresh.values()):
+                self._forget_look()
+            self._unsure = set()
+        self._leave_out_what_had_no_batch()
         newest = max(fresh, key=lambda iterator: fresh[iterator].spans[-1][1]) if len(fresh) > 1 else next(iter(fresh))
         self._passes(newest)
         missed = self._choose(newest, fresh)
@@ -350,6 +350,7 @@ class Follower:
             self._lap(between if number else "other", max(begin_ns, self._mark_ns))
             self._lap("load", max(end_ns, self._mark_ns))
         step.batches += 1
+        step.beside += self._lead.iterator not in fresh
         step.samples += missed
         self._also_in_first(missed)
         for fetches in used:
@@ -358,14 +359,35 @@ class Follower:
                          if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
         return True
 
+    def _may_learn(self, iterator: int, fetches: Fetches) -> bool:
+        """Whether batches that were fetched without gradients may be trained on: any before the first step, one that came from where others
+        were, or the only one of an iterator that is still held. More are a validation's."""
+        return not self._steps or fetches.data in self._trained_data or (iterator in self._held and len(fetches.spans) == 1)
+
+    def _leave_out(self, every: Dict[int, Fetches]) -> None:
+        """These batches are a validation's, and nothing up to the last of them is the step's."""
+        for iterator, fetches in every.items():
+            self._mark_ns = max(self._mark_ns, fetches.spans[-1][1])
+            del self._fetches[iterator]
+
+    def _leave_out_what_had_no_batch(self) -> None:
+        """What backwards without a batch no optimizer has followed before one with a batch is no part of a step, such as a saliency map,
+        unless the step before began so too, as with a regulariser that goes backward by itself."""
+        if self._step is not None and self._step.losses and not (self._step.batches or self._stepped or self._inside):
+            always, self._led_in = self._led_in == self._steps - 1, self._steps
+            if not always:
+                self._step = None
+                self._before_backward = 0, False, 0, 0
+
     def _goes_on_alike(self) -> bool:
         """Takes the batch of a step like the one before: the next one of the epoch's iterator, which alone has given any. False: it is another
         step. Most steps are such ones, and what finds out about the others takes several times as long."""
-        iterator = self._main
+        iterator = self._lead.iterator
         fetches = self._fetches.get(iterator) if iterator is not None and len(self._fetches) == 1 else None
-        if (iterator is None or fetches is None or len(fetches.spans) != 1 or fetches.opening or self._main_again
+        if (iterator is None or fetches is None or len(fetches.spans) != 1 or fetches.opening or self._lead.again
                 or len(self._trained) != 1 or iterator not in self._trained or iterator not in self._held
-                or self._pass is None or self._pass.iterator != iterator or self._pair_ended or self._beside):
+                or self._pass is None or self._pass.iterator != iterator or self._pair_ended or self._beside or self._unsure
+                or (self._step is not None and not self._step.batches)):
             return False
         self._groups.begin([(iterator, fetches)])
         begin_ns, end_ns = fetches.spans[0]
@@ -381,7 +403,9 @@ class Follower:
     @staticmethod
     def _take(step: Step, fetches: Fetches) -> None:
         """The first of the batches that wait is trained on in this step."""
-        step.samples += fetches.samples.popleft()
+        fetches.taken = fetches.samples.popleft()
+        step.samples += fetches.taken
+        step.unsized = step.unsized or not fetches.taken
         fetches.together = len(fetches.spans)
         fetches.opening, fetches.learns, fetches.spans = None, False, []
 
@@ -396,71 +420,73 @@ class Follower:
         # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
         known = {iterator for iterator in others if fresh[iterator].data in self._beside_data}
         again = others & self._beside.keys()
-        missed = sum(self._beside[iterator] for iterator in again - self._trained)
+        late = again - self._trained
+        missed = sum(self._beside[iterator] for iterator in late)
+        if late and self._steps <= 1 and self._lead.iterator is not None:  # it stood beside in the first step of all
+            self._announced = False
+            self._lead.alone = len({fresh[iterator].length for iterator in {newest} | again}) == 1
+            first = min({newest} | again, key=lambda iterator: fresh[iterator].spans[0][0])
+            self._lead.take(first, fresh[first], 1)
         if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
             data = [fetches.data for fetches in fresh.values()]
-            known |= {iterator for iterator in others & self._held if fresh[iterator].learns and data.count(fresh[iterator].data) == 1}
+            known |= {iterator for iterator in others & self._held if fresh[iterator].learns and data.count(fresh[iterator].data) == 1
+                      and self._is_newer(fresh[iterator], fresh[newest])}
         self._trained = {newest} | again | known | (self._trained & self._held)
         self._beside_data |= {fresh[iterator].data for iterator in again}
         self._beside = {iterator: fresh[iterator].samples[0] for iterator in others & self._held}
         return missed
 
+    @staticmethod
+    def _is_newer(fetches: Fetches, than: Fetches) -> bool:
+        """Whether a batch came after another iterator was made: one that came before may be what the script has looked at first."""
+        return not than.opening or fetches.spans[-1][1] > than.opening[0]
+
     def _begin_pass(self, fresh: Dict[int, Fetches], begin_ns: int, openings: List[List[int]]) -> None:
         """Begins an epoch if the step is of none yet, or lets the one that goes on take up another iterator. An epoch is a pass through the
         first iterator of its first step, of those that begin with it."""
         first = min(self._groups.newest, key=lambda each: (self._groups.has_begun(each[0]), each[1].spans[0][0]))[0]
-        if self._goes_on(first):
-            self._passed += 1
-            self._main, self._main_again, self._main_batches = first, False, len(fresh[first].spans)
-        elif self._main_again or (self._main not in fresh and not self._takes_turns(first)):
+        if self._lead.goes_on_with(fresh[first], self._held):
+            self._lead.pass_on(first, fresh[first])
+        elif self._lead.again or (self._lead.iterator not in fresh and not self._lead.takes_turns_with(fresh[first], self._held)):
             self._begin_epoch(first, begin_ns)
             if self._step is not None:  # the epoch before has left it unfinished
                 self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
 
     def _passes(self, iterator: int) -> None:
-        """A backward follows a batch of this iterator. If the pass before was one that no optimizer has followed, over other data, it was a
-        validation: nothing of it is the step's."""
+        """A backward follows a batch of this iterator. If the pass before was one that no optimizer has followed, over other data or with as
+        many backwards as any step had, it was a validation or the like: nothing of it is the step's."""
         last, data = self._pass, self._fetches[iterator].data
         if last is not None and last.iterator == iterator:
             return
         before = self._step.copy() if self._step is not None else None
         if last is not None and last.is_over:
             before = last.before.copy() if last.before is not None else None
-            if last.data != data:
+            backwards = self._step.backwards - (before.backwards if before is not None else 0) if self._step is not None else 0
+            if last.data != data or (0 < self._most_backwards <= backwards and not self._over_passes):
                 self._step = last.before
                 self._mark_ns = max(self._mark_ns, self._fetches[iterator].spans[0][0])
                 known = self._step or Step()
-                self._before_backward = known.samples, known.batches, len(known.losses)
-                self._trained_data.discard(last.data)
-                self._beside_data.discard(last.data)
+                self._before_backward = known.samples, known.unsized, known.batches, len(known.losses)
+                if last.data != data:
+                    self._trained_data.discard(last.data)
+                    self._beside_data.discard(last.data)
         self._pass = Pass(iterator, data, before)
-
-    def _main_was_left(self) -> bool:
-        """Whether the script has left the epoch's iterator after one batch."""
-        return self._main is not None and self._main not in self._held and self._main_batches == 1 and not self._main_over
-
-    def _goes_on(self, iterator: int) -> bool:
-        """Whether the epoch goes on with this iterator, since the one before was left after one batch of the same data."""
-        return ((self._main_again or self._main_was_left()) and self._main_data == self._fetches[iterator].data
-                and (self._main_length is None or self._passed + 1 < self._main_length))
-
-    def _takes_turns(self, iterator: int) -> bool:
-        """Whether the epoch's iterator will go on after a step of this one, over other data."""
-        return self._main in self._held and self._main_data != self._fetches[iterator].data
 
     def _take_batch_of_before(self) -> bool:
         """A batch that was fetched before the last one that was trained on. Returns whether there is one."""
-        ahead = self._fetches.get(self._main) if self._main is not None else None
-        if ahead is None or not ahead.samples:
+        ahead = self._fetches.get(self._lead.iterator) if self._lead.iterator is not None else None
+        if ahead is None or not ahead.samples or (self._groups.is_kept(ahead) and not self._lead.over):
             return False
-        if self._main_over:
-            self._begin_step(self._main_over_ns)
+        if self._lead.over:
+            self._begin_step(self._lead.over_ns)
         if self._step is not None:
             self._groups.comes_late(ahead.data)
             self._step.batches += 1
-            self._step.samples += ahead.samples.popleft()
+            samples = ahead.samples.popleft()
+            self._step.samples += samples
+            self._step.unsized = self._step.unsized or not samples
             if not ahead.samples:
-                del self._fetches[self._main or 0]
+                del self._fetches[self._lead.iterator or 0]
         return True
 
     def _begin_step(self, begin_ns: int) -> Step:
@@ -479,9 +505,9 @@ class Follower:
         """Ends a step in which an optimizer has stepped. What follows the last one of an epoch is none's."""
         if self._step is None or not self._stepped or self._backwards or self._inside:
             return
-        if not self._main_over:
+        if not self._lead.over:
             self._lap("other", max(end_ns, self._mark_ns))
-        step, self._step = self._done if self._main_over else self._step, None
+        step, self._step = self._done if self._lead.over else self._step, None
         self._record(step)
 
     def _end_step_where_it_was_done(self) -> None:
@@ -502,29 +528,38 @@ class Follower:
             return
         if step.losses:
             self._step_kinds.add(step.batches > 0)
-        if len(self._step_kinds) > 1 or self._replays:
+        if len(self._step_kinds) > 1 or self._replays or step.unsized:
             log.forget_samples()
         log.add(step.loss(), step.samples, step.times)
         self._steps += 1
+        self._most_backwards = max(self._most_backwards, step.backwards)
+        if self._unsure and not step.batches:
+            self._forget_look()
         if self._first_samples is None:
             self._first_samples = step.samples
         self._training_ns += step.duration_ns()
         if not self._announced:
             self._announced = True
-            length = self._main_length if self._main_alone else None
-            self._reporter.begin_epoch(self._epoch, -(-length // max(step.batches, 1)) if length else None)
+            length = self._lead.length if self._lead.alone else None
+            self._reporter.begin_epoch(self._epoch, -(-length // max(step.batches - step.beside, 1)) if length else None)
         if log.due():
             self._reporter.steps(log, False)
+
+    def _forget_look(self) -> None:
+        """What the first step has used was a look at the validation: training is without a loader, or over other data."""
+        self._trained_data -= self._unsure
+        self._trained.clear()
+        self._lead.iterator = None
+        self._unsure = set()
 
     def _begin_epoch(self, iterator: Optional[int], begin_ns: int) -> None:
         self._end_epoch()  # if the script has left it early
         self._reporter.rest()
-        self._main = iterator
-        fetches = self._fetches[iterator] if iterator is not None else Fetches()
-        self._main_length, self._main_endless, self._main_data = fetches.length, fetches.endless, fetches.data
-        self._main_batches = len(fetches.spans)
-        self._main_again, self._passed, self._step_kinds = False, 0, set()
-        self._main_alone, self._pair_ended = all(each.length == fetches.length for _, each in self._groups.newest), False
+        self._lead = Lead()
+        if iterator is not None:
+            self._lead.take(iterator, self._fetches[iterator])
+        self._lead.alone = all(fetches.length == self._lead.length for _, fetches in self._groups.newest)
+        self._pair_ended, self._step_kinds = False, set()
         self._epoch += 1
         self._log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False
@@ -532,7 +567,7 @@ class Follower:
 
     def _end_epoch(self) -> None:
         log, self._log = self._log, None
-        self._main, self._main_over, self._left_over = None, False, False
+        self._lead.iterator, self._lead.over, self._left_over = None, False, False
         if log and log.steps:
             self._reporter.steps(log, True)
             self._reporter.end_epoch(log, self._training_ns)

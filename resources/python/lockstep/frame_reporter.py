@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lockstep.follower import Reporter
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
+from lockstep.reporter import Reporter
 from lockstep.sender import Sender
 from lockstep.steps import EpochLog
 

@@ -15,8 +15,10 @@ class More:
 
     def __init__(self) -> None:
         self.samples = self.batches = 0
-        self.samples_before = 0  # of the backward before, where they show only now: among `samples` unless a backward has raised
-        self.shows = False  # that several batches belong to each backward shows only now
+        self.unsized = False  # whether the samples of one are unknown
+        # Of the group before, where they show only now: among `samples` unless a backward has raised. Below 0: it was given too many.
+        self.samples_before = 0
+        self.shows = False  # how many batches belong to each backward shows only now
 
 
 class Groups:
@@ -26,10 +28,13 @@ class Groups:
         self.newest: List[Tuple[int, Fetches]] = []  # iterators that gave batches before the newest backward, and nothing was asked for since
         self._backwards = 0  # how many have followed
         self._failed = False  # one of them has raised
-        # Iterators whose batches a backward has followed, and how many came before the first one; 1: they come one by one.
-        self._begun: Dict[int, int] = {}
+        # Iterators whose batches a backward has followed: how many came before the first one, 1 if they come one by one; and how many
+        # backwards followed before another one came.
+        self._begun: Dict[int, Tuple[int, int]] = {}
         self._undecided: Dict[int, int] = {}  # data sets of which only one group is known, and how many batches it had
         self._ahead: Set[int] = set()  # iterators that fetch one batch ahead
+        self._late: Set[int] = set()  # data sets of which a backward has used a batch that was fetched before the last one
+        self._kept_ahead: Set[int] = set()  # data sets of loaders that fetch one ahead while several backwards follow each batch
         self._together: Set[int] = set()  # data sets of which several batches before a backward belong to it
 
     def begin(self, used: List[Tuple[int, Fetches]]) -> None:
@@ -52,6 +57,7 @@ class Groups:
     def comes_late(self, data: int) -> None:
         """A backward used a batch of this data set that was fetched before the last one."""
         self._undecided.pop(data, None)
+        self._late.add(data)
 
     def has_begun(self, iterator: int) -> bool:
         """Whether a backward has followed the iterator's batches."""
@@ -69,12 +75,13 @@ class Groups:
         more = More()
         for iterator, fetches in group:
             count = fetches.together
-            taken = self._surplus(iterator, fetches, more) if self._backwards <= 1 else []
+            taken = self._surplus(iterator, fetches, more) if self._backwards <= 1 else self._give_back(iterator, fetches, more)
             if taken and not self._failed:
                 more.samples += sum(taken)
+                more.unsized = more.unsized or 0 in taken
                 more.batches = max(more.batches, min(len(taken), count - 1))
             if iterator in held and (count == 1 or iterator not in self._begun):
-                self._begun[iterator] = count
+                self._begun[iterator] = count, self._backwards
         return more
 
     def _surplus(self, iterator: int, fetches: Fetches, more: More) -> List[int]:
@@ -89,7 +96,7 @@ class Groups:
             waiting.clear()
             return []
         if fetches.data not in self._together:
-            first = self._begun.get(iterator)
+            first = self._begun[iterator][0] if iterator in self._begun else None
             if first == 1:  # the others were skipped
                 _taken(waiting, count - 1)
                 return []
@@ -98,6 +105,24 @@ class Groups:
                 return []
             return self._found_together(iterator, fetches, first or 1, more)
         return _taken(waiting, count - 1 if iterator in self._ahead else len(waiting))
+
+    def _give_back(self, iterator: int, fetches: Fetches, more: More) -> List[int]:
+        """Several backwards follow each batch, of which one is fetched ahead: that shows where as many follow the second group, which has one
+        batch less. The first group was given the one fetched ahead, too; this group is given none instead, and its own one waits."""
+        batches, backwards = self._begun.get(iterator, (0, 0))
+        if self._failed or fetches.data not in self._late or fetches.data in self._kept_ahead:
+            return []
+        if backwards == self._backwards and min(batches, backwards) == fetches.together + 1:
+            self._kept_ahead.add(fetches.data)
+            fetches.samples.append(fetches.taken)
+            more.samples -= fetches.taken
+            more.samples_before -= fetches.taken
+            more.shows = True
+        return []
+
+    def is_kept(self, fetches: Fetches) -> bool:
+        """Whether the only batch that waits is one that was fetched ahead, for the next group."""
+        return len(fetches.samples) == 1 and fetches.data in self._kept_ahead
 
     def _found_together(self, iterator: int, fetches: Fetches, first: int, more: More) -> List[int]:
         """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. What was

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from lockstep import signals
 from lockstep.script_facts import living
@@ -13,6 +13,8 @@ from lockstep.steps import EpochLog
 
 WRAPPERS = ("module.", "_orig_mod.")  # what DistributedDataParallel and torch.compile put before a parameter's name
 STATISTICS = "running_"  # BatchNorm's buffers, in which a bad batch leaves its mark: no cause of a loss
+
+Named = Tuple[str, Any, bool]  # a tensor with its name, and whether it is a buffer
 
 
 class NonFiniteLoss:
@@ -55,40 +57,57 @@ def _cause(before_backward: bool) -> str:
 def _found(before_backward: bool) -> str:
     """The first tensor that is not finite. Parameters and buffers come in the order of their layers, then gradients in the opposite
     order, unless they are those of the step before."""
-    named = list(_named_tensors())
-    for name, tensor in named:
-        if not _is_finite(tensor):
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return ""
+    modules = living(torch.nn.Module)
+    named = list(_named_tensors(modules))
+    whole = not any(_is_sharded(module) for module in modules)  # else an optimizer may have parts of what was left out
+    if whole:
+        named += _named_by_optimizers({id(tensor) for _, tensor, _ in named})
+    for name, tensor, is_buffer in named:
+        if _is_spoiled(tensor, is_buffer):
             return f" (the first tensor that is not finite: {name})"
-    for name, tensor in [] if before_backward else reversed(named):
-        if not _is_finite(tensor.grad):
+    for name, tensor, _ in [] if before_backward else reversed(named):
+        if _is_spoiled(tensor.grad):
             return f" (the first tensor that is not finite: the gradient of {name})"
-    if not named or any(_is_part(tensor) for _, tensor in named):
+    if not named or not whole or any(_is_part(tensor) for _, tensor, _ in named):
         return ""  # unknown: other ranks have the rest
-    return " (all parameters are finite: the batch or the loss function causes it)"
+    return " (all parameters are finite: the batch, the forward or the loss function causes it)"
 
 
-def _named_tensors() -> Iterator[Tuple[str, Any]]:
-    """Parameters and buffers of all models of this process, without statistics. Looks through all objects."""
-    models = _models()
+def _named_tensors(modules: List[Any]) -> Iterator[Named]:
+    """Parameters and buffers of all models of this process, without statistics."""
+    models = _models(modules)
     for model in models:
         before = f"{type(model).__name__}." if len(models) > 1 else ""
-        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        for name, tensor, is_buffer in [*((*named, False) for named in model.named_parameters()),
+                                        *((*named, True) for named in model.named_buffers())]:
             for wrapper in WRAPPERS:
                 name = name[len(wrapper):] if name.startswith(wrapper) else name
             if not name.rpartition(".")[2].startswith(STATISTICS):
-                yield before + name, tensor
+                yield before + name, tensor, is_buffer
 
 
-def _models() -> List[Any]:
-    """The modules that are part of no other. Those that FullyShardedDataParallel has sharded are left out: their parameters come and go."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return []
-    modules = living(torch.nn.Module)
+def _named_by_optimizers(known: Set[int]) -> Iterator[Named]:
+    """What is trained besides what is known: parameters that are in no model."""
+    for optimizer in living(sys.modules["torch"].optim.Optimizer):
+        for number, group in enumerate(optimizer.param_groups):
+            for place, tensor in enumerate(group["params"]):
+                if id(tensor) not in known:
+                    known.add(id(tensor))
+                    yield f"{type(optimizer).__name__}.param_groups[{number}]['params'][{place}], which is in no module", tensor, False
+
+
+def _is_sharded(module: Any) -> bool:
+    """Whether FullyShardedDataParallel has sharded it: its parameters come and go."""
+    return isinstance(module, getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", ()))
+
+
+def _models(modules: List[Any]) -> List[Any]:
+    """The modules that are part of no other, without those that have sharded parts."""
     inner = {id(child) for module in modules for child in module.children()}
-    sharded = getattr(sys.modules.get("torch.distributed.fsdp"), "FullyShardedDataParallel", ())
-    return [module for module in modules if id(module) not in inner
-            and not any(isinstance(part, sharded) for part in module.modules())]
+    return [module for module in modules if id(module) not in inner and not any(_is_sharded(part) for part in module.modules())]
 
 
 def _is_part(tensor: Any) -> bool:
@@ -96,13 +115,16 @@ def _is_part(tensor: Any) -> bool:
     return hasattr(tensor, "_local_tensor")
 
 
-def _is_finite(tensor: Any) -> bool:
-    """Whether all numbers that this rank has of it are finite. No tensor, and one of a kind that can't be asked, is."""
+def _is_spoiled(tensor: Any, is_buffer: bool = False) -> bool:
+    """Whether a number that this rank has of it is not finite; in a buffer, whether one is NaN: masks are infinite on purpose. No tensor,
+    and one of a kind that can't be asked, is not spoiled."""
     torch = sys.modules["torch"]
     try:
         with torch.no_grad():
             own = tensor._local_tensor if _is_part(tensor) else tensor
-            return own is None or not own.is_floating_point() or bool(torch.isfinite(own).all())
+            if own is None or not own.is_floating_point():
+                return False
+            return bool(torch.isnan(own).any() if is_buffer else not torch.isfinite(own).all())
     except Exception as error:
         signals.pass_on(error)
-        return True
+        return False

@@ -20,6 +20,7 @@ class Fetches:
         self.endless = False  # it goes on after so many
         self.data = 0  # its data set
         self.learns = False  # whether one was fetched while gradients are kept
+        self.taken = 0  # samples of the newest batch that was trained on
         self.together = 0  # how many were fetched between the newest backward and the one before
 
 
@@ -29,15 +30,17 @@ class Step:
     def __init__(self) -> None:
         self.times: Dict[str, int] = {}
         self.samples = 0
+        self.unsized = False  # whether it has a batch whose samples are unknown
         self.batches = 0
+        self.beside = 0  # of these batches, those that came without one of the epoch's iterator
         self.backwards = 0
         self.losses: List[Any] = []
 
     def copy(self) -> Step:
         """The step as it is now."""
         out = Step()
-        out.times, out.samples, out.batches = dict(self.times), self.samples, self.batches
-        out.backwards, out.losses = self.backwards, [*self.losses]
+        out.times, out.samples, out.unsized, out.batches = dict(self.times), self.samples, self.unsized, self.batches
+        out.beside, out.backwards, out.losses = self.beside, self.backwards, [*self.losses]
         return out
 
     def since(self, earlier: Step) -> Step:
@@ -48,6 +51,7 @@ class Step:
             out.times[name] = out.times.get(name, 0) + time - earlier.times.get(phase, 0)
         out.samples = self.samples - earlier.samples
         out.batches = self.batches - earlier.batches
+        out.beside = self.beside - earlier.beside
         out.backwards = self.backwards - earlier.backwards
         out.losses = self.losses[len(earlier.losses):]
         return out

@@ -20,18 +20,31 @@ class Loader:
         self.number = number
         self.data = id(getattr(iterator, "_dataset", None))
         self._sampler: Any = getattr(iterator, "_index_sampler", None)
-        # It repeats a sampler for ever, as the loaders of Ultralytics and timm do that keep their workers: its sampler holds another one
+        # It repeats a batch sampler for ever, as the loaders of Ultralytics and timm do that keep their workers: its sampler holds that one
         # and has no length of its own. Its length is then that of one pass.
-        self.endless = self._sampler is not None and not hasattr(type(self._sampler), "__len__") and hasattr(self._sampler, "sampler")
-        self._read: Optional[batch_sizes.Reader] = None
+        self.endless = (self._sampler is not None and not hasattr(type(self._sampler), "__len__")
+                        and _gives_batches(getattr(self._sampler, "sampler", None)))
+        expected = getattr(self._sampler, "batch_size", None)
+        self._full: Optional[int] = expected if isinstance(expected, int) else None  # how many samples a full batch has
+        # PyTorch has made its batches of samples: the first dimension of every tensor is their number.
+        collate = getattr(getattr(iterator, "_collate_fn", None), "__module__", None) or ""
+        self._batch_first = getattr(iterator, "_auto_collation", True) and collate.startswith("torch.")
+        self._most = sys.maxsize if self._batch_first else self._full or sys.maxsize
+        self._read: Optional[batch_sizes.Reader] = None  # of its batches' sizes, where there is but one
+        self._readers: Optional[Tuple[batch_sizes.Reader, ...]] = None  # all that there may be; None: not looked for yet
 
-    def samples(self, batch: Any) -> int:
-        """How many samples a batch has; 0: unknown. How that is read is found at the first one."""
+    def samples(self, batch: Any, iterator: Any) -> int:
+        """How many samples the newest batch of the iterator has; 0: unknown. How that is read is found at the first one."""
         try:
-            if self._read is None:
-                expected = getattr(self._sampler, "batch_size", None)
-                self._read = batch_sizes.reader(batch, expected if isinstance(expected, int) else None, self.length == 1)
-            return self._read(batch)
+            if self._read is not None:
+                size = self._read(batch)
+                if size <= self._most:
+                    return size
+            if self._readers is None:
+                self._readers = batch_sizes.readers(batch, self._full, self._due(iterator), self._batch_first, self.length == 1)
+            size, self._readers = batch_sizes.agreed(self._readers, batch, self._most, self._due(iterator))
+            self._read = self._readers[0] if len(self._readers) == 1 else None
+            return size
         except Exception as error:
             signals.pass_on(error)
             return 0
@@ -42,7 +55,7 @@ class Loader:
         to count, that may draw random numbers, or take long."""
         asked = sampler = self._sampler.sampler if self.endless else self._sampler
         while asked is not None:
-            if getattr(getattr(type(asked), "__len__", None), "__module__", "").partition(".")[0] not in LIBRARIES:
+            if not _is_of_library(asked, "__len__"):
                 return None
             asked = getattr(asked, "batch_sampler", getattr(asked, "sampler", None))
         try:
@@ -50,6 +63,32 @@ class Loader:
         except Exception as error:
             signals.pass_on(error)
             return None
+
+    @cached_property
+    def _by_sampler(self) -> Tuple[Optional[int], Optional[int]]:
+        """How many samples a batch has that is not the last one of a pass, and how many that one has; None: unknown."""
+        if not self._full or not self.length or not _is_of_library(self._sampler, "__iter__"):
+            return None, None
+        sampler = getattr(self._sampler, "sampler", None)
+        if sampler is None:  # a library's own: whether its last batch is full is not said
+            return self._full, None
+        rest = self._full if self._sampler.drop_last else len(sampler) - (self.length - 1) * self._full
+        return self._full, rest if 0 < rest <= self._full else None
+
+    def _due(self, iterator: Any) -> Optional[int]:
+        """How many samples the newest batch of the iterator has by the loader's sampler; None: unknown."""
+        number = getattr(iterator, "_num_yielded", 0)
+        return self._by_sampler[number % self.length == 0] if number and self.length else None
+
+
+def _gives_batches(sampler: Any) -> bool:
+    """Whether it is a batch sampler."""
+    return hasattr(sampler, "batch_sampler") or (hasattr(sampler, "batch_size") and hasattr(sampler, "drop_last"))
+
+
+def _is_of_library(sampler: Any, method: str) -> bool:
+    """Whether a library's code answers, not the script's own."""
+    return getattr(getattr(type(sampler), method, None), "__module__", "").partition(".")[0] in LIBRARIES
 
 
 def place(torch: Any) -> Tuple[int, int, Optional[str]]:

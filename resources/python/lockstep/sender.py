@@ -318,6 +318,15 @@ class Sender:
                 print(f"lockstep: rank {self.rank} is no longer shown ({reason}); training goes on", file=sys.stderr)
 
 
+def keep_folder() -> None:
+    """Makes a folder for frames absolute in the environment: the script may go to another one, as Hydra does, before it reports or starts
+    processes that do."""
+    address = os.environ.get("LOCKSTEP_FRAMES", "")
+    if address.startswith(FILE) and len(address) > len(FILE):
+        with contextlib.suppress(OSError):  # this process's own folder is gone
+            os.environ["LOCKSTEP_FRAMES"] = FILE + os.path.abspath(address[len(FILE):])
+
+
 def _ends_in_torn_line(path: str) -> bool:
     """Whether the file's last line has no end: the disk was full, or the power was lost."""
     if not os.path.isfile(path):

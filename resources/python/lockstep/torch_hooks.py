@@ -42,13 +42,14 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
         begin_ns = monotonic_ns()
         try:
             batch = original(iterator)
-        except StopIteration:
-            watch.exhausted(iterator, begin_ns, monotonic_ns())
+        except BaseException as error:
+            end_ns = monotonic_ns()
+            if watch.ends_fetch() and isinstance(error, StopIteration):
+                watch.exhausted(iterator, begin_ns, end_ns)
             raise
-        finally:
-            watch.ends_fetch()
         end_ns = monotonic_ns()
-        watch.fetched(iterator, batch, begin_ns, end_ns)
+        if watch.ends_fetch():
+            watch.fetched(iterator, batch, begin_ns, end_ns)
         return batch
 
     iterator_class.__next__ = next_batch

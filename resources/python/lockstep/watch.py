@@ -169,6 +169,7 @@ class Watch:
             yield
         finally:
             end_ns = monotonic_ns()
+            listens = listens and self.listens()  # another thread may have become the one that trains
             if listens:
                 self._position.begin("")
         if listens:
@@ -181,15 +182,19 @@ class Watch:
             self._end_at(self._follower.complete)
         self._position.begin("load")
 
-    def ends_fetch(self) -> None:
-        """It has come, or there is none."""
+    def ends_fetch(self) -> bool:
+        """It has come, or there is none. Gives whether that is followed: meanwhile another thread may have become the one that trains."""
+        if not self.listens():
+            self.fetches_elsewhere()
+            return False
         self._position.begin("")
+        return True
 
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
         """A batch has come."""
         try:
             loader = self._loader(iterator)
-            size = loader.samples(batch)
+            size = loader.samples(batch, iterator)
             self._scaled.clear()
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
@@ -286,7 +291,7 @@ class Watch:
         about = {key: value for key, value in self._facts(world, backend).items() if value is not None}
         sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
                               "about": descriptive_values(about), "files": script_files.digests(),
-                              "device": os.environ.get("LOCKSTEP_DEVICE"),
+                              "counts_anew": True, "device": os.environ.get("LOCKSTEP_DEVICE"),
                               "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
         if alone:
             sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":
@@ -398,7 +403,7 @@ class Watch:
                 if model.device_type != "cpu" or not model.require_backward_grad_sync:
                     continue
                 model.logger.set_runtime_stats_and_log()
-                times = model._get_ddp_logging_data()
+                times = model.logger._get_ddp_logging_data().ints_map  # without its texts, which take as long again
                 began = int(times.get("backward_comm_time_start") or 0)
                 if began == counted:
                     continue  # this backward was another model's
@@ -415,11 +420,12 @@ class Watch:
         if not self.on or self._follower is None or self._sender is None:
             return
         try:
-            self._follower.finish()
+            stopped = self._sender.stop_requested
+            uncaught = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")  # at a prompt the process goes on after one
+            failed = uncaught or (self.failed and not stopped)
+            self._follower.finish(failed)
             if self._frames is not None:
                 self._frames.rest()
-            stopped = self._sender.stop_requested
-            failed = getattr(sys, "last_value", None) is not None or (self.failed and not stopped)
             self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})
         except Exception as error:
             self.step_aside(error)

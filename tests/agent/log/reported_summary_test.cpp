@@ -106,6 +106,19 @@ TEST_CASE("what ended before the checkpoint that restarted ranks go on from coun
     }
 }
 
+TEST_CASE("what is unknown of a script that was started again is said with its summary") {
+    ReportedSummary reported;
+    reportEpoch(reported, 1, 0, 10);
+    reported.startOver();
+    reported.countOn(1);
+    reportEpoch(reported, 2, 10, 20);
+    const RunResult result = resultOf(reported);
+    CHECK(result.summary->epochs.size() == 2);
+    CHECK(result.summary->totalTrainingTimeS == 30.0);
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings.front().starts_with("the script was started again after epoch 1: "));
+}
+
 TEST_CASE("a run that begins with a later epoch than the first has no training time, but all else") {
     for (const int first : {1, 4}) {
         CAPTURE(first);

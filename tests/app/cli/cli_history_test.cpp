@@ -185,6 +185,18 @@ private Q_SLOTS:
                  qPrintable(said.error));
     }
 
+    void aCopyOfARunOfTheBaseIsRefusedUnderAnyId() {
+        const Home home;
+        const std::string one = finishedRun(1), copy = finishedRun(2);
+        std::string text = *realFileSystem().readAll(runFolder(one).log(0));
+        text.replace(text.find(one), one.size(), copy);
+        write(runFolder(copy).log(0), text);
+        const Said said = control({"check", id(one), id(copy)});
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.error.contains("run " + id(copy) + " has the same log as run " + id(one)),
+                 qPrintable(said.error));
+    }
+
     void aRepeatThatWasSkippedIsNoPass() {
         const Home home;
         const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");

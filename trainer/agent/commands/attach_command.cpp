@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/messages.h"
 #include "ipc/printable.h"
@@ -210,9 +211,9 @@ int stopCommand(const std::string &runId, const std::string &by) {
     if (!target->socket.valid()) {
         using Kind = RunStatus::Kind;
         const RunStatus status = readRunStatus(target->folder);
-        if (status.kind == Kind::Unknown)
+        if (status.kind == Kind::Unknown && !isThere(target->folder.result()))
             return refuse(Error::failed("run " + runId + " can't be stopped from here: it is shown " + status.sentence,
-                                        "stop it on that machine"),
+                                        "stop it where its agent runs"),
                           1);
         if (status.kind == Kind::Running || status.kind == Kind::Starting)
             return refuse(Error::failed("run " + runId + " was not asked to stop: it is " + status.sentence +

@@ -170,7 +170,8 @@ void ListenedRun::onControl(const Control &control) {
 // --- its ranks ---------------------------------------------------------------------------------------------------
 
 void ListenedRun::startOver(int rank) {
-    m_intake->startOver(rank);
+    if (m_intake->startOver(rank))
+        alertAndLog(*m_journal, ranksRestarted, startedAgainInWords(rank), rank);
     m_begin.startOver(rank);
     m_ranks[rank].final.reset();
     if (m_watch)

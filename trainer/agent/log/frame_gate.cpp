@@ -7,9 +7,6 @@ namespace lockstep::agent {
 
 namespace {
 
-/// `,"node":…,"seq":…,"crc":"…"` with the longest possible numbers.
-constexpr std::size_t roomForSeal = 80;
-
 Result<void> checkFrame(int rank, std::string_view line, const Frame &frame, const Decoder &decoder) {
     const auto refuse = [](std::string what) { return fail(Error::badArgument(std::move(what))); };
     if (line.size() + roomForSeal > maxFrameBytes)

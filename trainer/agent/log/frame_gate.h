@@ -10,6 +10,9 @@
 
 namespace lockstep::agent {
 
+/// Of a log's line: `,"node":…,"seq":…,"crc":"…"` with the longest possible numbers, bytes.
+inline constexpr std::size_t roomForSeal = 80;
+
 /// Checks every line of a rank before it is sealed into the log. Keeps each rank's rseq across reconnections.
 class FrameGate {
 public:

@@ -18,7 +18,7 @@ constexpr std::int64_t alertEveryNs = 10'000'000'000;
 FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
                          Handlers handlers)
     : m_clock(clock), m_journal(journal), m_folder(folder), m_ranks(std::move(ranks)), m_handlers(std::move(handlers)),
-      m_gate({[this](int rank, std::string_view line, const Frame &frame) { takeFrame(rank, line, frame); },
+      m_gate({[this](int rank, std::string_view line, const Frame &frame) { takeAsSent(rank, line, frame); },
               [this](int rank, std::string_view line, const Error &why) { takeMalformed(rank, line, why); },
               [this](int rank, std::uint64_t expected, std::uint64_t got) {
                   m_reported.missFrame();
@@ -29,8 +29,13 @@ FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolde
                                 std::to_string(got - 1));
               }}) {}
 
-void FrameIntake::startOver() {
+std::string startedAgainInWords(int rank) {
+    return "another process is rank " + std::to_string(rank) + " now: this rank, or all of them, were started again";
+}
+
+void FrameIntake::startOver(const std::optional<EpochNumbers::Made> &agreed) {
     m_gate.startOver();
+    m_numbers.startOver(agreed);
     m_reported.startOver();
     m_training.clear();
     m_lossAlerted.clear();
@@ -38,10 +43,23 @@ void FrameIntake::startOver() {
     m_allTraining = false;
 }
 
-void FrameIntake::startOver(int rank) {
+bool FrameIntake::startOver(int rank) {
     m_gate.startOver(rank);
     m_lossAlerted.erase(rank);
     std::erase_if(m_metricAlerted, [rank](const auto &alerted) { return alerted.first == rank; });
+    return m_numbers.startOver(rank);
+}
+
+void FrameIntake::takeAsSent(int rank, std::string_view line, const Frame &frame) {
+    const EpochNumbers::Made before = m_numbers.before(rank, frame);
+    if (before.epochs == 0)
+        return takeFrame(rank, line, frame);
+    m_reported.countOn(before.epochs);
+    const Frame ofRun = countedOn(frame, before);
+    const std::string encoded = encode(ofRun);
+    if (encoded.size() + roomForSeal > maxFrameBytes)
+        return takeMalformed(rank, line, Error::failed("a frame is too long with the numbers of its run"));
+    takeFrame(rank, encoded, ofRun);
 }
 
 void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
@@ -79,7 +97,6 @@ void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std:
     const std::int64_t end =
         epoch.durationS > 0 ? epoch.startMonoNs + static_cast<std::int64_t>(epoch.durationS * 1e9) : sentNs;
     const std::string devices = devicesJson(m_handlers.deviceUse(epoch.startMonoNs, std::min(end, m_clock.monoNs())));
-    constexpr std::size_t roomForSeal = 80;
     if (line.size() + devices.size() + roomForSeal > maxFrameBytes)
         return m_journal.appendLine(line);
     m_journal.appendLine(withMember(line, "devices", devices));

@@ -8,15 +8,20 @@
 #include <string>
 
 #include "ipc/run_folder.h"
+#include "trainer/agent/log/epoch_numbers.h"
 #include "trainer/agent/log/frame_gate.h"
 #include "trainer/agent/log/reported_summary.h"
 #include "trainer/agent/log/run_journal.h"
 
 namespace lockstep::agent {
 
-/// Handles the lines of ranks. Good frames go into the journal; epochs get the use of their devices. Malformed lines go
-/// into quarantine (console/rank-R.bad, at most 1 MiB), with an alert now and then. Lost frames raise one alert per
-/// rank. So does a loss or a metric that is not finite, for scripts only: lockstep-trainer raises that alert itself.
+/// Of ranks that the run's own command, or somebody else, has started again: the first that shows it.
+[[nodiscard]] std::string startedAgainInWords(int rank);
+
+/// Handles the lines of ranks. Good frames go into the journal; epochs get the use of their devices, and what ranks that
+/// were started again count anew gets its numbers in the run (epoch_numbers.h). Malformed lines go into quarantine
+/// (console/rank-R.bad, at most 1 MiB), with an alert now and then. Lost frames raise one alert per rank. So does a loss
+/// or a metric that is not finite, for scripts only: lockstep-trainer raises that alert itself.
 class FrameIntake {
 public:
     struct Handlers {
@@ -33,8 +38,11 @@ public:
 
     void takeLine(int rank, std::string_view line) { m_gate.take(rank, line); }
     void onRankCut(int rank, const Error &why);
-    void startOver();         ///< all ranks were restarted
-    void startOver(int rank); ///< only this rank was restarted
+    /// All ranks were restarted. `agreed`: what those of all nodes had made; absent: those here are all.
+    void startOver(const std::optional<EpochNumbers::Made> &agreed);
+    [[nodiscard]] EpochNumbers::Made made() const { return m_numbers.made(); } ///< by all ranks here
+    /// Another process takes this rank's place. Returns whether it is the first to show that all are started again.
+    [[nodiscard]] bool startOver(int rank);
     void addRank(int rank) { m_ranks.insert(rank); }
     void setScripted(bool scripted) { m_handlers.scripted = scripted; } ///< where it becomes known later
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
@@ -43,6 +51,7 @@ public:
     [[nodiscard]] const ReportedSummary &reported() const { return m_reported; }
 
 private:
+    void takeAsSent(int rank, std::string_view line, const Frame &frame);
     void takeFrame(int rank, std::string_view line, const Frame &frame);
     void takeEpoch(std::string_view line, const EpochFrame &epoch, std::int64_t sentNs);
     void takeMalformed(int rank, std::string_view line, const Error &why);
@@ -66,6 +75,7 @@ private:
     std::set<std::pair<int, std::string>> m_metricAlerted; ///< rank, name
     Handlers m_handlers;
     FrameGate m_gate;
+    EpochNumbers m_numbers;
     ReportedSummary m_reported;
     std::map<int, Quarantine> m_quarantine;
     std::uint64_t m_malformed = 0;

@@ -65,6 +65,12 @@ std::string lateBeginInWords(int firstEpoch) {
            "its epochs, or number them from 1 if there was none before";
 }
 
+std::string countedOnInWords(int after) {
+    return "the script was started again after epoch " + std::to_string(after) +
+           ": whether it went on from a checkpoint or trained anew is unknown; its epochs are counted on, and its "
+           "training time is that of all";
+}
+
 } // namespace
 
 void ReportedSummary::take(int rank, const Frame &frame) {
@@ -159,6 +165,8 @@ void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
     result.summary = summary(record, result.runTimeS);
     if (result.summary && beginsLate())
         result.warnings.push_back(lateBeginInWords(m_epochs.begin()->first));
+    if (result.summary && m_countedOnAfter)
+        result.warnings.push_back(countedOnInWords(*m_countedOnAfter));
     if (m_repeated)
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
 }

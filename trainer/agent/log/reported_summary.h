@@ -21,6 +21,8 @@ public:
     void take(int rank, const Frame &frame);
     /// The ranks are started again: what they report next replaces what they have reported of that epoch and later ones.
     void startOver();
+    /// Epochs after this one are of ranks that were started again and are counted on (epoch_numbers.h).
+    void countOn(int after) { m_countedOnAfter = m_countedOnAfter.value_or(after); }
     /// A frame was refused or lost: it may have been an epoch's.
     void missFrame() { m_complete = false; }
 
@@ -62,6 +64,7 @@ private:
     bool m_complete = true, m_startsOver = false;
     RankAttempts m_attempts;
     std::optional<std::pair<int, int>> m_repeated; ///< rank and epoch: reported again without a restart
+    std::optional<int> m_countedOnAfter;           ///< the first time
 };
 
 } // namespace lockstep::agent

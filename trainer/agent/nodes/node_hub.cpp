@@ -97,7 +97,15 @@ void NodeHub::sendAll(const NodeMessage &message) {
         node->send(message);
 }
 
-void NodeHub::go(const std::string &masterAddress, int masterPort, int number, int restarts) {
+EpochNumbers::Made NodeHub::leastMade(EpochNumbers::Made here) const {
+    for (const auto &node : m_nodes)
+        if (const auto &gone = node->gone(); gone && gone->epochs.value_or(0) < here.epochs)
+            here = {gone->epochs.value_or(0), gone->steps.value_or(0)};
+    return here;
+}
+
+void NodeHub::go(const std::string &masterAddress, int masterPort, int number, int restarts,
+                 const EpochNumbers::Made &made) {
     m_abort.reset(); // it belonged to the previous ranks
     m_go.emplace();
     m_go->what = What::Go;
@@ -105,6 +113,8 @@ void NodeHub::go(const std::string &masterAddress, int masterPort, int number, i
     m_go->masterPort = masterPort;
     m_go->number = number;
     m_go->restarts = restarts;
+    m_go->epochs = made.epochs;
+    m_go->steps = made.steps;
     for (const auto &node : m_nodes)
         sendGo(*node);
 }

@@ -13,6 +13,7 @@
 #include "ipc/node_messages.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/log/disk_watch.h"
+#include "trainer/agent/log/epoch_numbers.h"
 #include "trainer/agent/log/log_disk.h"
 #include "trainer/agent/log/log_file_reader.h"
 #include "trainer/agent/net/event_loop.h"
@@ -61,7 +62,7 @@ public:
 
     /// Orders all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
     /// are left after this one.
-    void go(const std::string &masterAddress, int masterPort, int number, int restarts);
+    void go(const std::string &masterAddress, int masterPort, int number, int restarts, const EpochNumbers::Made &made);
     void settle();                         ///< no further restart: each node reports how its ranks ended
     void abort(const std::string &reason); ///< once per start; sent also to nodes that reconnect later
     void stop(const std::string &by);
@@ -70,6 +71,8 @@ public:
 
     /// Whether the ranks of all nodes are gone since the last go(), with complete logs up to then, and no node is over.
     [[nodiscard]] bool allGone() const;
+    /// What the ranks of all nodes have made, if those here have made so much.
+    [[nodiscard]] EpochNumbers::Made leastMade(EpochNumbers::Made here) const;
     [[nodiscard]] bool allEnded() const;
     /// Whether the link to every node that has not ended has been lost for longer than `closed` (the peer closed it) or
     /// `silent` (nothing came). Nodes whose ranks are gone are not counted before settle().

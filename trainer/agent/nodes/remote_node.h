@@ -60,6 +60,7 @@ public:
     [[nodiscard]] bool connected() const { return m_socket != nullptr; }
     [[nodiscard]] bool isLost() const { return m_link == Link::Lost; }
     [[nodiscard]] bool hasEnded() const { return m_link == Link::Ended; }
+    [[nodiscard]] const std::optional<NodeMessage> &gone() const { return m_gone; } ///< since the last start
     [[nodiscard]] bool ranksGone() const; ///< since the last start, and its log is complete up to then
     /// Lost for longer than `closed` (the node closed the connection) or `silent` (nothing came).
     [[nodiscard]] bool isLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;

@@ -175,7 +175,7 @@ void FirstNode::recordNodes(int worldSize) {
 void FirstNode::sendGo() {
     const LaunchPlan &plan = m_local.plan();
     m_hub->go(plan.nodes.announce.empty() ? plan.master.address : plan.nodes.announce, m_local.ranks().masterPort(),
-              m_restarts, plan.maxRestarts - m_restarts);
+              m_restarts, plan.maxRestarts - m_restarts, m_local.agreed());
 }
 
 void FirstNode::endBeforeStart(RunState state, int code, const std::string &reason) {
@@ -269,6 +269,7 @@ void FirstNode::restart(const std::string &reason) {
                                       std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
     m_cause.reset();
     m_local.end().exits.clear(); // result.json has the exits of the last start; the logs have all
+    m_local.agreeOn(m_hub->leastMade(m_local.made()));
     if (auto started = m_local.ranks().again(m_restarts); !started) {
         m_local.alert("start_failed", started.error().message());
         m_hub->settle();

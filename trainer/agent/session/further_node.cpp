@@ -154,7 +154,9 @@ void FurtherNode::onGo(const NodeMessage &message) {
     plan.master.port = message.masterPort.value_or(0);
     m_link->forgetSaid(); // those messages were about the previous ranks
     m_link->ranksStarted();
-    if (!again)
+    if (again)
+        m_local.agreeOn({message.epochs.value_or(0), message.steps.value_or(0)});
+    else
         placeRanks(plan, message.firstRank.value_or(0), message.worldSize.value_or(plan.worldSize));
     const auto started = again ? m_local.ranks().again(number) : m_local.startRanks();
     if (started)
@@ -282,6 +284,9 @@ void FurtherNode::onRanksGone() {
     gone.what = What::Gone;
     gone.number = m_restarts;
     gone.nextSeq = m_local.journal().nextSeq();
+    const EpochNumbers::Made made = m_local.made();
+    gone.epochs = made.epochs;
+    gone.steps = made.steps;
     m_link->say(gone);
 }
 

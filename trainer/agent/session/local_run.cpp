@@ -98,7 +98,8 @@ void LocalRun::addFiles() {
 void LocalRun::openSocket() {
     RunSocket::Handlers handlers;
     handlers.onOtherProcess = [this](int rank) {
-        m_intake->startOver(rank);
+        if (m_intake->startOver(rank))
+            alertAndLog(*m_journal, ranksRestarted, startedAgainInWords(rank), rank);
         if (m_watch)
             m_watch->startOver(); // the collectives of all count from 0 again
     };
@@ -163,7 +164,7 @@ void LocalRun::makeSupervisor() {
     handlers.onRestart = [this] {
         endStrays(); // they would train beside the ranks that are started now, and be taken for them
         m_socket->expectOtherProcesses();
-        m_intake->startOver();
+        m_intake->startOver(m_agreed);
         if (m_watch)
             m_watch->startOver();
     };

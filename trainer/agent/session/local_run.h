@@ -58,6 +58,10 @@ public:
     [[nodiscard]] bool started() const { return m_supervisor != nullptr; }
     [[nodiscard]] Supervisor &ranks() { return *m_supervisor; }                            ///< once started
     [[nodiscard]] const ReportedSummary &reported() const { return m_intake->reported(); } ///< once started
+    [[nodiscard]] EpochNumbers::Made made() const { return m_intake->made(); }             ///< once started
+    /// What the ranks of all nodes had made when they are started again; say it before ranks().again().
+    void agreeOn(const EpochNumbers::Made &made) { m_agreed = made; }
+    [[nodiscard]] EpochNumbers::Made agreed() const { return m_agreed.value_or(EpochNumbers::Made()); }
     [[nodiscard]] bool over() const { return m_over; }
     [[nodiscard]] RunEnd &end() { return m_end; } ///< of the ranks here; the role adds what other nodes report
 
@@ -99,7 +103,8 @@ private:
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<RunSamples> m_samples;
     std::optional<DiskWatch> m_disk;
-    std::unique_ptr<FrameIntake> m_intake;    ///< once started
+    std::unique_ptr<FrameIntake> m_intake; ///< once started
+    std::optional<EpochNumbers::Made> m_agreed;
     std::unique_ptr<Supervisor> m_supervisor; ///< once started
     EventLoop::Token m_keeperToken = 0, m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0;
     bool m_training = false, m_over = false;

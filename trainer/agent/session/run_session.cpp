@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <filesystem>
+
 #include "ipc/logging.h"
 
 namespace lockstep::agent {
@@ -29,6 +31,8 @@ Session::Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
 
 Result<std::unique_ptr<Session>> Session::start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
                                                 OnConsoleLine onConsoleLine) {
+    std::error_code gone; // a folder that was removed has no path
+    plan.record.folder = std::filesystem::current_path(gone).string();
     auto folder = NewRunFolder::create(plan.record, plan.nodes.node);
     if (!folder)
         return fail(folder.error());

@@ -140,10 +140,10 @@ std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
     return out;
 }
 
-std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs) {
+std::vector<StepAnatomy> stepAnatomies(const ResultTable &table, const std::vector<const RunStore *> &runs) {
     std::vector<StepAnatomy> out;
     bool any = false;
-    for (const auto &[name, run, repeat, repeats] : medianRepeats(runs)) {
+    for (const auto &[name, run, repeat, repeats] : medianRepeats(table, runs)) {
         StepAnatomy one{name, run->identity().method().toStdString(), {}, repeat, repeats};
         if (auto whole = dpAnatomy(*run)) {
             any = true;

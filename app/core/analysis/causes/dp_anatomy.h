@@ -8,6 +8,7 @@
 
 namespace lockstep::core {
 class RunStore;
+struct ResultTable;
 
 /// A stage of a data parallel step, in the order they happen.
 struct DpStage {
@@ -47,13 +48,14 @@ struct DpAnatomy {
 
 /// One set of rows of the picture that has DP beside DDP.
 struct StepAnatomy {
-    std::string name;   ///< of the run; empty for a further rank of the run before
+    std::string name;   ///< of the table's row; empty for a further rank of the run before
     std::string method; ///< dp | ddp
     DpAnatomy anatomy;
     int repeat = 1, repeats = 1; ///< which of how many is drawn
 };
-/// Of each name the median repeat (median_repeat.h), DP as a whole and DDP rank by rank. Empty without a run of DP: a picture of what
-/// device 0 does alone needs one.
-[[nodiscard]] std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs);
+/// Of each row of the table the median repeat (median_repeat.h), DP as a whole and DDP rank by rank. Empty without a
+/// run of DP: a picture of what device 0 does alone needs one.
+[[nodiscard]] std::vector<StepAnatomy> stepAnatomies(const ResultTable &table,
+                                                     const std::vector<const RunStore *> &runs);
 
 } // namespace lockstep::core

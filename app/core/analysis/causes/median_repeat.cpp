@@ -2,8 +2,8 @@
 #include "analysis/causes/median_repeat.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "analysis/compare/result_table.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -33,19 +33,15 @@ const RunStore *medianRepeat(const std::vector<const RunStore *> &repeats) {
     return done[(done.size() - 1) / 2];
 }
 
-std::vector<NamedRepeat> medianRepeats(const std::vector<const RunStore *> &runs) {
-    std::vector<std::pair<std::string, std::vector<const RunStore *>>> byName;
-    for (const RunStore *run : runs) {
-        const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
-        auto found = std::ranges::find(byName, name, &decltype(byName)::value_type::first);
-        if (found == byName.end())
-            found = byName.insert(byName.end(), {name, {}});
-        found->second.push_back(run);
-    }
-    std::vector<NamedRepeat> out;
-    for (const auto &[name, repeats] : byName) {
-        const RunStore *run = medianRepeat(repeats);
-        out.push_back({name, run, run->record() ? run->record()->repeat : 1, int(repeats.size())});
+std::vector<RowRepeat> medianRepeats(const ResultTable &table, const std::vector<const RunStore *> &runs) {
+    std::vector<RowRepeat> out;
+    for (const ResultRow &row : table.rows) {
+        std::vector<const RunStore *> repeats;
+        for (const RunStore *run : runs)
+            if (std::ranges::find(row.runs, run->runId().toStdString()) != row.runs.end())
+                repeats.push_back(run);
+        if (const RunStore *run = medianRepeat(repeats))
+            out.push_back({row.name, run, run->record() ? run->record()->repeat : 1, int(repeats.size())});
     }
     return out;
 }

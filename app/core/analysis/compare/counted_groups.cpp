@@ -31,9 +31,11 @@ std::optional<double> wholeTimeOf(const RunOutcome &run) {
 
 std::vector<Repeat> repeatsOf(const RepeatGroup &group, RunFigure figure) {
     std::vector<Repeat> out;
-    for (const RunOutcome &run : group.runs)
-        if (const std::optional<double> value = figure(run))
-            out.push_back(repeatOf(run, *value));
+    for (const RunOutcome &run : group.runs) {
+        const std::optional<double> value = figure(run);
+        if (value)
+            out.push_back(repeatOf(run, *value, figure == trainingTimeOf ? run.earlierS : 0));
+    }
     return out;
 }
 

@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <QXmlStreamWriter>
 
+#include "analysis/compare/counted_groups.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/repeat_group.h"
+#include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "base/markdown_text.h"
 #include "ipc/json_or_null.h"
@@ -23,6 +25,8 @@ constexpr const char *baseName = "the base", *newName = "the new run";
 /// Findings of fairness.h that say that the machine is another one.
 constexpr std::array<std::string_view, 5> ofMachines = {"host", "cpu_model", "gpu_model", "machine_cores",
                                                         "torch_version"};
+/// Those that say that one of the two had more to do: a little less work hides as small a slowdown.
+constexpr std::array<std::string_view, 4> ofWork = {"samples", "steps", "epochs", "work"};
 
 std::string shareText(std::optional<double> share, int decimals = 1) {
     if (!share)
@@ -42,14 +46,15 @@ std::string longer(const GateCase &one) {
 }
 
 /// What kept a repeat from training as it was meant to.
-enum class Trouble { None, Failed, Stopped, Unfinished, Untrained, Restarted };
+enum class Trouble { None, Missing, Failed, Stopped, Unfinished, Untrained, Restarted };
 
 /// In the enum's order.
 struct TroubleWords {
     const char *ofOne, *ofSeveral;
 };
-constexpr std::array<TroubleWords, 6> troubleWords = {
+constexpr std::array<TroubleWords, 7> troubleWords = {
     {{"", ""},
+     {"is not here", "are not here"},
      {"failed", "failed"},
      {"was stopped", "were stopped"},
      {"has not finished", "have not finished"},
@@ -57,6 +62,8 @@ constexpr std::array<TroubleWords, 6> troubleWords = {
      {"lost ranks, which were started again", "lost ranks, which were started again"}}};
 
 Trouble troubleOf(const RunOutcome &run) {
+    if (run.missing)
+        return Trouble::Missing;
     if (run.agentDied || run.state == RunState::Failed)
         return Trouble::Failed;
     if (run.state == RunState::Stopped)
@@ -113,16 +120,61 @@ void rename(std::vector<RunOutcome> &runs, const char *name) {
         run.name = name;
 }
 
+std::string methodSaid(const RunOutcome &run) {
+    const auto said = run.about.find("method");
+    return said == run.about.end() ? std::string() : said->second;
+}
+
+std::string methodSet(const RunOutcome &run) {
+    const RunFacts facts = factsOf(run);
+    const auto set = facts.find("method");
+    return set == facts.end() ? std::string() : set->second;
+}
+
+std::string devicesGiven(const RunOutcome &run) {
+    return run.deviceNames.empty() ? std::string() : std::to_string(run.deviceNames.size());
+}
+
+std::string processesOf(const RunOutcome &run) {
+    return std::to_string(run.processes);
+}
+
+/// In what the two are two ways to train instead of one run before and after a change; fairness doesn't name what
+/// comparisons are usually about. Empty: in nothing that both tell.
+std::string whyAnotherRun(const RunOutcome &base, const RunOutcome &next) {
+    struct Trait {
+        const char *label;
+        std::string (*of)(const RunOutcome &); ///< empty: unknown
+    };
+    constexpr std::array<Trait, 4> traits = {
+        {{"Method", methodSaid}, {"Method", methodSet}, {"Devices", devicesGiven}, {"Processes", processesOf}}};
+    for (const Trait &trait : traits)
+        if (const std::string a = trait.of(base), b = trait.of(next); !a.empty() && !b.empty() && a != b)
+            return std::string(trait.label) + " " + b + " instead of " + a +
+                   ": a check is of one run before and after a change. lockstepctl compare is for two ways to train";
+    return {};
+}
+
 /// Why the two can't be compared; empty: they can.
-std::string whyNotComparable(const PairJudgement &pair) {
+std::string whyNotComparable(const PairJudgement &pair, const RepeatGroup &base, const RepeatGroup &next) {
+    const auto isOneOf = [](const auto &keys, const FairnessFinding &finding) {
+        return std::ranges::find(keys, finding.key) != keys.end();
+    };
     for (const FairnessFinding &finding : pair.fairness)
-        if (std::ranges::find(ofMachines, finding.key) != ofMachines.end())
+        if (isOneOf(ofMachines, finding))
             return "another machine: " + finding.sentence;
-    for (const FairnessFinding &finding : pair.fairness)
+    for (const FairnessFinding &finding : pair.fairness) {
+        if (isOneOf(ofWork, finding))
+            return finding.sentence + " With --against, --max-steps gives both as much to do";
         if (finding.weight == FairnessWeight::Decisive &&
             finding.key != "script") // a change to it is what the gate judges
             return finding.sentence;
-    return pair.otherEpochs;
+    }
+    if (const std::string another = whyAnotherRun(base.runs.front(), next.runs.front()); !another.empty())
+        return another;
+    return !pair.otherEpochs.empty()
+               ? pair.otherEpochs
+               : whyWorkUnknown(withoutRounds(base, pair.disturbedRounds), withoutRounds(next, pair.disturbedRounds));
 }
 
 void decide(GateCase &out, const SpeedUp &speedUp, double mostSlower) {
@@ -182,7 +234,7 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
     rename(next, newName);
     std::vector<RunOutcome> all = std::move(base);
     std::ranges::move(next, std::back_inserter(all));
-    const ResultTable table = resultTable(all, baseName);
+    const ResultTable table = resultTable(all, baseName, UnlikeWork::Together); // whose repeats they are was given
     if (table.rows.size() != 2) {
         out.reason =
             "its repeats were not all made by the same command with the same settings and files on the same machine";
@@ -196,7 +248,10 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
     const PairJudgement &pair = judgement.pairs.front();
     decide(out, *pair.training, mostSlower);
     considerTroubles(troubles, out);
-    if (const std::string why = whyNotComparable(pair); !why.empty())
+    const std::vector<RepeatGroup> groups = groupsOf(table, all);
+    if (const std::string why =
+            whyNotComparable(pair, *findGroup(groups, pair.reference), *findGroup(groups, pair.run));
+        !why.empty())
         saysNothing(out, why);
     return out;
 }

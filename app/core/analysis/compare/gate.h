@@ -31,9 +31,9 @@ struct GateCase {
 };
 
 /// Judged as every other comparison is (judgement.h), the base as the reference. Repeats of one experiment are compared round by
-/// round. Different or unknown work, a checkpoint's epochs, an unlike machine or other programs' load leave it undecided;
-/// so does a new repeat that failed, was stopped, has no training time or lost ranks that were started again, unless
-/// the others are slower.
+/// round. Work that differs at all or is known of some repeats only, another method, number of devices or processes, a
+/// checkpoint's epochs, an unlike machine or other programs' load leave it undecided; so does a new repeat that is missing,
+/// failed, was stopped, has no training time or lost ranks that were started again, unless the others are slower.
 [[nodiscard]] GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vector<RunOutcome> next,
                               double mostSlower);
 

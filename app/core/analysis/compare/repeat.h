@@ -14,6 +14,9 @@ struct Repeat {
     /// Of other programs, in cores' worth beyond those free of ranks, mean over the repeat; absent: unknown.
     std::optional<double> load = {};
     int number = 0; ///< among its run's repeats, from 1, as people call it
+    /// What epochs before a checkpoint took of the value, seconds. Repeats in which it is equal went on from the same one, whose epochs
+    /// were measured once. 0: the repeat measured all of the value itself.
+    double earlierS = 0;
     bool operator==(const Repeat &) const = default;
 };
 

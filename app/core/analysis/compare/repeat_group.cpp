@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "analysis/fairness/shared_load.h"
@@ -11,15 +12,17 @@
 namespace lockstep::core {
 namespace {
 
-/// Of runs of one measurement the greatest counts.
-std::pair<bool, std::uint64_t> wholeness(const RunOutcome &run) {
-    return {run.state == RunState::Done && !run.agentDied, run.recorded ? run.recorded->bytes : 0};
+/// Of runs of one measurement the greatest counts. One whose log is another's has no epochs.
+std::tuple<bool, std::uint64_t, std::size_t> wholeness(const RunOutcome &run) {
+    return {run.state == RunState::Done && !run.agentDied, run.recorded ? run.recorded->bytes : 0, run.epochs.size()};
 }
 
 } // namespace
 
 bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b) {
-    return a.recorded && b.recorded && !a.recorded->begin.empty() && a.recorded->begin == b.recorded->begin;
+    const bool recordedTwice =
+        a.recorded && b.recorded && !a.recorded->begin.empty() && a.recorded->begin == b.recorded->begin;
+    return recordedTwice || (!a.begin.empty() && a.begin == b.begin);
 }
 
 std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs) {
@@ -67,9 +70,16 @@ std::string roundOf(const RunOutcome &run) {
     return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
 }
 
-Repeat repeatOf(const RunOutcome &run, double value) {
-    return {value, roundOf(run), run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt,
-            excessCores(run), run.repeat};
+Repeat repeatOf(const RunOutcome &run, double value, double earlierS) {
+    Repeat out = {value, roundOf(run),
+                  run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt, excessCores(run),
+                  run.repeat};
+    out.earlierS = earlierS;
+    return out;
+}
+
+std::optional<Repeat> trainingRepeatOf(const RunOutcome &run) {
+    return run.totalTrainingTimeS ? std::optional(repeatOf(run, *run.totalTrainingTimeS, run.earlierS)) : std::nullopt;
 }
 
 std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run) {

@@ -19,9 +19,10 @@ struct RepeatGroup {
     std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe names it
 };
 
-/// Whether two runs were recorded from the same files.
+/// Whether two runs were recorded from the same files, or have one log, as a copy has.
 [[nodiscard]] bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b);
-/// Those that count, in their order: of one measurement a run that is done, and of several the one that has most of the files.
+/// Those that count, in their order: of one measurement a run that is done, and of several the one that has most of the files,
+/// then of the epochs.
 [[nodiscard]] std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs);
 
 /// The groups of a table's measured rows, in its order; a row without a done run is left out.
@@ -39,7 +40,10 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 
 /// What a run measured as one repeat of its cell, with its round, the moment at which it began and the load of other programs.
-[[nodiscard]] Repeat repeatOf(const RunOutcome &run, double value);
+[[nodiscard]] Repeat repeatOf(const RunOutcome &run, double value, double earlierS = 0);
+
+/// Its training time as one repeat; absent: unknown.
+[[nodiscard]] std::optional<Repeat> trainingRepeatOf(const RunOutcome &run);
 
 /// The median of its epochs after the first, which warms up; absent with one epoch.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);

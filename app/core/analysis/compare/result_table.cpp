@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "analysis/compare/repeat_group.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/history/run_facts.h"
+#include "analysis/history/work_amount.h"
 #include "base/format.h"
 #include "experiment/more_rounds.h"
 #include "experiment/plan.h"
@@ -47,6 +49,37 @@ bool belongs(const RunOutcome &outcome, const ExperimentEntry &entry, const std:
             (outcome.config->method == planned.method && deviceCount(*outcome.config) == deviceCount(planned)));
 }
 
+/// Of repeats whose folders were lost: neither a record nor a state of theirs was read.
+std::string lostRepeats(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes) {
+    const auto lost = std::ranges::count_if(entries, [&](const ExperimentEntry *entry) {
+        return entry->state == EntryState::Done && std::ranges::none_of(outcomes, [&](const RunOutcome &outcome) {
+                   return outcome.run == entry->run && (outcome.state || outcome.startWallUs > 0);
+               });
+    });
+    if (lost == 0)
+        return {};
+    return std::to_string(lost) + " of its " + std::to_string(entries.size()) + " repeats " +
+           (lost == 1 ? "is" : "are") + " done, but not here, or can't be read";
+}
+
+void noteUnlikeAmounts(const std::vector<const RunOutcome *> &runs, ResultRow &row) {
+    WorkAmount known;
+    std::string first;
+    int others = 0;
+    for (const RunOutcome *run : runs) {
+        const WorkAmount own = amountOf(*run);
+        if (const std::string unlike = unlikeAmounts(known, own); !unlike.empty() && ++others == 1)
+            first = "repeat " + std::to_string(run->repeat) + " had " + unlike;
+        fillIn(known, own);
+    }
+    if (others > 0)
+        addNote(row.notes, first +
+                               (others == 1   ? ""
+                                : others == 2 ? ", and 1 more differs"
+                                              : ", and " + std::to_string(others - 1) + " more differ") +
+                               ", so the repeats are not of the same work");
+}
+
 ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes,
                         const std::string &experiment) {
     const ExperimentEntry &first = *entries.front();
@@ -78,6 +111,8 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
         if (const std::string file = editedBetween(runs.front()->conditions.files, run->conditions.files);
             !file.empty())
             addNote(row.notes, file + " was changed between its repeats, so they are not of the same work");
+    addNote(row.notes, lostRepeats(entries, outcomes));
+    noteUnlikeAmounts(runs, row);
     addNote(row.notes, first.planned.note);
     takeKnown(first.planned.claims, runs.empty() ? nullptr : runs.front(), row);
     takeOutcomes(runs, row);
@@ -201,11 +236,22 @@ bool onSameMachines(const RunOutcome &a, const RunOutcome &b) {
     return std::ranges::is_permutation(a.conditions.machines, b.conditions.machines, same); // nodes join in any order
 }
 
-/// An experiment's runs of one name have one command; what fills its placeholders in may differ, such as the devices.
-bool haveSameCommand(const RunOutcome &a, const RunOutcome &b) {
-    return a.command == b.command || (!a.experiment.empty() && a.experiment == b.experiment);
+bool areOfOneExperiment(const RunOutcome &a, const RunOutcome &b) {
+    return !a.experiment.empty() && a.experiment == b.experiment;
 }
 
+/// An experiment's runs of one name have one command; what fills its placeholders in may differ, such as the devices.
+bool haveSameCommand(const RunOutcome &a, const RunOutcome &b) {
+    return a.command == b.command || areOfOneExperiment(a, b);
+}
+
+/// In another folder the same words may name another script, unless both tell which files they ran.
+bool mayBeOfOneFolder(const RunOutcome &a, const RunOutcome &b) {
+    return a.folder == b.folder || a.folder.empty() || b.folder.empty() ||
+           (!a.conditions.files.empty() && !b.conditions.files.empty()) || areOfOneExperiment(a, b);
+}
+
+/// Unless they had unlike amounts of work, which countedRuns() looks at.
 bool areRepeats(const RunOutcome &a, const RunOutcome &b) {
     return a.name == b.name && a.config == b.config && a.claims == b.claims && a.about == b.about &&
            a.processes == b.processes && haveSameCommand(a, b) && onSameMachines(a, b) &&
@@ -278,6 +324,20 @@ std::vector<std::string> commandTexts(const Group &runs) {
     return out;
 }
 
+std::vector<std::string> amountTexts(const Group &runs) {
+    std::vector<std::string> out;
+    for (const RunOutcome *run : runs)
+        out.push_back(toText(amountOf(*run)));
+    return out;
+}
+
+std::vector<std::string> folderTexts(const Group &runs) {
+    std::vector<std::string> out;
+    for (const RunOutcome *run : runs)
+        out.push_back(run->folder.empty() ? "" : "in " + run->folder);
+    return out;
+}
+
 /// Adds to names that several groups have what they differ in there, where that is short.
 void addTexts(const std::vector<Group> &groups, TextsOf textsOf, std::vector<std::string> &names) {
     constexpr std::size_t mostAdded = 40;
@@ -306,9 +366,51 @@ std::vector<std::string> rowNames(const std::vector<Group> &groups) {
     std::vector<std::string> out;
     for (const Group &group : groups)
         out.push_back(reported.of(*group.front()));
-    for (const TextsOf textsOf : {TextsOf(machineTexts<&MachineRecord::host>),
-                                  TextsOf(machineTexts<&MachineRecord::cpuModel>), TextsOf(commandTexts)})
+    for (const TextsOf textsOf :
+         {TextsOf(machineTexts<&MachineRecord::host>), TextsOf(machineTexts<&MachineRecord::cpuModel>),
+          TextsOf(commandTexts), TextsOf(folderTexts), TextsOf(amountTexts)})
         addTexts(groups, textsOf, out);
+    return out;
+}
+
+/// Runs that are repeats of each other, in the order in which each group first comes.
+std::vector<Group> groupsOfRepeats(const std::vector<RunOutcome> &outcomes) {
+    std::vector<Group> out;
+    for (const RunOutcome &outcome : outcomes) {
+        const auto same = std::ranges::find_if(out, [&](const Group &group) {
+            return areRepeats(*group.front(), outcome) &&
+                   std::ranges::all_of(group, [&](const RunOutcome *one) { return mayBeOfOneFolder(*one, outcome); });
+        });
+        if (same == out.end())
+            out.push_back({&outcome});
+        else
+            same->push_back(&outcome);
+    }
+    return out;
+}
+
+/// A row's runs, each measurement once.
+struct CountedRuns {
+    Group runs;
+    bool recordedAgain = false; ///< a run was left out that was recorded from the same files as one of these
+};
+
+/// Those of as much work each.
+std::vector<CountedRuns> countedRuns(const Group &repeats, UnlikeWork unlike) {
+    const Group counted = eachMeasuredOnce(repeats);
+    std::vector<WorkAmount> amounts(counted.size());
+    if (unlike == UnlikeWork::Apart)
+        std::ranges::transform(counted, amounts.begin(), [](const RunOutcome *run) { return amountOf(*run); });
+    std::vector<CountedRuns> out;
+    for (const std::vector<std::size_t> &places : byAmount(amounts)) {
+        CountedRuns &one = out.emplace_back();
+        for (const std::size_t place : places)
+            one.runs.push_back(counted[place]);
+        one.recordedAgain = std::ranges::any_of(repeats, [&](const RunOutcome *run) {
+            return std::ranges::find(one.runs, run) == one.runs.end() &&
+                   std::ranges::any_of(one.runs, [&](const auto *own) { return areOneMeasurement(*own, *run); });
+        });
+    }
     return out;
 }
 
@@ -395,26 +497,24 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     return table;
 }
 
-ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference) {
+ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference, UnlikeWork unlike) {
     ResultTable table;
     table.title = "Runs side by side";
     table.reference = reference;
+    std::vector<CountedRuns> counted;
+    for (const Group &repeats : groupsOfRepeats(outcomes))
+        std::ranges::move(countedRuns(repeats, unlike), std::back_inserter(counted));
     std::vector<Group> groups;
-    for (const RunOutcome &outcome : outcomes) {
-        const auto same =
-            std::ranges::find_if(groups, [&](const Group &group) { return areRepeats(*group.front(), outcome); });
-        if (same == groups.end())
-            groups.push_back({&outcome});
-        else
-            same->push_back(&outcome);
-    }
+    for (const CountedRuns &one : counted)
+        groups.push_back(one.runs);
     const std::vector<std::string> names = rowNames(groups);
     std::map<std::string, int> seen;
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        const Group group = eachMeasuredOnce(groups[i]);
+        const Group &group = groups[i];
         ResultRow row;
-        if (group.size() < groups[i].size())
-            addNote(row.notes, "runs that were recorded from the same files are one measurement and count once");
+        if (counted[i].recordedAgain)
+            addNote(row.notes,
+                    "runs that were copied, or recorded from the same files, are one measurement and count once");
         row.name = names[i];
         if (const int again = ++seen[row.name]; again > 1) // such as the same name with another config
             row.name += " #" + std::to_string(again);

@@ -102,9 +102,15 @@ struct ResultTable {
 
 /// Of an experiment; `outcomes` as far as there are, matched by run id.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
+/// Whether runs of unlike amounts of work (analysis/history/work_amount.h), and alike otherwise, are repeats.
+enum class UnlikeWork {
+    Apart,   ///< no: each amount is a row of its own
+    Together ///< yes: the fairness guard says what is unlike
+};
 /// Of any runs side by side: repeats have one name, config and command, the same machines, and what they have read; one measurement counts
 /// once (eachMeasuredOnce()). The row called `reference` is the reference; where none is asked for, the first baseline, else the first row.
-[[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {});
+[[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {},
+                                      UnlikeWork unlike = UnlikeWork::Apart);
 
 /// A field in which two configs differ.
 struct Difference {

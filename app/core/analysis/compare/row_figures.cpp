@@ -262,7 +262,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.epochMedianS = later.empty() ? row.firstEpochS : geometricMeanOf(later);
     const auto training = [](const RunOutcome &run) { return run.totalTrainingTimeS; };
     if (isDone(*runs.front())) {
-        row.trainingTimes = timesOf(runs, training);
+        for (const RunOutcome *run : runs)
+            if (auto trained = trainingRepeatOf(*run))
+                row.trainingTimes.push_back(*std::move(trained));
         row.runTimes = timesOf(runs, [](const RunOutcome &run) { return run.runTimeS; });
     }
     row.totalTrainingTimeS = geometricMeanOf(timesOf(runs, training));

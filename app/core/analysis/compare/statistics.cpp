@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 
 #include "base/moments.h"
 #include "ipc/sound_values.h"
@@ -39,6 +40,12 @@ double chanceAmong(const SpeedUp &speedUp, double comparisons) {
 }
 
 } // namespace
+
+bool shareEarlierEpochs(const std::vector<Repeat> &repeats) {
+    std::set<double> seen;
+    return !std::ranges::all_of(
+        repeats, [&](const Repeat &one) { return one.earlierS <= 0 || seen.insert(one.earlierS).second; });
+}
 
 std::string equalWithinText() {
     return "within ±" + std::to_string(std::lround(100 * equalWithin)) + " %";
@@ -82,7 +89,8 @@ std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std
     out.disturbance = counted.disturbance;
     out.referenceRepeats = int(to.size()) + (out.leftOut && out.leftOut->ofFirst);
     out.runRepeats = int(from.size()) + (out.leftOut && !out.leftOut->ofFirst);
-    if (!saved.low)
+    out.shareEpochs = shareEarlierEpochs(from) || shareEarlierEpochs(to);
+    if (!saved.low || out.shareEpochs)
         return out;
     out.low = std::exp(*saved.low);
     out.high = std::exp(*saved.high);

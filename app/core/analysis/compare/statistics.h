@@ -22,6 +22,10 @@
 
 namespace lockstep::core {
 
+/// Whether two of these went on from one checkpoint, so that they are no independent measurements and give no interval.
+[[nodiscard]] bool shareEarlierEpochs(const std::vector<Repeat> &repeats);
+inline constexpr const char *sharedEpochsReason = "repeats that went on from one checkpoint share its epochs";
+
 /// Speed-ups nearer to 1 than that are called equal.
 inline constexpr double equalWithin = 0.03;
 /// "within ±3 %"
@@ -30,7 +34,7 @@ inline constexpr double equalWithin = 0.03;
 /// A speed-up with its 95 % interval.
 struct SpeedUp {
     double factor = 1;               ///< reference's time ÷ run's time, of geometric means of the repeats that count
-    std::optional<double> low, high; ///< absent with fewer than three repeats of either
+    std::optional<double> low, high; ///< absent with fewer than three repeats of either, and where `shareEpochs`
     IntervalMethod method = IntervalMethod::None; ///< of the interval
     double chance = 1; ///< p: how often equal runs would differ by this much, both ways; 1 without an interval
     int referenceRepeats = 0, runRepeats = 0; ///< without disturbed ones where these are left out
@@ -40,6 +44,7 @@ struct SpeedUp {
     std::optional<StandingOut> leftOut = {}; ///< a repeat that counts for nothing; "first" is the reference
     double chanceOfAll = 1;                  ///< as `chance`, with that repeat
     std::optional<Disturbance> disturbance = {};
+    bool shareEpochs = false; ///< repeats of either went on from one checkpoint: they are no independent measurements
     std::optional<double> least = {}, most = {}; ///< one-sided 95 % bounds, as MeanDifference's; absent as the interval
     /// Whether too few quiet rounds are left for an answer: then it is neither told apart nor equal.
     [[nodiscard]] bool isUnsettled() const { return disturbance && !disturbance->isLeftOut(); }

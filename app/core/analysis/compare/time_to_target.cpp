@@ -94,7 +94,7 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         TargetHit hit = hitOf(run, target);
         if (!hit.best)
             continue;
-        hit.made = repeatOf(run, 0);
+        hit.made = repeatOf(run, 0, run.earlierS);
         epochs = std::max(epochs, std::size_t(std::ranges::distance(completeEpochs(run.epochs))));
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
@@ -120,7 +120,8 @@ std::vector<Repeat> times(const TimeToTarget &group) {
     std::vector<Repeat> out;
     for (const TargetHit &hit : group.repeats)
         if (hit.seconds)
-            out.push_back({*hit.seconds, hit.made.round, hit.made.moment, hit.made.load, hit.made.number});
+            out.push_back(
+                {*hit.seconds, hit.made.round, hit.made.moment, hit.made.load, hit.made.number, hit.made.earlierS});
     return out;
 }
 

@@ -32,7 +32,7 @@ struct TargetHit {
     int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
     int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached
     std::optional<double> best;      ///< the best value there was
-    Repeat made = {};                ///< its round, moment and load; its value means nothing
+    Repeat made = {};                ///< its round, moment, load and checkpoint; its value means nothing
     [[nodiscard]] bool isReached() const { return epoch > 0; }
     [[nodiscard]] bool isTimed() const { return seconds.has_value(); } ///< reached, after a time that is known
     bool operator==(const TargetHit &) const = default;

@@ -79,7 +79,7 @@ std::string spreadOf(const std::vector<Mention> &all) {
         if (said.speedUp.hasInterval()) {
             least = std::min(least.value_or(repeats), repeats);
             mostOfThem = std::max(mostOfThem, repeats);
-        } else
+        } else if (!said.speedUp.shareEpochs)
             ++without;
     }
     if (all.empty())
@@ -89,6 +89,8 @@ std::string spreadOf(const std::vector<Mention> &all) {
                (*least == mostOfThem ? std::to_string(*least) + " repeats each"
                                      : std::to_string(*least) + " to " + std::to_string(mostOfThem) + " repeats each") +
                (without == 0 ? "." : "; no interval below 3 repeats.");
+    if (std::ranges::any_of(all, [](const Mention &said) { return said.speedUp.shareEpochs; }))
+        return "No interval: " + std::string(sharedEpochsReason) + ".";
     return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
 }

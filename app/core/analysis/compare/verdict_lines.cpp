@@ -204,6 +204,8 @@ void judgeAgainst(const PairJudgement &control, const PairJudgement &own, Verdic
 std::string undecidable(const SpeedUp &measured) {
     if (measured.hasInterval())
         return measured.isUnsettled() ? disturbedReason(measured) : std::string();
+    if (measured.shareEpochs)
+        return std::string("no interval: ") + sharedEpochsReason;
     const int repeats = std::min(measured.referenceRepeats, measured.runRepeats);
     return std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats") + " each: an interval takes " +
            std::to_string(repeatsForInterval);
@@ -254,7 +256,9 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
         line.outcome = Outcome::Failed;
         line.reason = row.failed.front().reason;
         line.settles = failedAgain(row, known);
-    } else
+    } else if (row.state == "done" && !row.trainingTimes.empty())
+        line.reason = "its reference " + line.against + " has no training time";
+    else
         line.reason = row.state == "done" ? "no training time was recorded" : row.state;
     return line;
 }
@@ -332,6 +336,8 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     if (line.outcome == Outcome::CantTell && measured.isUnsettled()) {
         line.reason += (line.reason.empty() ? "" : "; ") + disturbedReason(measured);
         line.settles = known.judgement.settling;
+    } else if (line.outcome == Outcome::CantTell && measured.shareEpochs) {
+        line.reason += (line.reason.empty() ? "" : "; ") + undecidable(measured);
     } else if (line.outcome == Outcome::CantTell) {
         std::vector<Settling> open;
         if (pair.settling)

@@ -84,7 +84,7 @@ WidthReached widthReached(const Experiment &experiment, const TrainingTimeSource
         if (entry.state == EntryState::Done)
             if (const std::optional<Repeat> made = trainingTimes(entry.run))
                 repeats.push_back({made->value, std::to_string(entry.planned.repeat), made->moment, made->load,
-                                   entry.planned.repeat});
+                                   entry.planned.repeat, made->earlierS});
     }
     const Widest now = widestOf(runs, experiment.reference, out.rounds);
     out.width = now.width;

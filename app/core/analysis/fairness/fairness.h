@@ -15,7 +15,8 @@
 //                            deviation; decisive from 3 points and three times that move. Not where the recipe has them learn
 //                            unlike things on purpose
 //   samples                  seen over the whole run, of the two repeats that are furthest apart; named from 0.01 %, notable from
-//                            0.5 %, decisive from 5 %. Where not every repeat knows them: steps, of one method and as many processes each
+//                            0.5 %, decisive from 5 %. Where not every repeat knows them: steps, of one method and as many processes each.
+//                            Where a run's log lacks epochs, those of its summary (RunOutcome::summedEpochs)
 //   epochs                   reported, where neither decides; weighs as samples do
 //   work                     steps where a step of each has other samples: alike if as many, or as many times ranks, or
 //                            times the batch size; from 5 % apart how much each had to do is unknown, which is decisive
@@ -65,5 +66,9 @@ struct FairnessFinding {
 [[nodiscard]] std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                                       const std::vector<std::string> &varies,
                                                       const std::vector<RepeatGroup> &others);
+
+/// Which of the two's repeats don't tell how much they had to do while others do, without a full stop: what is unknown is no
+/// finding, and may be less work. Empty: all tell it, or none.
+[[nodiscard]] std::string whyWorkUnknown(const RepeatGroup &reference, const RepeatGroup &run);
 
 } // namespace lockstep::core

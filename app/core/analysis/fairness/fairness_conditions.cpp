@@ -10,6 +10,7 @@
 #include "analysis/fairness/fairness_detail.h"
 #include "analysis/fairness/shared_load.h"
 #include "analysis/history/run_facts.h"
+#include "analysis/history/work_amount.h"
 #include "base/format.h"
 #include "base/moments.h"
 #include "experiment/run_names.h"
@@ -25,7 +26,7 @@ constexpr double namedCores = 0.05, notableCores = 0.1, decisiveCores = 0.5, nam
 constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the same time, mean over the run
 constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
 constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
-constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
+constexpr double notableSamples = noRepeatsFrom, decisiveSamples = 0.05; ///< named from `unlikeFrom`
 
 FairnessWeight weightOf(double apart, double notable, double decisive) {
     return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
@@ -234,31 +235,6 @@ std::optional<std::pair<double, double>> furthestApart(const Pair &pair, const F
 
 // What a run had to do. Its samples say it; where they are unknown, steps say it of runs whose steps are alike.
 
-std::optional<double> samplesSeen(const RunOutcome &run) {
-    double sum = 0;
-    for (const MergedEpoch &epoch : run.epochs)
-        sum += epoch.complete ? double(epoch.samples) : NAN;
-    return sum > 0 ? std::optional(sum) : std::nullopt;
-}
-
-std::optional<double> stepsMade(const RunOutcome &run) {
-    return run.steps && *run.steps > 0 ? std::optional(double(*run.steps)) : std::nullopt;
-}
-
-/// Those that its training time is of: up to the last that a rank reported, though another rank's frame was lost; without those
-/// before a checkpoint, unless their time is known.
-std::optional<double> epochsMade(const RunOutcome &run) {
-    std::optional<double> last;
-    for (const MergedEpoch &epoch : run.epochs)
-        if (epoch.complete || epoch.ranksReported > 0)
-            last = epoch.epoch;
-    return last && run.earlierS <= 0 ? std::optional(*last - (run.firstEpoch - 1)) : last;
-}
-
-double shareApart(const std::pair<double, double> &values) {
-    return std::fabs(values.first - values.second) / std::max(values.first, values.second);
-}
-
 std::string lessToDo(double apart) {
     return "the one with fewer had " + percent(apart, 2).toStdString() + " less to do";
 }
@@ -266,8 +242,8 @@ std::string lessToDo(double apart) {
 /// One that did less makes the others' mean look faster. False: they are alike, or nothing is known of one group.
 bool compareCount(const char *key, const char *label, const std::optional<std::pair<double, double>> &found,
                   Unlikes &out) {
-    const double apart = found ? shareApart(*found) : 0;
-    if (apart < namedSamples)
+    const double apart = found ? shareApart(found->first, found->second) : 0;
+    if (apart < unlikeFrom)
         return false;
     out.push_back(difference(key, label, std::to_string(std::int64_t(found->first)),
                              std::to_string(std::int64_t(found->second)),
@@ -318,7 +294,7 @@ void compareUnlikeSteps(const Pair &pair, Unlikes &out) {
     for (const Figure &stepParts : readings)
         if (const auto apart = apartInParts(pair, stepParts, epochs ? epochs->first : 1))
             least = std::min(least.value_or(*apart), *apart);
-    if (least && *least < namedSamples)
+    if (least && *least < unlikeFrom)
         return;
     const FairnessWeight weight = least ? weightOf(*least, notableSamples, decisiveSamples) : Decisive;
     out.push_back(difference("work", "Work", workDone(pair.reference), workDone(pair.run), weight,
@@ -476,3 +452,31 @@ std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unl
 }
 
 } // namespace lockstep::core::fairness
+
+namespace lockstep::core {
+
+std::string whyWorkUnknown(const RepeatGroup &reference, const RepeatGroup &run) {
+    struct Reading {
+        const char *what;
+        Figure figure;
+    };
+    for (const Reading &reading : {Reading{"samples it has seen", samplesSeen}, Reading{"steps it has made", stepsMade},
+                                   Reading{"epochs it has made", epochsMade}}) {
+        const auto unknownOf = [&](const RepeatGroup &group) {
+            return group.runs.size() - figuresOf(group, reading.figure).size();
+        };
+        const std::size_t unknown = unknownOf(reference) + unknownOf(run);
+        if (unknown == 0)
+            return {}; // compared
+        if (unknown == reference.runs.size() + run.runs.size())
+            continue; // nobody reported it
+        const RepeatGroup &lacking = unknownOf(run) > 0 ? run : reference;
+        return std::string("how many ") + reading.what + " is unknown for " + std::to_string(unknownOf(lacking)) +
+               " of " + std::to_string(lacking.runs.size()) + " repeats of " + lacking.name +
+               ", but known for others, so a gain may be less work. A run's log tells it if the script reports it: "
+               "run.step(loss, samples)";
+    }
+    return {};
+}
+
+} // namespace lockstep::core

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include <QStringList>
 
+#include "analysis/history/work_amount.h"
 #include "base/format.h"
 #include "base/moments.h"
 
@@ -87,25 +90,80 @@ ColumnValue headValue(const RunColumn &column, const std::vector<IndexedRun> &ru
     return shared(column, runs, which).value_or(ColumnValue());
 }
 
+/// By recording the place of its longest done run, which has most of it.
+std::map<std::string, int> wholeRecordings(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    const auto length = [&](int place) { return std::pair(at(runs, place).runTimeS.value_or(0), at(runs, place).run); };
+    std::map<std::string, int> out;
+    for (const int place : which) {
+        const IndexedRun &run = at(runs, place);
+        if (run.state != "done" || run.recorded.empty())
+            continue;
+        const auto [longest, first] = out.try_emplace(run.recorded, place);
+        if (!first && length(place) > length(longest->second))
+            longest->second = place;
+    }
+    return out;
+}
+
+/// What each of these had to do; one that was recorded early had as much as the whole recording of its measurement.
+std::vector<WorkAmount> amountsOf(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    const std::map<std::string, int> whole = wholeRecordings(runs, which);
+    std::vector<WorkAmount> out;
+    for (const int place : which) {
+        const auto recorded = whole.find(at(runs, place).recorded);
+        out.push_back(amountOf(at(runs, recorded == whole.end() ? place : recorded->second)));
+    }
+    return out;
+}
+
+std::string keyIn(const IndexedRun &run, const std::string &folder) {
+    return run.name + "\n" + run.method + "\n" + run.work + "\n" + run.host + "\n" + folder;
+}
+
+/// The folders of runs by their key without it. A run of which none was recorded is of the only one that is known.
+std::map<std::string, std::set<std::string>> foldersOf(const std::vector<IndexedRun> &runs) {
+    std::map<std::string, std::set<std::string>> out;
+    for (const IndexedRun &run : runs)
+        if (!run.folder.empty())
+            out[keyIn(run, {})].insert(run.folder);
+    return out;
+}
+
+/// Of runs of one key those of as much work together. The oldest keep the key: their group stays open when others come.
+void splitByAmount(RunGroup group, const std::vector<IndexedRun> &runs, std::vector<RunGroup> &out) {
+    std::vector<int> oldest = group.runs;
+    std::ranges::sort(oldest, [&](int a, int b) {
+        return std::tie(at(runs, a).startWallUs, at(runs, a).run) < std::tie(at(runs, b).startWallUs, at(runs, b).run);
+    });
+    const std::vector<std::vector<std::size_t>> parts = byAmount(amountsOf(runs, oldest));
+    if (parts.size() == 1) {
+        out.push_back(std::move(group));
+        return;
+    }
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+        std::set<int> members;
+        for (const std::size_t each : parts[part])
+            members.insert(oldest[each]);
+        out.push_back({part == 0 ? group.key : group.key + "\n" + std::to_string(part), {}});
+        std::ranges::copy_if(group.runs, std::back_inserter(out.back().runs),
+                             [&](int place) { return members.contains(place); });
+    }
+}
+
 } // namespace
 
 std::string groupKey(const IndexedRun &run) {
-    return run.name + "\n" + run.method + "\n" + run.work + "\n" + run.host;
+    return keyIn(run, run.folder);
 }
 
 GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
-    std::map<std::string, std::pair<double, std::string>>
-        whole; // by recording: the longest of its done runs has most of it
-    const auto length = [](const IndexedRun &run) { return std::pair(run.runTimeS.value_or(0), run.run); };
-    for (const int place : which)
-        if (const IndexedRun &run = at(runs, place); run.state == "done" && !run.recorded.empty())
-            whole[run.recorded] = std::max(whole[run.recorded], length(run));
+    const std::map<std::string, int> whole = wholeRecordings(runs, which);
     std::vector<double> values;
     for (const int place : which) {
         const IndexedRun &run = at(runs, place);
         const ColumnValue value = run.state == "done" ? column.value(run) : ColumnValue();
         const auto *number = std::get_if<double>(&value);
-        if (number && (run.recorded.empty() || whole.at(run.recorded) == length(run)))
+        if (number && (run.recorded.empty() || whole.at(run.recorded) == place))
             values.push_back(*number);
     }
     GroupFigures out;
@@ -168,18 +226,24 @@ RunRows flatRows(const std::vector<IndexedRun> &runs, const std::vector<int> &so
 RunRows groupedRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted, const RunFilter &filter,
                     const RunOrder &order, const std::set<std::string> &open) {
     RunRows out;
-    std::vector<RunGroup> groups;
+    std::vector<RunGroup> keyed, groups;
     std::unordered_map<std::string, std::size_t> places;
+    const std::map<std::string, std::set<std::string>> folders = foldersOf(runs);
     for (const int place : sorted) {
         if (!filter.accepts(at(runs, place)))
             continue;
         ++out.matched;
-        std::string key = groupKey(at(runs, place));
-        const auto [found, fresh] = places.try_emplace(key, groups.size());
+        const IndexedRun &run = at(runs, place);
+        const auto known = folders.find(keyIn(run, {}));
+        const bool oneKnown = run.folder.empty() && known != folders.end() && known->second.size() == 1;
+        std::string key = oneKnown ? keyIn(run, *known->second.begin()) : groupKey(run);
+        const auto [found, fresh] = places.try_emplace(key, keyed.size());
         if (fresh)
-            groups.push_back({std::move(key), {}});
-        groups[found->second].runs.push_back(place);
+            keyed.push_back({std::move(key), {}});
+        keyed[found->second].runs.push_back(place);
     }
+    for (RunGroup &group : keyed)
+        splitByAmount(std::move(group), runs, groups);
     const RunColumn &column = order.column;
     std::vector<SortKey> keys;
     for (const RunGroup &group : groups)

@@ -42,8 +42,8 @@ struct RunRows {
     int matched = 0; ///< runs that the filter accepts
 };
 
-/// Equal for repeats of one run: config without seed and files (or command, or what its ranks reported), the
-/// recipe's name for it, and host.
+/// Equal for repeats of one run, unless they had unlike amounts of work: config without seed and files (or command, or
+/// what its ranks reported), the recipe's name for it, host, and a script's folder.
 [[nodiscard]] std::string groupKey(const IndexedRun &run);
 [[nodiscard]] GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                      const std::vector<int> &which);
@@ -58,7 +58,8 @@ struct RunRows {
 /// Every accepted run a row, in the order of `sorted`.
 [[nodiscard]] RunRows flatRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted,
                                const RunFilter &filter);
-/// A head for each group, sorted by its mean (or common value), its runs behind it when its key is in `open`.
+/// A head for each group, which is of one amount of work (work_amount.h), sorted by its mean (or common value), its
+/// runs behind it when its key is in `open`.
 [[nodiscard]] RunRows groupedRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted,
                                   const RunFilter &filter, const RunOrder &order, const std::set<std::string> &open);
 

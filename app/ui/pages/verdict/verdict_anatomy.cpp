@@ -20,11 +20,11 @@ VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent
     hide();
 }
 
-void VerdictAnatomy::refresh() {
+void VerdictAnatomy::refresh(const core::ResultTable &table) {
     const auto &stores = m_runs.stores();
     QList<AnatomyRun> runs;
     QStringList drawn;
-    for (const core::StepAnatomy &one : core::stepAnatomies({stores.begin(), stores.end()})) {
+    for (const core::StepAnatomy &one : core::stepAnatomies(table, {stores.begin(), stores.end()})) {
         const QString name = QString::fromStdString(one.name);
         runs.append({name, methodColor(QString::fromStdString(one.method)), one.anatomy});
         if (!name.isEmpty() && one.repeats > 1)

@@ -16,10 +16,12 @@ QString nameOf(const core::ResultRow &row) {
 /// Tooltip of a speed-up's bar: the kind of figure, and why it has no whisker.
 QString speedUpHint(const core::ResultRow &row) {
     const QString kind = QString::fromStdString(row.kind);
-    return row.trainingInterval && !row.trainingInterval->hasInterval()
-               ? kind +
-                     QObject::tr("; no interval: fewer than %1 repeats of one of the two").arg(core::repeatsForInterval)
-               : kind;
+    if (!row.trainingInterval || row.trainingInterval->hasInterval())
+        return kind;
+    return kind +
+           (row.trainingInterval->shareEpochs
+                ? QObject::tr("; no interval: %1").arg(QString::fromUtf8(core::sharedEpochsReason))
+                : QObject::tr("; no interval: fewer than %1 repeats of one of the two").arg(core::repeatsForInterval));
 }
 
 } // namespace

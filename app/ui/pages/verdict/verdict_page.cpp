@@ -258,9 +258,9 @@ void VerdictPage::refresh() {
     m_useModel->setTable(table);
     m_difference->show(table, m_workspace.openId());
     refreshAdvice();
-    m_anatomy->refresh();
-    m_stages->refresh();
-    m_traffic->refresh();
+    m_anatomy->refresh(table);
+    m_stages->refresh(table);
+    m_traffic->refresh(table);
     const auto &stores = m_workspace.runs().stores();
     m_nodes->setRuns({stores.begin(), stores.end()});
     m_target->refresh(m_workspace.openId());

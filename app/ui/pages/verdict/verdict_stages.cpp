@@ -20,11 +20,11 @@ VerdictStages::VerdictStages(Theme &theme, core::RunSet &runs, QWidget *parent)
     hide();
 }
 
-void VerdictStages::refresh() {
+void VerdictStages::refresh(const core::ResultTable &table) {
     const auto &stores = m_runs.stores();
     QList<StageBar> bars;
     IdleNote idle;
-    for (const core::NamedRepeat &one : core::medianRepeats({stores.begin(), stores.end()}))
+    for (const core::RowRepeat &one : core::medianRepeats(table, {stores.begin(), stores.end()}))
         if (const auto step = core::pipelineStep(*one.run)) {
             const QString name = QString::fromStdString(one.name);
             bars.append(stageBars(*step, name, methodColor(one.run->identity().method())));

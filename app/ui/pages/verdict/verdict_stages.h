@@ -4,7 +4,8 @@
 
 namespace lockstep::core {
 class RunSet;
-}
+struct ResultTable;
+} // namespace lockstep::core
 
 namespace lockstep::ui {
 class StageView;
@@ -15,7 +16,7 @@ class VerdictStages : public Card {
     Q_OBJECT
 public:
     VerdictStages(Theme &theme, core::RunSet &runs, QWidget *parent = nullptr);
-    void refresh();
+    void refresh(const core::ResultTable &table); ///< of these runs
     [[nodiscard]] StageView *view() const { return m_view; }
 
 private:

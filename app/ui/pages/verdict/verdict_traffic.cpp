@@ -37,11 +37,11 @@ VerdictTraffic::VerdictTraffic(Theme &theme, core::RunSet &runs, QWidget *parent
     hide();
 }
 
-void VerdictTraffic::refresh() {
+void VerdictTraffic::refresh(const core::ResultTable &table) {
     const auto &stores = m_runs.stores();
     QList<BarData> bars;
     std::set<Traffic> kinds;
-    for (const core::NamedRepeat &one : core::medianRepeats({stores.begin(), stores.end()}))
+    for (const core::RowRepeat &one : core::medianRepeats(table, {stores.begin(), stores.end()}))
         for (const core::RankTraffic &traffic : core::trafficOf(*one.run)) {
             const Method method = one.run->record()->config->method;
             kinds.insert(specOf(method).traffic);

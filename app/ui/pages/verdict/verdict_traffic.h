@@ -4,7 +4,8 @@
 
 namespace lockstep::core {
 class RunSet;
-}
+struct ResultTable;
+} // namespace lockstep::core
 
 namespace lockstep::ui {
 class BarChart;
@@ -16,7 +17,7 @@ class VerdictTraffic : public Card {
     Q_OBJECT
 public:
     VerdictTraffic(Theme &theme, core::RunSet &runs, QWidget *parent = nullptr);
-    void refresh();
+    void refresh(const core::ResultTable &table); ///< of these runs
     [[nodiscard]] BarChart *chart() const { return m_chart; }
 
 private:

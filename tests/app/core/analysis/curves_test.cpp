@@ -10,6 +10,7 @@
 
 #include "analysis/causes/dp_anatomy.h"
 #include "analysis/causes/median_repeat.h"
+#include "analysis/compare/result_table.h"
 #include "analysis/curves/curve.h"
 #include "analysis/curves/smoother.h"
 #include "analysis/history/run_marks.h"
@@ -435,6 +436,18 @@ private Q_SLOTS:
         QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1.1")); // of 0.9, 1.1 and 1.3
         stores[3]->take(frame(done, std::nullopt, 2300));
         QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1")); // of four, the shorter of the two in the middle
+
+        ResultTable table; // runs of one name may be no repeats of each other
+        table.rows.resize(3);
+        table.rows[0].name = "DDP on 2 devices";
+        table.rows[0].runs = {"1.3", "0.9"};
+        table.rows[1].runs = {"of another folder"};
+        table.rows[2].name = "DDP on 2 devices #2";
+        table.rows[2].runs = {"1.1"};
+        const std::vector<RowRepeat> drawn = medianRepeats(table, repeats);
+        QCOMPARE(drawn.size(), std::size_t(2));
+        QVERIFY(drawn[0].name == table.rows[0].name && drawn[0].run == repeats[1] && drawn[0].repeats == 2);
+        QVERIFY(drawn[1].name == table.rows[2].name && drawn[1].run == repeats[2] && drawn[1].repeats == 1);
     }
 
     void dataParallelsAnatomyIsMeasuredOrUnknown() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The gate for continuous integration: what passes, what fails, and what can't be said.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -133,6 +134,12 @@ private Q_SLOTS:
             {ends(RunState::Training), "has not finished", 5},
             {ends(std::nullopt), "has not finished", 5},
             {ends(RunState::Done), "ended without a training time", 5},
+            {[](RunOutcome &run) {
+                 run.missing = true;
+                 run.state.reset();
+                 run.totalTrainingTimeS.reset();
+             },
+             "is not here", 5},
             {[](RunOutcome &run) { run.restarts = 2; }, "lost ranks, which were started again", 6}};
         for (const Planted &planted : all)
             for (const double slower : {0.0, 0.5}) {
@@ -176,6 +183,122 @@ private Q_SLOTS:
                 const char *less = samples ? "Samples seen 1000 instead of 2000" : "Steps made 100 instead of 200";
                 QVERIFY2(one.reason.find(less) != std::string::npos, one.reason.c_str());
             }
+    }
+
+    /// Whatever is done less takes no time, so that a slowdown as small would pass.
+    void alsoALittleLessWorkIsNoPassAndSaysTheWayOut() {
+        for (const int fewer : {1, 20}) {
+            auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 10, 0.01, 2, 1);
+            for (std::size_t i = 0; i < base.size(); ++i) {
+                base[i].steps = 500;
+                next[i].steps = 500 - fewer;
+            }
+            const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+            QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+            const std::string said =
+                "which says nothing: Steps made " + std::to_string(500 - fewer) + " instead of 500";
+            QVERIFY2(one.reason.find(said) != std::string::npos, one.reason.c_str());
+            QVERIFY2(one.reason.ends_with("With --against, --max-steps gives both as much to do"), one.reason.c_str());
+        }
+    }
+
+    void workThatIsKnownOfSomeRepeatsAloneIsNoPass() {
+        const auto tells = [](RunOutcome &run) {
+            MergedEpoch epoch;
+            epoch.complete = true;
+            epoch.durationS = 10;
+            epoch.samples = 640;
+            run.epochs = {epoch};
+        };
+        for (const std::size_t telling : {std::size_t(0), std::size_t(4), std::size_t(5)})
+            for (const bool ofBase : {false, true}) {
+                auto all = repeats(5, 10, 0.01, 1, 0), some = repeats(5, 10, 0.01, 2, 1);
+                std::ranges::for_each(all, tells);
+                std::for_each_n(some.begin(), telling, tells);
+                for (auto *runs : {&all, &some})
+                    for (RunOutcome &run : *runs)
+                        run.steps = 40; // may be of another batch
+                const GateCase one = ofBase ? gateOf("train.py", std::move(some), std::move(all), 0.05)
+                                            : gateOf("train.py", std::move(all), std::move(some), 0.05);
+                QVERIFY2((one.outcome == GateOutcome::Passed) == (telling == 5), one.reason.c_str());
+                const std::string said = "how many samples it has seen is unknown for " + std::to_string(5 - telling) +
+                                         " of 5 repeats of " + (ofBase ? "the base" : "the new run");
+                QCOMPARE(one.reason.find(said) != std::string::npos, telling < 5);
+            }
+    }
+
+    /// As of a copy without the log, or with the first part of it.
+    void workThatALogLacksIsTheSummarys() {
+        for (const std::size_t logged : {std::size_t(0), std::size_t(1), std::size_t(2)})
+            for (const bool samples : {true, false})
+                for (const int less : {0, 12}) {
+                    auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 10, 0.01, 2, 1);
+                    const auto does = [&](RunOutcome &run, int steps, std::size_t epochs) {
+                        for (int epoch = 1; epoch <= 2; ++epoch)
+                            run.summedEpochs.push_back({epoch, {}, 5, samples ? 32 * steps : 0});
+                        run.summedSteps = 2 * steps;
+                        for (int epoch = 1; epoch <= int(epochs); ++epoch) {
+                            MergedEpoch one;
+                            one.epoch = epoch;
+                            one.complete = true;
+                            one.durationS = 5;
+                            one.samples = samples ? 32 * steps : 0;
+                            run.epochs.push_back(one);
+                            run.steps = epoch * steps;
+                        }
+                    };
+                    for (std::size_t i = 0; i < base.size(); ++i) {
+                        does(base[i], 25, 2);
+                        does(next[i], 25 - less, logged);
+                    }
+                    const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+                    QVERIFY2(one.outcome == (less ? GateOutcome::Undecided : GateOutcome::Passed), one.reason.c_str());
+                    const char *said = samples ? "Samples seen 832 instead of 1600" : "Steps made 26 instead of 50";
+                    QCOMPARE(one.reason.find(said) != std::string::npos, less > 0);
+                }
+    }
+
+    void twoWaysToTrainAreNoBeforeAndAfter() {
+        struct Changed {
+            std::function<void(RunOutcome &)> change;
+            const char *said;
+        };
+        const std::vector<Changed> all = {
+            {[](RunOutcome &run) { run.config->method = Method::Dp; }, "Method dp instead of baseline: "},
+            {[](RunOutcome &run) { run.about["method"] = "ddp"; }, "Method ddp instead of fsdp: "},
+            {[](RunOutcome &run) {
+                 run.deviceNames = {"cpu:0", "cpu:1"};
+             },
+             "Devices 2 instead of 1: "},
+            {[](RunOutcome &run) { run.processes = 2; }, "Processes 2 instead of 1: "},
+            {[](RunOutcome &run) { run.config->model = "mlp"; }, "Model mlp instead of lenet: "}};
+        for (const Changed &changed : all) {
+            auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 10, 0.01, 2, 1);
+            for (auto *runs : {&base, &next})
+                for (RunOutcome &run : *runs) {
+                    run.deviceNames = {"cpu:0"};
+                    run.about["method"] = "fsdp";
+                }
+            std::ranges::for_each(next, changed.change);
+            const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+            QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
+            QVERIFY2(one.reason.find("which says nothing: " + std::string(changed.said)) != std::string::npos,
+                     one.reason.c_str());
+        }
+    }
+
+    void aMethodThatOneSideAloneTellsAndAnotherDeviceAreNoOtherRun() {
+        auto base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 10, 0.01, 2, 1);
+        for (auto *runs : {&base, &next})
+            for (RunOutcome &run : *runs)
+                run.config.reset(); // a script that was followed
+        for (std::size_t i = 0; i < base.size(); ++i) {
+            base[i].deviceNames = {"cpu:0"};
+            next[i].deviceNames = {"cpu:1"};
+            next[i].about["method"] = "baseline";
+        }
+        const GateCase one = gateOf("train.py", std::move(base), std::move(next), 0.05);
+        QVERIFY2(one.outcome == GateOutcome::Passed, one.reason.c_str());
     }
 
     void repeatsOfOneSideOnTwoMachinesOrByTwoCommandsAreUndecided() {

@@ -159,6 +159,18 @@ private Q_SLOTS:
         QCOMPARE(names({one, other, elsewhere}),
                  (Names{"train.py, on boxA, boxB, --lr 0.1: 1", "train.py, on boxA, boxB, --lr 0.2: 1",
                         "train.py, on boxB: 1"}));
+        RunOutcome moved = one, movedAgain = one;
+        moved.run = "run5";
+        movedAgain.run = "run6";
+        one.folder = "/work/a";
+        moved.folder = movedAgain.folder = "/work/b";
+        QCOMPARE(names({one, moved, movedAgain}), (Names{"train.py, in /work/a: 1", "train.py, in /work/b: 2"}));
+        RunOutcome earlier = one; // of a version that recorded none
+        earlier.run = "run7";
+        earlier.folder.clear();
+        QCOMPARE(names({earlier, one}), Names{"train.py: 2"});
+        QCOMPARE(names({earlier, one, moved}).size(), std::size_t(2)); // it brings no two together
+        other.folder = one.folder;
         other.command.back() = std::string(60, 'x'); // too long for a name
         QCOMPARE(names({one, other}), (Names{"train.py: 1", "train.py #2: 1"}));
         one.experiment = other.experiment = "an experiment"; // whose runs of one name have one command, filled in
@@ -188,6 +200,21 @@ private Q_SLOTS:
         RunOutcome unknown = whole, unknownToo = again; // of which process they are does not show
         unknown.recorded->begin = unknownToo.recorded->begin = "";
         QCOMPARE(resultTable({unknown, unknownToo}).rows[0].repeats, 2);
+    }
+
+    void aCopyOfARunUnderAnotherIdCountsOnce() {
+        RunOutcome run = outcome("run1", 10, 11, 0.5);
+        run.name = "train.py";
+        run.begin = "rank 0 at 1 us, 1 ns";
+        RunOutcome copy = run, other = run, unknown = run;
+        copy.run = "run2";
+        other.run = "run3";
+        other.begin = "rank 0 at 2 us, 2 ns";
+        unknown.run = "run4";
+        unknown.begin.clear();
+        const ResultTable table = resultTable({run, copy, other, unknown});
+        QCOMPARE(table.rows[0].runs, (std::vector<std::string>{"run1", "run3", "run4"}));
+        QVERIFY(table.rows[0].notes.front().find("copied") != std::string::npos);
     }
 
     void timesAreGeometricMeansOverRepeatsSoThatTwoOfThemDividedGiveTheFactor() {
@@ -330,6 +357,30 @@ private Q_SLOTS:
         for (RunOutcome &outcome : copied.outcomes)
             outcome.experiment = "20260102T030405Z-0000beef";
         QVERIFY(!row(resultTable(copied.experiment, copied.outcomes), "DDP on 2 devices").speedUpTraining);
+    }
+
+    void doneRepeatsThatAreNotHereAreNamed() {
+        Case given = threeRepeats();
+        const std::string said = "2 of its 3 repeats are done, but not here, or can't be read";
+        const auto notes = [&](const char *name) {
+            return row(resultTable(given.experiment, given.outcomes), name).notes;
+        };
+        const auto whole = notes("DDP on 2 devices");
+        QVERIFY(std::ranges::find(whole, said) == whole.end());
+        int lost = 0;
+        for (ExperimentEntry &entry : given.experiment.entries) {
+            if (entry.planned.name != "DDP on 2 devices" || lost == 2)
+                continue;
+            std::erase_if(given.outcomes, [&](const RunOutcome &one) { return one.run == entry.run; });
+            if (++lost == 2) { // as a follower has it that waits for the folder
+                RunOutcome unread;
+                unread.run = entry.run;
+                given.outcomes.push_back(unread);
+            }
+        }
+        const auto ddp = notes("DDP on 2 devices"), baseline = notes("baseline");
+        QVERIFY(std::ranges::find(ddp, said) != ddp.end());
+        QVERIFY(std::ranges::find(baseline, said) == baseline.end());
     }
 
     void anOversubscribedRunIsNotComparable() {
@@ -480,7 +531,34 @@ private Q_SLOTS:
             point.loss = i % 2 == 0 ? -1e17 : -1e17 + 16;
             curve.points.push_back(point);
         }
-        QVERIFY(lossSvg({curve}).size() < 20'000);
+        ResultTable table;
+        table.rows.resize(1);
+        table.rows[0].runs = {"run"};
+        const std::string picture = lossSvg(table, {curve});
+        QVERIFY(!picture.empty() && picture.size() < 20'000);
+    }
+
+    void thePictureOfTheLossHasALineForEachRowThoughTheRunsHaveOneName() {
+        ResultTable table;
+        std::vector<ExportedCurve> curves;
+        for (const char *run : {"run1", "run2", "run3"}) {
+            LossPoint begin, end;
+            end.step = 10 * std::int64_t(curves.size() + 1);
+            begin.loss = 1;
+            curves.push_back({run, "DP on 2 devices", "dp", {begin, end}});
+        }
+        table.rows.resize(2);
+        table.rows[0].name = "DP on 2 devices";
+        table.rows[0].runs = {"run2", "run3"};
+        table.rows[1].name = "DP on 2 devices #2";
+        table.rows[1].runs = {"run1"};
+        const QString both = QString::fromStdString(lossSvg(table, curves));
+        QCOMPARE(both.count(QStringLiteral("<polyline")), 2); // of repeats the first one
+        QVERIFY(both.contains(QStringLiteral("#2")));
+        table.rows.pop_back();
+        const std::string first = lossSvg(table, curves);
+        QCOMPARE(first, lossSvg(table, {curves[1]}));
+        QVERIFY(first != lossSvg(table, {curves[2]}));
     }
 
     void curvesAreWallTimeStepValue() {

@@ -4,6 +4,7 @@
 
 #include "analysis/compare/gate.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/history/work_amount.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -73,8 +74,11 @@ std::string foundBetween(const Script &reference, const Script &run, const std::
 
 const Script baseline = {"baseline", "baseline", 1, 3, 100, 30};
 
+enum class Checkpoint { OfEach, OfAll };
+
 /// Five epochs, of which the first ones may be of a checkpoint.
-std::vector<RunOutcome> trained(const char *name, double epochS, int firstEpoch, double earlierS) {
+std::vector<RunOutcome> trained(const char *name, double epochS, int firstEpoch, double earlierS,
+                                Checkpoint checkpoint = Checkpoint::OfEach) {
     std::vector<RunOutcome> out;
     for (int repeat = 1; repeat <= 3; ++repeat) {
         const double ownS = epochS * (1 + 0.005 * repeat);
@@ -86,14 +90,14 @@ std::vector<RunOutcome> trained(const char *name, double epochS, int firstEpoch,
         run.config->resume = firstEpoch > 1;
         run.state = RunState::Done;
         run.firstEpoch = firstEpoch;
-        run.earlierS = earlierS;
+        run.earlierS = earlierS * (checkpoint == Checkpoint::OfAll ? 1 : 1 + 0.001 * repeat);
         for (int epoch = 1; epoch <= 5; ++epoch) {
             run.epochs.push_back(epoch < firstEpoch ? MergedEpoch() : epochOf(epoch, ownS));
             run.epochs.back().epoch = epoch;
             run.epochs.back().samples = epoch < firstEpoch ? 0 : 640;
         }
         const double madeS = ownS * (6 - firstEpoch);
-        run.totalTrainingTimeS = earlierS + madeS;
+        run.totalTrainingTimeS = run.earlierS + madeS;
         run.runTimeS = madeS + 1;
         run.rankPhasesS = {{0, {{"load", 0.4 * madeS}, {"forward", 0.2 * madeS}, {"backward", 0.4 * madeS}}}};
         out.push_back(std::move(run));
@@ -117,6 +121,83 @@ private Q_SLOTS:
         QVERIFY2(gate.reason.find("how many samples each has seen is unknown") != std::string::npos &&
                      gate.reason.find("run.step(loss, samples)") != std::string::npos,
                  gate.reason.c_str());
+    }
+
+    void runsOfUnlikeAmountsOfWorkAreNoRepeatsOfEachOther() {
+        const auto rows = [](const std::vector<RunOutcome> &runs) {
+            std::vector<std::string> out;
+            for (const ResultRow &row : resultTable(runs).rows)
+                out.push_back(row.name + ": " + std::to_string(row.repeats) + "/" + std::to_string(row.planned));
+            return out;
+        };
+        using Rows = std::vector<std::string>;
+        const Script whole = {"train.py", "ddp", 1, 2, 100, 8}, half = {"train.py", "ddp", 1, 2, 50, 4};
+        std::vector<RunOutcome> runs = {repeatsOf(whole)[0], repeatsOf(half)[0], repeatsOf(whole)[1],
+                                        repeatsOf(half)[1]};
+        QCOMPARE(rows(runs), (Rows{"train.py, 200 steps: 2/2", "train.py, 100 steps: 2/2"}));
+        QVERIFY(*resultTable(runs).rows[1].totalTrainingTimeS < 4.1); // of its own runs alone
+        for (RunOutcome &run : runs)
+            for (MergedEpoch &epoch : run.epochs) // what its samples say outweighs its steps
+                epoch.samples = run.steps == 200 ? 3200 : 1600;
+        QCOMPARE(rows(runs), (Rows{"train.py, 6,400 samples: 2/2", "train.py, 3,200 samples: 2/2"}));
+        runs[1].state = RunState::Stopped; // how far it came says nothing of what it had to do
+        QCOMPARE(rows({runs[0], runs[1], runs[2]}), Rows{"train.py: 2/3"});
+        QCOMPARE(rows({runs[1], runs[0], runs[3]}),
+                 (Rows{"train.py: 0/1", "train.py, 6,400 samples: 1/1", "train.py, 3,200 samples: 1/1"}));
+        for (RunOutcome &run : runs) {
+            run.state = RunState::Done;
+            for (MergedEpoch &epoch : run.epochs)
+                epoch.samples = 640'000;
+        }
+        runs[2].epochs.back().samples -= 100; // too little for the fairness guard to name
+        QCOMPARE(rows(runs), Rows{"train.py: 4/4"});
+        runs[1].epochs.back().samples = 0; // a script that did not report them to the end
+        runs[1].steps = runs[0].steps;
+        QCOMPARE(rows(runs), Rows{"train.py: 4/4"});
+        for (RunOutcome &run : runs) {
+            run.steps.reset();
+            run.epochs.clear();
+        }
+        QCOMPARE(rows(runs), Rows{"train.py: 4/4"}); // nothing is known of any
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            runs[i].steps = 1000 + std::int64_t(i); // they stop by the clock
+        QCOMPARE(rows(runs), Rows{"train.py: 4/4"});
+    }
+
+    void anExperimentsRepeatsOfUnlikeAmountsOfWorkAreNoted() {
+        Experiment experiment;
+        std::vector<RunOutcome> runs = repeatsOf(baseline);
+        for (const RunOutcome &run : runs) {
+            ExperimentEntry &entry = experiment.entries.emplace_back();
+            entry.planned.name = run.name;
+            entry.planned.repeat = run.repeat;
+            entry.planned.command = {"python3", "train.py"};
+            entry.run = run.run;
+            entry.state = EntryState::Done;
+        }
+        QVERIFY(resultTable(experiment, runs).rows.at(0).notes.empty());
+        runs[1].steps = 150;
+        const ResultRow row = resultTable(experiment, runs).rows.at(0);
+        QCOMPARE(row.repeats, 3);
+        QCOMPARE(row.notes, std::vector<std::string>{"repeat 2 had 150 steps instead of 300, so the repeats are not of "
+                                                     "the same work"});
+        runs[2].steps = 200;
+        QCOMPARE(resultTable(experiment, runs).rows.at(0).notes,
+                 std::vector<std::string>{"repeat 2 had 150 steps instead of 300, and 1 more differs, so the repeats "
+                                          "are not of the same work"});
+    }
+
+    void amountsAreComparedByWhatBothKnow() {
+        const WorkAmount samples{6400, {}, 2}, steps{{}, 100, 2}, epochs{{}, {}, 3}, one{{}, {}, 1};
+        QCOMPARE(unlikeAmounts(samples, WorkAmount{3200, 100, 2}), std::string("3,200 samples instead of 6,400"));
+        QCOMPARE(unlikeAmounts(samples, steps), std::string());
+        QCOMPARE(unlikeAmounts(steps, WorkAmount{640, 50, 2}), std::string("50 steps instead of 100"));
+        QCOMPARE(unlikeAmounts(epochs, one), std::string("1 epoch instead of 3"));
+        QCOMPARE(unlikeAmounts(epochs, {}), std::string());
+        using Places = std::vector<std::vector<std::size_t>>;
+        QCOMPARE(byAmount({{}, samples, steps, {}}), (Places{{0, 1, 2, 3}}));
+        QCOMPARE(byAmount({samples, {}, epochs, steps}), (Places{{0, 3}, {1}, {2}}));
+        QCOMPARE(byAmount({}), Places());
     }
 
     void missingEpochsAreNoGainEither() {
@@ -149,8 +230,28 @@ private Q_SLOTS:
             const auto runs = together(base, next);
             const VerdictLine line = judge(resultTable(runs, "baseline"), runs, {}).lines.front();
             QVERIFY2(line.outcome == Outcome::CantTell, line.reason.c_str());
-            QCOMPARE(line.reason, std::string("unfair: Epochs 2 instead of 4"));
+            QCOMPARE(line.reason, std::string(samplesKnown ? "unfair: Samples seen 1280 instead of 2560"
+                                                           : "unfair: Epochs 2 instead of 4"));
         }
+    }
+
+    void stepsAfterACheckpointAreComparedWithThoseOfARunFromScratch() {
+        const Script whole = {"baseline", "baseline", 1, 2, 100, 20}, half = {"new", "baseline", 1, 4, 50, 10};
+        auto base = repeatsOf(whole), next = repeatsOf(half);
+        for (RunOutcome &run : next) {
+            run.firstEpoch = 3;
+            run.steps = 100;
+            run.earlierS = 0;
+            for (int epoch = 1; epoch <= 4; ++epoch)
+                run.summedEpochs.push_back({epoch, 1, 1, 0});
+            for (int epoch = 1; epoch < 3; ++epoch)
+                run.epochs[std::size_t(epoch) - 1] = MergedEpoch{epoch};
+        }
+        const RepeatGroup a{"baseline", base, true}, b{"new", next, false};
+        const auto found = fairnessOf(a, b, {}, {});
+        QVERIFY(std::ranges::any_of(found, [](const FairnessFinding &one) {
+            return one.key == "steps" && one.sentence.find("100 instead of 200") != one.sentence.npos;
+        }));
     }
 
     void epochsWhoseStepsAreUnknownDontSayTheWork() {
@@ -207,6 +308,25 @@ private Q_SLOTS:
         QVERIFY2(both.outcome == GateOutcome::Undecided &&
                      both.reason.find("First epoch made here 5 in both") != std::string::npos,
                  both.reason.c_str());
+    }
+
+    void repeatsThatWentOnFromOneCheckpointGiveNoInterval() {
+        const auto base = trained("base", 0.56, 1, 0);
+        for (const Checkpoint checkpoint : {Checkpoint::OfEach, Checkpoint::OfAll}) {
+            const bool shared = checkpoint == Checkpoint::OfAll;
+            const auto resumed = trained("resumed", 0.45, 5, 1.1, checkpoint);
+            const auto runs = together(base, resumed);
+            const ResultTable table = resultTable(runs, "base");
+            const Judgement judgement = judge(table, runs, {});
+            const PairJudgement &pair = judgement.pairs.front();
+            QVERIFY(pair.training && pair.training->factor > 1.7);
+            QCOMPARE(pair.training->shareEpochs, shared);
+            QCOMPARE(pair.training->hasInterval(), !shared);
+            QVERIFY2(pair.epoch && pair.epoch->hasInterval(), "its own epochs are independent");
+            QCOMPARE(speedUpOf(table.rows[0].trainingTimes, table.rows[1].trainingTimes)->hasInterval(), !shared);
+            const std::string &reason = judgement.lines.front().reason;
+            QVERIFY2((reason.find(sharedEpochsReason) != reason.npos) == shared, reason.c_str());
+        }
     }
 
     void epochsThatBothMadeThemselvesHaveTheirCauses() {

@@ -305,6 +305,21 @@ private Q_SLOTS:
         QVERIFY(json["lines"][0]["speed_up_training"].is_null());
     }
 
+    void aRunThatHasATimeIsNotBlamedForItsReferencesFailure() {
+        auto runs = measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, 1}});
+        for (RunOutcome &run : runs)
+            if (run.name == baseline.name) {
+                run.state = RunState::Failed;
+                run.reason = "rank 0 on box1 exited with code 1";
+                run.totalTrainingTimeS.reset();
+            }
+        const auto lines = linesOf(runs);
+        QCOMPARE(lines.size(), std::size_t(2));
+        QVERIFY(lines[0].run == baseline.name && lines[0].outcome == Outcome::Failed);
+        QCOMPARE(sentenceOf(lines[1]),
+                 std::string("DDP on 2 devices: to come; its reference baseline has no training time."));
+    }
+
     void ofManyRunsTheFastestOfEachMethodIsNamed() {
         std::vector<Measured> all = {baseline};
         const std::array<const char *, 5> names = {"DDP on 2 devices", "DDP on 4 devices", "DDP on 8 devices",

@@ -23,6 +23,7 @@ ForecastRecord forecastOf(int number) {
     record.id = id;
     record.title = record.recipe = "mine";
     record.host = "box";
+    record.cpuModel = "Xeon 8592+";
     record.startWallUs = madeUs;
     record.config.method = Method::Ddp;
     record.config.devices = {"0", "1"};
@@ -35,7 +36,7 @@ ForecastRecord forecastOf(int number) {
 }
 
 GradingRun runOf(const ForecastRecord &record, double stepS, bool disturbed = false) {
-    return {record.config, record.host, record.startWallUs + 1'000'000, stepS, disturbed};
+    return {record.config, record.host, record.cpuModel, record.startWallUs + 1'000'000, stepS, disturbed};
 }
 
 } // namespace
@@ -69,12 +70,28 @@ private Q_SLOTS:
         QCOMPARE(tallyOf({record}, {runOf(record, 0.02, true)}).graded, 0);
     }
 
+    void aRunOfAnotherProcessorOnAMachineOfTheSameNameGradesNothing() {
+        ForecastRecord record = forecastOf(1);
+        GradingRun other = runOf(record, 0.02);
+        other.cpuModel = "EPYC 9654";
+        QVERIFY(!outcomesOf(record, {other}).front().measuredStepS);
+        const ForecastTally tally = tallyOf({record}, {other, runOf(record, 0.0101)});
+        QCOMPARE(tally.graded, 1);
+        QCOMPARE(tally.held, 1);
+        other.cpuModel.clear(); // unknown: the name decides
+        QVERIFY(outcomesOf(record, {other}).front().grade.has_value());
+        other.cpuModel = "EPYC 9654";
+        record.cpuModel.clear(); // a record of an earlier version
+        QVERIFY(outcomesOf(record, {other}).front().grade.has_value());
+    }
+
     void aRunOnABusyMachineIsReadAsDisturbed() {
         for (const auto &[otherCores, freeCores, disturbed] :
              {std::tuple(0.02, 0, false), {0.5, 0, true}, {0.5, 1, false}}) {
             const test::Home home;
             RunRecord record = test::ddpRecord("20260102T030405Z-00000001");
             record.freeCores = freeCores;
+            record.machines.front().cpuModel = "Xeon 8592+";
             RunResult result = test::doneResult(record.run, 1);
             result.summary = Summary();
             result.summary->epochs = {{1, {}, 3, 640}, {2, {}, 2, 640}};
@@ -86,6 +103,7 @@ private Q_SLOTS:
             const std::vector<GradingRun> runs = readGradingRuns();
             QCOMPARE(runs.size(), std::size_t{1});
             QCOMPARE(runs.front().disturbed, disturbed);
+            QCOMPARE(runs.front().cpuModel, record.machines.front().cpuModel);
             QCOMPARE(runs.front().stepS, 2.0 / std::ceil(640.0 / double(globalBatch(*record.config))));
         }
     }

@@ -374,6 +374,39 @@ private Q_SLOTS:
         QVERIFY(console && console->find("hours of results") != std::string::npos);
     }
 
+    void repeatsStartInTheFolderThatTheExperimentWasMadeIn() {
+        const QString before = QDir::currentPath();
+        const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
+        QTemporaryDir made;
+        const QTemporaryDir other;
+        for (const QTemporaryDir *folder : {&std::as_const(made), &other})
+            write(folder->filePath(QStringLiteral("train.sh")).toStdString(), "echo run >> runs\n");
+        QVERIFY(QDir::setCurrent(made.path()));
+        const Answer first = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--no-check")}, 60'000,
+                                 R"({"name":"mine","runs":[{"method":"baseline","devices":1,
+                                     "command":["sh","train.sh"]}]})");
+        QVERIFY2(first.code == 0, first.err.constData());
+        const std::string id = listExperiments()[0];
+        const QStringList again = {QStringLiteral("repeat"), QString::fromStdString(id), QStringLiteral("1")};
+        QVERIFY(QDir::setCurrent(other.path()));
+        QCOMPARE(ctl(again).code, 0);
+        QTRY_VERIFY(read(id).over() && !isOwned(id));
+        const std::string runs = made.filePath(QStringLiteral("runs")).toStdString();
+        QCOMPARE(realFileSystem().readAll(runs).value_or(""), std::string("run\nrun\n"));
+        QVERIFY(!QFile::exists(other.filePath(QStringLiteral("runs"))));
+        QCOMPARE(read(id).entries.size(), std::size_t(2));
+        for (const ExperimentEntry &entry : read(id).entries)
+            QCOMPARE(readRunRecord(runFolder(entry.run))->folder, QDir(made.path()).canonicalPath().toStdString());
+
+        QVERIFY(made.remove());
+        QCOMPARE(ctl(again).code, 0);
+        QTRY_VERIFY(read(id).over() && !isOwned(id));
+        QCOMPARE(read(id).entries.size(), std::size_t(3));
+        const ExperimentEntry last = read(id).entries.back();
+        QVERIFY(last.state == EntryState::Failed);
+        QVERIFY2(last.reason.find("is gone or can't be entered") != std::string::npos, last.reason.c_str());
+    }
+
     void aRecipeComesInOnStdin() {
         const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json")}, 60'000,
                                   R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");

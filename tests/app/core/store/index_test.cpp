@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 #include <QSqlDatabase>
 #include <QSqlQuery>
@@ -87,6 +89,24 @@ private Q_SLOTS:
         QVERIFY(groupKey(listed(4, about)) != groupKey(one));
     }
 
+    void aScriptInAnotherFolderIsAnotherGroupAndTheTrainerIsNot() {
+        const Home home;
+        std::uint32_t number = 0;
+        const auto keyOf = [&](const std::vector<std::string> &command, const std::string &folder) {
+            RunRecord record = ddpRecord("");
+            record.command = command;
+            record.folder = folder;
+            const std::string run = finishedRun(++number, &record);
+            auto index = RunIndex::open();
+            (void)index->refresh();
+            return groupKey(*index->run(run));
+        };
+        const std::vector<std::string> script = {"python", "train.py"};
+        QCOMPARE(keyOf(script, "/work/a"), keyOf(script, "/work/a"));
+        QVERIFY(keyOf(script, "/work/a") != keyOf(script, "/work/b"));
+        QCOMPARE(keyOf({}, "/work/a"), keyOf({}, "/work/b"));
+    }
+
     void aScriptsDevicesAreAsManyAsItsProcesses() {
         const Home home;
         std::uint32_t number = 0;
@@ -122,6 +142,45 @@ private Q_SLOTS:
         QCOMPARE(figuresOf(runColumns()[std::size_t(runColumn("run_time"))], index->runs(), {0, 1, 2}).count, 2);
     }
 
+    void runsOfUnlikeAmountsOfWorkAreGroupsOfTheirOwn() {
+        const Home home;
+        const auto ran = [](std::uint32_t number, std::int64_t samples, std::int64_t steps, RunState state) {
+            RunRecord record = ddpRecord("");
+            record.name = "train.py";
+            record.config.reset();
+            record.command = {"python3", "train.py"};
+            RunResult result = doneResult(finishedRun(number, &record), 0, 3.0);
+            result.state = state;
+            result.summary.emplace().epochs = {{1, 0.5, 1, samples}};
+            result.summary->steps = steps;
+            result.summary->totalTrainingTimeS = 1.0;
+            write(runFolder(result.run).result(), toJson(result));
+        };
+        auto index = RunIndex::open();
+        const auto groups = [&](bool newestFirst) {
+            (void)index->refresh();
+            const std::vector<IndexedRun> runs = index->runs();
+            const RunOrder order{runColumns()[std::size_t(runColumn("started"))], newestFirst};
+            std::set<std::pair<std::string, std::size_t>> out;
+            for (const RunGroup &group : groupedRows(runs, sortedRuns(runs, order), {}, order, {}).groups)
+                out.emplace(group.key, group.runs.size());
+            return out;
+        };
+        ran(1, 6400, 100, RunState::Done);
+        ran(2, 2000, 30, RunState::Stopped); // with the others while these had as much to do
+        const auto one = groups(false);
+        QCOMPARE(one.size(), std::size_t(1));
+        const std::string key = one.begin()->first;
+        ran(3, 3200, 50, RunState::Done);
+        ran(4, 6400, 100, RunState::Done);
+        const auto three = groups(false);
+        QCOMPARE(three.size(), std::size_t(3));
+        QVERIFY(three.contains({key, 2})); // an open group stays open
+        QVERIFY(three == groups(true));
+        QCOMPARE(*index->runs().front().samples, 6400.0);
+        QCOMPARE(*index->runs().front().steps, 100.0);
+    }
+
     void aRateIsUnknownWhereAnEpochsSamplesAre() {
         for (const std::int64_t second : {640, 0}) {
             const Home home;
@@ -143,6 +202,29 @@ private Q_SLOTS:
         QCOMPARE(*index->refresh(), 1);
         QCOMPARE(index->runs().front().run, run);
         QCOMPARE(*index->refresh(), 0);
+    }
+
+    void aRunWhoseResultCannotBeUsedIsNotListedAsFailed() {
+        const Home home;
+        const std::string large = finishedRun(1), other = finishedRun(2);
+        std::error_code error;
+        std::filesystem::resize_file(runFolder(large).result(), largestDocument + 1, error);
+        if (error)
+            QSKIP("there is no room for a long file");
+        write(runFolder(other).result(), toJson(doneResult(large, 1)));
+        auto index = RunIndex::open();
+        QVERIFY(index->refresh().has_value());
+        for (const std::string &run : {large, other}) {
+            const auto row = index->run(run);
+            QVERIFY(row && !row->runTimeS);
+            QCOMPARE(row->state, std::string("unknown"));
+            QVERIFY2(row->reason.find(run == large ? "larger than 64 MiB" : "that of run " + large) !=
+                         std::string::npos,
+                     row->reason.c_str());
+            RunStore store(QString::fromStdString(run));
+            QVERIFY(loadRun(store, runFolder(run)).has_value());
+            QVERIFY2(store.state() == std::optional(RunState::Done) && !store.result(), "as its log says");
+        }
     }
 
     void aCopiedFolderIsNoFurtherRun() {

@@ -5,6 +5,7 @@
 #include <QSignalSpy>
 
 #include "analysis/causes/phase_parts.h"
+#include "analysis/compare/repeat_group.h"
 #include "analysis/fairness/fairness.h"
 #include "analysis/history/run_filter.h"
 #include "core_support.h"
@@ -121,16 +122,29 @@ RunOutcome resumed() {
     return outcomeOf(store);
 }
 
+std::string textOf(const std::vector<std::string> &lines) {
+    std::string text;
+    for (const std::string &line : lines)
+        text += line + "\n";
+    return text;
+}
+
+RunOutcome loaded(const std::string &run) {
+    RunStore store(QString::fromStdString(run));
+    return loadRun(store, runFolder(run)) ? outcomeOf(store) : RunOutcome();
+}
+
+bool says(const RunOutcome &run, const std::string &words) {
+    return std::ranges::any_of(run.warnings, [&](const std::string &one) { return one.find(words) != one.npos; });
+}
+
 /// A run without a result whose lock nobody here holds.
 std::string withoutResult(std::uint32_t number, const std::string &host) {
     const std::string run = finishedRun(number);
     std::remove(runFolder(run).result().c_str());
     std::vector<std::string> lines = sealed(run, ddpRecording(), host);
     lines.pop_back(); // as long as it trains
-    std::string text;
-    for (const std::string &line : lines)
-        text += line + "\n";
-    write(runFolder(run).log(0), text);
+    write(runFolder(run).log(0), textOf(lines));
     return run;
 }
 
@@ -305,6 +319,111 @@ private Q_SLOTS:
         const auto resume = std::ranges::find(found, "resume", &FairnessFinding::key);
         QVERIFY(resume != found.end());
         QVERIFY2(resume->sentence.find("launch to exit") != std::string::npos, resume->sentence.c_str());
+    }
+
+    void aRunWhoseCheckpointHasAllEpochsMeasuredNone() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        record.config->resume = true;
+        store.setRecord(record);
+        for (const Frame &one : ddpRecording()) // it starts, and tests what it has loaded
+            if (std::holds_alternative<StateFrame>(one.body) || std::holds_alternative<EvalFrame>(one.body))
+                store.take(one);
+        RunResult result = doneResult("r", 0);
+        result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 4, 640}};
+        result.summary->totalTrainingTimeS = 9;
+        result.summary->phasesS = {{"forward", 4}, {"backward", 5}};
+        store.setResult(result);
+        const RunOutcome run = outcomeOf(store);
+        QCOMPARE(run.firstEpoch, 3);
+        QCOMPARE(run.earlierS, 9.0);
+        QVERIFY2(!run.totalTrainingTimeS && run.phasesS.empty(), "another run's");
+        QVERIFY(says(run, "no epoch was made here"));
+        const RepeatGroup group{"resumed", {run}, true};
+        QVERIFY(!whyOtherEpochs(group, group).empty());
+        store.setGaps({{3, 5}}, 0); // whether it made some is unknown
+        QCOMPARE(outcomeOf(store).firstEpoch, 1);
+    }
+
+    void aLogOfAnotherRunCountsForNothing() {
+        const Home home;
+        const std::string one = finishedRun(1), other = finishedRun(2);
+        QCOMPARE(loaded(other).epochs.size(), std::size_t(2));
+        QVERIFY(loaded(other).warnings.empty());
+        QVERIFY(!areOneMeasurement(loaded(one), loaded(other)));
+        write(runFolder(other).log(0), *realFileSystem().readAll(runFolder(one).log(0)));
+        RunStore followed(QString::fromStdString(other));
+        RunFollower follower(&followed, QString::fromStdString(other));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(test::hangLimitMs));
+        for (const RunOutcome &run : {loaded(other), outcomeOf(followed)}) {
+            QVERIFY(run.epochs.empty() && run.phasesS.empty() && !run.steps && !run.finalLoss);
+            QVERIFY(!run.totalTrainingTimeS);
+            QVERIFY(says(run, "the log of node 0 is that of run " + one));
+            QVERIFY(run.state == RunState::Done); // as its own result says
+        }
+        QCOMPARE(followed.messages().alerts().front().alert.kind, std::string("other_log"));
+    }
+
+    void aCopyOfARunUnderAnotherIdIsTheSameMeasurement() {
+        const Home home;
+        const std::string one = finishedRun(1), copy = finishedRun(2);
+        std::string text = *realFileSystem().readAll(runFolder(one).log(0));
+        for (std::size_t at = text.find(one); at != text.npos; at = text.find(one))
+            text.replace(at, one.size(), copy); // which the header's checksum shows
+        write(runFolder(copy).log(0), text);
+        QCOMPARE(loaded(copy).epochs.size(), std::size_t(2));
+        QVERIFY(areOneMeasurement(loaded(one), loaded(copy)));
+    }
+
+    void oneDamagedLineTakesNoFigureOfWholeEpochs() {
+        const Home home;
+        for (const bool failed : {false, true}) {
+            const std::string run = finishedRun(failed ? 2 : 1);
+            RunResult result = doneResult(run, 0);
+            if (failed)
+                result.state = RunState::Failed;
+            write(runFolder(run).result(), toJson(result));
+            std::vector<std::string> lines = sealed(run, ddpRecording());
+            const auto window = std::ranges::find_if(
+                lines, [](const std::string &line) { return line.find("\"type\":\"steps\"") != line.npos; });
+            *window = window->substr(0, window->size() / 2);
+            write(runFolder(run).log(0), textOf(lines));
+            const RunOutcome damaged = loaded(run);
+            QVERIFY(damaged.epochs.size() == 2 && damaged.finalLoss && !damaged.phasesS.empty());
+            QVERIFY(!says(damaged, "its log lacks"));
+        }
+    }
+
+    void aLogThatLostItsEndLeavesTheFiguresToTheSummary() {
+        const Home home;
+        for (const bool summed : {true, false}) {
+            const std::string run = finishedRun(summed ? 1 : 2);
+            std::vector<std::string> lines = sealed(run, ddpRecording());
+            RunResult result = doneResult(run, lines.size());
+            if (summed) {
+                result.summary.emplace().epochs = {{1, 1.0, 0.45, 1280}, {2, 0.25, 0.45, 1280}};
+                result.summary->totalTrainingTimeS = 0.9;
+                result.summary->phasesS = {{"forward", 0.5}};
+            }
+            write(runFolder(run).result(), toJson(result));
+            while (lines.back().find("\"type\":\"epoch\",\"rank\":1") == std::string::npos)
+                lines.pop_back();
+            lines.pop_back(); // within the second epoch
+            write(runFolder(run).log(0), textOf(lines));
+            const RunOutcome cut = loaded(run);
+            QVERIFY(cut.epochs.size() == 2 && cut.epochs.front().complete && !cut.epochs.back().complete);
+            QVERIFY2(cut.rankPhasesS.empty() && !cut.testAccuracy, "those of the first epoch alone");
+            if (summed) {
+                QCOMPARE(*cut.finalLoss, 0.25);
+                QCOMPARE(*cut.totalTrainingTimeS, 0.9);
+            } else
+                QVERIFY(!cut.finalLoss && !cut.totalTrainingTimeS);
+            QCOMPARE(cut.phasesS.size(), std::size_t(summed ? 1 : 0));
+            QVERIFY(says(cut, summed ? "frames: its loss, accuracy and phases are those of its summary"
+                                     : "frames: its loss, accuracy and phases are unknown"));
+        }
     }
 
     void theIndexKeepsTheTrainingTimeOfAResumedRun() {

@@ -496,7 +496,7 @@ private Q_SLOTS:
         std::vector<const core::RunStore *> others(workspace.runs().stores().begin(), workspace.runs().stores().end());
         std::erase_if(others,
                       [](const core::RunStore *run) { return run->identity().method() == QLatin1String("dp"); });
-        QVERIFY(!others.empty() && core::stepAnatomies(others).empty());
+        QVERIFY(!others.empty() && core::stepAnatomies(workspace.results().table(), others).empty());
     }
 
     void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// lockstepctl check over real folders that are not whole: copies without logs, experiments that have lost runs.
+#include <QProcess>
+
+#include "core_support.h"
+#include "experiment/experiment.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+struct Said {
+    int code = -1;
+    QString out;
+};
+
+Said control(const QStringList &arguments) {
+    QProcess process;
+    process.start(QStringLiteral(LOCKSTEP_BIN "/lockstepctl"), arguments);
+    if (!process.waitForFinished(test::hangLimitMs))
+        return {};
+    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput())};
+}
+
+QString id(const std::string &run) {
+    return QString::fromStdString(run);
+}
+
+/// ddpRecording() as a run, but each epoch takes `times` as long, and each rank sees so many samples in it. Its result
+/// tells the same.
+std::string madeRun(std::uint32_t number, double times, std::int64_t samples) {
+    const std::string run = finishedRun(number);
+    std::vector<Frame> frames = ddpRecording();
+    Summary summary;
+    for (Frame &frame : frames)
+        if (auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
+            epoch->durationS *= times;
+            epoch->samples = samples;
+            if (frame.rank == 1) // the slower one
+                summary.epochs.push_back({epoch->epoch, epoch->loss, epoch->durationS, 2 * samples});
+        }
+    summary.steps = 40;
+    summary.totalTrainingTimeS = 0;
+    for (const EpochSummary &epoch : summary.epochs)
+        *summary.totalTrainingTimeS += epoch.durationS;
+    const std::vector<std::string> lines = sealed(run, frames);
+    std::string log;
+    for (const std::string &line : lines)
+        log += line + "\n";
+    write(runFolder(run).log(0), log);
+    RunResult result = doneResult(run, lines.size());
+    result.summary = std::move(summary);
+    write(runFolder(run).result(), toJson(result));
+    return run;
+}
+
+/// Three repeats, the first with that number.
+QStringList madeRuns(std::uint32_t number, double times, std::int64_t samples) {
+    QStringList out;
+    for (const double scatter : {0.99, 1.0, 1.01})
+        out << id(madeRun(number++, times * scatter, samples));
+    return out;
+}
+
+void removeLogs(const QStringList &runs) {
+    for (const QString &run : runs)
+        QVERIFY(QFile::remove(QString::fromStdString(runFolder(run.toStdString()).log(0))));
+}
+
+/// Three repeats of DDP that are done, each with a run.
+Experiment threeDone() {
+    const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+    PlanOptions options;
+    options.quick = true;
+    Experiment out = makeExperiment(*expand(recipe, machine(2), options), recipe, true, {});
+    const std::string name = ddpRecord("").name;
+    std::erase_if(out.entries, [&](const ExperimentEntry &entry) { return entry.planned.name != name; });
+    std::uint32_t number = 11;
+    for (ExperimentEntry &entry : out.entries) {
+        RunRecord record = ddpRecord("");
+        record.experiment = out.id;
+        record.repeat = entry.planned.repeat;
+        entry.run = finishedRun(number++, &record);
+        entry.state = EntryState::Done;
+    }
+    return out;
+}
+
+} // namespace
+
+class CliCheckTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void newRunsWithoutTheirLogsDontHideThatTheyDidLess() {
+        const Home home;
+        const QStringList base = madeRuns(1, 1, 640), same = madeRuns(11, 1, 640), less = madeRuns(21, 0.5, 320);
+        const auto check = [&](const QStringList &next) { return control({"check", base.join(','), next.join(',')}); };
+        for (const bool logged : {true, false}) {
+            if (!logged) {
+                removeLogs(same);
+                removeLogs(less);
+            }
+            const Said passed = check(same), undecided = check(less);
+            QVERIFY2(passed.code == 0, qPrintable(passed.out));
+            QVERIFY2(undecided.code == 4 && undecided.out.contains("Samples seen 1280 instead of 2560"),
+                     qPrintable(undecided.out));
+        }
+    }
+
+    void doneRepeatsWhoseFoldersWereLostAreNoPassAndTheResultNamesThem() {
+        const Home home;
+        Experiment experiment = threeDone();
+        QCOMPARE(experiment.entries.size(), std::size_t(3));
+        ExperimentEntry lost = experiment.entries.back();
+        lost.planned.repeat = 4;
+        lost.run = "20260102T030459Z-00000063";
+        const QString base = madeRuns(1, 1, 640).join(',');
+        QVERIFY(writeExperiment(experiment).has_value());
+        const QString before = control({"show", id(experiment.id)}).out;
+        QVERIFY2(!before.contains("not here"), qPrintable(before));
+        QCOMPARE(control({"check", base, id(experiment.id)}).code, 0);
+        experiment.entries.push_back(lost);
+        QVERIFY(writeExperiment(experiment).has_value());
+        const Said said = control({"check", base, id(experiment.id)});
+        QCOMPARE(said.code, 4);
+        QVERIFY2(said.out.contains(", but 1 new repeat is not here"), qPrintable(said.out));
+        const QString shown = control({"export", id(experiment.id), "--format", "json"}).out;
+        QVERIFY2(shown.contains("1 of its 4 repeats is done, but not here"), qPrintable(shown));
+    }
+};
+
+QTEST_GUILESS_MAIN(CliCheckTest)
+#include "cli_check_test.moc"
