@@ -329,7 +329,8 @@ std::optional<double> stepsOf(const RepeatGroup &group) {
         const auto stepMs = run.metrics.find("step_ms");
         if (stepMs == run.metrics.end() || !(stepMs->second > 0) || !run.totalTrainingTimeS)
             return std::nullopt;
-        return std::round(*run.totalTrainingTimeS * 1000 / stepMs->second);
+        const double steps = std::round(*run.totalTrainingTimeS * 1000 / stepMs->second);
+        return steps >= 1 ? std::optional(steps) : std::nullopt;
     }
     const double batch = double(std::max<std::int64_t>(1, globalBatch(*run.config)));
     double steps = 0;
