@@ -268,12 +268,16 @@ Result<RunResult> runResultFromJson(std::string_view text) {
     return readDocument<RunResult>(text, "result.json");
 }
 
+bool mayBeOf(std::string_view run, const RunResult &result) {
+    return result.run.empty() || result.run == run;
+}
+
 Result<RunResult> readRunResult(const RunFolder &folder) {
     const Result<std::string> text = realFileSystem().readAll(folder.result());
     if (!text)
         return fail(text.error());
     Result<RunResult> result = runResultFromJson(*text);
-    if (result && !result->run.empty() && result->run != idOf(folder))
+    if (result && !mayBeOf(idOf(folder), *result))
         return fail(
             Error::failed(folder.result() + " is that of run " + result->run, "remove it, or put this run's there"));
     return result;

@@ -128,7 +128,7 @@ struct RunRecord {
     /// About a script. Of ranks that somebody else started, `known` is what they say of themselves; all of it is known
     /// only of lockstep-trainer.
     ScriptClaims claims = {};
-    /// The folder in which the agent of node 0 started its ranks, which relative paths are meant in; absolute. In a launch
+    /// The folder in which this node's agent started its ranks, which relative paths are meant in; absolute. In a launch
     /// request: where the agent is to be started, if it is on the launcher's machine. Empty: unknown, or anywhere.
     std::string folder = {};
     /// What ranks that somebody else started reported of themselves, where that makes no configuration.
@@ -275,6 +275,8 @@ struct RunResult {
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
 /// From result.json. One that names another run is an error.
 [[nodiscard]] Result<RunResult> readRunResult(const RunFolder &folder);
+/// Whether a result may be this run's: it names it, or none.
+[[nodiscard]] bool mayBeOf(std::string_view run, const RunResult &result);
 
 /// The state that any reader derives from the files alone: result.json, and whether the agent of the lowest node here
 /// is alive. Unknown: there is no result, and the agent is on another machine, from which its lock is not seen here, or the folder is

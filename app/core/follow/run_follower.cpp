@@ -224,7 +224,7 @@ void RunFollower::fetchResult() {
                 m_store->setRecord(*record);
         if (status.result)
             if (const Result<RunResult> result = runResultFromJson(*status.result);
-                result && (result->run.empty() || result->run == m_runId.toStdString()))
+                result && mayBeOf(m_runId.toStdString(), *result))
                 return finishWith(*result);
         if (status.state == "agent_died" || status.state == "unknown") {
             m_store->setLink(status.state == "unknown" ? LinkState::Unknown : LinkState::AgentDied,

@@ -13,7 +13,8 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, List, Optional
 
-from lockstep import auto, step_limit, watch
+from lockstep import auto, step_limit
+from lockstep.sender import FRAMES
 
 USAGE = """usage: python -m lockstep [OPTION...] SCRIPT [ARGUMENT...]
        python -m lockstep [OPTION...] -m MODULE [ARGUMENT...]
@@ -81,7 +82,7 @@ def main() -> None:
     target = words[int(module):]
     if not target or (not module and target[0].startswith("-")):
         sys.exit(USAGE)
-    if not os.environ.get(watch.FRAMES):
+    if not os.environ.get(FRAMES):
         print("lockstep: nobody follows (LOCKSTEP_FRAMES is not set): start it with lockstep-agent run, or with the variables "
               "that lockstepctl listen prints", file=sys.stderr)
     os.environ["PYTHONPATH"] = os.pathsep.join(auto.python_path())  # for the processes that it starts

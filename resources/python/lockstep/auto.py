@@ -19,7 +19,8 @@ from typing import Any, List, Optional
 
 from lockstep import run
 from lockstep.imports import when_imported
-from lockstep.watch import FRAMES, Watch
+from lockstep.sender import FRAMES
+from lockstep.watch import Watch
 
 _watch: Optional[Watch] = None
 

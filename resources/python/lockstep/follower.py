@@ -404,8 +404,7 @@ class Follower:
     def _take(step: Step, fetches: Fetches) -> None:
         """The first of the batches that wait is trained on in this step."""
         fetches.taken = fetches.samples.popleft()
-        step.samples += fetches.taken
-        step.unsized = step.unsized or not fetches.taken
+        step.take(fetches.taken)
         fetches.together = len(fetches.spans)
         fetches.opening, fetches.learns, fetches.spans = None, False, []
 
@@ -482,9 +481,7 @@ class Follower:
         if self._step is not None:
             self._groups.comes_late(ahead.data)
             self._step.batches += 1
-            samples = ahead.samples.popleft()
-            self._step.samples += samples
-            self._step.unsized = self._step.unsized or not samples
+            self._step.take(ahead.samples.popleft())
             if not ahead.samples:
                 del self._fetches[self._lead.iterator or 0]
         return True

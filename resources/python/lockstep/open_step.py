@@ -56,6 +56,11 @@ class Step:
         out.losses = self.losses[len(earlier.losses):]
         return out
 
+    def take(self, samples: int) -> None:
+        """A batch of so many samples (0: unknown) is trained on."""
+        self.samples += samples
+        self.unsized = self.unsized or not samples
+
     def add(self, phase: str, duration_ns: int) -> None:
         """Adds to the time of a phase."""
         self.times[phase] = self.times.get(phase, 0) + duration_ns

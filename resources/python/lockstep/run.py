@@ -15,7 +15,7 @@ from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
 from lockstep.phases import PhaseClock, PhaseSums
 from lockstep.position import Position
-from lockstep.sender import Sender
+from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.steps import EpochLog
 
 LONGEST_DETAIL = 500  # characters of an exception's text
@@ -67,7 +67,7 @@ class Run:
         self._shift = 0  # 1: the script counts its epochs from 0
         self._reported: Set[str] = set()  # phases of which a refused time was reported
         rank = _number("RANK", 0)
-        self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
+        self._sender = Sender(os.environ.get(FRAMES, ""), rank or 0, os.environ.get(TOKEN, ""))
         if rank is None:  # with another rank's number, the two would be shown as one rank
             self._sender.give_up(ValueError(f"RANK is {os.environ['RANK']!r}, which is not a number"))
         self._losses = NonFiniteLoss(self._sender)

@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Set, 
 from lockstep import frames, signals
 from lockstep.stacks import stacks
 
+FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"  # variables: whom frames go to, and what they are let in by
 UNIX, TCP, FILE = "unix:", "tcp://", "file:"
 HEARTBEAT_S = 1.0
 CONNECT_S = 0.5  # longest wait for a connection
@@ -321,10 +322,10 @@ class Sender:
 def keep_folder() -> None:
     """Makes a folder for frames absolute in the environment: the script may go to another one, as Hydra does, before it reports or starts
     processes that do."""
-    address = os.environ.get("LOCKSTEP_FRAMES", "")
+    address = os.environ.get(FRAMES, "")
     if address.startswith(FILE) and len(address) > len(FILE):
         with contextlib.suppress(OSError):  # this process's own folder is gone
-            os.environ["LOCKSTEP_FRAMES"] = FILE + os.path.abspath(address[len(FILE):])
+            os.environ[FRAMES] = FILE + os.path.abspath(address[len(FILE):])
 
 
 def _ends_in_torn_line(path: str) -> bool:

@@ -20,11 +20,9 @@ from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
-from lockstep.sender import Sender
+from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.step_limit import StepLimit
 from lockstep.tensors import copied
-
-FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"
 
 
 class Watch:

@@ -35,6 +35,13 @@ struct Script {
         init.countsAnew = countsAnew;
         (void)inRun(rank, init);
     }
+    /// Two ranks that have made an epoch.
+    void beginsWithTwo() {
+        for (const int rank : {0, 1}) {
+            begins(rank, 2);
+            (void)completes(rank, 1);
+        }
+    }
     void isDone(int rank) {
         StateFrame done;
         done.state = RunState::Done;
@@ -92,10 +99,7 @@ TEST_CASE("ranks that were started again are counted on after the last epoch tha
 
 TEST_CASE("a process of the start before keeps its numbers until another one takes its place") {
     Script script;
-    for (const int rank : {0, 1}) {
-        script.begins(rank, 2);
-        (void)script.completes(rank, 1);
-    }
+    script.beginsWithTwo();
     CHECK(script.numbers.startOver(0));
     script.begins(0, 2);
     CHECK(script.trains(0, 1, 3) == Numbers(2, 8));
@@ -109,10 +113,7 @@ TEST_CASE("fewer ranks and more ranks are counted on like as many, whichever com
     for (const int worldSize : {1, 3}) {
         CAPTURE(worldSize);
         Script script;
-        for (const int rank : {0, 1}) {
-            script.begins(rank, 2);
-            (void)script.completes(rank, 1);
-        }
+        script.beginsWithTwo();
         for (int rank = worldSize - 1; rank >= 0; --rank) {
             if (rank < 2)
                 (void)script.numbers.startOver(rank);
@@ -124,10 +125,7 @@ TEST_CASE("fewer ranks and more ranks are counted on like as many, whichever com
 
 TEST_CASE("ranks of a size that comes back are counted on after those between, and each restart is told once") {
     Script script;
-    for (const int rank : {0, 1}) {
-        script.begins(rank, 2);
-        (void)script.completes(rank, 1);
-    }
+    script.beginsWithTwo();
     CHECK(script.numbers.startOver(0));
     script.begins(0, 1);
     CHECK(script.completes(0, 1) == Numbers(2, 8));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // lockstepctl check over real folders that are not whole: copies without logs, experiments that have lost runs.
-#include <QProcess>
-
 #include "core_support.h"
 #include "experiment/experiment.h"
+#include "tests/app/cli/control.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -11,23 +10,6 @@ using namespace lockstep::core;
 using namespace lockstep::test;
 
 namespace {
-
-struct Said {
-    int code = -1;
-    QString out;
-};
-
-Said control(const QStringList &arguments) {
-    QProcess process;
-    process.start(QStringLiteral(LOCKSTEP_BIN "/lockstepctl"), arguments);
-    if (!process.waitForFinished(test::hangLimitMs))
-        return {};
-    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput())};
-}
-
-QString id(const std::string &run) {
-    return QString::fromStdString(run);
-}
 
 /// ddpRecording() as a run, but each epoch takes `times` as long, and each rank sees so many samples in it. Its result
 /// tells the same.

@@ -15,6 +15,7 @@
 #include "experiment/experiment.h"
 #include "ipc/unix_socket.h"
 #include "store/run_notes.h"
+#include "tests/app/cli/control.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -22,12 +23,6 @@ using namespace lockstep::core;
 using namespace lockstep::test;
 
 namespace {
-
-struct Said {
-    int code = -1;
-    QString out, error;
-    [[nodiscard]] QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
-};
 
 /// On a terminal, which has one stream for both.
 QString onTerminal(const QStringList &arguments) {
@@ -39,19 +34,6 @@ QString onTerminal(const QStringList &arguments) {
     if (!process.waitForFinished(test::hangLimitMs))
         return {};
     return QString::fromUtf8(process.readAllStandardOutput());
-}
-
-Said control(const QStringList &arguments) {
-    QProcess process;
-    process.start(QStringLiteral(LOCKSTEP_BIN "/lockstepctl"), arguments);
-    if (!process.waitForFinished(test::hangLimitMs))
-        return {};
-    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
-            QString::fromUtf8(process.readAllStandardError())};
-}
-
-QString id(const std::string &run) {
-    return QString::fromStdString(run);
 }
 
 /// A finished run that took so long; `lr` makes it another configuration.
