@@ -41,10 +41,14 @@ std::string interval(const core::Interval &value, QString (*format)(std::optiona
     return text(format(value.value)) + " (" + text(format(value.low)) + " to " + text(format(value.high)) + ")";
 }
 
-Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject &subject, int here) {
-    std::vector<int> devices = subject.devices;
+/// Those of the subject, and DDP and a server on all their numbers of devices and on what is here; with --devices, all of these ways on
+/// those numbers.
+Result<std::set<core::ForecastRun>> runsFor(const ForecastOptions &options, const Subject &subject, int here) {
+    std::vector<int> devices;
+    std::set<core::ForecastWay> ways = {{Method::Ddp}, {Method::PsSync}};
     if (!options.devices.empty()) {
-        devices.clear();
+        for (const core::ForecastRun &run : subject.runs)
+            ways.insert(run.way);
         for (const QString &word : QString::fromStdString(options.devices).split(u',', Qt::SkipEmptyParts)) {
             bool whole = false;
             devices.push_back(word.toInt(&whole));
@@ -53,16 +57,18 @@ Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject
                                                "write 2,4,8", "--devices"));
         }
     } else {
+        for (const core::ForecastRun &run : subject.runs)
+            devices.push_back(run.devices);
         for (int n = 2; n <= here; n *= 2)
             devices.push_back(n);
     }
-    std::erase(devices, 1);
-    std::sort(devices.begin(), devices.end());
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-    if (devices.empty())
+    std::set<core::ForecastRun> runs = core::runsOf(ways, devices);
+    if (options.devices.empty())
+        runs.insert(subject.runs.begin(), subject.runs.end());
+    if (runs.empty())
         return fail(Error::badArgument("this machine has only one device",
                                        "give more with --devices; rows that need them read \"can't tell\""));
-    return devices;
+    return runs;
 }
 
 Json outcomeJson(const core::ForecastOutcome &outcome) {
@@ -111,26 +117,26 @@ std::string forecastText(const core::ForecastRecord &record) {
     out += "Gradient: " + text(core::bytes(forecast.gradientBytes)) + " in " +
            std::to_string(forecast.bucketsBytes.size()) +
            (forecast.bucketsBytes.size() == 1 ? " bucket\n" : " buckets\n");
-    Rows rows = {{"method", "devices", "step", "epoch", "speed-up", "communication", "measured step", "off by"}};
+    Rows rows = {{"method", "step", "epoch", "speed-up", "communication", "measured step", "off by"}};
     const std::vector<core::GradingRun> runs = core::readGradingRuns();
     const auto outcomes = core::outcomesOf(record, runs);
     std::string lacking;
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
         const core::ForecastRow &row = forecast.rows[i];
-        const std::string name(specOf(row.method).title);
+        const std::string name = core::nameOf(record.input.config, row.way, row.devices);
         if (!row.whyUnknown.empty()) {
-            lacking += titleOn(name, row.devices) + ": " + row.whyUnknown + "\n";
+            lacking += name + ": " + row.whyUnknown + "\n";
             continue;
         }
         const auto &grade = outcomes[i].grade;
-        rows.push_back({name, std::to_string(row.devices), interval(row.stepS, core::shortTime),
-                        interval(row.epochS, core::seconds), interval(row.speedUp, core::speedUp),
-                        text(core::shortTime(row.exposedS)), text(core::shortTime(outcomes[i].measuredStepS)),
+        rows.push_back({name, interval(row.stepS, core::shortTime), interval(row.epochS, core::seconds),
+                        interval(row.speedUp, core::speedUp), text(core::shortTime(row.exposedS)),
+                        text(core::shortTime(outcomes[i].measuredStepS)),
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
     out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes);
-    for (const auto &[method, devices] : forecast.best)
-        out += core::bestDevicesSentence(method, devices) + "\n";
+    for (const std::string &sentence : core::bestDevicesSentences(record.input.config, forecast))
+        out += sentence + "\n";
     out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOf(core::allForecasts(), runs)) +
            "\n";
     for (const std::string &sentence : forecast.reservations)
@@ -211,6 +217,7 @@ int probe(core::ForecastRecord &record) {
     QObject::connect(&job, &core::ProbeJob::finished, [&] {
         record.input.probes = job.probes();
         record.input.parameterBytes = job.parameterBytes();
+        record.input.layers = job.layers();
         record.otherCores = job.otherCores();
         exitCode = Done;
         QCoreApplication::exit();
@@ -223,8 +230,7 @@ int probe(core::ForecastRecord &record) {
         exitCode = Stopped;
         QCoreApplication::exit();
     });
-    if (const auto started = job.start(core::probesFor(record.config, record.input.devices, record.input.devicesHere));
-        !started)
+    if (const auto started = job.start(core::probesFor(record.input)); !started)
         return complain(started.error());
     if (exitCode == Failed)
         QCoreApplication::exec();
@@ -248,26 +254,16 @@ int forecastCommand(const ForecastOptions &options) {
     core::ForecastRecord record;
     record.title = subject->title;
     record.recipe = subject->recipe;
-    record.config = subject->config;
-    record.input.overNodes = !record.config.nodes.empty();
-    record.input.devicesHere =
-        record.input.overNodes
-            ? deviceCount(record.config)
-            : core::deviceLimit(core::localMachineFacts(), record.config.device, record.config.coresPerDevice);
-    const auto devices = devicesOf(options, *subject, record.input.devicesHere);
-    if (!devices)
-        return complain(devices.error());
-    record.input.devices = *devices;
-    record.input.batchPerDevice = record.config.batchPerDevice > 0;
-    record.input.batch = record.input.batchPerDevice ? record.config.batchPerDevice : record.config.batchSize;
-    record.input.samples = samplesOf(record.config);
-    record.input.bucketMb = record.config.bucketMb;
-    record.input.ring = record.config.allReduce == "ring";
-    record.input.sentShare = core::sentShareOf(record.config);
-    record.input.onCpu = record.config.device == "cpu";
-    std::set<Method> methods = subject->methods;
-    methods.insert(record.input.methods.begin(), record.input.methods.end());
-    record.input.methods.assign(methods.begin(), methods.end());
+    record.input.config = subject->config;
+    const RunConfig &config = record.input.config;
+    record.input.devicesHere = config.nodes.empty()
+                                   ? core::deviceLimit(core::localMachineFacts(), config.device, config.coresPerDevice)
+                                   : deviceCount(config);
+    auto runs = runsFor(options, *subject, record.input.devicesHere);
+    if (!runs)
+        return complain(runs.error());
+    record.input.runs = std::move(*runs);
+    record.input.samples = samplesOf(config);
     record.lab = lab->id;
     const core::MachineName machine = core::thisMachine();
     record.host = machine.host;
@@ -282,18 +278,11 @@ int forecastCommand(const ForecastOptions &options) {
     record.forecast = std::move(*made);
     record.calibration = core::calibrationOf(core::tallyOf(core::allForecasts(), core::readGradingRuns()));
     core::widen(record.forecast, record.calibration);
-    if (placesOf(lab->nodes) != placesOf(record.config.nodes))
+    if (placesOf(lab->nodes) != placesOf(config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
                                                ", not between the places of the forecast.");
     else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
-    for (const Method method : subject->methods)
-        if (specOf(method).splitsModel)
-            record.forecast.reservations.push_back("No forecast of a " + std::string(specOf(method).title) +
-                                                   ": how evenly its layers can be shared out shows when it runs.");
-    if (record.config.shards != RunConfig().shards)
-        record.forecast.reservations.emplace_back(
-            "Every device is forecast with an even share of the batch; shards that follow the devices' speed are not.");
     for (const std::string &sentence :
          {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
           core::otherLoadSentence(lab->otherCores, "its lab measured")})

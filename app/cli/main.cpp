@@ -124,7 +124,7 @@ void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
 
 void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
     auto *forecast =
-        app.add_subcommand("forecast", "Predict step, epoch and speed-up of DDP and of a server before they run,\n"
+        app.add_subcommand("forecast", "Predict step, epoch and speed-up of a recipe's ways to train before they run,\n"
                                        "from short runs of single devices and the newest lab");
     auto *what = forecast->add_option("WHAT", options.what, "Recipe, recipe file, or run");
     forecast->add_flag("--show", options.show,

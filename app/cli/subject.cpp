@@ -16,13 +16,13 @@ tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
     if (!run || !run->config || isScript(*run))
         return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
                                                         "choose another one, or a recipe")});
-    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}, {run->config->method}};
+    return Subject{id, run->name, *run->config, core::runsOf({{run->config->method}}, {deviceCount(*run->config)})};
 }
 
 /// DDP before other methods that can be forecast, and these before others.
 int weightOf(const core::PlannedRun &run) {
     const Traffic traffic = specOf(run.config.method).traffic;
-    return traffic == Traffic::Ring ? 2 : sendsGradients(traffic) ? 1 : 0;
+    return traffic == Traffic::Ring ? 2 : traffic != Traffic::None ? 1 : 0;
 }
 
 tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std::vector<std::string> &set) {
@@ -41,21 +41,16 @@ tl::expected<Subject, Errors> subjectOfRecipe(const std::string &name, const std
     subject.recipe = expanded->recipe;
     subject.title = expanded->title;
     const core::PlannedRun *first = nullptr;
-    for (const core::PlannedRun &run : expanded->runs) {
-        if (!run.command.empty())
-            continue;
-        if (!first || weightOf(run) > weightOf(*first))
+    for (const core::PlannedRun &run : expanded->runs)
+        if (run.command.empty() && (!first || weightOf(run) > weightOf(*first)))
             first = &run;
-        if (hasServingDevices(run.config))
-            continue; // a forecast is of servers that train, too
-        subject.methods.insert(run.config.method);
-        if (sendsGradients(specOf(run.config.method).traffic))
-            subject.devices.push_back(deviceCount(run.config));
-    }
     if (!first)
         return tl::unexpected(
             Errors{Error::badArgument("recipe " + name + " has no run of lockstep-trainer", "choose another one")});
     subject.config = first->config;
+    for (const core::PlannedRun &run : expanded->runs)
+        if (run.command.empty())
+            subject.runs.merge(core::runsOf({core::wayOf(run.config, subject.config)}, {deviceCount(run.config)}));
     return subject;
 }
 

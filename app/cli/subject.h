@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ipc/run_config.h"
+#include "lab/forecast.h"
 #include "prepared.h"
 
 namespace lockstep::cli {
@@ -13,8 +14,7 @@ namespace lockstep::cli {
 struct Subject {
     std::string recipe, title; ///< recipe: its name, or the run's id
     RunConfig config;
-    std::vector<int> devices; ///< of the runs that can be forecast
-    std::set<Method> methods; ///< of all runs of lockstep-trainer
+    std::set<core::ForecastRun> runs; ///< those that can be forecast
 };
 
 /// `what`: a run's id, or a recipe's name or file; of a recipe its first DDP run, else its first run. `set`: KEY=VALUE, for a recipe.

@@ -3,7 +3,7 @@
 """Measures how well the lab's fit meets sizes that it never saw, and how well a forecast meets the runs it foretells.
 
     bench_lab.py lab         held-out sizes from 64 KiB to 16 MiB: median and worst error, by operation
-    bench_lab.py forecast    DDP, ps-sync and ps-async on as many CPU devices as there are: forecast before, then run; needs a lab in --home
+    bench_lab.py forecast    every way to train that can be forecast, on as many CPU devices as there are: forecast before, then run; needs a lab in --home
     bench_lab.py all --write
     bench_lab.py level       whether nine of ten forecasts hold: forecasts of unlike work, each met by its runs; needs a lab in --home
 
@@ -29,8 +29,9 @@ LEVEL = [(model, batch, augment, steps)
          for lenet, convnet in zip((16, 24, 32, 48, 64, 96, 128, 192, 256, 384), (8, 12, 16, 24, 32, 40, 48, 56, 64, 80), strict=True)
          for model, batch, augment, steps in (("lenet", lenet, "affine" if lenet % 48 else "none", min(400, 60_000 // lenet)),
                                               ("convnet", convnet, "none", max(25, 1_600 // convnet)))]
-METHODS = ["ddp", "ps-sync", "ps-async"]  # those that can be forecast
-LEVEL_METHODS = METHODS[:2]
+DDP, SERVER = {"method": "ddp"}, {"method": "ps-sync"}
+SERVERS = [SERVER, {"method": "ps-async"}, {"method": "ps-async", "server_devices": 1}]
+WAYS = [DDP, *SERVERS, *({"method": "pipeline", "micro_batches": count} for count in (1, 4, 8))]  # those that can be forecast
 LEVEL_GOAL = (0.80, 0.97)
 UNCALIBRATED = 9  # forecasts that must be graded before intervals are widened by what earlier ones missed
 
@@ -66,14 +67,14 @@ class Bench:
         return [(ranks, size, took["all_reduce", ranks, size] / ring_s) for (name, ranks, size), ring_s in sorted(took.items())
                 if name == "ring_all_reduce" and size >= 1 << 20 and ("all_reduce", ranks, size) in took]
 
-    def foretold(self, model, batch, augment, steps, methods, epochs, repeats):
+    def foretold(self, model, batch, augment, steps, ways, epochs, repeats):
         """A forecast, then its runs. Gives the forecast's rows, each with its outcome."""
         recipe = {"name": f"bench-{model}-{batch}", "title": f"{model}, batch {batch}", "summary": "for tests/bench",
                   "question": "How good is a forecast?",
                   "base": {"model": model, "dataset": "fashion-mnist", "device": "cpu", "batch_size": batch, "optimizer": "sgd",
                            "lr": 0.01, "momentum": 0.9, "augment": augment, "loader": "batch", "workers": 0, "epochs": epochs,
                            "train_samples": steps * batch},
-                  "runs": [{"method": method, "devices": len(os.sched_getaffinity(0))} for method in methods],
+                  "runs": [{**way, "devices": len(os.sched_getaffinity(0))} for way in ways],
                   "repeats": repeats}
         path = pathlib.Path(self.home) / f"{recipe['name']}.json"
         path.write_text(json.dumps(recipe))
@@ -85,8 +86,8 @@ class Bench:
     def forecast(self):
         rows = []
         for work in WORK:
-            title, made = self.foretold(*work, METHODS, 3, self.options.repeats)
-            rows += [(title, row["method"], row["devices"], row["step_s"], row["outcome"]) for row in made["rows"]
+            title, made = self.foretold(*work, WAYS, 3, self.options.repeats)
+            rows += [(title, name_of(row), row["devices"], row["step_s"], row["outcome"]) for row in made["rows"]
                      if row["outcome"]["measured_step_s"]]
         return rows
 
@@ -94,15 +95,22 @@ class Bench:
         """By forecast that its runs grade: whether its interval was calibrated, whether it held, its error."""
         grades, disturbed = [], 0
         for work in LEVEL:
-            title, made = self.foretold(*work, LEVEL_METHODS, 2, 1)
+            title, made = self.foretold(*work, [DDP, SERVER], 2, 1)
             for row in made["rows"]:
                 disturbed += row["outcome"]["runs_disturbed"]
                 if row["outcome"]["measured_step_s"]:
                     grades.append((made["widened_by_graded"] >= UNCALIBRATED, row["outcome"]["within_interval"],
                                    abs(row["outcome"]["error"])))
-                    print(f"{title}, {row['method']}: {percent(row['outcome']['error'])}"
+                    print(f"{title}, {name_of(row)}: {percent(row['outcome']['error'])}"
                           f"{'' if grades[-1][1] else ', outside'}{'' if grades[-1][0] else ', not calibrated'}", file=sys.stderr)
         return grades, disturbed
+
+
+def name_of(way):
+    """"ps-async, server_devices 1", of a run of a recipe and of a forecast's row."""
+    settings = way.get("settings") or {key: value for key, value in way.items() if key in ("server_devices", "micro_batches")}
+    settings = {key: value for key, value in settings.items() if (key, str(value)) != ("micro_batches", "4")}  # the default
+    return ", ".join([way["method"], *(f"{key} {value}" for key, value in settings.items())])
 
 
 def lab_misses(rows):
@@ -112,7 +120,7 @@ def lab_misses(rows):
 
 
 def forecast_misses(rows):
-    made = len(WORK) * len(METHODS)
+    made = len(WORK) * len(WAYS)
     lacking = [f"{made - len(rows)} of {made} forecasts were not graded: their runs gave no step"] if len(rows) < made else []
     off = [f"{title}, {method} on {devices}: forecast off by {percent(outcome['error'])}, goal {percent(FORECAST_GOAL)}"
            for title, method, devices, _, outcome in rows if abs(outcome["error"]) > FORECAST_GOAL]
@@ -123,9 +131,9 @@ def forecast_misses(rows):
 def server_ratios(rows):
     """(work, method, its step ÷ DDP's as it was forecast, as it was measured)"""
     steps = {(title, method): (step["value"], outcome["measured_step_s"]) for title, method, _, step, outcome in rows}
-    ddp, *servers = METHODS
+    ddp = name_of(DDP)
     return [(title, server, *(one / other for one, other in zip(steps[title, server], steps[title, ddp], strict=True)))
-            for server in servers for title in dict.fromkeys(title for title, _ in steps)
+            for server in map(name_of, SERVERS) for title in dict.fromkeys(title for title, _ in steps)
             if {(title, ddp), (title, server)} <= steps.keys()]
 
 

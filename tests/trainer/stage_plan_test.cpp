@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
-// How a pipeline shares out layers and work, without a model.
+// How a pipeline shares out layers and work.
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <random>
-#include <utility>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "ipc/methods.h"
-#include "trainer/strategies/stage_plan.h"
+#include "ipc/stage_plan.h"
+#include "tests/trainer/trainer_process.h"
 
-using namespace lockstep::trainer;
+using namespace lockstep;
+using namespace lockstep::trainer::test;
 
 namespace {
 
@@ -43,46 +47,12 @@ double leastSlowest(const Seconds &seconds) {
     return least;
 }
 
-struct Played {
-    double end = 0;                ///< of the step
-    std::vector<double> busy;      ///< of each stage
-    std::vector<std::size_t> kept; ///< the most micro-batches that each stage held activations of
-};
-
-/// Plays a step in which a forward takes 1, a backward takes 2, and a message `wayS`. An order that deadlocks never ends: CHECKed.
-Played play(std::string_view schedule, std::size_t stages, std::size_t microBatches, double wayS = 0) {
-    std::vector<std::vector<StageAction>> actions;
-    for (std::size_t stage = 0; stage < stages; ++stage)
-        actions.push_back(stageActions(schedule, stage, stages, microBatches));
-    std::map<std::pair<std::size_t, std::size_t>, double> forward, backward; // by stage and micro-batch: its end
-    Played played{0, std::vector<double>(stages), std::vector<std::size_t>(stages)};
-    std::vector<std::size_t> next(stages), held(stages);
-    std::vector<double> freeAt(stages);
-    for (bool moved = true; std::exchange(moved, false);)
-        for (std::size_t stage = 0; stage < stages; ++stage)
-            while (next[stage] < actions[stage].size()) {
-                const auto [kind, micro] = actions[stage][next[stage]];
-                const bool ahead = kind == StageAction::Forward;
-                const bool atEnd = ahead ? stage == 0 : stage + 1 == stages;
-                const auto &ends = ahead ? forward : backward;
-                const auto needed = ends.find({ahead ? stage - 1 : stage + 1, micro});
-                if (!atEnd && needed == ends.end())
-                    break;
-                if (!ahead && !forward.contains({stage, micro}))
-                    break;
-                const double start = std::max(freeAt[stage], atEnd ? 0 : needed->second + wayS), takes = ahead ? 1 : 2;
-                freeAt[stage] = start + takes;
-                (ahead ? forward : backward)[{stage, micro}] = freeAt[stage];
-                played.busy[stage] += takes;
-                held[stage] += ahead ? 1 : 0;
-                played.kept[stage] = std::max(played.kept[stage], held[stage]);
-                held[stage] -= ahead ? 0 : 1;
-                played.end = std::max(played.end, freeAt[stage]);
-                ++next[stage];
-                moved = true;
-            }
-    for (std::size_t stage = 0; stage < stages; ++stage)
-        CHECK(next[stage] == 2 * microBatches);
+/// Steps in which a forward takes 1, a backward takes 2, and a message `wayS`. An order that deadlocks leaves work undone: CHECKed.
+PlayedStep play(std::string_view schedule, std::size_t stages, std::size_t microBatches, double wayS = 0) {
+    const PlayedStep played = playSteps(
+        schedule, std::vector(stages, StageTimes{.forwardS = 1, .backwardS = 2, .messageS = wayS}), microBatches);
+    for (const double busyS : played.busyS)
+        CHECK(busyS == doctest::Approx(3 * double(microBatches)));
     return played;
 }
 
@@ -124,10 +94,10 @@ TEST_SUITE("stage_plan") {
                     CAPTURE(schedule);
                     CAPTURE(stages);
                     CAPTURE(microBatches);
-                    const Played played = play(schedule, stages, microBatches);
-                    for (const double busy : played.busy)
-                        CHECK(1 - busy / played.end == doctest::Approx(lockstep::bubbleOf(
-                                                           static_cast<int>(stages), static_cast<int>(microBatches))));
+                    const PlayedStep played = play(schedule, stages, microBatches);
+                    for (const double busyS : played.busyS)
+                        CHECK(1 - busyS / played.stepS ==
+                              doctest::Approx(bubbleOf(static_cast<int>(stages), static_cast<int>(microBatches))));
                 }
     }
 
@@ -141,18 +111,54 @@ TEST_SUITE("stage_plan") {
                     CAPTURE(stages);
                     CAPTURE(microBatches);
                     const double later =
-                        play(schedule, stages, microBatches, wayS).end - play(schedule, stages, microBatches).end;
+                        play(schedule, stages, microBatches, wayS).stepS - play(schedule, stages, microBatches).stepS;
                     CHECK(later <= 2 * wayS * static_cast<double>(stages - 1) + 1e-9);
                 }
     }
 
     TEST_CASE("1f1b keeps the activations of two micro-batches for each stage to come, and one, gpipe those of all") {
         for (std::size_t stages = 1; stages <= 4; ++stages) {
-            const Played narrow = play("1f1b", stages, 8), wide = play("gpipe", stages, 8);
+            const PlayedStep narrow = play("1f1b", stages, 8), wide = play("gpipe", stages, 8);
             for (std::size_t stage = 0; stage < stages; ++stage) {
                 CHECK(narrow.kept[stage] == std::min<std::size_t>(8, 2 * (stages - stage) - 1));
                 CHECK(wide.kept[stage] == 8);
             }
         }
+    }
+
+    TEST_CASE(
+        "what lies between two steps of the first stage delays each of them, and of the last one hides behind the "
+        "others' backward passes") {
+        const StageTimes plain{.forwardS = 1, .backwardS = 2}, busy{.forwardS = 1, .backwardS = 2, .betweenS = 1.5};
+        const double without = playSteps("1f1b", {plain, plain}, 4).stepS;
+        CHECK(playSteps("1f1b", {busy, plain}, 4).stepS == doctest::Approx(without + 1.5));
+        CHECK(playSteps("1f1b", {plain, busy}, 4).stepS == doctest::Approx(without));
+    }
+
+    TEST_CASE("messages of one direction follow each other: a slow link sets the pace") {
+        const StageTimes slow{.forwardS = 1, .backwardS = 2, .messageS = 10}, last{.forwardS = 1, .backwardS = 2};
+        // One forward, eight messages, a forward and a backward, one message, a backward.
+        CHECK(playSteps("gpipe", {slow, last}, 8).stepS > 8 * 10);
+        CHECK(playSteps("gpipe", {slow, last}, 8).busyS.front() == doctest::Approx(24));
+    }
+
+    TEST_CASE("a forecast is told what a model's layers take, pass on and hold") {
+        const Ended asked = Process(trainerBinary(), {"--model-costs", "--model=lenet", "--batch-size=16"}).wait();
+        CAPTURE(asked.err);
+        REQUIRE(asked.code == 0);
+        const auto json = nlohmann::json::parse(asked.out);
+        CHECK(json.at("type") == "model");
+        REQUIRE(json.at("layers").size() == 5);
+        std::int64_t ofLayers = 0, ofParameters = 0;
+        for (const auto &layer : json.at("layers")) {
+            CHECK(layer.at("seconds").get<double>() > 0);
+            ofLayers += layer.at("parameter_bytes").get<std::int64_t>();
+        }
+        for (const auto &bytes : json.at("parameter_bytes"))
+            ofParameters += bytes.get<std::int64_t>();
+        CHECK(ofLayers == 4 * 61'706);
+        CHECK(ofParameters == ofLayers);
+        CHECK(json.at("layers").front().at("output_bytes") == 16 * 6 * 14 * 14 * 4);
+        CHECK(json.at("layers").back().at("output_bytes") == 16 * 10 * 4);
     }
 }

@@ -4,9 +4,9 @@
 
 #include <map>
 
+#include "ipc/stage_plan.h"
 #include "tests/trainer/trainer_process.h"
 #include "trainer/report/stage_timeline.h"
-#include "trainer/strategies/stage_plan.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;

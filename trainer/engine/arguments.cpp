@@ -72,9 +72,9 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     app.set_version_flag("--version", "lockstep-trainer " LOCKSTEP_VERSION);
     bool facts = false;
     app.add_flag("--facts", facts, "Print versions and libraries as JSON and exit");
-    bool parameterBytes = false;
-    app.add_flag("--parameter-bytes", parameterBytes,
-                 "Print the bytes of each of the model's gradients as JSON and exit");
+    bool modelCosts = false;
+    app.add_flag("--model-costs", modelCosts,
+                 "Print the bytes of the model's gradients and what its layers take as JSON and exit");
     app.allow_extras();
     app.get_formatter()->column_width(36);
     std::map<const FieldSpec *, std::string> given;
@@ -121,7 +121,7 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     if (!mistakes.empty())
         return tl::unexpected(mistakes);
     result.facts = facts;
-    result.parameterBytes = parameterBytes;
+    result.modelCosts = modelCosts;
     return result;
 }
 

@@ -13,8 +13,8 @@
 #include "ipc/model_facts.h"
 #include "ipc/standard_streams.h"
 #include "trainer/engine/arguments.h"
+#include "trainer/engine/model_costs.h"
 #include "trainer/engine/outputs.h"
-#include "trainer/engine/parameter_bytes.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/rank_run.h"
 #include "trainer/engine/stop_flag.h"
@@ -103,8 +103,8 @@ int runProgram(int argc, char **argv) {
         complain(error);
         return exitCodeOf(error);
     };
-    if (arguments->parameterBytes) {
-        const auto json = parameterBytesJson(arguments->config);
+    if (arguments->modelCosts) {
+        const auto json = modelCostsJson(arguments->config);
         if (!json)
             return refuse(json.error());
         std::cout << *json << std::endl;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <ranges>
 #include <stdexcept>
 #include <utility>
@@ -13,31 +12,19 @@
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
 #include "trainer/strategies/flat_tensors.h"
+#include "trainer/strategies/layer_costs.h"
 
 namespace lockstep::trainer {
 
 namespace {
 
 constexpr int forwardTag = 1'000, backwardTag = 1'000'000; // plus the number of the micro-batch
-constexpr int timings = 4;                                 // of each layer; the first one loads kernels
-constexpr std::int64_t usualTokens = 32; // of the texts by which layers are timed; at most what a run allows
 
 std::vector<torch::Tensor> tensorsOf(const NamedTensors &named) {
     std::vector<torch::Tensor> tensors;
     for (const auto &[name, tensor] : named)
         tensors.push_back(tensor);
     return tensors;
-}
-
-/// Samples that show what passes through the layers.
-torch::Tensor exampleInput(const Pipeline::Options &options, const torch::TensorOptions &ofPixels) {
-    const auto &sample = options.sample;
-    const std::int64_t samples = std::max<std::int64_t>(1, options.batch / options.microBatches);
-    if (sample.values == Values::Text) // not of zeros, which are mostly padding
-        return at::ones({samples, std::min(usualTokens, options.mostTokens)}, at::kLong);
-    std::vector<std::int64_t> shape{samples};
-    shape.insert(shape.end(), sample.sizes.begin(), sample.sizes.begin() + sample.dimensions());
-    return at::zeros(shape, sample.values == Values::Pixels ? ofPixels : at::TensorOptions(at::kLong));
 }
 
 } // namespace
@@ -55,9 +42,14 @@ Pipeline::Pipeline(std::shared_ptr<Model> model, Communicator &communicator, Pha
 }
 
 void Pipeline::shareOutLayers(const Options &options) {
-    const torch::Tensor input = exampleInput(options, m_model->parameters().front().options().requires_grad(false));
+    const torch::Tensor input =
+        exampleInput(options.sample, std::max<std::int64_t>(1, options.batch / options.microBatches),
+                     options.mostTokens, m_model->parameters().front().options().requires_grad(false));
     if (options.layersPerStage.empty()) {
-        const auto ofRanks = m_communicator.gather(layerSeconds(input));
+        std::vector<double> own;
+        for (const LayerCost &layer : layerCosts(*m_model, input))
+            own.push_back(layer.seconds);
+        const auto ofRanks = m_communicator.gather(own);
         std::vector<std::vector<double>> seconds(ofRanks.begin(), ofRanks.begin() + m_stages);
         for (std::size_t rank = seconds.size(); rank < ofRanks.size();
              ++rank) // of several pipelines, the slowest one's
@@ -102,32 +94,6 @@ void Pipeline::openChannels(const std::vector<torch::Tensor> &samples) {
         m_toNext = open(rank + 1, forwardTag, after);
         m_fromNext = open(rank + 1, backwardTag, after);
     }
-}
-
-/// How long this rank's device takes for each layer, forward and backward.
-std::vector<double> Pipeline::layerSeconds(const torch::Tensor &input) {
-    std::vector<double> seconds;
-    m_model->eval(); // draws nothing
-    torch::Tensor next = input;
-    for (std::size_t layer = 0; layer < m_model->layerCount(); ++layer) {
-        double least = std::numeric_limits<double>::infinity();
-        torch::Tensor output;
-        for (int i = 0; i < timings; ++i) {
-            const bool real = next.is_floating_point();
-            const torch::Tensor own = real && layer > 0 ? next.detach().requires_grad_() : next;
-            const std::int64_t startNs = monotonicNs();
-            output = m_model->forwardThrough(layer, layer + 1, own);
-            if (output.requires_grad())
-                output.backward(at::ones_like(output));
-            least = std::min(least, static_cast<double>(monotonicNs() - startNs) * 1e-9);
-        }
-        seconds.push_back(least);
-        next = output.detach();
-    }
-    m_model->train();
-    for (auto &parameter : m_model->parameters())
-        parameter.mutable_grad() = torch::Tensor();
-    return seconds;
 }
 
 StepOutcome Pipeline::step(const Batch &batch, bool wantStop) {

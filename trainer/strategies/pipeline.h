@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "ipc/stage_plan.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/stage_timeline.h"
 #include "trainer/strategies/stage_channel.h"
-#include "trainer/strategies/stage_plan.h"
 #include "trainer/strategies/stage_replicas.h"
 #include "trainer/strategies/strategy.h"
 
@@ -59,7 +59,6 @@ private:
         torch::Tensor input, output;
     };
     void shareOutLayers(const Options &options);
-    [[nodiscard]] std::vector<double> layerSeconds(const torch::Tensor &input);
     void openChannels(const std::vector<torch::Tensor> &samples);
     void cut(const Batch &batch);
     void expect(std::size_t number);

@@ -4,78 +4,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+
+#include "experiment/run_names.h"
+#include "ipc/run_title.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr double mib = 1024.0 * 1024;
-constexpr double computeSpread = 0.05; ///< possible error of a short run's mean, measured at that batch
 
-/// A device's step at a batch, side by side with others.
-struct Compute {
-    Interval stepS;
-    double backwardS = 0;
-    std::optional<double> strayS;
-    bool measured = false;
-    std::vector<ReadyBucket> buckets = {};
-};
-
-const ComputeProbe *probeAt(const ForecastInput &input, int copies, std::int64_t batch) {
-    for (const ComputeProbe &probe : input.probes)
-        if (probe.copies == copies && probe.batch == batch && probe.stepS > 0)
-            return &probe;
-    return nullptr;
-}
-
-Compute fromProbe(const ComputeProbe &probe, bool unlike) {
-    const double off = std::max(computeSpread, probe.slowestS / probe.stepS - 1);
-    const double step = unlike ? std::max(probe.stepS, probe.slowestS) : probe.stepS;
-    return {{step, probe.stepS / (1 + off), probe.stepS * (1 + off)},
-            probe.backwardS * step / probe.stepS,
-            probe.strayS,
-            true,
-            probe.buckets};
-}
-
-/// a + k·batch by least squares over the probes of one device; with one batch alone half-way between its extremes.
-std::optional<Compute> modelled(const ForecastInput &input, std::int64_t batch) {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0, backward = 0;
-    std::optional<double> stray;
-    for (const ComputeProbe &probe : input.probes) {
-        if (probe.copies != 1 || !(probe.stepS > 0))
-            continue;
-        const auto b = double(probe.batch);
-        n += 1, x += b, y += probe.stepS, xx += b * b, xy += b * probe.stepS;
-        backward += probe.backwardS / probe.stepS;
-        stray = probe.strayS;
-    }
-    if (n == 0)
-        return std::nullopt;
-    Compute out;
-    out.strayS = stray;
-    const double spread = n * xx - x * x, share = double(batch) * n / x;
-    if (spread > 0) {
-        const double slope = std::max(0.0, (n * xy - x * y) / spread), fixed = std::max(0.0, (y - slope * x) / n);
-        const double step = fixed + slope * double(batch);
-        out.stepS = {step, step / (1 + 2 * computeSpread), step * (1 + 2 * computeSpread)};
-    } else {
-        const double fixed = y / n, proportional = fixed * share;
-        out.stepS = {(fixed + proportional) / 2, std::min(fixed, proportional), std::max(fixed, proportional)};
-    }
-    out.backwardS = out.stepS.value * backward / n;
-    return out;
-}
-
-std::optional<Compute> computeOf(const ForecastInput &input, int devices, std::int64_t batch) {
-    if (const ComputeProbe *probe = probeAt(input, devices, batch))
-        return fromProbe(*probe, input.overNodes);
-    if (const ComputeProbe *alone = probeAt(input, 1, batch)) {
-        Compute out = fromProbe(*alone, false);
-        out.measured = devices == 1; // alone, nobody shares its memory
-        out.stepS.high *= devices == 1 ? 1 : 1 + computeSpread;
-        return out;
-    }
-    return modelled(input, batch);
+bool isOnCpu(const ForecastInput &input) {
+    return input.config.device == "cpu";
 }
 
 struct Communication {
@@ -86,7 +26,7 @@ struct Communication {
 };
 
 /// As measured; else each bucket is ready at its share of the bytes.
-std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const Compute &compute) {
+std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const DeviceTime &compute) {
     if (!compute.buckets.empty())
         return compute.buckets;
     const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
@@ -135,98 +75,171 @@ std::optional<Communication> bucketed(const CommunicationModel &model, const Exc
     return out;
 }
 
-Interval scaled(const Interval &interval, double factor) {
-    return {interval.value * factor, interval.low * factor, interval.high * factor};
-}
-
 /// Steps of an epoch; the last, smaller batch is one too.
-double stepsOf(const ForecastInput &input, int devices) {
-    const double batch = double(input.batch) * (input.batchPerDevice ? devices : 1);
-    return std::ceil(double(input.samples) / batch);
+double stepsOf(const ForecastInput &input, const RunConfig &run) {
+    return std::ceil(double(input.samples) / double(globalBatch(run)));
 }
 
-std::string whyNot(const ForecastInput &input, int devices) {
-    if (devices > input.devicesHere)
-        return "can't tell: " + std::to_string(devices) + " devices, " +
-               (input.overNodes ? "these nodes have " : "this machine has ") + std::to_string(input.devicesHere);
-    if (!input.batchPerDevice && input.batch % devices != 0)
-        return "a batch of " + std::to_string(input.batch) + " can't be shared out among " + std::to_string(devices);
+std::string whyNot(const ForecastInput &input, const ForecastRow &row, const Result<DeviceShare> &share) {
+    if (row.devices > input.devicesHere)
+        return "can't tell: " + std::to_string(row.devices) + " devices, " +
+               (input.config.nodes.empty() ? "this machine has " : "these nodes have ") +
+               std::to_string(input.devicesHere);
+    if (!share)
+        return share.error().what;
+    if (specOf(row.way.method).splitsModel && input.layers.empty())
+        return "can't tell: what the model's layers take was not measured";
     return {};
 }
 
-ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, const Forecast &so, Method method,
-                  int devices, const Compute &one) {
-    ForecastRow row;
-    row.method = method;
-    row.devices = devices;
-    row.whyUnknown = whyNot(input, devices);
-    if (!row.whyUnknown.empty())
-        return row;
-    const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
-    const auto compute = computeOf(input, devices, batch);
-    const Traffic traffic = specOf(method).traffic;
-    const bool server = traffic != Traffic::Ring, pushes = traffic == Traffic::Push;
-    const auto sent = pushes ? std::vector<ReadyBucket>{{so.gradientBytes, compute->backwardS}}
-                             : readyBuckets(so.bucketsBytes, *compute);
-    const auto talk = bucketed(model,
-                               server       ? byServer
-                               : input.ring ? byRing
-                                            : byAllReduce,
-                               devices, sent, pushes ? 1 : input.sentShare, compute->backwardS);
-    if (!talk) {
-        row.whyUnknown = std::string("can't tell: the lab did not measure ") + (server       ? "the server's way"
-                                                                                : input.ring ? "the ring"
-                                                                                             : "all-reduce");
-        return row;
-    }
+/// The part of a row's step that is not its devices' own, where each sends gradients.
+struct Added {
+    double communicationS = 0, waitS = 0;
+    Interval exposedS;
+    bool ranksMeasured = true;
+};
+
+/// Bytes that are sent ÷ bytes of the gradients.
+double sentShareOf(const RunConfig &run) {
+    RunConfig plain = run;
+    plain.compressGradients = RunConfig().compressGradients;
+    return double(sentNumberBytes(run)) / double(sentNumberBytes(plain));
+}
+
+Exchanged exchangeOf(const RunConfig &run) {
+    return specOf(run.method).traffic != Traffic::Ring ? byServer : run.allReduce == "ring" ? byRing : byAllReduce;
+}
+
+/// All-reduces and servers that wait for everybody's gradients.
+std::optional<Added> exchangedTogether(const ForecastInput &input, const RunConfig &run, const Forecast &so,
+                                       const DeviceTime &compute, const CommunicationModel &model) {
+    const int devices = deviceCount(run);
+    const auto talk = bucketed(model, exchangeOf(run), devices, readyBuckets(so.bucketsBytes, compute),
+                               sentShareOf(run), compute.backwardS);
+    if (!talk)
+        return std::nullopt;
     // On a CPU, hidden communication still costs its processor time.
     const double hidden = talk->allS.value - talk->exposedS.value;
-    const double paid = input.onCpu ? hidden * talk->workS / talk->allS.value : 0;
-    Interval exposed{talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high};
-    if (const auto alone = pushes ? model.predict(throughServer, 2, so.gradientBytes) : std::nullopt)
-        exposed.low = std::min(exposed.low, alone->low);
-    if (pushes && input.onCpu)
-        exposed.high += compute->stepS.value / 2;
-    row.waitS = pushes ? 0 : compute->strayS.value_or(0) * expectedMost(devices);
-    row.computeS = compute->stepS.value;
-    row.computeMeasured = compute->measured;
-    row.communicationS = talk->allS.value;
-    row.exposedS = exposed.value;
-    row.ranksMeasured = talk->ranksMeasured;
-    row.stepS = {row.computeS + exposed.value + row.waitS, compute->stepS.low + exposed.low,
-                 compute->stepS.high + exposed.high + 2 * row.waitS};
-    row.epochS = scaled(row.stepS, stepsOf(input, devices));
+    const double paid = isOnCpu(input) ? hidden * talk->workS / talk->allS.value : 0;
+    return Added{talk->allS.value,
+                 compute.strayS.value_or(0) * expectedMost(devices),
+                 {talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high},
+                 talk->ranksMeasured};
+}
+
+/// An asynchronous server.
+std::optional<Added> exchangedAlone(const ForecastInput &input, const RunConfig &run, const Forecast &so,
+                                    const DeviceTime &compute, const CommunicationModel &model) {
+    const int devices = deviceCount(run), training = trainingDevices(run, devices);
+    const bool apart = training < devices;
+    const double servers = apart ? run.serverDevices : run.servers;
+    const auto shared = model.predict(throughServer, apart ? training + 1 : devices, so.gradientBytes);
+    const auto alone = model.predict(throughServer, 2, so.gradientBytes);
+    if (!shared || !alone)
+        return std::nullopt;
+    const Interval each = {std::max(alone->seconds, shared->seconds / servers), std::min(alone->low, shared->low),
+                           std::max(alone->high, shared->high)};
+    const bool turns = isOnCpu(input) && !apart; // with rank 0's training
+    return Added{each.value,
+                 0,
+                 {each.value, each.low, each.high + (turns ? compute.stepS.value / 2 : 0)},
+                 shared->ranksMeasured};
+}
+
+void fill(ForecastRow &row, const ForecastInput &input, const Forecast &so, const RunConfig &run,
+          const DeviceTime &one) {
+    row.epochS = scaled(row.stepS, stepsOf(input, run));
     row.speedUp = {so.oneDeviceEpochS / row.epochS.value,
                    so.oneDeviceEpochS / row.epochS.high * one.stepS.low / one.stepS.value,
                    so.oneDeviceEpochS / row.epochS.low * one.stepS.high / one.stepS.value};
-    return row;
 }
 
-std::optional<int> bestOf(const Forecast &forecast, Method method) {
-    std::optional<int> best;
-    double shortest = forecast.oneDeviceEpochS;
-    bool any = false;
-    for (const ForecastRow &row : forecast.rows) {
-        if (row.method != method || !row.whyUnknown.empty())
-            continue;
-        any = true;
-        if (row.epochS.value < shortest) {
-            shortest = row.epochS.value;
-            best = row.devices;
-        }
-    }
-    return any ? std::optional(best.value_or(1)) : std::nullopt;
+Shares sharesOf(const ForecastInput &input, const RunConfig &run) {
+    if (appliesTo(*findField("shards"), run) && run.shards != RunConfig().shards)
+        return Shares::BySpeed;
+    return input.config.nodes.empty() ? Shares::Alike : Shares::Even;
+}
+
+std::string_view exchangeName(const RunConfig &run) {
+    const Traffic traffic = specOf(run.method).traffic;
+    return traffic == Traffic::Stages ? "messages between two ranks"
+           : traffic != Traffic::Ring ? "the server's way"
+           : run.allReduce == "ring"  ? "the ring"
+                                      : "all-reduce";
+}
+
+bool takePipeline(ForecastRow &row, const ForecastInput &input, const RunConfig &run, const DeviceTime &micro,
+                  const CommunicationModel &model) {
+    const int devices = deviceCount(run), pipelines = batchParts(run, devices);
+    const std::int64_t batch = globalBatch(run) / pipelines;
+    const auto whole = deviceTime(input.probes, 1, batch, Shares::Alike);
+    const auto time = pipelineTime(input.layers,
+                                   {.stages = stageCount(run, devices),
+                                    .pipelines = pipelines,
+                                    .microBatches = run.microBatches,
+                                    .samples = double(batch) / double(run.microBatches),
+                                    .schedule = run.pipelineSchedule,
+                                    .stageLayers = parseStageLayers(run.stageLayers).value_or(std::vector<int>()),
+                                    .ownCores = isOnCpu(input) && run.nodes.empty()},
+                                   micro, whole->otherS(), model);
+    if (!time)
+        return false;
+    row.stepS = time->stepS;
+    row.computeS = time->computeS;
+    row.communicationS = time->communicationS;
+    row.exposedS = time->exposedS;
+    row.waitS = time->waitS;
+    row.ranksMeasured = time->ranksMeasured;
+    return true;
+}
+
+bool takeExchange(ForecastRow &row, const ForecastInput &input, const RunConfig &run, const Forecast &so,
+                  const DeviceTime &compute, const CommunicationModel &model) {
+    const bool alone = specOf(run.method).traffic == Traffic::Push;
+    const auto added =
+        alone ? exchangedAlone(input, run, so, compute, model) : exchangedTogether(input, run, so, compute, model);
+    if (!added)
+        return false;
+    row.computeS = compute.stepS.value;
+    row.communicationS = added->communicationS;
+    row.exposedS = added->exposedS.value;
+    row.waitS = added->waitS;
+    row.ranksMeasured = added->ranksMeasured;
+    row.stepS = {row.computeS + row.exposedS + row.waitS, compute.stepS.low + added->exposedS.low,
+                 compute.stepS.high + added->exposedS.high + 2 * row.waitS};
+    return true;
+}
+
+ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, const Forecast &so,
+                  const ForecastRun &wanted, const DeviceTime &one) {
+    ForecastRow row;
+    row.way = wanted.way;
+    row.devices = wanted.devices;
+    const RunConfig run = configOf(input.config, wanted.way, wanted.devices);
+    const auto share = shareOf(run);
+    row.whyUnknown = whyNot(input, row, share);
+    if (!row.whyUnknown.empty())
+        return row;
+    const auto own = deviceTime(input.probes, share->copies, share->batch, sharesOf(input, run));
+    row.computeMeasured = own->measured;
+    if (specOf(run.method).splitsModel ? takePipeline(row, input, run, *own, model)
+                                       : takeExchange(row, input, run, so, *own, model))
+        fill(row, input, so, run, one);
+    else
+        row.whyUnknown = "can't tell: the lab did not measure " + std::string(exchangeName(run));
+    return row;
 }
 
 std::vector<std::string> reservationsOf(const ForecastInput &input, const Forecast &forecast) {
     std::vector<std::string> out;
-    bool modelled = false, unmeasured = false, blind = false;
+    bool modelled = false, unmeasured = false, blind = false, layered = false;
     for (const ForecastRow &row : forecast.rows) {
-        blind = blind || !row.whyUnknown.empty();
+        blind = blind || row.devices > input.devicesHere;
         if (!row.whyUnknown.empty())
             continue;
         modelled = modelled || !row.computeMeasured;
         unmeasured = unmeasured || !row.ranksMeasured;
+        layered = layered || specOf(row.way.method).splitsModel;
     }
     if (modelled)
         out.emplace_back("Some steps are modelled from single devices' runs.");
@@ -234,7 +247,10 @@ std::vector<std::string> reservationsOf(const ForecastInput &input, const Foreca
         out.emplace_back("Beyond the lab's ranks, times follow the algorithm's formula.");
     if (blind)
         out.emplace_back("Ranks that share cores were not measured.");
-    if (input.onCpu)
+    if (layered)
+        out.emplace_back("A pipeline's stages are as long as their layers' parts of one device's step; a run measures "
+                         "the layers anew and may share them out otherwise.");
+    if (isOnCpu(input))
         out.emplace_back(
             "On CPU devices communication takes the ranks' own cores: only its waiting can hide behind backward.");
     return out;
@@ -258,11 +274,67 @@ std::vector<double> bucketsOf(const std::vector<double> &parameterBytes, double 
     return buckets;
 }
 
-double sentShareOf(const RunConfig &config) {
-    RunConfig ddp = config, plain = config; // what is forecast may be any method's
-    ddp.method = plain.method = Method::Ddp;
-    plain.compressGradients = RunConfig().compressGradients;
-    return double(sentNumberBytes(ddp)) / double(sentNumberBytes(plain));
+RunConfig configOf(const RunConfig &config, const ForecastWay &way, int devices) {
+    RunConfig run = config;
+    run.method = way.method;
+    if (!run.nodes.empty()) {
+        run.nodes = firstDevices(config.nodes, devices);
+    } else {
+        run.devices.clear();
+        for (int device = 0; device < devices; ++device)
+            run.devices.push_back(std::to_string(device));
+    }
+    for (const auto &[key, value] : way.settings)
+        if (const FieldSpec *field = findField(key))
+            (void)field->set(run, value); // they came from a config
+    return run;
+}
+
+bool belongsToWay(const FieldSpec &field, Method method) {
+    return std::ranges::count(specOf(method).keys, field.key) > 0 && !knowsKey(Method::Baseline, field.key) &&
+           (field.effect == FieldEffect::Step || field.effect == FieldEffect::Means) && field.key != "backend";
+}
+
+ForecastWay wayOf(const RunConfig &run, const RunConfig &config) {
+    ForecastWay way{run.method};
+    for (const FieldSpec &field : runConfigFields())
+        if (belongsToWay(field, run.method) && field.get(run) != field.get(config))
+            way.settings.emplace(field.key, field.get(run));
+    return way;
+}
+
+namespace {
+
+std::string settingsText(const RunConfig &run, const ForecastWay &way) {
+    std::string text;
+    for (const auto &[key, value] : way.settings)
+        text += ", " + settingText(run, key);
+    return text;
+}
+
+} // namespace
+
+std::set<ForecastRun> runsOf(const std::set<ForecastWay> &ways, const std::vector<int> &devices) {
+    std::set<ForecastRun> runs;
+    for (const ForecastWay &way : ways)
+        for (const int n : devices)
+            if (n > 1 && specOf(way.method).traffic != Traffic::None)
+                runs.insert({way, n});
+    return runs;
+}
+
+std::string nameOf(const RunConfig &config, const ForecastWay &way, int devices) {
+    return titleOn(specOf(way.method).title, devices) + settingsText(configOf(config, way, devices), way);
+}
+
+Result<DeviceShare> shareOf(const RunConfig &run) {
+    if (auto wrong = validate(run); !wrong.empty())
+        return fail(std::move(wrong.front()));
+    const int devices = deviceCount(run);
+    const std::int64_t share = globalBatch(run) / batchParts(run, devices);
+    if (!specOf(run.method).splitsModel)
+        return DeviceShare{trainingDevices(run, devices), share};
+    return DeviceShare{devices, std::max<std::int64_t>(1, std::llround(double(share) / double(run.microBatches)))};
 }
 
 double expectedMost(int draws) {
@@ -279,31 +351,43 @@ double expectedMost(int draws) {
 std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication) {
     Forecast out;
     out.gradientBytes = std::accumulate(input.parameterBytes.begin(), input.parameterBytes.end(), 0.0);
-    if (input.batch <= 0 || input.samples <= 0 || !(out.gradientBytes > 0))
+    const RunConfig alone = configOf(input.config, {Method::Baseline}, 1);
+    if (globalBatch(alone) <= 0 || input.samples <= 0 || !(out.gradientBytes > 0))
         return std::nullopt;
-    const auto one = computeOf(input, 1, input.batch);
+    const auto one = deviceTime(input.probes, 1, globalBatch(alone), Shares::Alike);
     if (!one)
         return std::nullopt;
-    out.bucketsBytes = bucketsOf(input.parameterBytes, input.bucketMb);
+    out.bucketsBytes = bucketsOf(input.parameterBytes, input.config.bucketMb);
     out.oneDeviceStepS = one->stepS.value;
-    out.oneDeviceEpochS = one->stepS.value * stepsOf(input, 1);
-    std::vector<int> devices = input.devices;
-    std::sort(devices.begin(), devices.end());
-    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
-    for (const MethodSpec &method : methodTable)
-        for (const int n : devices)
-            if (n > 1 && sendsGradients(method.traffic) && std::ranges::count(input.methods, method.id) > 0)
-                out.rows.push_back(rowOf(input, communication, out, method.id, n, *one));
-    for (const Method method : input.methods)
-        if (const auto best = bestOf(out, method))
-            out.best[method] = *best;
+    out.oneDeviceEpochS = one->stepS.value * stepsOf(input, alone);
+    for (const ForecastRun &run : input.runs)
+        out.rows.push_back(rowOf(input, communication, out, run, *one));
     out.reservations = reservationsOf(input, out);
     return out;
 }
 
-std::string bestDevicesSentence(Method method, int devices) {
-    return std::string(specOf(method).label) + ": best on " +
-           (devices == 1 ? "one device, more are slower." : std::to_string(devices) + " devices.");
+std::optional<int> bestDevices(const Forecast &forecast, const ForecastWay &way) {
+    std::optional<int> best;
+    double shortest = forecast.oneDeviceEpochS;
+    for (const ForecastRow &row : forecast.rows) {
+        if (row.way != way || !row.whyUnknown.empty())
+            continue;
+        if (!best || row.epochS.value < shortest)
+            best = row.epochS.value < shortest ? row.devices : 1;
+        shortest = std::min(shortest, row.epochS.value);
+    }
+    return best;
+}
+
+std::vector<std::string> bestDevicesSentences(const RunConfig &config, const Forecast &forecast) {
+    std::vector<std::string> out;
+    std::set<ForecastWay> said;
+    for (const ForecastRow &row : forecast.rows)
+        if (const auto best = bestDevices(forecast, row.way); best && said.insert(row.way).second)
+            out.push_back(std::string(specOf(row.way.method).label) +
+                          settingsText(configOf(config, row.way, row.devices), row.way) + ": best on " +
+                          (*best == 1 ? "one device, more are slower." : std::to_string(*best) + " devices."));
+    return out;
 }
 
 std::optional<ForecastGrade> gradeForecast(const ForecastRow &row, double measuredStepS) {

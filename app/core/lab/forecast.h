@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What DDP and a parameter server would take, before they run. Pure functions; seconds, bytes.
+// What a way to train would take, before it runs. Pure functions; seconds, bytes.
 //
 // A rank's step is the device's own computing time at the rank's batch, plus the communication that does not hide behind it:
 //   step(N) = c(N, b) + exposed(N) + wait(N),   b = global batch / N (or the batch per device, which is constant)
-// c: measured by a probe of that many devices side by side at that batch; else a + k·b through the probes of one device. With one
-// batch alone only the two extremes are known (all fixed, all proportional), and the interval covers both.
+// c: measured by a probe of that many devices side by side at that batch, else modelled (lab/device_time.h).
 // exposed: DDP's buckets become ready during backward, in reverse order of the parameters. When each is ready is measured by probes
 // on nodes (they train as DDP of one rank), else assumed proportional to the bytes. Buckets are reduced one after another, each
 // when it is ready and the previous one is done
@@ -18,88 +17,96 @@
 // An asynchronous server takes all gradients of a rank at once, after backward, on rank 0's cores: while a rank computes, it
 // serves the N-1 others. Together they wait as long as for the lab's exchange through a server of N ranks; the interval reaches
 // down to the exchange of two ranks, for a server that is free whenever a rank comes, and on CPU devices up to half of a device's
-// computing more, for one that can't take the core from rank 0's training. Nobody waits for the slowest.
+// computing more, for one that can't take the core from rank 0's training. Nobody waits for the slowest. Of S servers each takes an
+// S-th of the gradients, yet no rank is quicker than with a server for itself. Devices that only serve have their cores to
+// themselves: the others train, and each server has all of these to serve.
 // wait: ranks wait for the slowest of N: sigma·E[max of N normal draws], sigma being the standard deviation of a device's step.
+// A pipeline's step is played, message by message (lab/pipeline_time.h).
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ipc/run_config.h"
 #include "lab/cost_model.h"
+#include "lab/device_time.h"
+#include "lab/pipeline_time.h"
 
 namespace lockstep::core {
 
-/// A bucket of gradients as a device fills it.
-struct ReadyBucket {
-    double bytes = 0, readyS = 0; ///< since backward began
-    bool operator==(const ReadyBucket &) const = default;
+/// A method, and its settings that differ from the config's: key and value, as in RunConfig.
+struct ForecastWay {
+    Method method = Method::Ddp;
+    std::map<std::string, std::string> settings = {};
+    auto operator<=>(const ForecastWay &) const = default;
 };
 
-/// A short run of one device, or of several side by side that do not communicate.
-struct ComputeProbe {
-    int copies = 1;               ///< devices that computed at the same time
-    std::int64_t batch = 0;       ///< samples a step of each
-    double stepS = 0;             ///< mean over steps after the first epoch, and over the copies
-    double backwardS = 0;         ///< the part of stepS in backward
-    double slowestS = 0;          ///< the slowest copy's step
-    std::optional<double> strayS; ///< standard deviation of single steps; absent: unknown
-    /// DDP's buckets, where the device trained as a rank of its own; empty: unknown, and the forecast assumes that they fill evenly.
-    std::vector<ReadyBucket> buckets = {};
-    bool operator==(const ComputeProbe &) const = default;
+struct ForecastRun {
+    ForecastWay way;
+    int devices = 2;
+    auto operator<=>(const ForecastRun &) const = default;
 };
+/// Every way on every number of devices from 2 on; ways that send nothing are passed over.
+[[nodiscard]] std::set<ForecastRun> runsOf(const std::set<ForecastWay> &ways, const std::vector<int> &devices);
 
 struct ForecastInput {
-    std::vector<ComputeProbe> probes; ///< at least one of a single device
-    std::int64_t batch = 0;           ///< global, or of each device when `batchPerDevice`
-    bool batchPerDevice = false;
-    std::int64_t samples = 0;           ///< of an epoch
+    RunConfig config;                   ///< what is forecast; method, devices and some settings vary by row
+    std::vector<ComputeProbe> probes;   ///< at least one of a single device
     std::vector<double> parameterBytes; ///< in the model's order
-    double bucketMb = defaultBucketMb;  ///< DDP's cap, MiB; the first bucket holds at most 1 MiB
-    double sentShare = 1;               ///< bytes that are sent ÷ bytes of the gradients (compress_gradients)
-    bool ring = false;                  ///< DDP sums around a ring of our own, and not by the backend's all-reduce
-    bool onCpu = true;                  ///< communication takes the ranks' own cores
+    std::vector<LayerCost> layers;      ///< in the model's order; empty: unknown
+    std::int64_t samples = 0;           ///< of an epoch
     int devicesHere = 1;                ///< devices of that size with cores of their own
-    bool overNodes = false;   ///< those devices are on several nodes, which may differ: the slowest sets the pace
-    std::vector<int> devices; ///< numbers to forecast, 1 is always among them
-    std::vector<Method> methods = {Method::Ddp,
-                                   Method::PsSync}; ///< in any order; those that send no gradients are passed over
-};
-
-struct Interval {
-    double value = 0, low = 0, high = 0;
-    bool operator==(const Interval &) const = default;
+    std::set<ForecastRun> runs;         ///< to forecast, beside one device
 };
 
 struct ForecastRow {
-    Method method = Method::Ddp; ///< one with traffic between ranks
+    ForecastWay way; ///< of a method with traffic between ranks
     int devices = 1;
-    std::string whyUnknown;                                           ///< why there are no figures; else empty
-    Interval stepS, epochS, speedUp;                                  ///< speed-up against one device by epoch time
-    double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0; ///< of a step
-    bool computeMeasured = false;                                     ///< by a probe of that many devices at that batch
-    bool ranksMeasured = true;                                        ///< the lab had that many ranks
+    std::string whyUnknown;          ///< why there are no figures; else empty
+    Interval stepS, epochS, speedUp; ///< speed-up against one device by epoch time
+    /// Of a step; of a pipeline: of the stage that computes longest, all messages, what they add, and that stage's other waiting.
+    double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0;
+    bool computeMeasured = false; ///< by a probe of that many devices at that batch
+    bool ranksMeasured = true;    ///< the lab had that many ranks
     bool operator==(const ForecastRow &) const = default;
 };
 
 struct Forecast {
     double oneDeviceStepS = 0, oneDeviceEpochS = 0;
     double gradientBytes = 0;
-    std::vector<double> bucketsBytes; ///< as DDP reduces them
-    std::vector<ForecastRow> rows;    ///< by method, then devices; without one device
-    std::map<Method, int> best;       ///< devices with the shortest epoch; 1: more are not worth it. Absent: can't tell
+    std::vector<double> bucketsBytes;      ///< as DDP reduces them
+    std::vector<ForecastRow> rows;         ///< by way, then devices; without one device
     std::vector<std::string> reservations; ///< a sentence each
 };
 
-/// Bytes that a run of this configuration sends ÷ bytes of its gradients, for ForecastInput.
-[[nodiscard]] double sentShareOf(const RunConfig &config);
+/// The configuration of a way's runs.
+[[nodiscard]] RunConfig configOf(const RunConfig &config, const ForecastWay &way, int devices);
+/// Whether the field is one of the method's own that change a step (micro-batches, servers and the like), but not what a single device
+/// computes, nor the backend, which is the lab's.
+[[nodiscard]] bool belongsToWay(const FieldSpec &field, Method method);
+/// The run's method, and where such settings of its own differ from the config's.
+[[nodiscard]] ForecastWay wayOf(const RunConfig &run, const RunConfig &config);
+/// "pipeline on 2 devices, 8 micro-batches"
+[[nodiscard]] std::string nameOf(const RunConfig &config, const ForecastWay &way, int devices);
 
-/// An error where there is no probe of one device at the batch, or no size of the gradient.
+/// Devices that compute at the same time, and the samples that each of them takes at once: its share of a batch, or a micro-batch.
+struct DeviceShare {
+    int copies = 1;
+    std::int64_t batch = 0;
+    bool operator==(const DeviceShare &) const = default;
+};
+/// An error: why no run can be like this.
+[[nodiscard]] Result<DeviceShare> shareOf(const RunConfig &run);
+
+/// Absent where there is no probe of one device at the batch, or no size of the gradient.
 [[nodiscard]] std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication);
 
-/// "DDP: best on 2 devices.", "Server: best on one device, more are slower."
-[[nodiscard]] std::string bestDevicesSentence(Method method, int devices);
+/// Devices with which a way has the shortest epoch; 1: more are not worth it. Absent: can't tell.
+[[nodiscard]] std::optional<int> bestDevices(const Forecast &forecast, const ForecastWay &way);
+/// "DDP: best on 2 devices.", "Server: best on one device, more are slower.": of each way of which that can be told.
+[[nodiscard]] std::vector<std::string> bestDevicesSentences(const RunConfig &config, const Forecast &forecast);
 
 /// DDP's buckets: parameters in reverse order; a bucket is closed when it reaches its cap. The first cap is 1 MiB.
 [[nodiscard]] std::vector<double> bucketsOf(const std::vector<double> &parameterBytes, double capMb);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 
 #include "analysis/fairness/shared_load.h"
 #include "base/format.h"
@@ -32,18 +31,15 @@ std::vector<std::string> newestRuns(int most) {
     return ids;
 }
 
-/// Whether a step of the run computes what a step of the forecast does, whatever the method, the devices and the length.
+/// Whether a step of the run computes what a step of the forecast does, whatever the devices and the length.
 bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
-    if (appliesTo(*findField("shards"), run) && run.shards != RunConfig().shards)
-        return false; // a forecast is of even shards
-    if (hasServingDevices(run))
-        return false;           // and of servers that train, too
     RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
     for (const FieldSpec &field : runConfigFields())
-        if (field.effect == FieldEffect::Means)
+        if (field.effect == FieldEffect::Means && !belongsToWay(field, run.method))
             (void)field.set(alike, field.get(run)); // it came from a config, so it is allowed
     return std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
-        return field.effect != FieldEffect::Step || effectiveValue(field, alike) == effectiveValue(field, run);
+        const bool counts = field.effect == FieldEffect::Step || belongsToWay(field, run.method);
+        return !counts || effectiveValue(field, alike) == effectiveValue(field, run);
     });
 }
 
@@ -76,15 +72,11 @@ bool isOnMachineOf(const ForecastRecord &record, const GradingRun &run) {
 
 /// On nodes the places are part of the work.
 bool isAtPlaceOf(const ForecastRecord &record, const GradingRun &run) {
-    return record.config.nodes.empty()
+    return record.input.config.nodes.empty()
                ? run.config.nodes.empty() && isOnMachineOf(record, run)
-               : placesOf(run.config.nodes) == placesOf(firstDevices(record.config.nodes, deviceCount(run.config)));
+               : placesOf(run.config.nodes) ==
+                     placesOf(firstDevices(record.input.config.nodes, deviceCount(run.config)));
 }
-
-struct FoundSteps {
-    std::vector<double> steps;
-    int before = 0, disturbed = 0;
-};
 
 double distance(double from, double to) {
     return from > 0 && to > 0 ? std::max(leastDistance, std::fabs(std::log(to / from))) : leastDistance;
@@ -120,30 +112,30 @@ std::vector<GradingRun> readGradingRuns(int most) {
 }
 
 std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, const std::vector<GradingRun> &runs) {
-    std::map<std::pair<Method, int>, FoundSteps> steps;
-    for (const GradingRun &run : runs) {
-        if (!isAtPlaceOf(record, run) || !hasStepOf(record.config, run.config))
-            continue;
-        FoundSteps &found = steps[{run.config.method, deviceCount(run.config)}];
-        if (run.startWallUs < record.startWallUs)
-            ++found.before;
-        else if (run.disturbed)
-            ++found.disturbed;
-        else
-            found.steps.push_back(run.stepS);
-    }
+    std::vector<const GradingRun *> here;
+    for (const GradingRun &run : runs)
+        if (isAtPlaceOf(record, run))
+            here.push_back(&run);
     std::vector<ForecastOutcome> out;
     for (const ForecastRow &row : record.forecast.rows) {
+        const RunConfig forecast = configOf(record.input.config, row.way, row.devices);
         ForecastOutcome outcome;
-        const auto found = steps.find({row.method, row.devices});
-        if (found != steps.end()) {
-            outcome.runsBefore = found->second.before;
-            outcome.disturbed = found->second.disturbed;
-            outcome.runs = int(found->second.steps.size());
-            outcome.measuredStepS = median(std::move(found->second.steps)); // absent: none
-            if (outcome.measuredStepS)
-                outcome.grade = gradeForecast(row, *outcome.measuredStepS);
+        std::vector<double> steps;
+        for (const GradingRun *run : here) {
+            if (run->config.method != row.way.method || deviceCount(run->config) != row.devices ||
+                !hasStepOf(forecast, run->config))
+                continue;
+            if (run->startWallUs < record.startWallUs)
+                ++outcome.runsBefore;
+            else if (run->disturbed)
+                ++outcome.disturbed;
+            else
+                steps.push_back(run->stepS);
         }
+        outcome.runs = int(steps.size());
+        outcome.measuredStepS = median(std::move(steps)); // absent: none
+        if (outcome.measuredStepS)
+            outcome.grade = gradeForecast(row, *outcome.measuredStepS);
         out.push_back(outcome);
     }
     return out;

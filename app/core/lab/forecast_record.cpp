@@ -28,10 +28,16 @@ Json jsonOf(const ComputeProbe &probe) {
     Json buckets = Json::array();
     for (const ReadyBucket &bucket : probe.buckets)
         buckets.push_back({{"bytes", bucket.bytes}, {"ready_s", bucket.readyS}});
-    return {{"copies", probe.copies},      {"batch", probe.batch},
-            {"step_s", probe.stepS},       {"backward_s", probe.backwardS},
-            {"slowest_s", probe.slowestS}, {"stray_s", probe.strayS ? Json(*probe.strayS) : Json()},
-            {"buckets", buckets}};
+    return {{"copies", probe.copies},
+            {"batch", probe.batch},
+            {"step_s", probe.stepS},
+            {"backward_s", probe.backwardS},
+            {"slowest_s", probe.slowestS},
+            {"stray_s", probe.strayS ? Json(*probe.strayS) : Json()},
+            {"buckets", buckets},
+            {"forward_s", probe.forwardS},
+            {"optimizer_s", probe.optimizerS},
+            {"copies_s", probe.copiesS}};
 }
 ComputeProbe probeFrom(const Json &json) {
     ComputeProbe probe{json.at("copies").get<int>(),       json.at("batch").get<std::int64_t>(),
@@ -40,11 +46,26 @@ ComputeProbe probeFrom(const Json &json) {
     probe.strayS = documents::optionalIn<double>(json, "stray_s");
     for (const Json &bucket : json.value("buckets", Json::array()))
         probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
+    probe.forwardS = json.value("forward_s", 0.0);
+    probe.optimizerS = json.value("optimizer_s", 0.0);
+    probe.copiesS = json.value("copies_s", std::vector<double>());
     return probe;
 }
 
+Json jsonOf(const LayerCost &layer) {
+    return {{"seconds", layer.seconds},
+            {"output_bytes_per_sample", layer.outputBytesPerSample},
+            {"parameter_bytes", layer.parameterBytes}};
+}
+LayerCost layerFrom(const Json &json) {
+    return {json.at("seconds").get<double>(), json.at("output_bytes_per_sample").get<double>(),
+            json.at("parameter_bytes").get<double>()};
+}
+
 Json jsonOf(const ForecastRow &row) {
-    Json json = {{"method", std::string(toString(row.method))}, {"devices", row.devices}};
+    Json json = {{"method", std::string(toString(row.way.method))}, {"devices", row.devices}};
+    if (!row.way.settings.empty())
+        json["settings"] = row.way.settings;
     if (!row.whyUnknown.empty()) {
         json["cannot_tell"] = row.whyUnknown;
         return json;
@@ -68,7 +89,8 @@ Method forecastMethod(const std::string &name) {
 
 ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
-    row.method = forecastMethod(json.at("method").get<std::string>());
+    row.way = {forecastMethod(json.at("method").get<std::string>()),
+               json.value("settings", std::map<std::string, std::string>())};
     row.devices = json.at("devices").get<int>();
     row.whyUnknown = json.value("cannot_tell", "");
     if (!row.whyUnknown.empty())
@@ -102,8 +124,8 @@ std::string recipeTitled(const std::string &title) {
 }
 
 bool isFor(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
-    return record.config.nodes.empty() == nodes.empty() &&
-           placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
+    return record.input.config.nodes.empty() == nodes.empty() &&
+           placesOf(record.input.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.input.config)));
 }
 
 } // namespace
@@ -113,13 +135,16 @@ std::string forecastsFolder() {
 }
 
 std::string toJson(const ForecastRecord &record) {
-    Json probes = Json::array(), rows = Json::array(), best = Json::object();
-    for (const auto &[method, devices] : record.forecast.best)
-        best[std::string(toString(method))] = devices;
+    Json probes = Json::array(), layers = Json::array(), rows = Json::array(), best = Json::object();
     for (const ComputeProbe &probe : record.input.probes)
         probes.push_back(jsonOf(probe));
-    for (const ForecastRow &row : record.forecast.rows)
+    for (const LayerCost &layer : record.input.layers)
+        layers.push_back(jsonOf(layer));
+    for (const ForecastRow &row : record.forecast.rows) {
         rows.push_back(jsonOf(row));
+        if (const auto devices = bestDevices(record.forecast, row.way); devices && row.way.settings.empty())
+            best[std::string(toString(row.way.method))] = *devices;
+    }
     const Json json = {{"forecast", record.id},
                        {"title", record.title},
                        {"recipe", record.recipe},
@@ -128,17 +153,12 @@ std::string toJson(const ForecastRecord &record) {
                        {"cpu_model", record.cpuModel},
                        {"start_wall_us", record.startWallUs},
                        {"other_cores", orNull(record.otherCores)},
-                       {"config", Json::parse(toJson(record.config))},
+                       {"config", Json::parse(toJson(record.input.config))},
                        {"probes", probes},
-                       {"batch", record.input.batch},
-                       {"batch_per_device", record.input.batchPerDevice},
+                       {"layers", layers},
                        {"samples", record.input.samples},
                        {"parameter_bytes", record.input.parameterBytes},
-                       {"bucket_mb", record.input.bucketMb},
-                       {"on_cpu", record.input.onCpu},
                        {"devices_here", record.input.devicesHere},
-                       {"over_nodes", record.input.overNodes},
-                       {"devices", record.input.devices},
                        {"one_device_step_s", record.forecast.oneDeviceStepS},
                        {"one_device_epoch_s", record.forecast.oneDeviceEpochS},
                        {"gradient_bytes", record.forecast.gradientBytes},
@@ -169,32 +189,30 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         auto config = runConfigFromJson(json.at("config").dump());
         if (!config)
             return fail(config.error().front());
-        record.config = std::move(*config);
+        record.input.config = std::move(*config);
+        if (!json.contains(
+                "layers")) { // a version that forecast even shards and servers that train, whatever was asked
+            record.input.config.shards = RunConfig().shards;
+            record.input.config.serverDevices = RunConfig().serverDevices;
+        }
         for (const Json &probe : json.at("probes"))
             record.input.probes.push_back(probeFrom(probe));
-        record.input.batch = json.at("batch").get<std::int64_t>();
-        record.input.batchPerDevice = json.at("batch_per_device").get<bool>();
+        for (const Json &layer : json.value("layers", Json::array()))
+            record.input.layers.push_back(layerFrom(layer));
         record.input.samples = json.at("samples").get<std::int64_t>();
         record.input.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
-        record.input.bucketMb = json.at("bucket_mb").get<double>();
-        record.input.ring = record.config.allReduce == "ring";
-        record.input.sentShare = sentShareOf(record.config);
-        record.input.onCpu = json.at("on_cpu").get<bool>();
         record.input.devicesHere = json.at("devices_here").get<int>();
-        record.input.overNodes = json.value("over_nodes", false);
-        record.input.devices = json.at("devices").get<std::vector<int>>();
         record.forecast.oneDeviceStepS = json.at("one_device_step_s").get<double>();
         record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
         record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
         record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
-        const Json best = json.value("best_devices", Json::object());
-        for (const auto &[method, devices] : best.items())
-            record.forecast.best[forecastMethod(method)] = devices.get<int>();
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
         record.calibration.factor = json.value("widened_by", 1.0);
         record.calibration.graded = json.value("widened_by_graded", 0);
         for (const Json &row : json.at("rows"))
             record.forecast.rows.push_back(forecastRowFrom(row));
+        for (const ForecastRow &row : record.forecast.rows)
+            record.input.runs.insert({row.way, row.devices});
         return record;
     } catch (const std::exception &exception) {
         return fail(Error::failed(std::string("a forecast's record is not understood: ") + exception.what(),

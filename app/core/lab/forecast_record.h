@@ -30,7 +30,6 @@ struct ForecastRecord {
     std::string recipe; ///< its name, or the id of the run that was forecast; guessed from the title in an old record
     std::int64_t startWallUs = 0;
     std::optional<double> otherCores; ///< cores' worth that other programs took while probes ran; absent: unknown
-    RunConfig config;                 ///< what is forecast; method and devices vary by row
     ForecastInput input;
     Forecast forecast; ///< its intervals widened
     Calibration calibration = {};

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <map>
+#include <ranges>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -85,8 +85,23 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
     return withoutKeeping(std::move(config));
 }
 
+QStringList argumentsFor(const RunConfig &config) {
+    QStringList arguments;
+    for (const std::string &word : toArguments(config))
+        arguments << QString::fromStdString(word);
+    return arguments;
+}
+
+Error failedProbe(QProcess &process) {
+    const QString said = lastLine(process.readAllStandardError());
+    return Error{"a probe failed: " + (said.isEmpty() ? "it gave no word" : said.toStdString()),
+                 {},
+                 process.exitCode() == exitBadArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
+                 {}};
+}
+
 struct Steps {
-    double count = 0, seconds = 0, backward = 0;
+    double count = 0, seconds = 0, forward = 0, backward = 0, optimizer = 0;
     std::vector<std::pair<double, double>> windows; ///< steps, mean seconds of one
     struct Bucket {
         double bytes = 0, count = 0, readyS = 0; ///< readyS: summed over `count`
@@ -99,8 +114,13 @@ void takeFrame(Steps &steps, const Frame &frame) {
     if (const auto *epoch = std::get_if<EpochFrame>(&frame.body); epoch && epoch->epoch > 1 && epoch->steps > 0) {
         steps.count += double(epoch->steps);
         steps.seconds += epoch->durationS;
-        if (const auto backward = epoch->phases.find(phase::backward); backward != epoch->phases.end())
-            steps.backward += backward->second.sumS;
+        const auto sumOf = [epoch](std::string_view name) {
+            const auto found = epoch->phases.find(name);
+            return found == epoch->phases.end() ? 0 : found->second.sumS;
+        };
+        steps.forward += sumOf(phase::forward);
+        steps.backward += sumOf(phase::backward);
+        steps.optimizer += sumOf(phase::optimizer);
     }
     if (const auto *window = std::get_if<StepsFrame>(&frame.body); window && window->epoch > 1 && window->count > 0)
         steps.windows.emplace_back(double(window->count), additiveSum(window->phases) / double(window->count));
@@ -133,13 +153,18 @@ std::optional<double> strayOf(const Steps &steps) {
 
 } // namespace
 
-std::vector<ProbeRequest> probesFor(const RunConfig &config, const std::vector<int> &devices, int devicesHere) {
-    const bool perDevice = config.batchPerDevice > 0;
-    const std::int64_t batch = perDevice ? config.batchPerDevice : config.batchSize;
-    std::vector<ProbeRequest> out = {{config, 1, batch}};
-    for (const int n : devices)
-        if (n > 1 && n <= devicesHere && (perDevice || batch % n == 0))
-            out.push_back({config, n, perDevice ? batch : batch / n});
+std::vector<ProbeRequest> probesFor(const ForecastInput &input) {
+    const RunConfig alone = configOf(input.config, {Method::Baseline}, 1);
+    std::vector<ProbeRequest> out = {{input.config, 1, globalBatch(alone)}};
+    const auto add = [&](int copies, std::int64_t batch) {
+        const auto same = [&](const ProbeRequest &probe) { return probe.copies == copies && probe.batch == batch; };
+        if (copies <= input.devicesHere && std::ranges::none_of(out, same))
+            out.push_back({input.config, copies, batch});
+    };
+    for (const auto &[way, devices] : input.runs)
+        if (devices <= input.devicesHere)
+            if (const auto share = shareOf(configOf(input.config, way, devices)))
+                add(share->copies, share->batch);
     return out;
 }
 
@@ -147,7 +172,8 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
     ComputeProbe probe;
     probe.copies = request.copies;
     probe.batch = request.batch;
-    double backward = 0, stray = 0;
+    const double copies = double(frames.size());
+    double stray = 0;
     int strays = 0;
     for (const std::string &text : frames) {
         Steps steps;
@@ -157,14 +183,17 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
                 takeFrame(steps, *frame);
         if (!(steps.count > 0) || !(steps.seconds > 0))
             return std::nullopt;
-        probe.stepS += steps.mean() / double(frames.size());
+        probe.stepS += steps.mean() / copies;
+        probe.copiesS.push_back(steps.mean());
         probe.slowestS = std::max(probe.slowestS, steps.mean());
-        backward += steps.backward / steps.count / double(frames.size());
+        probe.forwardS += steps.forward / steps.count / copies;
+        probe.backwardS += steps.backward / steps.count / copies;
+        probe.optimizerS += steps.optimizer / steps.count / copies;
         std::size_t number = 0; // the copies fill like buckets
         for (const auto &[bucket, sum] : steps.buckets) {
             if (number == probe.buckets.size())
                 probe.buckets.push_back({sum.bytes, 0});
-            probe.buckets[number++].readyS += sum.readyS / sum.count / double(frames.size());
+            probe.buckets[number++].readyS += sum.readyS / sum.count / copies;
         }
         if (const auto one = strayOf(steps)) {
             stray += *one;
@@ -173,40 +202,26 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
     }
     if (frames.empty())
         return std::nullopt;
-    probe.backwardS = backward;
     if (strays > 0)
         probe.strayS = stray / strays;
     return probe;
 }
 
-Result<std::vector<double>> parameterBytesIn(const std::string &path) {
-    const auto damaged = [&path] {
-        return fail(Error::failed(path + " is no safetensors file", "see what lockstep-trainer says"));
-    };
-    const auto text = realFileSystem().readAll(path, anySize);
-    if (!text)
-        return fail(text.error());
-    std::uint64_t length = 0;
-    if (text->size() < sizeof length)
-        return damaged();
-    std::memcpy(&length, text->data(), sizeof length);
-    if (length > text->size() - sizeof length)
-        return damaged();
-    std::vector<std::pair<double, double>> spans;
+std::optional<ModelCosts> modelCostsFrom(std::string_view text, std::int64_t samples) {
+    const auto json = documents::objectOrNull(text);
+    if (!json.is_object() || documents::valueIn(json, "type", "") != "model")
+        return std::nullopt;
+    ModelCosts costs;
     try {
-        const auto header = nlohmann::json::parse(text->substr(sizeof length, length));
-        for (const auto &[name, tensor] : header.items())
-            if (name != "__metadata__")
-                spans.emplace_back(tensor.at("data_offsets").at(0).get<double>(),
-                                   tensor.at("data_offsets").at(1).get<double>());
+        costs.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
+        for (const auto &layer : json.at("layers"))
+            costs.layers.push_back({layer.at("seconds").get<double>(),
+                                    layer.at("output_bytes").get<double>() / double(samples),
+                                    layer.at("parameter_bytes").get<double>()});
     } catch (const std::exception &) {
-        return damaged();
+        return std::nullopt;
     }
-    std::sort(spans.begin(), spans.end());
-    std::vector<double> bytes;
-    for (const auto &[from, to] : spans)
-        bytes.push_back(to - from);
-    return bytes;
+    return costs;
 }
 
 ProbeJob::ProbeJob(QObject *parent) : QObject(parent) {}
@@ -226,7 +241,7 @@ std::string ProbeJob::file(const char *what, int copy) const {
 Result<void> ProbeJob::start(std::vector<ProbeRequest> probes) {
     m_waiting.assign(probes.begin(), probes.end());
     if (!m_waiting.front().config.nodes.empty()) {
-        askForParameters(configOf(m_waiting.front(), 0));
+        askForCosts();
         return {};
     }
     auto trainer = findTrainer();
@@ -234,7 +249,7 @@ Result<void> ProbeJob::start(std::vector<ProbeRequest> probes) {
         return fail(trainer.error());
     m_trainer = std::move(*trainer);
     m_others.emplace();
-    next();
+    askForCosts();
     return {};
 }
 
@@ -250,6 +265,13 @@ void ProbeJob::next() {
         startOnNodes();
 }
 
+void ProbeJob::watchStart(QProcess &process) {
+    connect(&process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            end(Error::failed(m_trainer + " can't be started", "build it with ./run"));
+    });
+}
+
 void ProbeJob::startHere() {
     const ProbeRequest &probe = m_waiting.front();
     m_running.clear();
@@ -260,40 +282,60 @@ void ProbeJob::startHere() {
         process->setStandardInputFile(QProcess::nullDevice());
         process->setStandardOutputFile(QProcess::nullDevice());
         connect(process.get(), &QProcess::finished, this, &ProbeJob::over);
-        connect(process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-            if (error == QProcess::FailedToStart)
-                end(Error::failed(m_trainer + " can't be started", "build it with ./run"));
-        });
+        watchStart(*process);
         m_running.push_back(std::move(process));
     }
     for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
-        QStringList arguments;
-        for (const std::string &word : toArguments(configOf(probe, int(copy))))
-            arguments << QString::fromStdString(word);
-        arguments << QStringLiteral("--frames=") + QString::fromStdString(file("frames", int(copy)));
-        if (m_done.empty() && copy == 0)
-            arguments << QStringLiteral("--save-final=") + QString::fromStdString(file("model", 0));
-        m_running[copy]->start(QString::fromStdString(m_trainer), arguments);
+        m_running[copy]->start(QString::fromStdString(m_trainer),
+                               argumentsFor(configOf(probe, int(copy)))
+                                   << QStringLiteral("--frames=") + QString::fromStdString(file("frames", int(copy))));
     }
 }
 
+/// Of layers as the last probe's devices take them: a pipeline's micro-batch, where one is forecast.
+void ProbeJob::askForCosts() {
+    RunConfig config = configOf(m_waiting.front(), 0);
+    config.batchSize = m_waiting.back().batch;
+    if (!config.nodes.empty())
+        return askForCostsOnNode(config);
+    auto process = std::make_unique<QProcess>();
+    process->setStandardInputFile(QProcess::nullDevice());
+    connect(process.get(), &QProcess::finished, this, [this] {
+        QProcess &asked = *m_running.front();
+        const bool done = asked.exitStatus() == QProcess::NormalExit && asked.exitCode() == 0;
+        if (!done)
+            return end(failedProbe(asked));
+        takeCosts(asked.readAllStandardOutput().toStdString());
+    });
+    watchStart(*process);
+    m_running.push_back(std::move(process));
+    m_running.back()->start(QString::fromStdString(m_trainer), argumentsFor(config) << QStringLiteral("--model-costs"));
+}
+
 /// On the first node: this machine may have no trainer.
-void ProbeJob::askForParameters(const RunConfig &config) {
+void ProbeJob::askForCostsOnNode(const RunConfig &config) {
     auto run = std::make_unique<AttendedRun>();
-    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) {
-        const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
-        if (json.is_object() && documents::valueIn(json, "type", "") == "parameters" && json.contains("bytes"))
-            for (const auto &bytes : json["bytes"])
-                m_parameterBytes.push_back(bytes.is_number() ? bytes.get<double>() : 0);
-    });
+    connect(run.get(), &AttendedRun::said, this,
+            [this](int, const QByteArray &line) { m_said.front() += line.toStdString() + "\n"; });
     connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
-        if (error || m_parameterBytes.empty())
-            return end(Error::failed("the model's size is unknown: " +
-                                     (error ? error->message() : std::string("the trainer there gave no word"))));
-        QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
+        if (error)
+            return end(Error{"the model's size is unknown: " + error->message(), {}, error->kind, {}});
+        takeCosts(m_said.front());
     });
+    m_said.assign(1, {});
     m_onNodes.push_back(std::move(run));
-    m_onNodes.back()->start(config, commandOnNode(config, "--parameter-bytes"), "Probe");
+    m_onNodes.back()->start(config, commandOnNode(config, "--model-costs"), "Probe");
+}
+
+/// Among other lines, as a node may have some.
+void ProbeJob::takeCosts(std::string_view lines) {
+    for (const auto line : std::views::split(lines, '\n'))
+        if (auto costs = modelCostsFrom({line.begin(), line.end()}, m_waiting.back().batch))
+            m_costs = std::move(*costs);
+    if (m_costs.parameterBytes.empty())
+        return end(Error::failed("the model's size is unknown: the trainer gave no word",
+                                 "lockstepctl and lockstep-trainer must be of one version"));
+    QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
 }
 
 void ProbeJob::startOnNodes() {
@@ -331,22 +373,11 @@ void ProbeJob::over() {
     std::vector<std::string> frames;
     for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
         QProcess &process = *m_running[copy];
-        if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
-            const QString said = lastLine(process.readAllStandardError());
-            return end(Error{"a probe failed: " + (said.isEmpty() ? "it gave no word" : said.toStdString()),
-                             {},
-                             process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
-                             {}});
-        }
+        if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0)
+            return end(failedProbe(process));
         frames.push_back(realFileSystem().readAll(file("frames", int(copy)), anySize).value_or(std::string()));
         std::error_code ignored;
         std::filesystem::remove(file("frames", int(copy)), ignored);
-    }
-    if (m_done.empty()) {
-        auto bytes = parameterBytesIn(file("model", 0));
-        if (!bytes)
-            return end(bytes.error());
-        m_parameterBytes = std::move(*bytes);
     }
     take(std::move(frames));
 }

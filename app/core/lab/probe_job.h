@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <QObject>
@@ -26,17 +27,21 @@ struct ProbeRequest {
     std::int64_t batch = 64;
 };
 
-/// The probes that forecast `devices` of such a config needs: one device at the whole batch, and that many side by side at a
-/// rank's, for each number that this machine has. Short: 200 steps an epoch, three epochs.
-[[nodiscard]] std::vector<ProbeRequest> probesFor(const RunConfig &config, const std::vector<int> &devices,
-                                                  int devicesHere);
+/// The probes that such a forecast needs: one device at the whole batch, and for each of its rows as many as compute at the same time
+/// at what each of them takes at once, if there are so many devices here. Short: 200 steps an epoch, three epochs.
+[[nodiscard]] std::vector<ProbeRequest> probesFor(const ForecastInput &input);
 
 /// Sums up the frames of the copies (one text each, NDJSON); the first epoch is warm-up. Absent: no copy got beyond it.
 [[nodiscard]] std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request,
                                                           const std::vector<std::string> &frames);
 
-/// Bytes of each parameter in a safetensors file, in its order. Errors name the file.
-[[nodiscard]] Result<std::vector<double>> parameterBytesIn(const std::string &safetensors);
+/// What `lockstep-trainer --model-costs` said of a model.
+struct ModelCosts {
+    std::vector<double> parameterBytes; ///< in DDP's order
+    std::vector<LayerCost> layers;
+};
+/// `samples`: of the batch that its layers were timed with. Absent: it is no such answer.
+[[nodiscard]] std::optional<ModelCosts> modelCostsFrom(std::string_view json, std::int64_t samples);
 
 /// Runs probes one after another: on this machine with lockstep-trainer, in a folder that is removed afterwards; on nodes as runs
 /// that leave nothing there. One use.
@@ -47,7 +52,8 @@ public:
     ~ProbeJob() override;
     [[nodiscard]] Result<void> start(std::vector<ProbeRequest> probes);
     [[nodiscard]] const std::vector<ComputeProbe> &probes() const { return m_done; }
-    [[nodiscard]] const std::vector<double> &parameterBytes() const { return m_parameterBytes; }
+    [[nodiscard]] const std::vector<double> &parameterBytes() const { return m_costs.parameterBytes; }
+    [[nodiscard]] const std::vector<LayerCost> &layers() const { return m_costs.layers; }
     /// Cores that other programs used on this machine meanwhile, on average; absent: not done yet, on nodes, or unknown.
     [[nodiscard]] std::optional<double> otherCores() const { return m_otherCores; }
 
@@ -58,8 +64,11 @@ Q_SIGNALS:
 
 private:
     void next();
-    void askForParameters(const RunConfig &config);
+    void askForCosts();
+    void askForCostsOnNode(const RunConfig &config);
+    void takeCosts(std::string_view json);
     void startOnNodes();
+    void watchStart(QProcess &process);
     void startHere();
     void over();
     void overOnNodes(const std::optional<Error> &error);
@@ -75,7 +84,7 @@ private:
     std::vector<std::string> m_said; ///< frames of each copy on nodes
     int m_alive = 0;                 ///< copies on nodes that have not ended
     std::vector<ComputeProbe> m_done;
-    std::vector<double> m_parameterBytes;
+    ModelCosts m_costs;
     std::optional<OtherLoad> m_others;
     std::optional<double> m_otherCores;
     bool m_ended = false;

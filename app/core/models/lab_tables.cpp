@@ -87,7 +87,7 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
     table.heads = {QStringLiteral("Method"),   QStringLiteral("Step"),     QStringLiteral("between"),
                    QStringLiteral("Epoch"),    QStringLiteral("Speed-up"), QStringLiteral("between"),
                    QStringLiteral("Came out"), QStringLiteral("Off by")};
-    table.hints = {QStringLiteral("Method and number of devices"),
+    table.hints = {QStringLiteral("Method, number of devices, settings of its own"),
                    QStringLiteral("Forecast time of a step"),
                    QStringLiteral("Is to hold the measured step in 90 % of forecasts"),
                    QStringLiteral("Forecast time of an epoch"),
@@ -99,8 +99,8 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
     for (std::size_t i = 0; i < record.forecast.rows.size(); ++i) {
         const ForecastRow &row = record.forecast.rows[i];
         const ForecastOutcome outcome = i < outcomes.size() ? outcomes[i] : ForecastOutcome();
-        table.methods << qs(toString(row.method));
-        const TableCell name = words(qs(titleOn(specOf(row.method).title, row.devices)));
+        table.methods << qs(toString(row.way.method));
+        const TableCell name = words(qs(nameOf(record.input.config, row.way, row.devices)));
         if (!row.whyUnknown.empty()) {
             const TableCell none = figure({}, unknown, qs(row.whyUnknown));
             table.rows.push_back(

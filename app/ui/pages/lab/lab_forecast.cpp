@@ -29,8 +29,8 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
     m_forecast = new QPushButton(tr("Forecast"), this);
     m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
-    m_forecast->setToolTip(
-        tr("Trains single devices for some seconds and predicts DDP and a server; later runs grade it (Ctrl+Shift+M)"));
+    m_forecast->setToolTip(tr("Trains single devices for some seconds and predicts the recipe's ways to train; later "
+                              "runs grade it (Ctrl+Shift+M)"));
     addTool(m_recipe);
     addTool(m_forecast);
     m_words = makeLabel({}, "secondary", this);
@@ -97,8 +97,8 @@ void LabForecast::showForecast() {
                                   core::bytes(record->forecast.gradientBytes))
                              .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
     QStringList best;
-    for (const auto &[method, devices] : record->forecast.best)
-        best << QString::fromStdString(core::bestDevicesSentence(method, devices));
+    for (const std::string &sentence : core::bestDevicesSentences(record->input.config, record->forecast))
+        best << QString::fromStdString(sentence);
     words << best.join(u' ') << QString::fromStdString(core::sentenceOf(record->calibration));
     if (m_read.tally.graded > 0)
         words << QString::fromStdString(core::sentenceOf(m_read.tally));

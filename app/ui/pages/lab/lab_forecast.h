@@ -18,7 +18,7 @@ class QTableView;
 namespace lockstep::ui {
 class Theme;
 
-/// The forecast of DDP's and a server's times for the chosen recipe, and its comparison with measured runs. lockstepctl makes it and ends with this window.
+/// The forecast of what the chosen recipe's ways to train take, and its comparison with measured runs. lockstepctl makes it and ends with this window.
 class LabForecast : public Card {
     Q_OBJECT
 public:

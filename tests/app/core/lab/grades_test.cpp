@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Forecasts graded all together, with planted records: the share that held, what widens the next one's intervals.
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QtTest>
 
 #include <cmath>
@@ -25,9 +27,9 @@ ForecastRecord forecastOf(int number) {
     record.host = "box";
     record.cpuModel = "Xeon 8592+";
     record.startWallUs = madeUs;
-    record.config.method = Method::Ddp;
-    record.config.devices = {"0", "1"};
-    record.config.batchSize = 64 + 2 * number;
+    record.input.config.method = Method::Ddp;
+    record.input.config.devices = {"0", "1"};
+    record.input.config.batchSize = 64 + 2 * number;
     ForecastRow row;
     row.devices = 2;
     row.stepS = row.epochS = row.speedUp = {0.010, 0.010 / 1.05, 0.010 * 1.05};
@@ -36,7 +38,7 @@ ForecastRecord forecastOf(int number) {
 }
 
 GradingRun runOf(const ForecastRecord &record, double stepS, bool disturbed = false) {
-    return {record.config, record.host, record.cpuModel, record.startWallUs + 1'000'000, stepS, disturbed};
+    return {record.input.config, record.host, record.cpuModel, record.startWallUs + 1'000'000, stepS, disturbed};
 }
 
 } // namespace
@@ -68,6 +70,32 @@ private Q_SLOTS:
         QVERIFY(both.front().grade->within);
         QCOMPARE(both.front().runs, 1);
         QCOMPARE(tallyOf({record}, {runOf(record, 0.02, true)}).graded, 0);
+    }
+
+    void aRunGradesTheRowOfItsOwnSettings() {
+        ForecastRecord record = forecastOf(1);
+        ForecastRow row = record.forecast.rows.front();
+        row.way = {Method::Pipeline};
+        record.forecast.rows = {row, row};
+        record.forecast.rows.back().way.settings = {{"micro_batches", "8"}};
+        GradingRun eight = runOf(record, 0.0101);
+        eight.config.method = Method::Pipeline;
+        eight.config.microBatches = 8;
+        const auto outcomes = outcomesOf(record, {eight});
+        QVERIFY(!outcomes.front().measuredStepS && outcomes.back().measuredStepS);
+        eight.config.shards = "adaptive"; // a pipeline has none
+        QVERIFY(outcomesOf(record, {eight}).back().measuredStepS);
+    }
+
+    void anOldForecastIsOfEvenShardsWhateverWasAsked() {
+        ForecastRecord record = forecastOf(1);
+        record.input.config.shards = "adaptive";
+        record.input.samples = 640;
+        auto json = QJsonDocument::fromJson(QByteArray::fromStdString(toJson(record))).object();
+        QCOMPARE(forecastRecordFromJson(toJson(record))->input.config.shards, std::string("adaptive"));
+        json.remove(QStringLiteral("layers"));
+        const std::string old = QJsonDocument(json).toJson().toStdString();
+        QCOMPARE(forecastRecordFromJson(old)->input.config.shards, std::string("even"));
     }
 
     void aRunOfAnotherProcessorOnAMachineOfTheSameNameGradesNothing() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lab's cost model and the forecast, on regimes that are known because they were made up.
+// The lab's cost model, on regimes that are known because they were made up.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -10,10 +10,9 @@
 #include "base/machine_facts.h"
 #include "base/other_load.h"
 #include "core_support.h"
-#include "lab/forecast.h"
 #include "lab/lab_record.h"
 #include "lab/lab_report.h"
-#include "lab/probe_job.h"
+#include "simple_model.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -67,26 +66,6 @@ double worst(const CostModel &model, const std::vector<TimePoint> &measured) {
 LabRow labRow(const std::string &collective, int ranks, double bytes, double seconds, bool heldOut = false) {
     return {collective,    ranks,         bytes,           heldOut,         5,      10, seconds,
             seconds * 0.9, seconds * 1.2, bytes / seconds, bytes / seconds, seconds};
-}
-
-/// A model in which every operation costs alpha + K/rate on two ranks.
-CommunicationModel simpleModel(double alpha = 50e-6, double rate = 1e9) {
-    CommunicationModel model;
-    const auto time = [=](double bytes) { return alpha + bytes / rate; };
-    for (const char *name : {"all_reduce", "server_all_reduce", "ring_all_reduce", "send_recv", "broadcast"})
-        model.add(name, 2, *CostModel::fit(points(labSizes(), time)));
-    return model;
-}
-
-ForecastInput simpleInput() {
-    ForecastInput input;
-    input.batch = 64;
-    input.samples = 6400;
-    input.parameterBytes = {100'000, 146'824};
-    input.devicesHere = 2;
-    input.devices = {1, 2};
-    input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}, {2, 32, 2.4e-3, 1.2e-3, 2.4e-3, {}}};
-    return input;
 }
 
 } // namespace
@@ -283,189 +262,6 @@ private Q_SLOTS:
                  std::string("all-reduce, 2 ranks: from 8 MiB on, since one would take about 710 ms"));
     }
 
-    void overASlowLinkWhatWaitsForItHidesAndWhatIsWorkDoesNot() {
-        ForecastInput input = simpleInput();
-        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
-        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
-        CommunicationModel model = simpleModel(50e-6, 1e9);
-        const double unknown = forecast(input, model)->rows.front().exposedS;
-        const auto tenth = [](double bytes) { return (50e-6 + bytes / 1e9) / 10; };
-        model.add(workInTraining, 2, *CostModel::fit(points(labSizes(), tenth)));
-        const ForecastRow row = forecast(input, model)->rows.front();
-        input.onCpu = false;
-        const double hidden = forecast(input, model)->rows.front().exposedS;
-        QVERIFY(std::abs(unknown - row.communicationS) < 1e-9); // all of it counts as work
-        QVERIFY(std::abs(row.exposedS - (hidden + (row.communicationS - hidden) / 10)) < 1e-6);
-    }
-
-    void unlikeNodesGoAtTheSlowestOnesPace() {
-        ForecastInput input = simpleInput();
-        input.overNodes = true;
-        input.probes[1].slowestS = 3.6e-3; // the mean is 2.4
-        const auto out = forecast(input, simpleModel(1e-6, 1e12));
-        QVERIFY(out->rows.front().stepS.value > 3.6e-3);
-        input.devices = {1, 2, 4};
-        const auto four = forecast(input, simpleModel());
-        QVERIFY(four->rows[1].whyUnknown.find("these nodes have 2") != std::string::npos);
-    }
-
-    void bucketsAreClosedAsPyTorchClosesThem() {
-        QCOMPARE(bucketsOf({100, 200}, 25), (std::vector<double>{300}));
-        // Reverse order: the last parameters are ready first. 1 MiB closes the first bucket, 25 MiB the next.
-        const std::vector<double> sizes = {26 * mib, 4 * mib, 0.6 * mib, 0.6 * mib};
-        QCOMPARE(bucketsOf(sizes, 25), (std::vector<double>{1.2 * mib, 30 * mib}));
-        double sum = 0;
-        for (const double bucket : bucketsOf(sizes, 1))
-            sum += bucket;
-        QCOMPARE(sum, 31.2 * mib);
-    }
-
-    void aStepIsComputeAndWhatDoesNotHide() {
-        const ForecastInput input = simpleInput();
-        const auto out = forecast(input, simpleModel(50e-6, 1e9));
-        QVERIFY(out);
-        QCOMPARE(out->oneDeviceEpochS, 0.4);
-        const ForecastRow &ddp = out->rows.front();
-        QCOMPARE(ddp.devices, 2);
-        QVERIFY(ddp.computeMeasured && ddp.ranksMeasured);
-        const double talk = 50e-6 + 246'824 / 1e9;
-        QVERIFY(std::abs(ddp.stepS.value - (2.4e-3 + talk)) < 1e-6);
-        QVERIFY(std::abs(ddp.speedUp.value - 4e-3 / (2.4e-3 + talk)) < 1e-3);
-        QVERIFY(ddp.stepS.low < ddp.stepS.value && ddp.stepS.value < ddp.stepS.high);
-        QVERIFY(ddp.speedUp.low < ddp.speedUp.value && ddp.speedUp.value < ddp.speedUp.high);
-        QCOMPARE(out->best.at(Method::Ddp), 2);
-    }
-
-    void anAsynchronousServerTakesAllGradientsAtOnceAndNobodyWaits() {
-        ForecastInput input = simpleInput();
-        input.parameterBytes = {3 * mib, 1 * mib}; // two buckets of DDP's
-        input.probes[1].strayS = 1e-3;
-        input.devices = {2, 4};
-        input.devicesHere = 4;
-        input.probes.push_back({4, 16, 1.6e-3, 0.8e-3, 1.6e-3, {}});
-        input.methods = {Method::PsAsync, Method::Pipeline}; // no lab tells what a pipeline's stages take
-        const auto out = forecast(input, simpleModel(50e-6, 1e9));
-        QCOMPARE(out->rows.size(), std::size_t(2));
-        const ForecastRow &two = out->rows.front(), &four = out->rows.back();
-        QVERIFY(two.method == Method::PsAsync && four.devices == 4);
-        const double exchange = 50e-6 + 4 * mib / 1e9;
-        QVERIFY(std::abs(two.exposedS - exchange) < 1e-3 * exchange);
-        QVERIFY(std::abs(four.exposedS - 3 * exchange) < 1e-2 * exchange); // rank 0 serves three ranks a step
-        QVERIFY(four.stepS.low < 1.6e-3 + 1.1 * exchange);                 // and may be free when a rank comes
-        QCOMPARE(two.waitS, 0.0);
-        QVERIFY(!out->best.contains(Method::Ddp) && out->best.contains(Method::PsAsync));
-    }
-
-    void slowCommunicationSaysThatOneDeviceIsBest() {
-        const auto out = forecast(simpleInput(), simpleModel(20e-3, 1e8));
-        QCOMPARE(out->best.at(Method::Ddp), 1);
-        QVERIFY(out->rows.front().speedUp.value < 1);
-    }
-
-    void onAGpuBucketsHideBehindBackward() {
-        ForecastInput input = simpleInput();
-        input.onCpu = false;
-        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
-        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
-        const auto out = forecast(input, simpleModel(50e-6, 1e9));
-        const ForecastRow &ddp = out->rows.front();
-        QVERIFY(out->bucketsBytes.size() == 2);
-        QVERIFY(ddp.exposedS < ddp.communicationS);
-        input.onCpu = true;
-        QVERIFY(forecast(input, simpleModel(50e-6, 1e9))->rows.front().exposedS >= ddp.communicationS * 0.999);
-    }
-
-    void withOneBatchAloneTheIntervalReachesFromFixedToProportional() {
-        ForecastInput input = simpleInput();
-        input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}};
-        const auto out = forecast(input, simpleModel(1e-6, 1e12));
-        const ForecastRow &ddp = out->rows.front();
-        QVERIFY(!ddp.computeMeasured);
-        QVERIFY(ddp.stepS.low < 2.01e-3);
-        QVERIFY(ddp.stepS.high > 3.99e-3);
-        QVERIFY(!out->reservations.empty());
-    }
-
-    void whereDevicesShareCoresItCannotTell() {
-        ForecastInput input = simpleInput();
-        input.devices = {2, 4};
-        const auto out = forecast(input, simpleModel());
-        const ForecastRow &four = out->rows[1];
-        QCOMPARE(four.devices, 4);
-        QVERIFY(QString::fromStdString(four.whyUnknown).startsWith("can't tell: 4 devices"));
-        QVERIFY(!gradeForecast(four, 1e-3));
-    }
-
-    void anUnmeasuredWayOrNoProbeIsNoFigure() {
-        CommunicationModel none;
-        const auto out = forecast(simpleInput(), none);
-        QVERIFY(out);
-        QVERIFY(!out->rows.front().whyUnknown.empty());
-        QVERIFY(out->best.empty());
-        ForecastInput empty = simpleInput();
-        empty.probes.clear();
-        QVERIFY(!forecast(empty, simpleModel()));
-    }
-
-    void waitingForTheSlowestIsTheMostOfSoManyDraws() {
-        QCOMPARE(expectedMost(1), 0.0);
-        QVERIFY(std::abs(expectedMost(2) - 1 / std::sqrt(M_PI)) < 1e-3);
-        QVERIFY(std::abs(expectedMost(16) - 1.766) < 0.03);
-        ForecastInput input = simpleInput();
-        input.probes[1].strayS = 1e-3;
-        const auto out = forecast(input, simpleModel());
-        QVERIFY(std::abs(out->rows.front().waitS - 0.5642e-3) < 1e-6);
-    }
-
-    void aProbeIsItsEpochsAfterTheFirst() {
-        const auto text = [](double epochS, double backwardS) {
-            std::string out;
-            for (int epoch = 1; epoch <= 3; ++epoch) {
-                EpochFrame frame;
-                frame.epoch = epoch;
-                frame.durationS = epoch == 1 ? 100 : epochS; // warm-up
-                frame.steps = 200;
-                frame.phases["backward"] = {backwardS, {}};
-                out += encode(test::frame(frame, 0, epoch)) + "\n";
-            }
-            return out;
-        };
-        const ProbeRequest request{{}, 2, 32};
-        const auto probe = probeFromFrames(request, {text(0.4, 0.2), text(0.6, 0.3)});
-        QVERIFY(probe);
-        QCOMPARE(probe->stepS, 2.5e-3);
-        QCOMPARE(probe->slowestS, 3e-3);
-        QCOMPARE(probe->backwardS, 1.25e-3);
-        QVERIFY(!probe->strayS); // too few windows to say
-        QVERIFY(!probeFromFrames(request, {text(0.4, 0.2), ""}));
-    }
-
-    void aModelsSizeIsReadFromItsFile() {
-        const Home home;
-        const std::string header = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]},)"
-                                   R"("a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"__metadata__":{}})";
-        std::string file(8, '\0');
-        file[0] = char(header.size());
-        const std::string path = home.path() + "/model";
-        QVERIFY(realFileSystem().writeAtomically(path, file + header + std::string(20, 'x')).has_value());
-        const auto bytes = parameterBytesIn(path);
-        QVERIFY(bytes.has_value());
-        QCOMPARE(*bytes, (std::vector<double>{12, 8}));
-        QVERIFY(realFileSystem().writeAtomically(path, "short").has_value());
-        QVERIFY(!parameterBytesIn(path).has_value());
-    }
-
-    void probesAreOneDeviceAndRanksSideBySide() {
-        RunConfig config;
-        config.batchSize = 64;
-        const auto probes = probesFor(config, {2, 3, 4}, 2);
-        QCOMPARE(probes.size(), std::size_t(2)); // 3 does not share out, 4 are not here
-        QCOMPARE(probes[0].copies, 1);
-        QCOMPARE(probes[0].batch, 64);
-        QCOMPARE(probes[1].copies, 2);
-        QCOMPARE(probes[1].batch, 32);
-    }
-
     void sweepsAreReportedAsTheyWereMade() {
         LabRecord record;
         QCOMPARE(sweepsText(record), std::string("no rows"));
@@ -517,17 +313,6 @@ private Q_SLOTS:
         const double left = double(cores) - (ownS() - ownBefore) / tookS; // others can't have had more than we left
         QVERIFY(others.has_value());
         QVERIFY2(*others <= left + 0.15 * double(cores), qPrintable(QString::number(*others)));
-    }
-
-    void aForecastIsGradedAgainstWhatCameOut() {
-        const auto out = forecast(simpleInput(), simpleModel());
-        const ForecastRow &row = out->rows.front();
-        const auto exact = gradeForecast(row, row.stepS.value), off = gradeForecast(row, row.stepS.value * 2);
-        QCOMPARE(exact->error, 0.0);
-        QVERIFY(exact->within);
-        QCOMPARE(off->error, -0.5);
-        QVERIFY(!off->within);
-        QVERIFY(!gradeForecast(row, 0));
     }
 };
 

@@ -61,11 +61,17 @@ LabRequest twoRanks() {
     return request;
 }
 
-/// Ten steps an epoch instead of 200.
+/// Of 200 steps an epoch, unless there are fewer samples.
+std::vector<ProbeRequest> probesOf(std::int64_t samples) {
+    ForecastInput input;
+    input.config.trainSamples = samples;
+    input.runs = runsOf({{Method::Ddp}}, {2});
+    input.devicesHere = 2;
+    return probesFor(input);
+}
+
 std::vector<ProbeRequest> shortProbes() {
-    RunConfig config;
-    config.trainSamples = 640;
-    return probesFor(config, {2}, 2);
+    return probesOf(640);
 }
 
 bool noRunIsLeft() {
@@ -190,11 +196,17 @@ private Q_SLOTS:
                                         QStringLiteral("2 devices side by side, batch 32 each")}));
         QCOMPARE(job.probes().size(), std::size_t(2));
         for (const ComputeProbe &probe : job.probes())
-            QVERIFY(probe.stepS > 0 && probe.stepS < 1 && probe.backwardS > 0 && probe.backwardS < probe.stepS);
+            QVERIFY(probe.stepS > 0 && probe.stepS < 1 && probe.forwardS > 0 && probe.optimizerS > 0 &&
+                    probe.backwardS > 0 && probe.forwardS + probe.backwardS + probe.optimizerS < probe.stepS);
         double parameters = 0;
         for (const double bytes : job.parameterBytes())
             parameters += bytes;
         QCOMPARE(parameters, 4 * 61706.0); // LeNet's
+        QCOMPARE(job.layers().size(), std::size_t(5));
+        for (const LayerCost &layer : job.layers())
+            parameters -= layer.parameterBytes;
+        QCOMPARE(parameters, 0.0);
+        QCOMPARE(job.layers().back().outputBytesPerSample, 4 * 10.0); // its logits
         QVERIFY(noRunIsLeft());
     }
 
@@ -214,7 +226,7 @@ private Q_SLOTS:
         const Shim shim({});
         {
             ProbeJob job;
-            QVERIFY(job.start(probesFor(RunConfig(), {2}, 2)).has_value()); // 200 steps an epoch
+            QVERIFY(job.start(probesOf(0)).has_value());
             QTRY_VERIFY(shim.anyAlive());
         }
         QTRY_VERIFY(!shim.anyAlive());

@@ -61,12 +61,11 @@ core::ForecastRecord forecastOf(const core::LabRecord &record) {
     out.lab = record.id;
     out.host = "box";
     out.startWallUs = record.startWallUs;
-    out.config.method = Method::Ddp;
-    out.input.batch = 64;
+    out.input.config.method = Method::Ddp;
     out.input.samples = 60'000;
     out.input.parameterBytes = {246'824};
     out.input.devicesHere = 2;
-    out.input.devices = {2, 4};
+    out.input.runs = core::runsOf({{Method::Ddp}, {Method::PsSync}}, {2, 4});
     out.input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}, {2, 32, 2.2e-3, 1.1e-3, 2.2e-3, {}}};
     out.forecast = *core::forecast(out.input, core::fitLab(record));
     return out;
@@ -214,7 +213,7 @@ private Q_SLOTS:
         // Now it runs: the same work, on this host, by both ways of summing up.
         for (const auto &[method, number] : {std::pair(Method::Ddp, 1), {Method::PsSync, 2}}) {
             core::PlannedRun planned;
-            planned.config = made.config;
+            planned.config = made.input.config;
             planned.config.method = method;
             planned.config.devices = {"0", "1"};
             planned.name = core::runTitle(planned.config);
@@ -245,7 +244,7 @@ private Q_SLOTS:
         const core::ForecastRecord made = forecastOf(lab());
         QVERIFY(core::writeForecast(made).has_value());
         core::PlannedRun planned;
-        planned.config = made.config;
+        planned.config = made.input.config;
         planned.config.devices = {"0", "1"};
         planned.name = core::runTitle(planned.config);
         Shape shape;
@@ -300,7 +299,7 @@ private Q_SLOTS:
     void aRunOfOtherWorkGradesNothing() {
         const core::ForecastRecord made = forecastOf(lab());
         core::PlannedRun planned;
-        planned.config = made.config;
+        planned.config = made.input.config;
         planned.config.devices = {"0", "1"};
         planned.config.batchSize = 128;
         RunWriter writer(planned, "", 2, made.startWallUs, {});
@@ -317,7 +316,7 @@ private Q_SLOTS:
         QVERIFY(read.has_value());
         QVERIFY(read->forecast.rows == made.forecast.rows);
         QVERIFY(read->input.probes == made.input.probes);
-        QVERIFY(read->config == made.config);
+        QVERIFY(read->input.config == made.input.config);
         QVERIFY(!core::forecastRecordFromJson("{}").has_value());
     }
 
@@ -402,7 +401,7 @@ private Q_SLOTS:
         core::ForecastRecord here = forecastOf(lab()), there = forecastOf(lab());
         there.id = "20260102T030506Z-0000000c"; // newer
         there.title = "over the cable";
-        there.config.nodes = nodes;
+        there.input.config.nodes = nodes;
         QVERIFY(core::writeForecast(here).has_value() && core::writeForecast(there).has_value());
         QCOMPARE(core::newestForecast()->title, there.title);
         QCOMPARE(core::newestForecastsFor({}).front().title, here.title);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How a pipeline shares out its layers and its work: pure functions.
+// How a pipeline shares out its layers and its work, and how long its steps take then: pure functions; seconds.
 #include <cstddef>
 #include <string_view>
 #include <vector>
 
-namespace lockstep::trainer {
+namespace lockstep {
 
 /// Where each stage's layers begin, and one past the last layer: stages + 1 numbers. Consecutive layers are shared out so that the
 /// slowest stage takes as little time as possible; each stage has one layer at least. `seconds`: for each stage the time of every
@@ -26,4 +26,24 @@ struct StageAction {
 [[nodiscard]] std::vector<StageAction> stageActions(std::string_view schedule, std::size_t stage, std::size_t stages,
                                                     std::size_t microBatches);
 
-} // namespace lockstep::trainer
+/// What a stage takes.
+struct StageTimes {
+    double forwardS = 0, backwardS = 0; ///< of a micro-batch
+    double messageS =
+        0; ///< until the next stage has a micro-batch's activations; their gradients take as long to come back
+    double betweenS = 0; ///< between two steps: to update its parameters, to load the next batch
+};
+
+/// A step when many follow each other.
+struct PlayedStep {
+    double stepS = 0;              ///< from its beginning in the first stage to that of the next one
+    std::vector<double> busyS;     ///< of each stage: what it computes in a step, without what lies between two
+    std::vector<std::size_t> kept; ///< the most micro-batches that each stage holds activations of
+};
+
+/// Plays a few steps, message by message: a stage begins an action when it is free and has what the action needs, and messages of one
+/// direction between two stages follow each other. `microBatches`: at least 1.
+[[nodiscard]] PlayedStep playSteps(std::string_view schedule, const std::vector<StageTimes> &stages,
+                                   std::size_t microBatches);
+
+} // namespace lockstep

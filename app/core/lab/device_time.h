@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a device itself takes for a step, from short runs (probes): pure functions; seconds.
+//
+// Measured by a probe of that many devices side by side at that batch; else a + k·b through the probes of one device. With one
+// batch alone only the two extremes are known (all fixed, all proportional), and the interval covers both.
+// Even shares make all devices wait for the slowest. Shares that follow the devices' speed (RunConfig::shards) make them equally fast: of
+// times t_i with even shares, N / Σ(1/t_i), whatever part of t_i is fixed.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lockstep::core {
+
+/// A bucket of gradients as a device fills it.
+struct ReadyBucket {
+    double bytes = 0, readyS = 0; ///< since backward began
+    bool operator==(const ReadyBucket &) const = default;
+};
+
+/// A short run of one device, or of several side by side that do not communicate.
+struct ComputeProbe {
+    int copies = 1;               ///< devices that computed at the same time
+    std::int64_t batch = 0;       ///< samples a step of each
+    double stepS = 0;             ///< mean over steps after the first epoch, and over the copies
+    double backwardS = 0;         ///< the part of stepS in backward
+    double slowestS = 0;          ///< the slowest copy's step
+    std::optional<double> strayS; ///< standard deviation of single steps; absent: unknown
+    /// DDP's buckets, where the device trained as a rank of its own; empty: unknown, and the forecast assumes that they fill evenly.
+    std::vector<ReadyBucket> buckets = {};
+    double forwardS = 0, optimizerS = 0; ///< other parts of stepS; 0: unknown, from an older version
+    std::vector<double> copiesS = {};    ///< each copy's step; empty: unknown, from an older version
+    bool operator==(const ComputeProbe &) const = default;
+};
+
+struct Interval {
+    double value = 0, low = 0, high = 0;
+    bool operator==(const Interval &) const = default;
+};
+[[nodiscard]] Interval scaled(const Interval &interval, double factor);
+
+/// A device's step at a batch, side by side with others.
+struct DeviceTime {
+    Interval stepS;
+    double forwardS = 0, backwardS = 0, optimizerS = 0; ///< parts of stepS.value
+    std::optional<double> strayS;
+    bool measured = false; ///< by a probe of that many devices at that batch
+    std::vector<ReadyBucket> buckets = {};
+    /// What is none of these parts: loading above all.
+    [[nodiscard]] double otherS() const;
+};
+
+/// How a batch is shared out among the devices.
+enum class Shares {
+    Alike,  ///< evenly, among devices that are known to be alike: their mean counts, unless one is much slower
+    Even,   ///< evenly, among devices that may differ: the slowest one sets the pace
+    BySpeed ///< by the devices' speed
+};
+
+/// Absent: there is no probe of one device. `batch`: samples a step of each device, on average.
+[[nodiscard]] std::optional<DeviceTime> deviceTime(const std::vector<ComputeProbe> &probes, int devices,
+                                                   std::int64_t batch, Shares shares);
+
+} // namespace lockstep::core

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What a step of a pipeline takes: pure functions; seconds, bytes.
+//
+// A device's forward and backward time for a micro-batch, measured by probes of as many devices side by side as the pipeline has, is
+// shared out among the stages in proportion to their layers' times; the layers are cut as a run cuts them (ipc/stage_plan.h). What a probe
+// spends on loading falls to the first stage once a step, and updating to each stage by its parameters. Messages take what the lab's
+// send_recv takes for a stage's activations. Steps with these times are played (playSteps()). On CPU devices of one machine a message is
+// both stages' own work for as long as it takes; the interval reaches down to messages that only have to be waited for.
+// Of several pipelines, a stage's replicas average their gradients after each step by an all-reduce that hides behind nothing.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/cost_model.h"
+#include "lab/device_time.h"
+
+namespace lockstep::core {
+
+/// What a layer of the model costs a stage of a pipeline.
+struct LayerCost {
+    double seconds = 0;              ///< forward and backward; it counts beside the other layers' only
+    double outputBytesPerSample = 0; ///< that it passes on
+    double parameterBytes = 0;
+    bool operator==(const LayerCost &) const = default;
+};
+
+struct PipelinePlan {
+    int stages = 1, pipelines = 1;
+    std::int64_t microBatches = 1; ///< of a step, in each pipeline
+    double samples = 1;            ///< of a micro-batch
+    std::string schedule;          ///< of stageActions()
+    std::vector<int> stageLayers;  ///< layers of each stage; empty: by their times
+    bool ownCores = false;         ///< messages take the ranks' own cores
+};
+
+struct PipelineTime {
+    Interval stepS;
+    double computeS = 0;       ///< of the stage that computes longest
+    double communicationS = 0; ///< of all messages of a pipeline, and of averaging
+    double exposedS = 0;       ///< by so much longer than with messages that take no time
+    double waitS = 0;          ///< of that stage, with such messages
+    bool ranksMeasured = true; ///< the lab had as many ranks as average gradients
+};
+
+/// `micro`: of a device for a micro-batch; `loadingS`: of a batch. As many layers as stages at least. Absent: the lab measured no messages.
+[[nodiscard]] std::optional<PipelineTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
+                                                       const DeviceTime &micro, double loadingS,
+                                                       const CommunicationModel &communication);
+
+} // namespace lockstep::core

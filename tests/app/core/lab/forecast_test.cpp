@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// The forecast, on costs that are known because they were made up.
+#include <cmath>
+
+#include "core_support.h"
+#include "lab/forecast.h"
+#include "lab/forecast_record.h"
+#include "lab/probe_job.h"
+#include "simple_model.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr double mib = 1024.0 * 1024;
+
+ForecastInput simpleInput() {
+    ForecastInput input;
+    input.config.batchSize = 64;
+    input.samples = 6400;
+    input.parameterBytes = {100'000, 146'824};
+    input.devicesHere = 2;
+    input.runs = runsOf({{Method::Ddp}, {Method::PsSync}}, {1, 2});
+    input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}, {2, 32, 2.4e-3, 1.2e-3, 2.4e-3, {}}};
+    return input;
+}
+
+} // namespace
+
+class CoreForecastTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void overASlowLinkWhatWaitsForItHidesAndWhatIsWorkDoesNot() {
+        ForecastInput input = simpleInput();
+        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        CommunicationModel model = simpleModel(50e-6, 1e9);
+        const double unknown = forecast(input, model)->rows.front().exposedS;
+        model.add(workInTraining, 2, modelOf([](double bytes) { return (50e-6 + bytes / 1e9) / 10; }));
+        const ForecastRow row = forecast(input, model)->rows.front();
+        input.config.device = "cuda";
+        const double hidden = forecast(input, model)->rows.front().exposedS;
+        QVERIFY(std::abs(unknown - row.communicationS) < 1e-9); // all of it counts as work
+        QVERIFY(std::abs(row.exposedS - (hidden + (row.communicationS - hidden) / 10)) < 1e-6);
+    }
+
+    void unlikeNodesGoAtTheSlowestOnesPace() {
+        ForecastInput input = simpleInput();
+        input.config.nodes = *nodesFromText("one%eth0:0,1;two%eth0:0,1");
+        input.probes[1].slowestS = 3.6e-3; // the mean is 2.4
+        const auto out = forecast(input, simpleModel(1e-6, 1e12));
+        QVERIFY(out->rows.front().stepS.value > 3.6e-3);
+        input.runs = runsOf({{Method::Ddp}}, {2, 4});
+        const auto four = forecast(input, simpleModel());
+        QVERIFY(four->rows[1].whyUnknown.find("these nodes have 2") != std::string::npos);
+        // Shares in proportion to the speed make both equally fast.
+        input.probes[1].copiesS = {1.2e-3, 3.6e-3};
+        input.config.shards = "measured";
+        const ForecastRow shared = forecast(input, simpleModel(1e-6, 1e12))->rows.front();
+        QVERIFY(std::abs(shared.computeS - 1.8e-3) < 1e-9);
+        QVERIFY(shared.stepS.low < 1.8e-3 && shared.stepS.high < 3.6e-3);
+    }
+
+    void bucketsAreClosedAsPyTorchClosesThem() {
+        QCOMPARE(bucketsOf({100, 200}, 25), (std::vector<double>{300}));
+        // Reverse order: the last parameters are ready first. 1 MiB closes the first bucket, 25 MiB the next.
+        const std::vector<double> sizes = {26 * mib, 4 * mib, 0.6 * mib, 0.6 * mib};
+        QCOMPARE(bucketsOf(sizes, 25), (std::vector<double>{1.2 * mib, 30 * mib}));
+        double sum = 0;
+        for (const double bucket : bucketsOf(sizes, 1))
+            sum += bucket;
+        QCOMPARE(sum, 31.2 * mib);
+    }
+
+    void aStepIsComputeAndWhatDoesNotHide() {
+        const ForecastInput input = simpleInput();
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        QVERIFY(out);
+        QCOMPARE(out->oneDeviceEpochS, 0.4);
+        const ForecastRow &ddp = out->rows.front();
+        QCOMPARE(ddp.devices, 2);
+        QVERIFY(ddp.computeMeasured && ddp.ranksMeasured);
+        const double talk = 50e-6 + 246'824 / 1e9;
+        QVERIFY(std::abs(ddp.stepS.value - (2.4e-3 + talk)) < 1e-6);
+        QVERIFY(std::abs(ddp.speedUp.value - 4e-3 / (2.4e-3 + talk)) < 1e-3);
+        QVERIFY(ddp.stepS.low < ddp.stepS.value && ddp.stepS.value < ddp.stepS.high);
+        QVERIFY(ddp.speedUp.low < ddp.speedUp.value && ddp.speedUp.value < ddp.speedUp.high);
+        QCOMPARE(*bestDevices(*out, {Method::Ddp}), 2);
+    }
+
+    void anAsynchronousServerTakesAllGradientsAtOnceAndNobodyWaits() {
+        ForecastInput input = simpleInput();
+        input.parameterBytes = {3 * mib, 1 * mib}; // two buckets of DDP's
+        input.probes[1].strayS = 1e-3;
+        input.devicesHere = 4;
+        input.probes.push_back({4, 16, 1.6e-3, 0.8e-3, 1.6e-3, {}});
+        input.runs = runsOf({{Method::PsAsync}, {Method::Dp}}, {2, 4}); // in one process nothing is sent
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        QCOMPARE(out->rows.size(), std::size_t(2));
+        const ForecastRow &two = out->rows.front(), &four = out->rows.back();
+        QVERIFY(two.way.method == Method::PsAsync && four.devices == 4);
+        const double exchange = 50e-6 + 4 * mib / 1e9;
+        QVERIFY(std::abs(two.exposedS - exchange) < 1e-3 * exchange);
+        QVERIFY(std::abs(four.exposedS - 3 * exchange) < 1e-2 * exchange); // rank 0 serves three ranks a step
+        QVERIFY(four.stepS.low < 1.6e-3 + 1.1 * exchange);                 // and may be free when a rank comes
+        QCOMPARE(two.waitS, 0.0);
+        QVERIFY(!bestDevices(*out, {Method::Ddp}) && bestDevices(*out, {Method::PsAsync}));
+    }
+
+    void devicesThatOnlyServeTrainNothingAndHaveTheirCoresToThemselves() {
+        ForecastInput input = simpleInput();
+        input.devicesHere = 3;
+        input.runs = runsOf({{Method::PsAsync, {{"server_devices", "1"}}}}, {2, 3});
+        QCOMPARE(probesFor(input).size(), std::size_t(2)); // two train 32 samples each, one all 64
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        const double exchange = 50e-6 + 246'824 / 1e9;
+        const ForecastRow &one = out->rows.front(), &two = out->rows.back();
+        QCOMPARE(one.computeS, 4e-3); // of the whole batch
+        QVERIFY(std::abs(one.exposedS - exchange) < 1e-2 * exchange);
+        QCOMPARE(two.computeS, 2.4e-3);
+        QVERIFY(std::abs(two.exposedS - 2 * exchange) < 1e-2 * exchange); // the server has two to serve
+        QVERIFY(two.stepS.high < 2.4e-3 * 1.06 + 2 * exchange * 1.6);     // and nothing else to do
+        QCOMPARE(nameOf(input.config, two.way, two.devices), std::string("async server on 3 devices, 1 server device"));
+        input.runs = {{{Method::PsAsync, {{"servers", "2"}}}, 4}};
+        input.devicesHere = 4;
+        const ForecastRow halved = forecast(input, simpleModel(50e-6, 1e9))->rows.back();
+        QVERIFY(std::abs(halved.exposedS - 1.5 * exchange) <
+                1e-2 * exchange); // each takes half of what three ranks send
+    }
+
+    void aPipelinesStepIsPlayed() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Pipeline}, {Method::Pipeline, {{"micro_batches", "1"}}}}, {2});
+        input.layers.assign(4, {1e-3, 400, 100});
+        ComputeProbe whole{1, 64, 4e-3, 2.4e-3, 4e-3, {}}, micro{2, 16, 1e-3, 0.6e-3, 1e-3, {}};
+        whole.forwardS = 1.2e-3;
+        whole.optimizerS = micro.optimizerS = 0.05e-3;
+        micro.forwardS = 0.3e-3;
+        input.probes = {whole, micro};
+        const auto out = forecast(input, simpleModel(1e-9, 1e15));
+        QCOMPARE(out->rows.size(), std::size_t(2));
+        const ForecastRow &four = out->rows.front(), &one = out->rows.back();
+        QVERIFY(four.computeMeasured && !one.computeMeasured);
+        // Five turns of half a micro-batch's 0.9 ms; then the first stage updates half of the parameters and loads.
+        QVERIFY(std::abs(four.stepS.value - (5 * 0.45e-3 + 0.025e-3 + 0.35e-3)) < 1e-7);
+        QVERIFY(std::abs(four.computeS - 4 * 0.45e-3) < 1e-9);
+        QVERIFY(std::abs(four.waitS - (four.stepS.value - four.computeS)) < 1e-7);
+        QVERIFY(four.stepS.low < four.stepS.value && four.stepS.value < four.stepS.high);
+        QCOMPARE(nameOf(input.config, one.way, one.devices), std::string("pipeline on 2 devices, 1 micro-batch"));
+        // A layer that takes as long as all others is a stage of its own.
+        input.layers = {{3e-3, 400, 100}, {1e-3, 400, 100}, {1e-3, 400, 100}, {1e-3, 400, 100}};
+        QVERIFY(std::abs(forecast(input, simpleModel(1e-9, 1e15))->rows.front().computeS - 4 * 0.45e-3) < 1e-9);
+        input.layers.resize(2);
+        QVERIFY(std::abs(forecast(input, simpleModel(1e-9, 1e15))->rows.front().computeS - 4 * 0.675e-3) < 1e-9);
+        // 6,400 bytes a micro-batch, there and back, are both stages' work.
+        const ForecastRow talks = forecast(input, simpleModel(100e-6, 1e9))->rows.front();
+        QVERIFY(talks.exposedS > 8 * 100e-6 && talks.exposedS < 12 * 107e-6);
+        input.layers.clear();
+        QVERIFY(forecast(input, simpleModel())->rows.front().whyUnknown.find("layers") != std::string::npos);
+        CommunicationModel noMessages;
+        input.layers.assign(4, {1e-3, 400, 100});
+        QVERIFY(forecast(input, noMessages)->rows.front().whyUnknown.find("messages") != std::string::npos);
+    }
+
+    void waysThatDifferInSettingsAreRowsOfTheirOwn() {
+        RunConfig base, run;
+        base.method = Method::Ddp;
+        run.method = Method::Pipeline;
+        run.microBatches = 8;
+        run.accumulate = 2; // what a single device computes is no way of a method's own
+        const ForecastWay way = wayOf(run, base);
+        QCOMPARE(way, (ForecastWay{Method::Pipeline, {{"micro_batches", "8"}}}));
+        QCOMPARE(configOf(base, way, 3).microBatches, 8);
+        QCOMPARE(deviceCount(configOf(base, way, 3)), 3);
+        ForecastRecord record;
+        record.id = "20260102T030405Z-00000001";
+        record.input = simpleInput();
+        record.input.runs = runsOf({way, {Method::Ddp}}, {2});
+        record.input.layers = {{1e-3, 400, 100}, {2e-3, 40, 50}};
+        record.forecast = *forecast(record.input, simpleModel());
+        const auto read = forecastRecordFromJson(toJson(record));
+        QVERIFY(read.has_value());
+        QCOMPARE(read->forecast.rows, record.forecast.rows);
+        QCOMPARE(read->input.layers, record.input.layers);
+        QVERIFY(read->input.runs == record.input.runs);
+    }
+
+    void slowCommunicationSaysThatOneDeviceIsBest() {
+        const auto out = forecast(simpleInput(), simpleModel(20e-3, 1e8));
+        QCOMPARE(*bestDevices(*out, {Method::Ddp}), 1);
+        QCOMPARE(bestDevicesSentences({}, *out).front(), std::string("DDP: best on one device, more are slower."));
+        QVERIFY(out->rows.front().speedUp.value < 1);
+    }
+
+    void onAGpuBucketsHideBehindBackward() {
+        ForecastInput input = simpleInput();
+        input.config.device = "cuda";
+        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        const ForecastRow &ddp = out->rows.front();
+        QVERIFY(out->bucketsBytes.size() == 2);
+        QVERIFY(ddp.exposedS < ddp.communicationS);
+        input.config.device = "cpu";
+        QVERIFY(forecast(input, simpleModel(50e-6, 1e9))->rows.front().exposedS >= ddp.communicationS * 0.999);
+    }
+
+    void withOneBatchAloneTheIntervalReachesFromFixedToProportional() {
+        ForecastInput input = simpleInput();
+        input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}};
+        const auto out = forecast(input, simpleModel(1e-6, 1e12));
+        const ForecastRow &ddp = out->rows.front();
+        QVERIFY(!ddp.computeMeasured);
+        QVERIFY(ddp.stepS.low < 2.01e-3);
+        QVERIFY(ddp.stepS.high > 3.99e-3);
+        QVERIFY(!out->reservations.empty());
+    }
+
+    void whereDevicesShareCoresItCannotTell() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Ddp}}, {2, 4});
+        const auto out = forecast(input, simpleModel());
+        const ForecastRow &four = out->rows[1];
+        QCOMPARE(four.devices, 4);
+        QVERIFY(QString::fromStdString(four.whyUnknown).startsWith("can't tell: 4 devices"));
+        QVERIFY(!gradeForecast(four, 1e-3));
+    }
+
+    void anUnmeasuredWayOrNoProbeIsNoFigure() {
+        CommunicationModel none;
+        const auto out = forecast(simpleInput(), none);
+        QVERIFY(out);
+        QVERIFY(!out->rows.front().whyUnknown.empty());
+        QVERIFY(bestDevicesSentences({}, *out).empty());
+        ForecastInput empty = simpleInput();
+        empty.probes.clear();
+        QVERIFY(!forecast(empty, simpleModel()));
+    }
+
+    void waitingForTheSlowestIsTheMostOfSoManyDraws() {
+        QCOMPARE(expectedMost(1), 0.0);
+        QVERIFY(std::abs(expectedMost(2) - 1 / std::sqrt(M_PI)) < 1e-3);
+        QVERIFY(std::abs(expectedMost(16) - 1.766) < 0.03);
+        ForecastInput input = simpleInput();
+        input.probes[1].strayS = 1e-3;
+        const auto out = forecast(input, simpleModel());
+        QVERIFY(std::abs(out->rows.front().waitS - 0.5642e-3) < 1e-6);
+    }
+
+    void aProbeIsItsEpochsAfterTheFirst() {
+        const auto text = [](double epochS, double backwardS) {
+            std::string out;
+            for (int epoch = 1; epoch <= 3; ++epoch) {
+                EpochFrame frame;
+                frame.epoch = epoch;
+                frame.durationS = epoch == 1 ? 100 : epochS; // warm-up
+                frame.steps = 200;
+                frame.phases["backward"] = {backwardS, {}};
+                out += encode(test::frame(frame, 0, epoch)) + "\n";
+            }
+            return out;
+        };
+        const ProbeRequest request{{}, 2, 32};
+        const auto probe = probeFromFrames(request, {text(0.4, 0.2), text(0.6, 0.3)});
+        QVERIFY(probe);
+        QCOMPARE(probe->stepS, 2.5e-3);
+        QCOMPARE(probe->slowestS, 3e-3);
+        QCOMPARE(probe->backwardS, 1.25e-3);
+        QCOMPARE(probe->copiesS, (std::vector<double>{2e-3, 3e-3}));
+        QVERIFY(!probe->strayS); // too few windows to say
+        QVERIFY(!probeFromFrames(request, {text(0.4, 0.2), ""}));
+    }
+
+    void whatAModelCostsIsReadFromTheTrainersAnswer() {
+        const auto costs = modelCostsFrom(R"({"type":"model","parameter_bytes":[12,8],"layers":[)"
+                                          R"({"seconds":0.5,"output_bytes":320,"parameter_bytes":20}]})",
+                                          16);
+        QVERIFY(costs.has_value());
+        QCOMPARE(costs->parameterBytes, (std::vector<double>{12, 8}));
+        QCOMPARE(costs->layers, (std::vector<LayerCost>{{0.5, 20, 20}}));
+        QVERIFY(!modelCostsFrom("welcome to this node", 16));
+        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":"many"})", 16));
+    }
+
+    void probesAreOneDeviceAndRanksSideBySide() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Ddp}}, {2, 3, 4});
+        const auto probes = probesFor(input);
+        QCOMPARE(probes.size(), std::size_t(2)); // 3 does not share out, 4 are not here
+        QCOMPARE(probes[0].copies, 1);
+        QCOMPARE(probes[0].batch, 64);
+        QCOMPARE(probes[1].copies, 2);
+        QCOMPARE(probes[1].batch, 32);
+        input.runs.insert({{Method::Pipeline}, 2});
+        const auto micro = probesFor(input);
+        QCOMPARE(micro.size(), std::size_t(3));
+        QCOMPARE(micro[2].copies, 2);
+        QCOMPARE(micro[2].batch, 16);
+    }
+
+    void aForecastIsGradedAgainstWhatCameOut() {
+        const auto out = forecast(simpleInput(), simpleModel());
+        const ForecastRow &row = out->rows.front();
+        const auto exact = gradeForecast(row, row.stepS.value), off = gradeForecast(row, row.stepS.value * 2);
+        QCOMPARE(exact->error, 0.0);
+        QVERIFY(exact->within);
+        QCOMPARE(off->error, -0.5);
+        QVERIFY(!off->within);
+        QVERIFY(!gradeForecast(row, 0));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreForecastTest)
+#include "forecast_test.moc"
