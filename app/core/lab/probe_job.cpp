@@ -21,8 +21,9 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::int64_t stepsAnEpoch = 200;
-constexpr int epochs = 3; ///< the first is warm-up
+constexpr std::int64_t fewestSteps = 20, mostSteps = 200; ///< of an epoch
+constexpr double mostEpochS = 8;                          ///< for more than the fewest
+constexpr int epochs = 3;                                 ///< the first is warm-up
 
 Result<std::string> findTrainer() {
     if (const char *named = ::getenv("LOCKSTEP_TRAINER"); named && *named)
@@ -60,7 +61,16 @@ std::vector<std::string> commandOnNode(const RunConfig &config, const std::strin
     return words;
 }
 
-RunConfig configOf(const ProbeRequest &probe, int copy) {
+/// Steps of an epoch, by what the layers alone take.
+std::int64_t stepsFor(const ModelCosts &costs, std::int64_t batch) {
+    double seconds = 0;
+    for (const LayerCost &layer : costs.layers)
+        seconds += layer.seconds;
+    const double steps = mostEpochS / (seconds * double(batch) / double(costs.samples));
+    return std::isfinite(steps) ? std::clamp(std::int64_t(steps), fewestSteps, mostSteps) : mostSteps;
+}
+
+RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
     RunConfig config = probe.config;
     config.method = Method::Baseline;
     // GPUs that were chosen are those that train; a machine's CPU devices are alike.
@@ -77,7 +87,7 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
     config.compressGradients = RunConfig().compressGradients; // the forecast knows what is sent
     config.shards = RunConfig().shards;
     config.epochs = epochs;
-    const std::int64_t samples = stepsAnEpoch * probe.batch;
+    const std::int64_t samples = steps * probe.batch;
     config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
     config.testSamples = 1; // evaluation is not what is measured
     config.trace = 0;
@@ -212,6 +222,7 @@ std::optional<ModelCosts> modelCostsFrom(std::string_view text, std::int64_t sam
     if (!json.is_object() || documents::valueIn(json, "type", "") != "model")
         return std::nullopt;
     ModelCosts costs;
+    costs.samples = samples;
     try {
         costs.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
         for (const auto &layer : json.at("layers"))
@@ -287,14 +298,14 @@ void ProbeJob::startHere() {
     }
     for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
         m_running[copy]->start(QString::fromStdString(m_trainer),
-                               argumentsFor(configOf(probe, int(copy)))
+                               argumentsFor(configOf(probe, int(copy), stepsFor(m_costs, probe.batch)))
                                    << QStringLiteral("--frames=") + QString::fromStdString(file("frames", int(copy))));
     }
 }
 
 /// Of layers as the last probe's devices take them: a pipeline's micro-batch, where one is forecast.
 void ProbeJob::askForCosts() {
-    RunConfig config = configOf(m_waiting.front(), 0);
+    RunConfig config = configOf(m_waiting.front(), 0, fewestSteps);
     config.batchSize = m_waiting.back().batch;
     if (!config.nodes.empty())
         return askForCostsOnNode(config);
@@ -350,7 +361,7 @@ void ProbeJob::startOnNodes() {
         connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
     }
     for (int copy = 0; copy < probe.copies; ++copy) {
-        const RunConfig config = configOf(probe, copy);
+        const RunConfig config = configOf(probe, copy, stepsFor(m_costs, probe.batch));
         m_onNodes[std::size_t(copy)]->start(config, commandOnNode(config, "--frames=-"), "Probe");
     }
 }

@@ -28,7 +28,8 @@ struct ProbeRequest {
 };
 
 /// The probes that such a forecast needs: one device at the whole batch, and for each of its rows as many as compute at the same time
-/// at what each of them takes at once, if there are so many devices here. Short: 200 steps an epoch, three epochs.
+/// at what each of them takes at once, if there are so many devices here. Short: three epochs of 200 steps, or of fewer where these would
+/// take longer than some seconds.
 [[nodiscard]] std::vector<ProbeRequest> probesFor(const ForecastInput &input);
 
 /// Sums up the frames of the copies (one text each, NDJSON); the first epoch is warm-up. Absent: no copy got beyond it.
@@ -39,8 +40,9 @@ struct ProbeRequest {
 struct ModelCosts {
     std::vector<double> parameterBytes; ///< in DDP's order
     std::vector<LayerCost> layers;
+    std::int64_t samples = 1; ///< of the batch that the layers were timed with
 };
-/// `samples`: of the batch that its layers were timed with. Absent: it is no such answer.
+/// Absent: it is no such answer.
 [[nodiscard]] std::optional<ModelCosts> modelCostsFrom(std::string_view json, std::int64_t samples);
 
 /// Runs probes one after another: on this machine with lockstep-trainer, in a folder that is removed afterwards; on nodes as runs
