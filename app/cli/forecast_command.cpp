@@ -52,7 +52,7 @@ Result<std::set<core::ForecastRun>> runsFor(const ForecastOptions &options, cons
         for (const QString &word : QString::fromStdString(options.devices).split(u',', Qt::SkipEmptyParts)) {
             bool whole = false;
             devices.push_back(word.toInt(&whole));
-            if (!whole || devices.back() < 1 || devices.back() > 4096)
+            if (!whole || devices.back() < 1 || devices.back() > core::mostForecastDevices)
                 return fail(Error::badArgument("\"" + word.left(40).toStdString() + "\" is not a number of devices",
                                                "write 2,4,8", "--devices"));
         }

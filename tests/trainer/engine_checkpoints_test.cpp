@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <unistd.h>
 
 #include "tests/trainer/peers.h"
+#include "trainer/data/safetensors.h"
 
 using namespace lockstep;
+using namespace lockstep::trainer;
 using namespace lockstep::trainer::test;
 
 namespace {
@@ -179,6 +183,52 @@ TEST_SUITE("engine_checkpoints") {
         CHECK(again.code == exitDone);
         CHECK(again.err.find("goes on from " + folder.after(10)) != std::string::npos);
         CHECK(folder.has(30));
+    }
+
+    TEST_CASE("a checkpoint whose progress can't be a training's is passed over for the one before") {
+        const Checkpoints made;
+        made.runWell({"--epochs=2"});
+        const auto file = readTensors(made.after(20));
+        REQUIRE(file);
+        const auto with = [&](const std::string &name, const torch::Tensor &tensor) {
+            TensorFile changed = *file;
+            for (auto &[own, value] : changed.tensors)
+                if (own == name)
+                    value = tensor;
+            return changed;
+        };
+        const auto tensorOf = [&](const std::string &name) {
+            for (const auto &[own, value] : file->tensors)
+                if (own == name)
+                    return value.clone();
+            return torch::Tensor();
+        };
+        const std::string epochs = "lockstep.epochs", progress = "lockstep.progress";
+        torch::Tensor wrongNumber = tensorOf(epochs), tooLong = tensorOf(epochs), noNumber = tensorOf(progress);
+        wrongNumber[1][0] = 7;
+        tooLong[0][2] = 1e300;
+        noNumber[0][1] = std::nan("");
+        for (const TensorFile &hostile :
+             {with(epochs, torch::ones({}, torch::kFloat64)), with(epochs, torch::ones({2, 1}, torch::kFloat64)),
+              with(epochs, wrongNumber), with(epochs, tooLong), with(progress, noNumber),
+              with(progress, tensorOf(progress).to(torch::kFloat32))}) {
+            const Checkpoints both;
+            both.take(made, 10);
+            REQUIRE(writeTensors(both.after(20), hostile));
+            const Ended ended = both.run({"--epochs=3", "--resume"});
+            CAPTURE(ended.err);
+            CHECK(ended.code == exitDone);
+            CHECK(ended.err.find("its progress can't be a training's") != std::string::npos);
+            CHECK(both.has(30));
+        }
+        TensorFile beyond = *file;
+        beyond.metadata["step_in_epoch"] = "11";
+        const Checkpoints alone;
+        std::filesystem::create_directories(alone.path());
+        REQUIRE(writeTensors(alone.after(20), beyond));
+        const Ended ended = alone.run({"--epochs=3", "--resume"});
+        CHECK(ended.code == exitFailed);
+        CHECK(ended.err.find("taken after step 11 of an epoch of 10 steps") != std::string::npos);
     }
 
     TEST_CASE("a training does not go on with other data, or to an epoch that it has passed") {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 #include <iomanip>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -18,8 +20,10 @@
 #include "ipc/file_system.h"
 #include "ipc/list_in_words.h"
 #include "ipc/logging.h"
+#include "ipc/sound_values.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/rank_placement.h"
+#include "trainer/report/epoch_totals.h"
 
 namespace lockstep::trainer {
 
@@ -43,14 +47,35 @@ torch::Tensor pack(const std::vector<EpochSummary> &epochs) {
     return table;
 }
 
-std::vector<EpochSummary> unpack(const torch::Tensor &table) {
+/// Absent: the table can't be of epochs 1, 2, … of a training.
+std::optional<std::vector<EpochSummary>> unpack(const torch::Tensor &table) {
+    if (table.dim() != 2 || table.size(1) != 4 || table.scalar_type() != torch::kFloat64)
+        return std::nullopt;
     std::vector<EpochSummary> epochs;
     for (std::int64_t i = 0; i < table.size(0); ++i) {
         const auto row = table[i];
-        epochs.push_back({static_cast<int>(row[0].item<double>()), row[1].item<double>(), row[2].item<double>(),
-                          static_cast<std::int64_t>(row[3].item<double>())});
+        const double epoch = row[0].item<double>(), duration = row[2].item<double>(), samples = row[3].item<double>();
+        if (epoch != static_cast<double>(i + 1) || i >= highestEpoch || !isDuration(duration) ||
+            !(samples >= 0 && samples <= mostCounted))
+            return std::nullopt;
+        epochs.push_back(
+            {static_cast<int>(epoch), row[1].item<double>(), duration, static_cast<std::int64_t>(samples)});
     }
     return epochs;
+}
+
+/// Of each rank the sums of its unfinished epoch, then of the run.
+bool canBeProgress(const torch::Tensor &table) {
+    if (!table.defined() || table.dim() != 2 || table.scalar_type() != torch::kFloat64)
+        return false;
+    for (std::int64_t rank = 0; rank < table.size(0); ++rank) {
+        const auto row = table[rank].contiguous();
+        const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
+        const std::size_t first = std::min(numbers.size(), EpochTotals::numbers);
+        if (!EpochTotals::canBe(numbers.first(first)) || !EpochTotals::canBe(numbers.subspan(first)))
+            return false;
+    }
+    return true;
 }
 
 std::optional<std::int64_t> wholeNumber(const TensorFile &file, const char *key) {
@@ -162,7 +187,8 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     const auto world = wholeNumber(tensors, "world_size"), epochs = wholeNumber(tensors, "epochs_done"),
                step = wholeNumber(tensors, "step_in_epoch");
     const auto format = wholeNumber(tensors, formatKey); // 1: before files were sealed
-    if ((format != 1 && format != 2) || !world || !epochs || !step)
+    if ((format != 1 && format != 2) || !world || !epochs || !step || *world > std::numeric_limits<int>::max() ||
+        *epochs > highestEpoch)
         return fail(notOurs(file, "its metadata lack world_size, epochs_done or step_in_epoch"));
     if (format == 2 && !tensors.sealed)
         return fail(notOurs(file, "its sha256 is missing"));
@@ -356,6 +382,7 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
     Checkpoint checkpoint;
     if (auto taken = takeMetadata(*tensors, file, checkpoint); !taken)
         return fail(taken.error());
+    bool sound = true;
     for (auto &[name, tensor] : tensors->tensors) {
         if (name == progressName)
             checkpoint.progress = tensor;
@@ -365,14 +392,18 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
             checkpoint.deviceRng = tensor;
         else if (name == replicaRngName)
             checkpoint.replicaRng = tensor;
-        else if (name == epochsName)
-            checkpoint.epochs = unpack(tensor);
-        else
+        else if (name == epochsName) {
+            auto epochs = unpack(tensor);
+            sound = epochs.has_value();
+            checkpoint.epochs = std::move(epochs).value_or(std::vector<EpochSummary>());
+        } else
             (name.starts_with("optimizer.") ? checkpoint.optimizer : checkpoint.parameters).emplace_back(name, tensor);
     }
     const auto rows = [&](const torch::Tensor &t) {
         return t.defined() && t.dim() == 2 && t.size(0) == checkpoint.worldSize;
     };
+    if (!sound || !canBeProgress(checkpoint.progress))
+        return fail(notOurs(file, "its progress can't be a training's"));
     if (!rows(checkpoint.progress) || !rows(checkpoint.rng) ||
         static_cast<int>(checkpoint.epochs.size()) != checkpoint.epochsDone)
         return fail(notOurs(file, "its progress does not match its metadata"));

@@ -470,6 +470,11 @@ Result<void> makeLoader(Session &session) {
         trace->span(Trace::firstWorker + worker, "make batch", startNs, endNs);
     };
     session.loader = std::make_unique<Loader>(session.train, options);
+    if (session.resumed && session.resumed->stepInEpoch > session.loader->steps())
+        return fail(Error::failed(session.resumedFrom + " is no checkpoint of this training: it was taken after step " +
+                                      std::to_string(session.resumed->stepInEpoch) + " of an epoch of " +
+                                      std::to_string(session.loader->steps()) + " steps",
+                                  "remove it, or start without --resume"));
     return {};
 }
 

@@ -20,6 +20,8 @@ struct EpochTotals {
     [[nodiscard]] std::vector<double> toNumbers() const;
     [[nodiscard]] static EpochTotals fromNumbers(std::span<const double> numbers);
     static constexpr std::size_t numbers = 4 + PhaseTotals::numbers;
+    /// Whether such numbers, from a file, can be totals: counts and times within the bounds of a frame's.
+    [[nodiscard]] static bool canBe(std::span<const double> numbers);
 };
 
 } // namespace lockstep::trainer

@@ -43,6 +43,8 @@ struct ForecastWay {
     auto operator<=>(const ForecastWay &) const = default;
 };
 
+inline constexpr int mostForecastDevices = 4096;
+
 struct ForecastRun {
     ForecastWay way;
     int devices = 2;

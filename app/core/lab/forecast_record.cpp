@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -11,17 +12,38 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t mostRows = 1000; ///< of a forecast
+
 Json jsonOf(const Interval &interval) {
     return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
 }
-Interval intervalFrom(const Json &json) {
-    return {json.at("value").get<double>(), json.at("low").get<double>(), json.at("high").get<double>()};
+/// The file may come from elsewhere: what is no measurement is refused as a whole.
+void require(bool sound, const std::string &what, const Json &found) {
+    if (!sound)
+        throw std::invalid_argument(what + " " + found.dump());
+}
+
+Interval intervalFrom(const Json &json, const char *key) {
+    const Json &ends = json.at(key);
+    const Interval out{ends.at("value").get<double>(), ends.at("low").get<double>(), ends.at("high").get<double>()};
+    constexpr double rounded = 1 + 1e-9;
+    require(isTimeOfWork(out.low) && out.low <= out.value * rounded && out.value <= out.high * rounded &&
+                isDuration(out.high),
+            key, ends);
+    return out;
+}
+
+double durationFrom(const Json &json, const char *key) {
+    const double seconds = json.value(key, 0.0); // absent in records of older versions
+    require(isDuration(seconds), key, json.value(key, Json()));
+    return seconds;
 }
 
 Json jsonOf(const ComputeProbe &probe) {
@@ -40,14 +62,14 @@ Json jsonOf(const ComputeProbe &probe) {
             {"copies_s", probe.copiesS}};
 }
 ComputeProbe probeFrom(const Json &json) {
-    ComputeProbe probe{json.at("copies").get<int>(),       json.at("batch").get<std::int64_t>(),
-                       json.at("step_s").get<double>(),    json.at("backward_s").get<double>(),
-                       json.at("slowest_s").get<double>(), {}};
+    ComputeProbe probe{json.at("copies").get<int>(),    json.at("batch").get<std::int64_t>(),
+                       durationFrom(json, "step_s"),    durationFrom(json, "backward_s"),
+                       durationFrom(json, "slowest_s"), {}};
     probe.strayS = documents::optionalIn<double>(json, "stray_s");
     for (const Json &bucket : json.value("buckets", Json::array()))
         probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
-    probe.forwardS = json.value("forward_s", 0.0);
-    probe.optimizerS = json.value("optimizer_s", 0.0);
+    probe.forwardS = durationFrom(json, "forward_s");
+    probe.optimizerS = durationFrom(json, "optimizer_s");
     probe.copiesS = json.value("copies_s", std::vector<double>());
     return probe;
 }
@@ -87,21 +109,32 @@ Method forecastMethod(const std::string &name) {
     return known ? known->id : Method::PsSync;
 }
 
+ForecastWay wayFrom(const Json &json) {
+    ForecastWay way{forecastMethod(json.at("method").get<std::string>()),
+                    json.value("settings", std::map<std::string, std::string>())};
+    for (const auto &[key, value] : way.settings) {
+        const FieldSpec *field = findField(key);
+        RunConfig any;
+        require(field && belongsToWay(*field, way.method) && field->set(any, value), "settings", json.at("settings"));
+    }
+    return way;
+}
+
 ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
-    row.way = {forecastMethod(json.at("method").get<std::string>()),
-               json.value("settings", std::map<std::string, std::string>())};
-    row.devices = json.at("devices").get<int>();
+    row.way = wayFrom(json);
+    row.devices = int(json.at("devices").get<std::int64_t>());
+    require(json.at("devices") >= 1 && json.at("devices") <= mostForecastDevices, "devices", json.at("devices"));
     row.whyUnknown = json.value("cannot_tell", "");
     if (!row.whyUnknown.empty())
         return row;
-    row.stepS = intervalFrom(json.at("step_s"));
-    row.epochS = intervalFrom(json.at("epoch_s"));
-    row.speedUp = intervalFrom(json.at("speed_up"));
-    row.computeS = json.at("compute_s").get<double>();
-    row.communicationS = json.at("communication_s").get<double>();
-    row.exposedS = json.at("exposed_s").get<double>();
-    row.waitS = json.at("wait_s").get<double>();
+    row.stepS = intervalFrom(json, "step_s");
+    row.epochS = intervalFrom(json, "epoch_s");
+    row.speedUp = intervalFrom(json, "speed_up");
+    row.computeS = durationFrom(json, "compute_s");
+    row.communicationS = durationFrom(json, "communication_s");
+    row.exposedS = durationFrom(json, "exposed_s");
+    row.waitS = durationFrom(json, "wait_s");
     row.computeMeasured = json.at("compute_measured").get<bool>();
     row.ranksMeasured = json.at("ranks_measured").get<bool>();
     return row;
@@ -202,13 +235,14 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.input.samples = json.at("samples").get<std::int64_t>();
         record.input.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
         record.input.devicesHere = json.at("devices_here").get<int>();
-        record.forecast.oneDeviceStepS = json.at("one_device_step_s").get<double>();
-        record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
+        record.forecast.oneDeviceStepS = durationFrom(json, "one_device_step_s");
+        record.forecast.oneDeviceEpochS = durationFrom(json, "one_device_epoch_s");
         record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
         record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
         record.calibration.factor = json.value("widened_by", 1.0);
         record.calibration.graded = json.value("widened_by_graded", 0);
+        require(json.at("rows").size() <= mostRows, "rows", json.at("rows").size());
         for (const Json &row : json.at("rows"))
             record.forecast.rows.push_back(forecastRowFrom(row));
         for (const ForecastRow &row : record.forecast.rows)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -11,16 +13,27 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double largestMessage = 1e15; ///< bytes
+constexpr std::int64_t mostRanks = 65'536;
+
+int ranksFrom(const Json &json) {
+    const auto ranks = json.at("ranks").get<std::int64_t>();
+    if (ranks < 2 || ranks > mostRanks)
+        throw std::invalid_argument("ranks " + json.at("ranks").dump());
+    return int(ranks);
+}
+
 LabRow labRowFrom(const Json &json) {
     LabRow row;
     row.collective = json.at("collective").get<std::string>();
-    row.ranks = json.at("ranks").get<int>();
+    row.ranks = ranksFrom(json);
     row.bytes = json.at("bytes").get<double>();
     row.heldOut = json.at("held_out").get<bool>();
     row.sweeps = json.at("sweeps").get<int>();
@@ -32,14 +45,22 @@ LabRow labRowFrom(const Json &json) {
     row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
     row.meanS = json.value("mean_s", 0.0);
     row.cpuS = documents::optionalIn<double>(json, "cpu_s");
+    for (const auto &[key, value] : {std::pair("median_s", row.medianS),
+                                     {"min_s", row.minS},
+                                     {"p90_s", row.p90S},
+                                     {"mean_s", row.meanS},
+                                     {"cpu_s", row.cpuS.value_or(0)}})
+        if (!isDuration(value))
+            throw std::invalid_argument(key + (" must be " + expectedDuration(value)));
+    if (!(row.bytes > 0) || row.bytes > largestMessage)
+        throw std::invalid_argument("bytes " + json.at("bytes").dump());
     return row;
 }
 
 std::string leftOutSentence(const Json &json) {
-    return collectiveTitle(json.at("collective").get<std::string>()) + ", " +
-           std::to_string(json.at("ranks").get<int>()) + " ranks: from " +
-           messageSize(json.at("from_bytes").get<double>()).toStdString() + " on, since one would take about " +
-           shortTime(json.at("estimate_s").get<double>()).toStdString();
+    return collectiveTitle(json.at("collective").get<std::string>()) + ", " + std::to_string(ranksFrom(json)) +
+           " ranks: from " + messageSize(json.at("from_bytes").get<double>()).toStdString() +
+           " on, since one would take about " + shortTime(json.at("estimate_s").get<double>()).toStdString();
 }
 
 Json jsonOf(const LabRow &row) {
@@ -146,7 +167,7 @@ Result<void> takeLabLine(LabRecord &record, std::string_view line) {
             record.rows.push_back(labRowFrom(json));
         else if (type == "not_offered")
             record.notOffered.push_back(collectiveTitle(json.at("collective").get<std::string>()) + ", " +
-                                        std::to_string(json.at("ranks").get<int>()) +
+                                        std::to_string(ranksFrom(json)) +
                                         " ranks: " + json.at("reason").get<std::string>());
         else if (type == "left_out")
             record.leftOut.push_back(leftOutSentence(json));

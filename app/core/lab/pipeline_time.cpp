@@ -101,8 +101,8 @@ std::optional<PipelineTime> pipelineTime(const std::vector<LayerCost> &layers, c
     const PlayedStep silent = played(Case::Value, 0);
     out.stepS = {played(Case::Value, 1).stepS, played(Case::Low, 1).stepS, played(Case::High, 1).stepS};
     out.computeS = std::ranges::max(silent.busyS);
-    out.exposedS = out.stepS.value - silent.stepS;
-    out.waitS = silent.stepS - out.computeS;
+    out.exposedS = std::max(0.0, out.stepS.value - silent.stepS);
+    out.waitS = std::max(0.0, silent.stepS - out.computeS);
     return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The forecast, on costs that are known because they were made up.
 #include <cmath>
+#include <functional>
 
 #include "core_support.h"
 #include "lab/forecast.h"
@@ -186,6 +187,30 @@ private Q_SLOTS:
         QCOMPARE(read->forecast.rows, record.forecast.rows);
         QCOMPARE(read->input.layers, record.input.layers);
         QVERIFY(read->input.runs == record.input.runs);
+    }
+
+    void aRecordWhoseNumbersAreNoMeasurementsIsRefused() {
+        ForecastRecord record;
+        record.id = "20260102T030405Z-00000001";
+        record.input = simpleInput();
+        record.input.runs = {{{Method::Pipeline, {{"micro_batches", "8"}}}, 2}};
+        record.forecast = *forecast(record.input, simpleModel());
+        record.forecast.rows.front() = forecast(simpleInput(), simpleModel())->rows.front();
+        record.forecast.rows.front().way = {Method::Pipeline, {{"micro_batches", "8"}}};
+        const auto refused = [&](const std::function<void(ForecastRow &)> &change) {
+            ForecastRecord changed = record;
+            change(changed.forecast.rows.front());
+            return !forecastRecordFromJson(toJson(changed)).has_value();
+        };
+        QVERIFY(!refused([](ForecastRow &) {}));
+        QVERIFY(refused([](ForecastRow &row) { row.way.settings = {{"no_such_key", "1"}}; }));
+        QVERIFY(refused([](ForecastRow &row) { row.way.settings = {{"micro_batches", "many"}}; }));
+        QVERIFY(refused([](ForecastRow &row) { row.way.settings = {{"lr", "1"}}; })); // not one of its own
+        QVERIFY(refused([](ForecastRow &row) { row.devices = 1'000'000'000; }));
+        QVERIFY(refused([](ForecastRow &row) { row.devices = -1; }));
+        QVERIFY(refused([](ForecastRow &row) { row.stepS.high = row.stepS.low / 2; }));
+        QVERIFY(refused([](ForecastRow &row) { row.speedUp = {-3, -4, -2}; }));
+        QVERIFY(refused([](ForecastRow &row) { row.waitS = 1e300; }));
     }
 
     void slowCommunicationSaysThatOneDeviceIsBest() {

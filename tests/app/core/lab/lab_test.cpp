@@ -228,6 +228,17 @@ private Q_SLOTS:
         QCOMPARE(record.notOffered.front(), std::string("reduce-scatter, 2 ranks: why"));
     }
 
+    void aLabWhoseNumbersAreNoMeasurementsIsRefused() {
+        LabRecord record;
+        record.rows = {labRow("all_reduce", 2, 4, 1e-5)};
+        QVERIFY(labRecordFromJson(toJson(record)).has_value());
+        for (const LabRow &row : {labRow("all_reduce", -5, 4, 1e-5), labRow("all_reduce", 2'000'000'000, 4, 1e-5),
+                                  labRow("all_reduce", 2, -4, 1e-5), labRow("all_reduce", 2, 4, 1e300)}) {
+            record.rows = {row};
+            QVERIFY(!labRecordFromJson(toJson(record)).has_value());
+        }
+    }
+
     void aLabIsFoundByThePlacesItWasMeasuredBetween() {
         const Home home;
         LabRecord here, between;
