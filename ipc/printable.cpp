@@ -20,14 +20,15 @@ bool beginsC1(std::string_view text) {
            static_cast<unsigned char>(text[1]) <= 0x9F;
 }
 
-/// How many bytes a character takes that turns the direction of writing for all that follows: U+202A to U+202E, U+2066 to U+2069. 0: it is none.
+/// How many bytes a character takes that turns the direction of writing: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069. 0: it is none.
 std::size_t turnsDirection(std::string_view text) {
     if (text.size() < 3 || text[0] != '\xE2')
         return 0;
     const auto second = static_cast<unsigned char>(text[1]), third = static_cast<unsigned char>(text[2]);
+    const bool marks = second == 0x80 && (third == 0x8E || third == 0x8F);
     const bool embeds = second == 0x80 && third >= 0xAA && third <= 0xAE;
     const bool isolates = second == 0x81 && third >= 0xA6 && third <= 0xA9;
-    return embeds || isolates ? 3 : 0;
+    return marks || embeds || isolates ? 3 : 0;
 }
 
 } // namespace

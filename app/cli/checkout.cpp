@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QFileInfo>
 #include <QProcess>
@@ -50,6 +51,14 @@ Result<QStringList> filesBy(QStringList words, const QString &folder) {
     for (const QByteArray &path : said->split('\0'))
         if (!path.isEmpty())
             out.append(QFile::decodeName(path));
+    return out;
+}
+
+/// The files that lie below a folder of the tree, by their paths in the tree. What is hidden, as git's own, is left out.
+QStringList filesBelow(const QString &tree, const QString &folder) {
+    QStringList out;
+    for (QDirIterator files(tree + u'/' + folder, QDir::Files, QDirIterator::Subdirectories); files.hasNext();)
+        out.append(files.next().mid(tree.size() + 1));
     return out;
 }
 
@@ -123,16 +132,19 @@ std::string Checkout::leadingThere(const std::string &word) const {
 }
 
 Result<QStringList> Checkout::unlikeFiles() const {
+    const auto edited = filesBy({QStringLiteral("diff"), QStringLiteral("--name-only"), QStringLiteral("--no-renames"),
+                                 QStringLiteral("--ignore-submodules=none"), QStringLiteral("--diff-filter=AMT"),
+                                 m_commit, QStringLiteral("--")},
+                                m_tree);
+    const auto others =
+        filesBy({QStringLiteral("ls-files"), QStringLiteral("--others"), QStringLiteral("--exclude-standard")}, m_tree);
+    if (!edited || !others)
+        return edited ? others : edited;
     QStringList out;
-    for (const QStringList &words :
-         {QStringList{QStringLiteral("diff"), QStringLiteral("--name-only"), QStringLiteral("--no-renames"),
-                      QStringLiteral("--diff-filter=AM"), m_commit, QStringLiteral("--")},
-          QStringList{QStringLiteral("ls-files"), QStringLiteral("--others"), QStringLiteral("--exclude-standard")}}) {
-        const auto files = filesBy(words, m_tree);
-        if (!files)
-            return files;
-        out.append(*files);
-    }
+    for (const QString &path : *edited)
+        out.append(QFileInfo(m_tree + u'/' + path).isDir() ? filesBelow(m_tree, path) : QStringList(path));
+    for (const QString &path : *others) // a link to a folder of data is not gone through
+        out.append(path.endsWith(u'/') ? filesBelow(m_tree, path.chopped(1)) : QStringList(path));
     return out;
 }
 

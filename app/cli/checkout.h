@@ -36,7 +36,8 @@ public:
 private:
     [[nodiscard]] QString top() const { return m_parent.filePath(QStringLiteral("base")); }
     [[nodiscard]] QString pathThere(const QString &path) const;
-    /// By their paths in the working tree: those that the commit has with other content, or lacks.
+    /// By their paths in the working tree: those that the commit has with other content or as something else, or lacks; of a submodule
+    /// that is at another commit or was edited, and of a repository that git does not know, all that lie below it.
     [[nodiscard]] Result<QStringList> unlikeFiles() const;
 
     QTemporaryDir m_parent;

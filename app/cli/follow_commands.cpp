@@ -35,6 +35,12 @@ int attachRun(const std::string &id, core::TensorBoardFeed *events) {
                                            "lockstepctl list shows them"));
     if (!isThere(runFolder(id).path))
         return complain(Error::badArgument("there is no run " + id, "lockstepctl list shows them"));
+    // Else it is starting, or its record is on the way from another machine.
+    const RunFolder folder = runFolder(id);
+    if (!isThere(folder.config()) && nodesIn(folder).empty() && !isThere(folder.lock(ownNode(folder))) &&
+        !isThere(folder.origin()))
+        return complain(Error::badArgument("run " + id + " has neither a record nor an agent: nothing will come of it",
+                                           "lockstepctl list shows the runs"));
     core::RunStore store(QString::fromStdString(id));
     core::RunFollower follower(&store, QString::fromStdString(id));
     ProgressPrinter printer(false);

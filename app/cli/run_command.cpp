@@ -10,9 +10,9 @@
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
-#include <QProcess>
 
 #include "analysis/compare/width_reached.h"
+#include "background_owner.h"
 #include "base/format.h"
 #include "base/last_line.h"
 #include "commands.h"
@@ -84,23 +84,17 @@ std::string consoleTail(const std::string &path) {
 /// Starts `lockstepctl own ID` in a new session and waits until it owns the queue.
 int ownInBackground(const std::string &id, bool json) {
     const std::string console = core::experimentFolder(id).console();
-    QProcess process;
-    process.setProgram(QCoreApplication::applicationFilePath());
-    process.setArguments({QStringLiteral("own"), QString::fromStdString(id)});
-    process.setStandardInputFile(QProcess::nullDevice());
-    process.setStandardOutputFile(QString::fromStdString(console), QIODevice::Append);
-    process.setStandardErrorFile(QString::fromStdString(console), QIODevice::Append);
-    qint64 pid = 0;
-    if (!process.startDetached(&pid)) // Qt starts it in a new session
-        return complain(Error::failed("the queue's owner can't be started: " + process.errorString().toStdString()));
+    const Result<qint64> pid = startOwner(id, {QStringLiteral("own"), QString::fromStdString(id)});
+    if (!pid)
+        return complain(Error::failed("the queue's owner can't be started: " + pid.error().message()));
     for (int i = 0; i < 600; ++i) {
         const auto experiment = core::readExperiment(id);
         if (core::isOwned(id) || (experiment && experiment->over())) {
-            print(json ? nlohmann::json{{"experiment", id}, {"pid", pid}}.dump() + "\n"
+            print(json ? nlohmann::json{{"experiment", id}, {"pid", *pid}}.dump() + "\n"
                        : "experiment " + id + " runs in the background; follow it: lockstepctl attach " + id + "\n");
             return Done;
         }
-        if (::kill(pid_t(pid), 0) != 0)
+        if (::kill(pid_t(*pid), 0) != 0)
             return complain(Error::failed("the queue's owner ended at once: " + consoleTail(console)));
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }

@@ -11,8 +11,9 @@
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
-#include <QProcess>
+#include <QTimer>
 
+#include "background_owner.h"
 #include "commands.h"
 #include "export/export.h"
 #include "job_commands.h"
@@ -33,15 +34,10 @@ using Json = nlohmann::ordered_json;
 int ownInBackground(const std::string &id) {
     if (core::isOwned(id))
         return Done;
-    const QString console = QString::fromStdString(core::experimentFolder(id).console());
-    QProcess process;
-    process.setProgram(QCoreApplication::applicationFilePath());
-    process.setArguments({QStringLiteral("slurm"), QStringLiteral("own"), QString::fromStdString(id)});
-    process.setStandardInputFile(QProcess::nullDevice());
-    process.setStandardOutputFile(console, QIODevice::Append);
-    process.setStandardErrorFile(console, QIODevice::Append);
-    if (!process.startDetached())
-        return complain(Error::failed("the jobs can't be watched: " + process.errorString().toStdString(),
+    const Result<qint64> owner =
+        startOwner(id, {QStringLiteral("slurm"), QStringLiteral("own"), QString::fromStdString(id)});
+    if (!owner)
+        return complain(Error::failed("the jobs can't be watched: " + owner.error().message(),
                                       "they run anyway; try: lockstepctl slurm follow " + id));
     for (int i = 0; i < 200; ++i) { // until it owns the experiment, or has found it to be over
         const auto experiment = core::readExperiment(id);
@@ -250,15 +246,13 @@ int slurmCancelCommand(const std::string &id) {
     const auto experiment = experimentOf(id);
     if (!experiment)
         return complain(experiment.error());
-    auto record = submitted(*experiment);
+    const auto record = submitted(*experiment);
     if (!record)
         return complain(record.error());
-    record->cancelled = true;
-    if (const auto written = core::writeSlurmRecord(*experiment, *record); !written)
-        return complain(written.error());
-    if (const auto cancelled = core::cancelSlurmJob(isRunId(id) ? record->job : id); !cancelled)
+    const std::string job = isRunId(id) ? record->job : id;
+    if (const auto cancelled = core::cancelSlurmExperiment(*experiment, *record, job); !cancelled)
         return complain(cancelled.error());
-    print("job " + (isRunId(id) ? record->job : id) + " is cancelled: its ranks write a checkpoint and end\n");
+    print("job " + job + " is cancelled: its ranks write a checkpoint and end\n");
     return Done;
 }
 

@@ -41,16 +41,20 @@ TEST_CASE("a console line is cleaned of what a screen would not show") {
     struct Case {
         std::string raw, clean;
     };
-    for (const Case &c : {Case{"plain", "plain"},
-                          {"tab\tkept\a", "tab\tkept"},
-                          {"10%\r55%\r100%", "100%"},
-                          {"done\r", "done"},
-                          {"\x1b[1;31mred\x1b[0m", "red"},
-                          {"\x1b]0;title\amore", "more"},
-                          {"bad \xC3(", "bad \xEF\xBF\xBD("},
-                          {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-                          {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
-                          {"cut \xE2\x82", "cut \xEF\xBF\xBD\xEF\xBF\xBD"}})
+    for (const Case &c :
+         {Case{"plain", "plain"},
+          {"tab\tkept\a", "tab\tkept"},
+          {"10%\r55%\r100%", "100%"},
+          {"done\r", "done"},
+          {"\x1b[1;31mred\x1b[0m", "red"},
+          {"\x1b]0;title\amore", "more"},
+          {"bad \xC3(", "bad \xEF\xBF\xBD("},
+          {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+          {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+          {"csi \xC2\x9B[2J, rub\x7Fout", "csi \xEF\xBF\xBD[2J, rubout"},
+          {"turned \xE2\x80\xAE\xE2\x81\xA6\xE2\x80\x8F", "turned \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+          {"\xC2\xA0\xE2\x82\xAC", "\xC2\xA0\xE2\x82\xAC"},
+          {"cut \xE2\x82", "cut \xEF\xBF\xBD\xEF\xBF\xBD"}})
         CHECK(cleanLine(c.raw) == c.clean);
     CHECK(cleanLine(std::string(10'000, 'x')).size() < 4200);
 }

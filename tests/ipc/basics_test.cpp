@@ -140,6 +140,8 @@ private Q_SLOTS:
         QCOMPARE(printable(std::string("\xC2\x9B") + "2J"),
                  mark + "2J"); // CSI as one character
         QCOMPARE(printable("a\tb\r\nc\nd\re"), "a\tb\r\nc\nd" + mark + "e");
+        QCOMPARE(printable("a\xE2\x80\x8E\xE2\x80\x8F\xE2\x80\xAE\xE2\x81\xA9z\xE2\x80\x90"),
+                 "a" + mark + mark + mark + mark + "z\xE2\x80\x90");
         QCOMPARE(printable("grün × 样 \xC2\xA0"), std::string("grün × 样 \xC2\xA0"));
         QCOMPARE(printableName("a\x1b[2J\nb"), std::string("a?[2J?b"));
     }

@@ -103,6 +103,29 @@ class Check(Case):
         self.assertRegex(case["reason"], "which says nothing: both ran the working tree's train.py, of which the base has another version")
         self.assertNotEqual(before, after)
 
+    def test_a_base_that_ran_the_working_trees_submodule_or_its_link_says_nothing(self):
+        library = self.home / "library"
+        library.mkdir()
+        (library / "knob.py").write_text("TURNED = 1\n")
+        for words in (["init", "--quiet"], ["add", "knob.py"],
+                      ["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "library"]):
+            self.git("-C", library, *words)
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "library")
+        (self.tree / "part.py").write_text("TURNED = 1\n")
+        (self.tree / "train.py").write_text("import library.knob, part\n" + EITHER.read_text())
+        self.commit(".")
+        run = ("sh", "-c", f"exec {sys.executable} {self.tree}/train.py")
+        self.assertNotIn("both ran", self.measured(*run)[0]["reason"])
+        self.edit("library/knob.py")
+        self.git("-C", self.tree / "library", "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--all", "-m", "next")
+        self.assertIn("both ran the working tree's library/knob.py,", self.measured(*run)[0]["reason"])
+        self.git("submodule", "--quiet", "update", "--force")
+        outside = self.home / "outside.py"
+        outside.write_text("TURNED = 2\n")
+        (self.tree / "part.py").unlink()
+        (self.tree / "part.py").symlink_to(outside)
+        self.assertIn("both ran the working tree's part.py,", self.measured(*run)[0]["reason"])
+
     def test_an_edit_between_two_runs_of_a_script_is_named_and_they_are_no_repeats_of_one_another(self):
         text = (self.tree / "train.py").read_text()
         for edit in "0.1", "0.2":

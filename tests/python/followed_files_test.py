@@ -11,6 +11,13 @@ from support import wait_for
 from reports import Reports
 
 
+def later(line, seconds):
+    """The line as it would have been written so much later."""
+    frame = json.loads(line)
+    times = {"mono_ns": frame["mono_ns"] + seconds * 10**9, "wall_us": frame["wall_us"] + seconds * 10**6}
+    return json.dumps(frame | times, separators=(",", ":")) + "\n"
+
+
 class FollowedFiles(Reports):
     def start(self, rank, world, at_s, epochs, about=None):
         """The lines of one start of a rank, which does all that: two steps an epoch, whose loss is 10 / epoch."""
@@ -83,7 +90,7 @@ class FollowedFiles(Reports):
         self.assertIn("the files end before the ranks do", self.result(first)["reason"])
         for rank in range(2):  # a resumed rank appends, and counts from 0 again
             with open(folder / f"rank-{rank}.ndjson", "a") as file:
-                file.write("".join(self.story(rank, 2)))
+                file.write("".join(later(line, 60) for line in self.story(rank, 2)))
         self.ctl("follow", folder, "--import")
         [second] = set(self.runs()) - {first}  # of one second: their names are in no order
         self.assertEqual(self.result(second)["state"], "done")
@@ -104,6 +111,26 @@ class FollowedFiles(Reports):
         self.assertEqual(numbers, [*range(len(first)), *range(1, len(second))])
         self.assertEqual(self.result(run)["state"], "done")
         self.assertEqual([line["kind"] for line in self.frames(run) if line["type"] == "alert"], ["restart", "frames_lost"])
+
+    def test_lines_that_are_there_twice_begin_no_other_process(self):
+        whole = self.start(0, 1, 0, (1, 2))
+        again = [later(line, 60) for line in whole]
+        for name, lines in (("the first one after the last one", [*whole, whole[0]]),
+                            ("the first ones before the last one", [*whole[:-1], *whole[:3], whole[-1]]),
+                            ("all of them", whole * 2), ("the first of the first start", [*whole[:-1], *again, whole[0]])):
+            with self.subTest(name):
+                before = set(self.runs())
+                times = [later(line, 1000 * (1 + len(before))) for line in lines]  # no subtest's files are another's
+                self.ctl("follow", self.frame_files(times), "--import")
+                [run] = set(self.runs()) - before
+                self.assertEqual(self.result(run)["state"], "done")
+                self.assertEqual([epoch["epoch"] for epoch in self.row(run)["epochs"]], [1, 2])
+                kept = [frame for frame in self.frames(run) if "rseq" in frame]
+                alerts = [frame["kind"] for frame in self.frames(run) if frame["type"] == "alert"]
+                if "start" in name:
+                    self.assertEqual((len(kept), alerts), (2 * len(whole) - 1, ["restart"]))
+                else:
+                    self.assertEqual((len(kept), alerts), (len(whole), []))
 
     def test_files_of_ranks_that_were_started_again_are_read_in_the_order_in_which_they_were_written(self):
         files = [self.start(rank, 2, 0, (1, 2, 3))[:-2] + self.start(rank, 2, 10, (3, 4, 5)) for rank in range(2)]

@@ -252,6 +252,23 @@ class Listen(Reports):
         self.assertEqual(states, ["init", "training", "init", "training", "done"])
         self.assertEqual(self.result(run)["state"], "done")
 
+    def test_a_rank_that_changes_the_number_of_ranks_with_each_frame_holds_nobody_up(self):
+        agent, address, token = self.listen()
+        greeting = lambda rank: json.dumps({"type": "hello", "protocol": "1.0", "role": "rank", "rank": rank, "token": token}) + "\n"
+        changes = [self.frame(0, i, type="state", state="init", world_size=65536 - i % 2) for i in range(4000)]
+        links = [socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) for _ in range(2)]
+        for link in links:
+            self.addCleanup(link.close)
+        links[0].sendall((greeting(0) + "".join(changes)).encode())
+        agent.stdout.readline()
+        begun = time.monotonic()
+        links[1].settimeout(60)
+        links[1].sendall(greeting(1).encode())
+        self.assertIn(b"hello", links[1].recv(4096))
+        self.assertLess(time.monotonic() - begun, 5)
+        agent.terminate()
+        self.ended(agent, 130)
+
     def test_a_slow_rank_and_a_hang_are_named_while_the_ranks_report_over_the_network(self):
         agent, address, token = self.listen()
         links = [socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) for _ in range(2)]

@@ -198,6 +198,33 @@ class Sender(Case):
         done = self.call(sys.executable, TRAIN, "epochs=1", LOCKSTEP_FRAMES=f"file:{self.home / 'a_file'}/frames")
         self.assertIn("rank 0 is no longer shown", done.stderr)
 
+    def test_a_pipe_or_a_link_where_frames_are_to_be_written_holds_nothing_up_and_leads_nowhere(self):
+        folder, elsewhere = self.home / "frames", self.home / "another's"
+        path = folder / "rank-0.ndjson"
+        folder.mkdir()
+        elsewhere.write_text("kept")
+        readers = []
+
+        def pipe_with_a_reader():
+            os.mkfifo(path)
+            readers.append(os.open(path, os.O_RDONLY | os.O_NONBLOCK))  # it reads nothing
+            self.addCleanup(os.close, readers[-1])
+
+        for put in (lambda: os.mkfifo(path), pipe_with_a_reader, lambda: path.symlink_to(elsewhere), lambda: path.symlink_to(self.home / "none")):
+            put()
+            done = self.call(sys.executable, TRAIN, "epochs=1", timeout=30, RANK="0", WORLD_SIZE="1", LOCKSTEP_FRAMES=f"file:{folder}")
+            self.assertEqual(done.stderr.splitlines(),
+                             [f"lockstep: rank 0 is no longer shown ({path} is not a regular file); training goes on"])
+            path.unlink()
+        self.assertEqual(elsewhere.read_text(), "kept")
+        self.assertFalse((self.home / "none").exists())
+        whole = self.home / "whole"
+        whole.mkdir()
+        folder.rmdir()
+        folder.symlink_to(whole)  # the folder itself may be one
+        self.call(sys.executable, TRAIN, "epochs=1", RANK="0", WORLD_SIZE="1", LOCKSTEP_FRAMES=f"file:{folder}")
+        self.assertIn('"done"', (whole / path.name).read_text())
+
     def test_a_torn_line_in_a_file_costs_no_frame_of_the_process_that_goes_on(self):
         folder = self.home / "frames"
         path = folder / "rank-0.ndjson"

@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "ipc/messages.h"
@@ -215,6 +218,38 @@ TEST_SUITE("report_frames") {
             REQUIRE(frame.has_value());
             CHECK(std::holds_alternative<LogFrame>(frame->body));
         }
+    }
+
+    TEST_CASE("frames go into files: not into a pipe, which waits for its reader, nor where a link in a shared folder "
+              "leads") {
+        const TempFolder folder;
+        const SystemClock clock;
+        std::filesystem::create_directory(folder / "shared");
+        REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+        REQUIRE(::mkfifo((folder / "shared/rank-0.ndjson").c_str(), 0600) == 0);
+        std::filesystem::create_symlink(folder / "pipe", folder / "to-pipe");
+        std::filesystem::create_symlink(folder / "mine", folder / "to-mine");
+        std::filesystem::create_symlink(folder / "another's", folder / "shared/rank-1.ndjson");
+        writeFile(folder / "another's", "kept");
+        for (const auto &[address, rank] : {std::pair(folder / "pipe", 0),
+                                            {folder / "to-pipe", 0},
+                                            {folder / "shared", 0},
+                                            {folder / "shared", 1},
+                                            {"/dev/zero", 0}}) {
+            CAPTURE(address);
+            const Fd reader(address == "/dev/zero" ? -1 : ::open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK));
+            const auto sender = FrameSender::open(address, rank, clock, {});
+            REQUIRE(!sender.has_value());
+            CHECK(sender.error().message().find("it is not a regular file") != std::string::npos);
+            CHECK(sender.error().kind == ErrorKind::BadArgument);
+        }
+        CHECK(readFile(folder / "another's") == "kept");
+        for (const std::string &address : {std::string("/dev/null"), folder / "to-mine"}) { // a person's own
+            auto sender = FrameSender::open(address, 0, clock, {});
+            REQUIRE(sender.has_value());
+            (*sender)->send(LogFrame{"info", "here", "trainer"});
+        }
+        CHECK(readFile(folder / "mine").find("here") != std::string::npos);
     }
 
     TEST_CASE("a stop on the socket reaches the rank, and a lost agent stops nothing") {

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "ipc/messages.h"
+#include "ipc/regular_file.h"
 #include "trainer/report/frame_address.h"
 
 namespace lockstep::trainer {
@@ -34,9 +35,19 @@ bool endsInTornLine(const std::string &path, int file) {
     struct stat info {};
     if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
         return false;
-    const Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Result<Fd> reader = openRegular(path);
     char last = '\n';
-    return reader.valid() && ::pread(reader.get(), &last, 1, info.st_size - 1) == 1 && last != '\n';
+    return reader && ::pread(reader->get(), &last, 1, info.st_size - 1) == 1 && last != '\n';
+}
+
+/// Whether writing to it never waits for a reader: a file, or /dev/null.
+bool neverWaits(int file) {
+    struct stat info {};
+    struct stat null {};
+    if (::fstat(file, &info) != 0)
+        return false;
+    return S_ISREG(info.st_mode) ||
+           (S_ISCHR(info.st_mode) && ::stat("/dev/null", &null) == 0 && info.st_rdev == null.st_rdev);
 }
 
 /// `unsent` becomes what must be written before the first frame.
@@ -45,9 +56,13 @@ Result<Fd> openFile(const std::string &address, int rank, std::string &unsent) {
     if (!place)
         return fail(place.error());
     const std::string &path = *place;
-    Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-    if (!fd.valid())
-        return fail(Error::badArgument("can't write frames to " + path + ": " + std::strerror(errno),
+    // Who names a file may name a link. In a folder, which others may write to as well, a link may be another's.
+    const int following = path == address ? 0 : O_NOFOLLOW;
+    Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | following, 0600));
+    const bool isOther = fd.valid() ? !neverWaits(fd.get()) : errno == ENXIO || (following && errno == ELOOP);
+    if (isOther || !fd.valid())
+        return fail(Error::badArgument("can't write frames to " + path + ": " +
+                                           (isOther ? "it is not a regular file" : std::strerror(errno)),
                                        "give --frames a file in a folder you may write to"));
     if (endsInTornLine(path, fd.get()))
         unsent = "\n"; // the first frame would be lost with that line

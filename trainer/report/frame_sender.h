@@ -29,7 +29,8 @@ public:
     using OnStop = std::function<void(const std::string &by)>; ///< called on the sender's thread
     using OnTrace = std::function<void(std::int64_t steps)>;   ///< called on the sender's thread
 
-    /// Connects, or opens the file. With an empty address nothing is sent, not even heartbeats.
+    /// Connects, or opens the file: a regular one, no link in a folder, or /dev/null. With an empty address nothing is
+    /// sent, not even heartbeats.
     static Result<std::unique_ptr<FrameSender>> open(const std::string &address, int rank, const Clock &clock,
                                                      OnStop onStop);
     ~FrameSender(); ///< finish() with two seconds

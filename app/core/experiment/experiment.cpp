@@ -354,11 +354,24 @@ Result<Experiment> readExperiment(std::string_view id) {
     return experiment;
 }
 
+Result<std::string> documentOf(const Experiment &experiment) {
+    std::string text = toJson(experiment);
+    if (text.size() > largestDocument)
+        return fail(
+            Error::badArgument("experiment " + experiment.id + " would take " + std::to_string(text.size()) + " bytes",
+                               "at most " + std::to_string(largestDocument) +
+                                   " are read: start another experiment, or shorten its notes"));
+    return text;
+}
+
 Result<void> writeExperiment(const Experiment &experiment) {
+    const Result<std::string> text = documentOf(experiment);
+    if (!text)
+        return fail(text.error());
     const ExperimentFolder folder = experimentFolder(experiment.id);
     if (const Result<void> made = realFileSystem().makeFolders(folder.path); !made)
         return made;
-    return realFileSystem().writeAtomically(folder.json(), toJson(experiment));
+    return realFileSystem().writeAtomically(folder.json(), *text);
 }
 
 Result<void> createExperiment(const Experiment &experiment, const std::function<Result<void>()> &first) {

@@ -97,6 +97,8 @@ struct ExperimentFolder {
 /// A new experiment for a plan, not yet on disk. Its folder is this process's.
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
+/// What writeExperiment() writes. One that readExperiment() would refuse for its size is a bad argument.
+[[nodiscard]] Result<std::string> documentOf(const Experiment &experiment);
 [[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< creates its folder; atomic
 /// Writes a new experiment, after what else belongs in its folder (`first`), so that it is listed only when whole. If that
 /// fails, the folder is removed again, unless it was there before.

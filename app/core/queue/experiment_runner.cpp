@@ -123,7 +123,7 @@ void ExperimentRunner::next() {
             return next();
     }
     takeRequests(); // the last ones may bring further runs, which next() then starts
-    if (m_finished || !m_underWay.empty() || !experiment().queued().empty())
+    if (m_taking || m_finished || !m_underWay.empty() || !experiment().queued().empty())
         return;
     const std::vector<ExperimentEntry> &entries = experiment().entries;
     const auto bad = std::find_if(entries.begin(), entries.end(), [](const auto &entry) {
@@ -340,18 +340,24 @@ void ExperimentRunner::poll() {
     if (m_finished)
         return;
     takeRequests();
+    if (m_underWay.empty())
+        next(); // which takeRequests() left to its caller
 }
 
-/// Looks again after each: carrying one out may have carried out others.
+/// Looks again after each: carrying one out may have carried out others. Within it, next() starts runs but ends nothing and does not
+/// come back here, so that no number of requests is too deep; afterwards it is called again.
 void ExperimentRunner::takeRequests() {
+    if (std::exchange(m_taking, true))
+        return;
     std::set<std::string> taken;
     while (!m_finished) {
         const std::vector<PendingRequest> pending = m_queue->requests();
         const auto next =
             std::ranges::find_if(pending, [&](const PendingRequest &one) { return taken.insert(one.name).second; });
         if (next == pending.end() || !take(*next))
-            return;
+            break;
     }
+    m_taking = false;
 }
 
 /// A queue whose folder was removed has ended: the folder is not recreated and no further run starts. A run that

@@ -92,6 +92,7 @@ private:
     QTimer m_poll;
     bool m_finished = false;
     bool m_unsaved = false;             ///< the queue's state could not be written: no run starts until it could
+    bool m_taking = false;              ///< takeRequests() goes on
     std::optional<QString> m_refused;   ///< why, reported when no run goes on; until something is queued again
     std::optional<QString> m_stoppedBy; ///< the queue is being stopped; until something is queued again
     int m_exitCode = 0;

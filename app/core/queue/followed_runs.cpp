@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "queue/followed_runs.h"
 
-#include <QFile>
-
 #include "follow/run_follower.h"
+#include "ipc/file_system.h"
 #include "launch/nodes_launcher.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
@@ -38,8 +37,9 @@ void FollowedRuns::follow(const Experiment &experiment) {
         // A second attempt may give a launching run another id.
         if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
             continue;
-        // The run was deleted meanwhile: nothing to follow.
-        if (isOver(entry.state) && prefix->local() && !QFile::exists(QString::fromStdString(runFolder(entry.run).path)))
+        // The run was deleted meanwhile, or its record was: nothing to follow.
+        const RunFolder folder = runFolder(entry.run);
+        if (isOver(entry.state) && prefix->local() && !isThere(folder.config()) && !isThere(folder.origin()))
             continue;
         const QString id = QString::fromStdString(entry.run);
         auto &store = m_stores[i] = std::make_unique<RunStore>(id);

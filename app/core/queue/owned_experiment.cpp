@@ -71,13 +71,13 @@ bool OwnedExperiment::lockGone() const {
 }
 
 std::vector<PendingRequest> OwnedExperiment::requests() {
-    std::vector<PendingRequest> pending = pendingRequests(experimentFolder(m_experiment.id));
+    std::vector<PendingRequest> pending = pendingRequests(experimentFolder(m_experiment.id), &m_left);
     // An owner that died before it could remove one had written it down as carried out.
     std::erase_if(m_experiment.taken, [&](const std::string &name) {
         return std::ranges::none_of(pending, [&](const PendingRequest &one) { return one.name == name; });
     });
     std::erase_if(pending, [&](const PendingRequest &one) {
-        if (std::ranges::find(m_experiment.taken, one.name) == m_experiment.taken.end())
+        if (std::ranges::find(m_experiment.taken, one.name) == m_experiment.taken.end() && !m_left.contains(one.name))
             return false;
         forget(one);
         return true;
@@ -95,14 +95,17 @@ Result<void> OwnedExperiment::carryOut(const PendingRequest &pending) {
     m_experiment.taken.push_back(pending.name);
     if (Result<void> written = save(); !written) {
         m_experiment = before;
-        return written;
+        if (written.error().kind != ErrorKind::BadArgument)
+            return written;
+        logWarning(written.error().message()); // it would be too large the next time, too
     }
     forget(pending);
     return {};
 }
 
 void OwnedExperiment::forget(const PendingRequest &pending) {
-    forgetRequest(experimentFolder(m_experiment.id), pending.name);
+    if (!forgetRequest(experimentFolder(m_experiment.id), pending.name))
+        m_left.insert(pending.name);
 }
 
 std::string OwnedExperiment::goneSentence() const {

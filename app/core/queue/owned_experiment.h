@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,11 @@ public:
     [[nodiscard]] Result<void> save() const; ///< fails once the folder or the lock was removed
     /// Requests that are not carried out yet, oldest first.
     [[nodiscard]] std::vector<PendingRequest> requests();
-    /// Carries the request out, writes the queue and removes the request, in that order; one that is impossible is only
-    /// logged and removed. An error means that the queue can't be written: nothing has changed, and the request still waits.
+    /// Carries the request out, writes the queue and removes the request, in that order; one that is impossible, or after
+    /// which nobody could read the queue, is only logged and removed. An error means that the queue can't be written: nothing has changed, and the request still waits.
     [[nodiscard]] Result<void> carryOut(const PendingRequest &pending);
-    void forget(const PendingRequest &pending); ///< removes it without carrying it out
+    /// Removes it without carrying it out. Where that fails, on a disk that can't be written, it is passed over from now on.
+    void forget(const PendingRequest &pending);
     /// The folder was removed, or the lock's file: then another process may own the queue, too.
     [[nodiscard]] bool gone() const { return m_folder.gone() || lockGone(); }
     /// A sentence that says so, and which runs continue by themselves.
@@ -51,6 +53,7 @@ private:
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     HeldFolder m_folder;
+    std::set<std::string> m_left; ///< requests that are done with and could not be removed
 };
 
 } // namespace lockstep::core

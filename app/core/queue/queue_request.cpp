@@ -5,14 +5,15 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <set>
+#include <functional>
+#include <stdexcept>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <QDeadlineTimer>
 #include <QDir>
 #include <QEventLoop>
-#include <QFile>
+#include <QFileInfo>
 #include <QTimer>
 
 #include "experiment/claims_json_detail.h"
@@ -24,11 +25,13 @@
 #include "ipc/logging.h"
 #include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
+#include "ipc/write_place.h"
 #include "launch/nodes_launcher.h"
 #include "queue/control_seat.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_run.h"
 #include "queue/slurm/slurm_experiment.h"
+#include "store/run_notes.h"
 
 namespace lockstep::core {
 namespace {
@@ -95,6 +98,10 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
     if (added.repeats < 1 || added.repeats > maxAddedRepeats)
         return fail(Error::badArgument(std::to_string(added.repeats) + " repeats of " + added.name + " can't be added",
                                        "ask for 1 to " + std::to_string(maxAddedRepeats)));
+    if (added.note.size() > largestNotes)
+        return fail(
+            Error::badArgument("the note of " + added.name + " has " + std::to_string(added.note.size()) + " bytes",
+                               "write at most " + std::to_string(largestNotes)));
     if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
         return fail(mistakes.front());
     if (const Result<void> room = roomFor(experiment, std::size_t(added.repeats)); !room)
@@ -112,6 +119,27 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
         experiment.entries.back().planned = planned;
     }
     return {};
+}
+
+/// Makes the queue longer, unless nobody could read it then.
+Result<void> lengthen(Experiment &experiment, const std::function<Result<void>(Experiment &)> &change) {
+    Experiment longer = experiment;
+    Result<void> done = change(longer);
+    if (done)
+        done = documentOf(longer).map([](const std::string &) {});
+    if (done)
+        experiment = std::move(longer);
+    return done;
+}
+
+/// A whole number of a request, which may leave it out. One that does not fit would become another.
+template <class T> T wholeIn(const Json &json, const char *key, T otherwise) {
+    if (!json.contains(key))
+        return otherwise;
+    const auto number = documents::optionalIn<T>(json, key);
+    if (!number)
+        throw std::out_of_range(key);
+    return *number;
 }
 
 /// A request that is carried out here because nobody owns the queue, after those that its last owner did not take: under its
@@ -246,8 +274,9 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
 
 /// Whether the queue's owner takes every request to stop it: one that is suspended does not.
 bool ownerTakesStops(const ExperimentFolder &folder) {
+    std::set<std::string> left;
     const auto waits = [&] {
-        return std::ranges::any_of(pendingRequests(folder), [](const PendingRequest &one) {
+        return std::ranges::any_of(pendingRequests(folder, &left), [](const PendingRequest &one) {
             return one.request.kind == QueueRequest::Kind::Stop;
         });
     };
@@ -322,13 +351,13 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
             return std::nullopt;
         QueueRequest request;
         request.kind = *kind;
-        request.entry = json.value("entry", -1);
-        request.to = json.value("to", 0);
-        request.rounds = json.value("rounds", 0);
+        request.entry = wholeIn(json, "entry", -1);
+        request.to = wholeIn(json, "to", 0);
+        request.rounds = wholeIn(json, "rounds", 0);
         request.alone = json.value("alone", false);
         request.by = json.value("by", "a request");
         if (json.contains("generation"))
-            request.generation = json["generation"].get<std::uint64_t>();
+            request.generation = wholeIn(json, "generation", std::uint64_t(0));
         if (json.contains("added")) {
             const Json &added = json["added"];
             const auto config = runConfigFromJson(added.at("config").dump());
@@ -336,7 +365,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
                 return std::nullopt;
             request.added.emplace();
             request.added->name = presentTitle(added.at("name").get<std::string>());
-            request.added->repeats = added.value("repeats", 1);
+            request.added->repeats = wholeIn(added, "repeats", 1);
             request.added->note = added.value("note", "");
             request.added->command = added.value("command", std::vector<std::string>());
             request.added->config = *config;
@@ -419,9 +448,9 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
     case QueueRequest::Kind::Add:
         if (!request.added)
             return fail(Error::badArgument("the request names no run to add", "give a run and its config"));
-        return add(experiment, *request.added);
+        return lengthen(experiment, [&](Experiment &longer) { return add(longer, *request.added); });
     case QueueRequest::Kind::Repeat:
-        return addRounds(experiment, request.rounds);
+        return lengthen(experiment, [&](Experiment &longer) { return addRounds(longer, request.rounds); });
     }
     return {};
 }
@@ -446,12 +475,12 @@ Asked askQueue(std::string_view id, const QueueRequest &request) {
     if (const Result<void> made = realFileSystem().makeFolders(folder.requests()); !made)
         return askRunsAlone(made.error(), request, *experiment);
     char name[64]; // names sort by time
-    std::snprintf(name, sizeof name, "/%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
-    const Result<void> written = realFileSystem().writeAtomically(folder.requests() + name, toJson(request));
+    std::snprintf(name, sizeof name, "%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
+    const Result<void> written = realFileSystem().writeAtomically(folder.requests() + "/" + name, toJson(request));
     if (!written)
         return askRunsAlone(written.error(), request, *experiment);
     // Its owner may have ended meanwhile, without having seen it.
-    if (!isOwned(id) && QFile::remove(QString::fromStdString(folder.requests() + name)))
+    if (!isOwned(id) && forgetRequest(folder, name))
         return applyHere(id, request);
     return Asked();
 }
@@ -464,8 +493,10 @@ Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
     return waitFor(askWithoutOwner(id, request));
 }
 
-std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder) {
+std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder, std::set<std::string> *left) {
     std::vector<PendingRequest> pending;
+    if (!openFolderToWrite(folder.requests()))
+        return pending; // none was made yet, or a link leads to another's files
     const QDir where(QString::fromStdString(folder.requests()));
     constexpr qint64 largestRequest = 1 << 20;
     for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
@@ -478,14 +509,16 @@ std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder) {
             pending.push_back({name.toStdString(), *request});
             continue;
         }
-        logWarning("dropped an unreadable request: " + path);
-        forgetRequest(folder, name.toStdString());
+        const bool removed = forgetRequest(folder, name.toStdString());
+        if (removed || !left || left->insert(name.toStdString()).second)
+            logWarning("dropped an unreadable request: " + path);
     }
     return pending;
 }
 
-void forgetRequest(const ExperimentFolder &folder, const std::string &name) {
-    QFile::remove(QString::fromStdString(folder.requests() + "/" + name));
+bool forgetRequest(const ExperimentFolder &folder, const std::string &name) {
+    const Result<WritePlace> place = writePlace(folder.requests() + "/" + name);
+    return place && ::unlinkat(place->folder.get(), place->name.c_str(), 0) == 0;
 }
 
 Result<void> stopExperiment(std::string_view id, std::string_view by) {

@@ -4,6 +4,7 @@
 // (requests/, handled in the order of their names), so they outlive the requester and wait for a busy owner.
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,8 +74,11 @@ struct PendingRequest {
     QueueRequest request;
 };
 /// For the owner: the requests that wait, oldest first. One is removed by forgetRequest() only once it has been carried out
-/// and the queue is on the disk: an owner that dies in between loses none. An unreadable one is removed here.
-[[nodiscard]] std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder);
-void forgetRequest(const ExperimentFolder &folder, const std::string &name);
+/// and the queue is on the disk: an owner that dies in between loses none. An unreadable one is removed here, and said once if
+/// its name, where it can't be removed, is kept in `left`. A folder that is a link, or lies behind one, has none.
+[[nodiscard]] std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder,
+                                                          std::set<std::string> *left = nullptr);
+/// False: it could not be removed, or is gone already.
+bool forgetRequest(const ExperimentFolder &folder, const std::string &name);
 
 } // namespace lockstep::core

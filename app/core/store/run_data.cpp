@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep::core {
 
 std::string_view toString(LinkState state) {
@@ -31,6 +33,18 @@ std::string_view toString(LinkState state) {
 
 std::string otherRunsLogInWords(int node, const std::string &run) {
     return "the log of node " + std::to_string(node) + " is that of run " + run + ": none of it counts";
+}
+
+std::optional<double> trainingTimeIn(const Summary &summary) {
+    double sum = 0;
+    for (const EpochSummary &epoch : summary.epochs)
+        sum += epoch.durationS;
+    constexpr double most = 2; // asynchronous ranks are slow in different epochs
+    const auto &total = summary.totalTrainingTimeS;
+    if (total && !summary.epochs.empty() &&
+        !(canBeTrainingTime(*total, most * sum) && canBeTrainingTime(sum, most * *total)))
+        return std::nullopt;
+    return total;
 }
 
 std::string deviceKind(const std::vector<std::string> &names) {

@@ -137,6 +137,9 @@ struct LogHealth {
 };
 /// "the log of node 0 is that of run …: none of it counts"
 [[nodiscard]] std::string otherRunsLogInWords(int node, const std::string &run);
+/// The training time that a summary gives. Unknown: it gives none, or one of less than half or more than double the sum of its own
+/// epochs (a second aside).
+[[nodiscard]] std::optional<double> trainingTimeIn(const Summary &summary);
 
 /// The link from agent 0 of a run to another node's agent, as agent 0 last reported it. Says nothing of that node's ranks.
 struct NodeLink {

@@ -71,7 +71,7 @@ Error sqlError(const QSqlQuery &query) {
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
 /// is filled in another way.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 10;
+    constexpr std::uint32_t meaning = 11;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: a new file
     return version;
 }

@@ -160,8 +160,8 @@ void takePhases(const Summary &summary, IndexedRun &row) {
 
 void takeSummary(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
     takeWords(summary, row);
-    if (summary.totalTrainingTimeS && canBeTrainingTime(*summary.totalTrainingTimeS, runTimeS))
-        row.totalTrainingTimeS = summary.totalTrainingTimeS;
+    if (const auto trainedS = trainingTimeIn(summary); trainedS && canBeTrainingTime(*trainedS, runTimeS))
+        row.totalTrainingTimeS = trainedS;
     if (summary.testAccuracy && isShare(*summary.testAccuracy))
         row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;

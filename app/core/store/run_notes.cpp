@@ -21,7 +21,6 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::uint64_t largestNotes = 64 << 10;
 
 Error damaged(const RunFolder &folder) {
     return Error::failed("the notes in " + folder.notes() + " can't be read: they are no JSON object of texts",

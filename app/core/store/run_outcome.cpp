@@ -14,10 +14,14 @@
 namespace lockstep::core {
 namespace {
 
-void takeSummary(const Summary &summary, RunOutcome &out) {
+/// `whole`: its log lacks nothing, so that its last evaluation is the run's.
+void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
     if (!out.totalTrainingTimeS) // else the sum of what the ranks reported by epoch
-        out.totalTrainingTimeS = summary.totalTrainingTimeS;
-    if (summary.testAccuracy && isShare(*summary.testAccuracy))
+        out.totalTrainingTimeS = trainingTimeIn(summary);
+    if (summary.totalTrainingTimeS && !out.totalTrainingTimeS)
+        out.warnings.push_back("its summary's training time is not the sum of its epochs: how long it trained is "
+                               "unknown");
+    if (!(whole && out.testAccuracy) && summary.testAccuracy && isShare(*summary.testAccuracy))
         out.testAccuracy = summary.testAccuracy;
     if (out.perClassAccuracy.empty() && std::ranges::all_of(summary.perClassAccuracy, [](double share) {
             return isShare(share) || std::isnan(share); // NaN: no sample of that class
@@ -41,9 +45,17 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
     out.summedSteps = summary.steps;
 }
 
-/// Whether the log here lacks lines that its agent wrote.
-bool lacksLines(const LogHealth &log) {
-    return !log.gaps.empty() || log.damagedLines > 0 || !log.ofOtherRuns.empty();
+/// Whether a done run's result leaves open how long its log was, which no agent does of lockstep-trainer: its end may be lost.
+bool countsNoLines(const RunStore &store) {
+    const auto &result = store.result();
+    return result && result->state == RunState::Done && result->logLines == 0 && result->nodeLogLines.empty() &&
+           store.record() && !isScript(*store.record());
+}
+
+/// Whether the log here lacks lines that its agent wrote, or may.
+bool lacksLines(const RunStore &store) {
+    const LogHealth &log = store.log();
+    return !log.gaps.empty() || log.damagedLines > 0 || !log.ofOtherRuns.empty() || countsNoLines(store);
 }
 
 /// Whether a frame is missing that may have ended an epoch.
@@ -51,7 +63,7 @@ bool lacksFrames(const RunStore &store) {
     const auto saysSo = [](const AlertLine &line) {
         return line.alert.kind == malformedFrame.row().kind || line.alert.kind == framesLost.row().kind;
     };
-    return lacksLines(store.log()) || std::ranges::any_of(store.messages().alerts(), saysSo);
+    return lacksLines(store) || std::ranges::any_of(store.messages().alerts(), saysSo);
 }
 
 std::optional<int> plannedEpochs(const RunStore &store) {
@@ -80,7 +92,7 @@ bool isReported(const MergedEpoch &epoch) {
 /// first logged one on; without a summary, those that were planned or are logged in part.
 bool isCut(const RunStore &store) {
     const auto &result = store.result();
-    if (!result || !lacksLines(store.log()))
+    if (!result || !lacksLines(store))
         return false;
     const std::vector<MergedEpoch> &epochs = store.epochs().merged();
     const auto first = std::ranges::find_if(epochs, isReported);
@@ -305,7 +317,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (isTimeOfWork(result->runTimeS))
             out.runTimeS = result->runTimeS;
         if (result->summary)
-            takeSummary(*result->summary, out);
+            takeSummary(*result->summary, !lacksFrames(store), out);
     }
     addLosses(store, cut, out);
     if (earlier > 0)

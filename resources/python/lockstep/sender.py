@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import json
 import os
 import socket
+import stat
 import sys
 import threading
 import weakref
@@ -65,8 +67,8 @@ class FrameFile:
     def __init__(self, folder: str, rank: int) -> None:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"rank-{rank}.ndjson")
+        self._file = _opened_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.greeting = b"\n" if _ends_in_torn_line(path) else b""  # else the first frame would be lost with that line
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 
     def send(self, data: Union[bytes, bytearray]) -> int:
         """Writes some of the data."""
@@ -328,12 +330,24 @@ def keep_folder() -> None:
             os.environ[FRAMES] = FILE + os.path.abspath(address[len(FILE):])
 
 
+def _opened_regular(path: str, flags: int) -> int:
+    """The descriptor of a file. A pipe in its place, which is waited for, or a link, which leads elsewhere, is refused: others may write to the
+    folder."""
+    refusal = OSError(f"{path} is not a regular file")
+    try:
+        file = os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise refusal if error.errno in (errno.ELOOP, errno.ENXIO) else error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise refusal
+    return file
+
+
 def _ends_in_torn_line(path: str) -> bool:
     """Whether the file's last line has no end: the disk was full, or the power was lost."""
-    if not os.path.isfile(path):
-        return False
     try:
-        with open(path, "rb") as file:
+        with open(_opened_regular(path, os.O_RDONLY), "rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) != b"\n"
     except OSError:  # it is empty, or may not be read

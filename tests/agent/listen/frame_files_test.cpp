@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/agent/agent_process.h"
@@ -97,6 +99,31 @@ TEST_CASE("what is read at once is bounded, and nothing is lost by it") {
     CHECK(!files.behind());
     CHECK(read.times.size() == 2 * lines);
     CHECK(std::is_sorted(read.times.begin(), read.times.end()));
+}
+
+TEST_CASE("lines that take long leave others their turn, and stay in order") {
+    const TestHome home;
+    Read read(home);
+    constexpr int lines = 400;
+    for (int rank = 0; rank < 2; ++rank)
+        for (int i = 0; i < lines / 2; ++i)
+            read.add(rank, lineAt(rank, 10 * i + rank + 1));
+    std::vector<std::int64_t> times;
+    FrameFiles::Handlers handlers;
+    handlers.onLine = [&](std::string_view line) {
+        times.push_back(wallUsOf(line));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    auto files = FrameFiles::open(read.folder, std::move(handlers));
+    REQUIRE(files);
+    CHECK(files->poll());
+    CHECK(times.size() < lines / 2);
+    CHECK(files->behind());
+    while (files->poll()) {
+    }
+    CHECK(!files->behind());
+    CHECK(times.size() == lines);
+    CHECK(std::is_sorted(times.begin(), times.end()));
 }
 
 TEST_CASE("a file that comes while others are read is recognised at once, and its lines are the next ones") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lockstepctl's list, tag, rename, note, star, delete, restore, trash and diff over real folders.
 #include <QDir>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -449,6 +450,10 @@ private Q_SLOTS:
         pipes(5, [](const RunFolder &folder) { return folder.result(); });
         pipes(6, [](const RunFolder &folder) { return folder.log(0); });
         pipes(7, [](const RunFolder &folder) { return folder.lock(0); });
+        const QString empty = id(runFolder(madeRun(12, 4)).path);
+        QVERIFY(QDir(empty).removeRecursively() && QDir().mkpath(empty));
+        const Said nothing = control({"attach", QFileInfo(empty).fileName()});
+        QVERIFY2(nothing.code == 2 && nothing.error.contains("nothing will come of it"), qPrintable(nothing.error));
         QVERIFY(listed({}).contains(id(good)));
     }
 

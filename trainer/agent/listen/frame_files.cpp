@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -17,8 +18,11 @@ namespace lockstep::agent {
 namespace {
 /// Of what was read and not passed on: of a file, and of all files as long as each has its least.
 constexpr std::size_t chunkBytes = 1 << 20, leastChunkBytes = 16 << 10, ofAllBytes = 32 << 20;
-constexpr std::uint64_t mostBytesAPoll = 64 << 20; ///< passed on; then others have their turn in the loop
-constexpr int mostReadsAFill = 64;                 ///< of a line without end; then it is the next file's turn
+constexpr std::uint64_t mostBytesARound = 64 << 20; ///< passed on; then it is looked for more files and lines
+/// One poll lasts as long, or as many lines if those take longer; then others have their turn in the loop.
+constexpr std::chrono::milliseconds longestPoll{5};
+constexpr int linesALook = 32;
+constexpr int mostReadsAFill = 64; ///< of a line without end; then it is the next file's turn
 
 constexpr std::size_t longestHost = 200; ///< bytes that are kept of a host's name
 
@@ -53,27 +57,37 @@ std::string_view FrameFiles::Place::line() const {
 }
 
 bool FrameFiles::poll() {
-    findFiles();
+    using Time = std::chrono::steady_clock;
     m_skipped = false;
-    using File = std::pair<const std::string, Place>;
-    std::map<std::pair<std::int64_t, std::string_view>, File *> heads; // by time; of one time, by name
-    const auto lineUp = [&](File &file) {
-        if (file.second.hasLine() || fill(file.first, file.second))
-            heads.emplace(std::pair(file.second.wallUs, std::string_view(file.first)), &file);
-    };
-    for (File &file : m_places)
-        lineUp(file);
-    std::uint64_t passed = 0;
-    while (!heads.empty() && passed < mostBytesAPoll) {
-        File &file = *heads.begin()->second;
-        heads.erase(heads.begin());
+    if (m_heads.empty())
+        beginRound();
+    const Time::time_point until = Time::now() + longestPoll;
+    int lines = 0;
+    while (!m_heads.empty() && (lines == 0 || lines % linesALook != 0 || Time::now() < until)) {
+        File &file = *m_heads.begin()->second;
+        m_heads.erase(m_heads.begin());
         const std::string_view line = file.second.line();
-        passed += line.size() + 1;
+        m_passed += line.size() + 1;
+        ++lines;
         m_handlers.onLine(line);
         moveTo(file.second, file.second.next + line.size() + 1);
         lineUp(file);
+        if (m_passed >= mostBytesARound)
+            m_heads.clear();
     }
-    return passed > 0 || m_skipped;
+    return lines > 0 || m_skipped;
+}
+
+void FrameFiles::beginRound() {
+    findFiles();
+    m_passed = 0;
+    for (File &file : m_places)
+        lineUp(file);
+}
+
+void FrameFiles::lineUp(File &file) {
+    if (file.second.hasLine() || fill(file.first, file.second))
+        m_heads.emplace(std::pair(file.second.wallUs, std::string_view(file.first)), &file);
 }
 
 bool FrameFiles::behind() const {

@@ -27,13 +27,13 @@ public:
     /// directly.
     static Result<FrameFiles> open(const std::string &path, Handlers handlers);
 
-    /// Passes on what is new and returns whether there was anything. Call it repeatedly.
+    /// Passes on what is new, for a few milliseconds, and returns whether there was anything. Call it repeatedly.
     bool poll();
     /// Whether lines wait that the last poll() has read, but not passed on.
     [[nodiscard]] bool behind() const;
     /// What recognises these files; known once poll() passes its first line.
     [[nodiscard]] RecordedFiles source() const;
-    /// Looks for files and first frames that have come since poll(), whose lines the next poll() passes on.
+    /// Looks for files and first frames that have come since poll(), whose lines a later poll() passes on.
     void lookAgain();
     /// RecordedFiles::begin of each file alone: what a run was recognised by before an earlier frame was found.
     [[nodiscard]] std::set<std::string> begins() const;
@@ -51,8 +51,11 @@ private:
         [[nodiscard]] bool hasLine() const { return next < text.size(); }
         [[nodiscard]] std::string_view line() const;
     };
+    using File = std::pair<const std::string, Place>;
     FrameFiles(std::string path, bool folder, Handlers handlers)
         : m_path(std::move(path)), m_folder(folder), m_handlers(std::move(handlers)) {}
+    void beginRound();
+    void lineUp(File &file);
     void findFiles();
     bool fill(const std::string &file, Place &place);
     void moveTo(Place &place, std::size_t next);
@@ -62,7 +65,10 @@ private:
     Handlers m_handlers;
     Decoder m_decoder;
     std::map<std::string, Place> m_places;
-    bool m_skipped = false; ///< in this poll, a part of a line that is longer than any frame
+    /// Those of them whose next line is read and to be passed on, by its time; of one time, by name. A round ends when none is left.
+    std::map<std::pair<std::int64_t, std::string_view>, File *> m_heads;
+    std::uint64_t m_passed = 0; ///< in this round
+    bool m_skipped = false;     ///< in this poll, a part of a line that is longer than any frame
 };
 
 } // namespace lockstep::agent

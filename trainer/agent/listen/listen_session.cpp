@@ -195,14 +195,14 @@ void ListenSession::takeFileLine(std::string_view line) {
     deliver(rank, line);
 }
 
-/// The first frames of that process may be damaged or missing. A frame that is there twice was made at one time.
+/// The first frames of that process may be damaged or missing. What is no later than all that was read, whatever its number, is there twice.
 bool ListenSession::beginsAnother(const Frame &frame) {
     const Newest made{*frame.rseq, frame.monoNs, frame.wallUs};
     const auto [known, isFirst] = m_newest.try_emplace(*frame.rank, made);
     Newest &newest = known->second;
     const bool fellBack = made.rseq <= newest.rseq;
     const bool isLater = made.monoNs > newest.monoNs || made.wallUs > newest.wallUs;
-    const bool another = !isFirst && (made.rseq == 0 || (fellBack && isLater));
+    const bool another = !isFirst && fellBack && isLater;
     if (!fellBack || another)
         newest = made;
     return another;
@@ -241,7 +241,12 @@ void ListenSession::readFiles() {
     if (m_ending || (m_run && m_run->over()))
         return;
     const bool any = m_files->poll();
-    if (m_ending || (any && (m_plan.import || m_files->behind())))
+    if (!m_ending && m_files->behind()) { // the rest once the loop has served the others
+        m_loop.cancel(m_filesAgain);
+        m_filesAgain = m_loop.after(std::chrono::milliseconds(0), [this] { readFiles(); });
+        return;
+    }
+    if (m_ending || (any && m_plan.import))
         return;
     if (m_run) {
         m_run->recordFiles(m_files->source());

@@ -76,7 +76,7 @@ private:
     SystemClock m_clock;
     EventLoop m_loop;
     std::optional<SignalWatch> m_signals;
-    EventLoop::Token m_second = 0, m_filesTimer = 0;
+    EventLoop::Token m_second = 0, m_filesTimer = 0, m_filesAgain = 0;
     std::unique_ptr<FrameListener> m_listener; ///< set, or m_files is
     std::optional<FrameFiles> m_files;
     Decoder m_decoder;         ///< decodes the first frame, and lines of files, which name their rank themselves

@@ -138,8 +138,8 @@ Result<void> ListenedRun::openLog() {
 
 void ListenedRun::openIntake() {
     std::set<int> ranks;
-    for (int rank = 0; rank < m_record.processes; ++rank)
-        ranks.insert(rank);
+    for (; m_intakeRanks < m_record.processes; ++m_intakeRanks)
+        ranks.insert(m_intakeRanks);
     FrameIntake::Handlers handlers;
     // The devices are not on this node.
     handlers.deviceUse = [](std::int64_t, std::int64_t) { return std::vector<DeviceEpochUse>(); };
@@ -208,8 +208,8 @@ void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
     if (m_options.worldSize > 0 || size == 0 || size == m_worldSize)
         return;
     m_worldSize = size;
-    for (int each = 0; each < size; ++each)
-        m_intake->addRank(each);
+    for (; m_intakeRanks < size; ++m_intakeRanks)
+        m_intake->addRank(m_intakeRanks);
     if (size != m_record.processes) {
         m_record.processes = size;
         m_about.clear();

@@ -113,6 +113,7 @@ private:
     std::optional<ResultWriter> m_result; ///< once over
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<FrameIntake> m_intake;
+    int m_intakeRanks = 0; ///< that it knows; of ranks that are fewer now, those before as well
     std::map<int, Rank> m_ranks;
     About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
     RunBegin m_begin; ///< of frames that are heard

@@ -3,14 +3,17 @@
 
 #include <utility>
 
+#include "ipc/sha256.h"
+
 namespace lockstep::agent {
 
 RankProcesses::Is RankProcesses::greet(int rank, const std::string &identity) {
     const auto [known, isFirst] = m_processes.try_emplace(rank);
     Process &process = known->second;
-    const bool same = process.identity == identity;
+    std::string hash = sha256Hex(identity);
+    const bool same = process.identity == hash;
     if (!same)
-        process = {identity, {}, true};
+        process = {std::move(hash), {}, true};
     process.silent = true;
     return isFirst ? Is::First : same ? Is::Same : Is::Another;
 }

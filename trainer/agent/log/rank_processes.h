@@ -25,7 +25,7 @@ public:
 
 private:
     struct Process {
-        std::string identity;
+        std::string identity;                ///< its hash: a hello may name a host at any length
         std::optional<std::int64_t> begunNs; ///< when it sent its first frame
         bool silent = true;                  ///< it has sent nothing since its hello
     };

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "ipc/clock.h"
+#include "ipc/printable.h"
 
 namespace lockstep::agent {
 
@@ -73,8 +74,10 @@ std::string cleanLine(std::string_view raw) {
         const std::size_t length = characterLength(raw);
         if (length == 0)
             clean += "\xEF\xBF\xBD";
-        else if (length > 1 || raw.front() == '\t' || static_cast<unsigned char>(raw.front()) >= 0x20)
-            clean.append(raw.substr(0, length));
+        else if (length > 1)
+            clean += printable(raw.substr(0, length));
+        else if (raw.front() == '\t' || (raw.front() >= 0x20 && raw.front() != 0x7f))
+            clean += raw.front();
         raw.remove_prefix(length == 0 ? 1 : length);
     }
     return clean;

@@ -63,8 +63,8 @@ private:
     std::int64_t m_lastErrorNs = 0;
 };
 
-/// Makes valid UTF-8: invalid bytes become U+FFFD, escape sequences and control characters are removed. Of a line that
-/// carriage returns redraw, the last version is kept.
+/// Makes valid UTF-8: invalid bytes become U+FFFD, and what is not printable() beyond ASCII; escape sequences and ASCII's control
+/// characters are removed. Of a line that carriage returns redraw, the last version is kept.
 [[nodiscard]] std::string cleanLine(std::string_view raw);
 
 } // namespace lockstep::agent

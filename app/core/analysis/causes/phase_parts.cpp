@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/compare/result_table.h"
+#include "ipc/sound_values.h"
 #include "store/run_outcome.h"
 
 namespace lockstep::core {
@@ -123,6 +124,8 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     }
     out.restS = out.trainingS - out.loadS.value_or(0) - out.computeS.value_or(0) - out.communicationS.value_or(0) -
                 out.waitS.value_or(0);
+    if (!canBeTrainingTime(out.trainingS - out.restS, out.trainingS))
+        return std::nullopt; // phases that took longer than the training are not its own
     return out;
 }
 

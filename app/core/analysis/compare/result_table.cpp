@@ -36,6 +36,11 @@ std::string stateOf(const std::vector<const ExperimentEntry *> &entries) {
     return "done";
 }
 
+using Group = std::vector<const RunOutcome *>;
+
+constexpr const char *countedOnce =
+    "runs that were copied, or recorded from the same files, are one measurement and count once";
+
 void addNote(std::vector<std::string> &notes, const std::string &note) {
     if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end())
         notes.push_back(note);
@@ -92,21 +97,26 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     if (row.state == toString(EntryState::NotRun))
         row.kind = "not run here";
     takeConfig(first.planned.config, row);
-    std::vector<const RunOutcome *> runs;
+    Group runs;
     for (const ExperimentEntry *entry : entries) {
         for (const RunOutcome &outcome : outcomes) {
             if (entry->run.empty() || outcome.run != entry->run)
                 continue;
-            if (belongs(outcome, *entry, experiment)) {
+            if (belongs(outcome, *entry, experiment))
                 runs.push_back(&outcome);
-                row.runs.push_back(outcome.run);
-            } else
+            else
                 addNote(row.notes,
                         "run " + outcome.run + " does not count: its own record says that it is another one");
         }
         if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
             addNote(row.notes, entry->reason);
     }
+    const Group counted = eachMeasuredOnce(runs);
+    if (counted.size() < runs.size())
+        addNote(row.notes, countedOnce);
+    runs = counted;
+    for (const RunOutcome *run : runs)
+        row.runs.push_back(run->run);
     for (const RunOutcome *run : runs)
         if (const std::string file = editedBetween(runs.front()->conditions.files, run->conditions.files);
             !file.empty())
@@ -226,8 +236,6 @@ std::optional<double> roundTimeS(const Experiment &experiment, const std::vector
     };
     return roundS(experiment, clock);
 }
-
-using Group = std::vector<const RunOutcome *>;
 
 bool onSameMachines(const RunOutcome &a, const RunOutcome &b) {
     const auto same = [](const MachineRecord &one, const MachineRecord &other) {
@@ -513,8 +521,7 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
         const Group &group = groups[i];
         ResultRow row;
         if (counted[i].recordedAgain)
-            addNote(row.notes,
-                    "runs that were copied, or recorded from the same files, are one measurement and count once");
+            addNote(row.notes, countedOnce);
         row.name = names[i];
         if (const int again = ++seen[row.name]; again > 1) // such as the same name with another config
             row.name += " #" + std::to_string(again);

@@ -100,7 +100,7 @@ struct ResultTable {
 /// Of our run of that name; empty where there is none.
 [[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
 
-/// Of an experiment; `outcomes` as far as there are, matched by run id.
+/// Of an experiment; `outcomes` as far as there are, matched by run id. One measurement counts once, as below.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
 /// Whether runs of unlike amounts of work (analysis/history/work_amount.h), and alike otherwise, are repeats.
 enum class UnlikeWork {

@@ -319,32 +319,38 @@ void SlurmWatch::start() {
     QTimer::singleShot(0, this, &SlurmWatch::poll);
 }
 
+Result<void> cancelSlurmExperiment(const std::string &experiment, SlurmRecord record, const std::string &job) {
+    if (!job.empty())
+        if (const Result<void> cancelled = cancelSlurmJob(job); !cancelled)
+            return cancelled;
+    record.cancelled = true;
+    return writeSlurmRecord(experiment, record);
+}
+
 Result<void> askSlurmQueue(const std::string &experiment, const QueueRequest &request) {
     if (request.kind != QueueRequest::Kind::Stop)
         return fail(Error::badArgument(std::string(toString(request.kind)) +
                                            " was refused: the queue is Slurm's and is changed by Slurm's own programs",
                                        "lockstepctl slurm list"));
-    auto record = findSlurmJob(experiment);
+    const auto record = findSlurmJob(experiment);
     if (!record)
         return fail(record.error());
-    record->cancelled = true;
-    const Result<void> written = writeSlurmRecord(experiment, *record);
-    if (record->job.empty())
-        return written;
-    const Result<void> cancelled = cancelSlurmJob(record->job);
-    return written ? cancelled : written;
+    return cancelSlurmExperiment(experiment, *record, record->job);
 }
 
 void SlurmWatch::takeRequests() {
     const ExperimentFolder folder = experimentFolder(m_experiment.id);
-    for (const auto &[name, request] : pendingRequests(folder)) {
+    for (const auto &[name, request] : pendingRequests(folder, &m_left)) {
+        if (m_left.contains(name) && !forgetRequest(folder, name))
+            continue;
         const Result<void> asked = askSlurmQueue(m_experiment.id, request);
         if (!asked)
             logWarning(request.by + ": " + asked.error().message());
         if (const auto record = readSlurmRecord(m_experiment.id))
             m_record = *record;
         if (asked || request.kind != QueueRequest::Kind::Stop) // else it is asked again at the next look
-            forgetRequest(folder, name);
+            if (!forgetRequest(folder, name))
+                m_left.insert(name);
     }
 }
 

@@ -4,6 +4,7 @@
 // records its job and the run of each task. Slurm decides what runs when; the experiment's owner (SlurmWatch, by lock)
 // only records the state. The jobs run without an owner, and the next one finds everything in squeue and the run
 // folders.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,10 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
 /// "DDP on 2 devices: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
 [[nodiscard]] std::string waitSentence(const std::string &name, const SlurmJob &job);
 
+/// Asks Slurm to cancel what `job` names, the record's job or one task of it, and then writes down that it was.
+[[nodiscard]] Result<void> cancelSlurmExperiment(const std::string &experiment, SlurmRecord record,
+                                                 const std::string &job);
+
 struct QueueRequest;
 /// What the queue's owner does with a request, and whoever asks while there is no owner: a stop is scancel's, all else is refused,
 /// since the queue is Slurm's.
@@ -98,6 +103,7 @@ private:
     QTimer m_timer;
     int m_absent = 0; ///< answers in a row without the job
     std::string m_lastError;
+    std::set<std::string> m_left; ///< requests that are done with and could not be removed
 };
 
 } // namespace lockstep::core

@@ -12,6 +12,7 @@
 #include <QProcessEnvironment>
 
 #include "base/command_request.h"
+#include "ipc/json_writer.h"
 
 namespace lockstep::core {
 namespace {
@@ -25,9 +26,16 @@ std::optional<long long> numberIn(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// Maps Slurm's words for "none" to an empty text.
+bool isJobNumber(std::string_view text) {
+    return numberIn(text).value_or(0) > 0;
+}
+
+/// Maps Slurm's words for "none" to an empty text. A longer one is cut: it goes into the experiment's document.
 std::string known(std::string_view text) {
-    return text == "N/A" || text == "n/a" || text == "None" || text == "(null)" ? std::string() : std::string(text);
+    constexpr std::size_t longest = 200;
+    return text == "N/A" || text == "n/a" || text == "None" || text == "(null)"
+               ? std::string()
+               : std::string(text.substr(0, utf8Boundary(text, longest)));
 }
 
 std::optional<SlurmJob> jobFromLine(std::string_view line) {
@@ -43,8 +51,11 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
     job.id = words[0];
     job.rawId = words[1];
     job.array = words[2];
-    if (const auto task = numberIn(words[3]); task && job.id != job.rawId)
+    if (const auto task = numberIn(words[3]); task && job.id != job.rawId) {
+        if (*task < 0 || !std::in_range<int>(*task))
+            return std::nullopt; // cut to fit, it would be another task
         job.task = int(*task);
+    }
     job.state = words[4];
     job.node = known(words[5]);
     job.start = known(words[6]);
@@ -52,7 +63,7 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
     job.partition = words[8];
     job.reason = known(words[9]);
     job.name = line;
-    if (!numberIn(job.rawId))
+    if (!isJobNumber(job.rawId))
         return std::nullopt;
     return job;
 }
@@ -235,7 +246,8 @@ Result<std::string> slurmJobMarked(const std::string &mark) {
         return fail(answer.error().error);
     std::istringstream lines(*answer);
     for (std::string line; std::getline(lines, line);)
-        if (const std::string number = line.substr(0, line.find(' ')); line == number + " " + mark && numberIn(number))
+        if (const std::string number = line.substr(0, line.find(' '));
+            line == number + " " + mark && isJobNumber(number))
             return number;
     return std::string();
 }
@@ -268,7 +280,7 @@ Submitted submitToSlurm(const std::string &script, const std::string &log, const
     if (answer) {
         const std::string line = answer->substr(0, answer->find('\n'));
         out.job = line.substr(0, line.find(';'));
-        if (numberIn(out.job))
+        if (isJobNumber(out.job))
             return line == out.job ? out : onlyHere(out.job, line.substr(out.job.size() + 1), mark);
         out.error = Error::failed("sbatch answered \"" + out.job.substr(0, 80) + "\" instead of a job's number");
     } else {

@@ -187,6 +187,26 @@ private Q_SLOTS:
                                           "are not of the same work"});
     }
 
+    void anExperimentsRepeatsThatAreOneMeasurementCountOnce() {
+        Experiment experiment;
+        std::vector<RunOutcome> runs = repeatsOf(baseline);
+        for (RunOutcome &run : runs) {
+            ExperimentEntry &entry = experiment.entries.emplace_back();
+            entry.planned.name = run.name;
+            entry.planned.repeat = run.repeat;
+            entry.planned.command = {"python3", "train.py"};
+            entry.run = run.run;
+            entry.state = EntryState::Done;
+            run.begin = "rank 0 at 1 us, 1 ns";
+        }
+        runs[2].begin = "rank 0 at 2 us, 2 ns";
+        const ResultRow row = resultTable(experiment, runs).rows.at(0);
+        QCOMPARE(row.repeats, 2);
+        QCOMPARE(row.planned, 3);
+        QCOMPARE(row.runs, (std::vector<std::string>{runs[0].run, runs[2].run}));
+        QVERIFY(row.notes.front().find("are one measurement and count once") != std::string::npos);
+    }
+
     void amountsAreComparedByWhatBothKnow() {
         const WorkAmount samples{6400, {}, 2}, steps{{}, 100, 2}, epochs{{}, {}, 3}, one{{}, {}, 1};
         QCOMPARE(unlikeAmounts(samples, WorkAmount{3200, 100, 2}), std::string("3,200 samples instead of 6,400"));

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <QAbstractItemModelTester>
+#include <QDir>
 #include <QSignalSpy>
 
 #include "base/format.h"
@@ -269,6 +270,24 @@ private Q_SLOTS:
         QVERIFY(writeExperiment(experiment).has_value());
         QVERIFY(changed.wait(test::hangLimitMs));
         QCOMPARE(model.index(1).data(StateRole).toString(), QStringLiteral("stopped"));
+    }
+
+    void anEmptyRunFolderIsFollowedAsLittleAsARemovedOne() {
+        const Home home;
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        Experiment experiment = makeExperiment(*expand(recipe, facts), recipe, true, {});
+        for (std::uint32_t i : {0, 1}) {
+            experiment.entries[i].state = EntryState::Done;
+            experiment.entries[i].run = finishedRun(6 + i);
+        }
+        const QString empty = QString::fromStdString(runFolder(experiment.entries[1].run).path);
+        QVERIFY(QDir(empty).removeRecursively() && QDir().mkpath(empty));
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentFollower follower;
+        QVERIFY(follower.open(experiment.id).has_value());
+        QVERIFY(follower.store(0) && !follower.store(1));
     }
 
     void rowsChangeInTheWayThatDisturbsAViewLeast_data() {

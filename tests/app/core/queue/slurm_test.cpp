@@ -105,6 +105,34 @@ private Q_SLOTS:
         QCOMPARE(jobsOf(jobs, "3").size(), std::size_t(2));
     }
 
+    void whatSqueueSaysIsNoOtherTaskAndNoLongText() {
+        const std::string text(100'000, 'x');
+        const auto jobs = jobsFromSqueue("3_4294967297|9|3|4294967297|PENDING|n/a|N/A|1|main|Priority|x\n"
+                                         "-4|-4|-4|N/A|PENDING|n/a|N/A|1|main|Priority|x\n"
+                                         "3_1|3|3|1|PENDING|" +
+                                         text + "|" + text + "|1|main|" + text + "|x\n");
+        QCOMPARE(jobs.size(), std::size_t(1));
+        for (const std::string &said : {jobs[0].node, jobs[0].start, jobs[0].reason})
+            QCOMPARE(said.size(), std::size_t(200));
+    }
+
+    void aNegativeNumberIsNoJob() {
+        const FakeSlurm slurm;
+        slurm.program("sbatch", "echo -5");
+        slurm.program("squeue", "echo '-5 mark'");
+        const Submitted job = submitToSlurm("#!/bin/sh\n", "log", "mark");
+        QVERIFY2(job.job.empty() && job.error.what.find("-5") != std::string::npos, job.job.c_str());
+    }
+
+    void aJobThatSlurmDidNotCancelIsNotRecordedAsCancelled() {
+        const Home home;
+        const FakeSlurm slurm;
+        slurm.program("scancel", "exit 1");
+        const Experiment experiment = submitted();
+        QVERIFY(!stopExperiment(experiment.id, "the test").has_value());
+        QVERIFY(!readSlurmRecord(experiment.id)->cancelled);
+    }
+
     void thoseThatWaitHaveTheirPlacesByPriorityInTheirPartition() {
         auto jobs = jobsFromSqueue(
             "7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority|x\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources|x\n"

@@ -34,6 +34,7 @@ private Q_SLOTS:
         for (int epoch = 1; epoch <= 3; ++epoch) {
             result.summary->epochs.emplace_back().epoch = epoch;
             result.summary->epochs.back().samples = 12'800;
+            result.summary->epochs.back().durationS = 2.0 / 3;
         }
         write(runFolder(result.run).result(), toJson(result));
         auto index = RunIndex::open();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs of which a part is elsewhere: in an earlier attempt, before a checkpoint, on another machine.
 #include <cstdio>
+#include <unistd.h>
 
 #include <QSignalSpy>
 
@@ -114,7 +115,7 @@ RunOutcome resumed() {
             eval->epoch += 2;
         store.take(one);
     }
-    RunResult result = doneResult("r", 0);
+    RunResult result = doneResult("r", 1);
     result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 5, 640}, {3, 0.7, 0.45, 640}, {4, 0.6, 0.45, 640}};
     result.summary->totalTrainingTimeS = 10.9;
     result.summary->phasesS = {{"forward", 4}, {"backward", 6.5}}; // of all four epochs
@@ -329,7 +330,7 @@ private Q_SLOTS:
         for (const Frame &one : ddpRecording()) // it starts, and tests what it has loaded
             if (std::holds_alternative<StateFrame>(one.body) || std::holds_alternative<EvalFrame>(one.body))
                 store.take(one);
-        RunResult result = doneResult("r", 0);
+        RunResult result = doneResult("r", 1);
         result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 4, 640}};
         result.summary->totalTrainingTimeS = 9;
         result.summary->phasesS = {{"forward", 4}, {"backward", 5}};
@@ -375,6 +376,71 @@ private Q_SLOTS:
         write(runFolder(copy).log(0), text);
         QCOMPARE(loaded(copy).epochs.size(), std::size_t(2));
         QVERIFY(areOneMeasurement(loaded(one), loaded(copy)));
+    }
+
+    void aLogThatLostItsHeaderIsStillOneMeasurementWithTheOneItWasCopiedFrom() {
+        const Home home;
+        const std::string one = finishedRun(1), other = finishedRun(2);
+        const std::string text = *realFileSystem().readAll(runFolder(one).log(0));
+        for (const std::string &log : {text.substr(text.find('\n') + 1), "\n" + text.substr(9)}) {
+            write(runFolder(other).log(0), log);
+            QCOMPARE(loaded(other).epochs.size(), std::size_t(2));
+            QVERIFY(areOneMeasurement(loaded(one), loaded(other)));
+        }
+    }
+
+    void aDoneRunWithoutItsWholeLogSaysSoWhateverItsResultCounts() {
+        const Home home;
+        for (const bool script : {false, true}) {
+            RunRecord record = ddpRecord("");
+            if (script)
+                record.command = {"python3", "train.py"};
+            const std::string run = finishedRun(script ? 2 : 1, &record);
+            RunResult result = doneResult(run, 0);
+            result.summary.emplace().epochs = {{1, 1.0, 0.45, 1280}, {2, 0.25, 0.45, 1280}};
+            result.summary->totalTrainingTimeS = 0.9;
+            write(runFolder(run).result(), toJson(result));
+            QVERIFY2(!says(loaded(run), "its log lacks"), "it has all epochs");
+            std::vector<std::string> lines = sealed(run, ddpRecording());
+            lines.resize(4);
+            for (const std::string &log : {textOf(lines), std::string()}) {
+                write(runFolder(run).log(0), log);
+                QCOMPARE(
+                    says(loaded(run), "its log lacks frames: its loss, accuracy and phases are those of its summary"),
+                    !script);
+            }
+            ::unlink(runFolder(run).log(0).c_str());
+            QCOMPARE(says(loaded(run), "its log lacks frames"), !script);
+        }
+    }
+
+    void aResultThatContradictsItselfOrTheLogIsNotBelieved() {
+        const Home home;
+        const std::string run = finishedRun(1);
+        const std::uint64_t lines = sealed(run, ddpRecording()).size();
+        const double logged = *loaded(run).testAccuracy;
+        RunResult result = doneResult(run, lines);
+        result.summary.emplace().testAccuracy = 0.99;
+        write(runFolder(run).result(), toJson(result));
+        QCOMPARE(*loaded(run).testAccuracy, logged);
+        QVERIFY(loaded(run).warnings.empty());
+        result.summary->epochs = {{1, 1.0, 10, 1280}, {2, 0.25, 10, 1280}};
+        result.summary->totalTrainingTimeS = 0.5;
+        write(runFolder(run).result(), toJson(result));
+        write(runFolder(run).log(0), "");
+        const RunOutcome found = loaded(run);
+        QVERIFY(!found.totalTrainingTimeS && says(found, "how long it trained is unknown"));
+        QCOMPARE(*found.testAccuracy, 0.99); // there is no other
+        RunOutcome phases;
+        phases.runTimeS = 20;
+        phases.phasesS = {{"forward", 9.0}};
+        phases.totalTrainingTimeS = 10;
+        QVERIFY(partsOf(phases));
+        phases.totalTrainingTimeS = 1;
+        QVERIFY2(!partsOf(phases), "900 % of the training");
+        auto index = RunIndex::open();
+        QVERIFY(index->refresh().has_value());
+        QVERIFY(!index->run(run)->totalTrainingTimeS);
     }
 
     void oneDamagedLineTakesNoFigureOfWholeEpochs() {

@@ -211,7 +211,7 @@ private Q_SLOTS:
                 done.epoch = epoch;
                 done.durationS = 0.25;
                 store.take(frame(done, 0, 1000 * fold + 100 * epoch + 50));
-                RunResult result = doneResult("r", 0);
+                RunResult result = doneResult("r", 1);
                 store.setResult(result);
                 const RunOutcome outcome = outcomeOf(store);
                 QCOMPARE(outcome.totalTrainingTimeS.has_value(), fold == 0);
@@ -219,7 +219,7 @@ private Q_SLOTS:
             }
         const std::string why = outcomeOf(store).warnings.front();
         QVERIFY2(why.starts_with("rank 0 reported epoch 1 more than once"), why.c_str());
-        RunResult result = doneResult("r", 0);
+        RunResult result = doneResult("r", 1);
         result.warnings = {why}; // its agent says so, too
         store.setResult(result);
         QCOMPARE(outcomeOf(store).warnings.size(), std::size_t(1));

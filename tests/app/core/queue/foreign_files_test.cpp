@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// What others have put into an experiment's folder, what can't be removed from it, and what would be too large for it.
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include <QSignalSpy>
+
+#include "core_queue_support.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "queue/experiment_runner.h"
+#include "queue/owned_experiment.h"
+#include "queue/slurm/slurm_experiment.h"
+#include "store/run_notes.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::test;
+using Kind = QueueRequest::Kind;
+
+namespace {
+
+/// An experiment on the disk with one run, in this state.
+Experiment ofOneRun(EntryState state) {
+    Experiment experiment;
+    experiment.id = makeRunId();
+    experiment.title = "one";
+    experiment.recipe = loadRecipe("lenet-dp-vs-ddp").value_or(Recipe{});
+    experiment.entries.resize(1);
+    experiment.entries[0].planned.name = "a";
+    experiment.entries[0].state = state;
+    (void)writeExperiment(experiment);
+    return experiment;
+}
+
+QueueRequest request(Kind kind, int entry = -1) {
+    QueueRequest out;
+    out.kind = kind;
+    out.entry = entry;
+    out.by = "the test";
+    return out;
+}
+
+std::string put(const Experiment &experiment, const char *name, const std::string &text) {
+    const std::string folder = experimentFolder(experiment.id).requests(), path = folder + "/" + name;
+    (void)realFileSystem().makeFolders(folder);
+    (void)realFileSystem().writeAtomically(path, text);
+    return path;
+}
+
+/// While it lives, nothing can be made or removed in a folder, by root neither: as on a disk that is mounted read-only.
+class ReadOnly {
+public:
+    explicit ReadOnly(std::string folder) : m_folder(std::move(folder)) {
+        ::syscall(SYS_capget, &m_header, m_before);
+        __user_cap_data_struct now[2] = {m_before[0], m_before[1]};
+        now[0].effective &= ~(1U << CAP_DAC_OVERRIDE);
+        ::syscall(SYS_capset, &m_header, now);
+        ::chmod(m_folder.c_str(), 0500);
+    }
+    ~ReadOnly() {
+        ::chmod(m_folder.c_str(), 0700);
+        ::syscall(SYS_capset, &m_header, m_before);
+    }
+    ReadOnly(const ReadOnly &) = delete;
+    ReadOnly &operator=(const ReadOnly &) = delete;
+
+private:
+    std::string m_folder;
+    __user_cap_header_struct m_header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct m_before[2] = {};
+};
+
+/// Counts the lines that this process logs.
+class Lines {
+public:
+    Lines() {
+        LoggingOptions options;
+        options.toStderr = false;
+        options.sink = [this](LogLevel, std::string_view) { ++m_count; };
+        setUpLogging(options);
+    }
+    ~Lines() { setUpLogging({}); }
+    Lines(const Lines &) = delete;
+    Lines &operator=(const Lines &) = delete;
+    [[nodiscard]] int count() const { return m_count; }
+
+private:
+    std::atomic<int> m_count = 0;
+};
+
+} // namespace
+
+class ForeignFilesTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+
+private Q_SLOTS:
+    void init() { m_home = std::make_unique<Home>(); }
+    void cleanup() { m_home.reset(); }
+
+    void aLinkInThePlaceOfTheRequestsHasNone_data() {
+        QTest::addColumn<bool>("whole");
+        QTest::newRow("their folder") << false;
+        QTest::newRow("the experiment's folder") << true;
+    }
+    void aLinkInThePlaceOfTheRequestsHasNone() {
+        QFETCH(bool, whole);
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        const QTemporaryDir elsewhere;
+        const std::string target = elsewhere.path().toStdString(), files = target + (whole ? "/requests" : "");
+        QVERIFY(realFileSystem().makeFolders(files).has_value());
+        write(files + "/package.json", "{\"name\":\"somebody's\"}");
+        write(files + "/1.json", toJson(request(Kind::Stop)));
+        if (whole)
+            std::filesystem::rename(folder.path, folder.path + ".away");
+        QCOMPARE(::symlink(target.c_str(), (whole ? folder.path : folder.requests()).c_str()), 0);
+        QVERIFY(pendingRequests(folder).empty());
+        QVERIFY(!forgetRequest(folder, "1.json"));
+        QVERIFY(isThere(files + "/package.json") && isThere(files + "/1.json"));
+    }
+
+    void whatCantBeRemovedIsRefusedOnce() {
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        const std::string refused = put(experiment, "2.json", toJson(request(Kind::Skip, 99)));
+        const std::string unreadable = put(experiment, "1.json", "no request");
+        Result<OwnedExperiment> owner = fail(Error::failed("not yet"));
+        const Lines lines;
+        {
+            const ReadOnly disk(experimentFolder(experiment.id).requests());
+            owner = OwnedExperiment::own(experiment.id);
+            QVERIFY(owner.has_value());
+            for (int i = 0; i < 3; ++i)
+                QVERIFY(owner->requests().empty());
+            QVERIFY(isThere(refused) && isThere(unreadable));
+            QCOMPARE(lines.count(), 2); // one each
+        }
+        QVERIFY(owner->requests().empty());
+        QVERIFY(!isThere(refused) && !isThere(unreadable));
+    }
+
+    void anOwnerEndsAlthoughARefusedRequestStays() {
+        const Experiment experiment = ofOneRun(EntryState::Done);
+        ExperimentRunner runner;
+        QVERIFY(runner.own(experiment.id).has_value());
+        const std::string refused = put(experiment, "1.json", toJson(request(Kind::Skip, 99)));
+        const ReadOnly disk(experimentFolder(experiment.id).requests());
+        QSignalSpy finished(&runner, &ExperimentRunner::finished);
+        runner.start();
+        QTRY_COMPARE(finished.count(), 1);
+        QCOMPARE(finished[0][0].toInt(), 0);
+        QVERIFY(isThere(refused));
+    }
+
+    void slurmsWatcherPassesOverWhatItCantRemove() {
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        QVERIFY(writeSlurmRecord(experiment.id, SlurmRecord{"12", {0}, {makeRunId()}}).has_value());
+        put(experiment, "1.json", toJson(request(Kind::Skip, 0)));
+        const QTemporaryDir programs;
+        const QString squeue = programs.filePath(QStringLiteral("squeue"));
+        write(squeue.toStdString(), "#!/bin/sh\necho '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources|x'\n");
+        QVERIFY(QFile::setPermissions(squeue, QFile::ReadOwner | QFile::ExeOwner));
+        const QByteArray path = qgetenv("PATH");
+        qputenv("PATH", programs.path().toUtf8() + ':' + path);
+        qputenv("LOCKSTEP_SQUEUE_S", "0.1");
+        const ReadOnly disk(experimentFolder(experiment.id).requests());
+        const Lines lines;
+        {
+            SlurmWatch watch;
+            QVERIFY(watch.own(experiment.id).has_value());
+            watch.start();
+            QTRY_COMPARE(lines.count(), 1);
+            QTest::qWait(500);
+        }
+        qputenv("PATH", path);
+        qunsetenv("LOCKSTEP_SQUEUE_S");
+        QCOMPARE(lines.count(), 1);
+    }
+
+    void anExperimentThatNobodyCouldReadIsNotWritten() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        experiment.pausedBy = "me";
+        const std::string before = realFileSystem().readAll(experimentFolder(experiment.id).json()).value_or("");
+        experiment.title.assign(largestDocument - toJson(experiment).size() - 20, 'x');
+        Experiment larger = experiment;
+        larger.title.append(100, 'x');
+        const Result<void> refused = writeExperiment(larger);
+        QVERIFY(!refused && refused.error().kind == ErrorKind::BadArgument);
+        QCOMPARE(realFileSystem().readAll(experimentFolder(experiment.id).json()).value_or(""), before);
+
+        const Result<void> repeated = [&] {
+            QueueRequest round = request(Kind::Repeat);
+            round.rounds = 1;
+            return apply(round, experiment);
+        }();
+        QVERIFY(!repeated && repeated.error().kind == ErrorKind::BadArgument);
+        QCOMPARE(experiment.entries.size(), std::size_t(1));
+
+        Result<OwnedExperiment> owner = OwnedExperiment::own(experiment.id);
+        QVERIFY(owner.has_value());
+        owner->experiment() = experiment;
+        const std::string asked = put(experiment, "1.json", toJson(request(Kind::Pause))); // by a longer name
+        const auto pending = owner->requests();
+        QCOMPARE(pending.size(), std::size_t(1));
+        QVERIFY(owner->carryOut(pending[0]).has_value());
+        QVERIFY(!isThere(asked));
+        QCOMPARE(owner->experiment().pausedBy, std::string("me"));
+    }
+
+    void theNoteOfAnAddedRunIsAsShortAsAPersons() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        QueueRequest more = request(Kind::Add);
+        more.added.emplace();
+        more.added->name = "b";
+        more.added->config.epochs = 7;
+        more.added->note.assign(largestNotes + 1, 'x');
+        const Result<void> refused = apply(more, experiment);
+        QVERIFY(!refused && refused.error().what.starts_with("the note of b has 65537 bytes"));
+        more.added->note.pop_back();
+        const Result<void> added = apply(more, experiment);
+        QVERIFY2(added.has_value(), added ? "" : added.error().message().c_str());
+    }
+
+    void aNumberThatDoesNotFitIsNoOther() {
+        QVERIFY(queueRequestFromJson(R"({"kind":"skip","entry":2})").has_value());
+        for (const char *text :
+             {R"({"kind":"skip","entry":99999999999})", R"({"kind":"move","entry":1,"to":4294967296})",
+              R"({"kind":"repeat","rounds":4294967297})", R"({"kind":"stop","generation":-1})"})
+            QVERIFY2(!queueRequestFromJson(text), text);
+    }
+
+    void anOwnersOutputGoesIntoAFileOnly_data() {
+        QTest::addColumn<bool>("link");
+        QTest::addColumn<bool>("slurm");
+        for (const bool link : {false, true})
+            for (const bool slurm : {false, true})
+                QTest::addRow("%s, %s", link ? "a link" : "a pipe", slurm ? "Slurm's" : "its own") << link << slurm;
+    }
+    void anOwnersOutputGoesIntoAFileOnly() {
+        if (!QFile::exists(bin + QStringLiteral("/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        QFETCH(bool, link);
+        QFETCH(bool, slurm);
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        if (slurm)
+            QVERIFY(writeSlurmRecord(experiment.id, SlurmRecord{"12", {0}, {makeRunId()}}).has_value());
+        const QTemporaryDir elsewhere;
+        const std::string console = experimentFolder(experiment.id).console(),
+                          target = elsewhere.filePath(QStringLiteral("target")).toStdString();
+        QCOMPARE(link ? ::symlink(target.c_str(), console.c_str()) : ::mkfifo(console.c_str(), 0600), 0);
+        const QString id = QString::fromStdString(experiment.id);
+        const Answer answer = ctl(
+            slurm ? QStringList{QStringLiteral("slurm"), QStringLiteral("follow"), id}
+                  : QStringList{QStringLiteral("run"), QStringLiteral("--experiment"), id, QStringLiteral("--detach")},
+            10'000);
+        QCOMPARE(answer.code, 1);
+        QVERIFY2(answer.err.contains(QByteArray::fromStdString(console)) && answer.err.count('\n') == 1,
+                 answer.err.constData());
+        QVERIFY(!isThere(target) && !isOwned(experiment.id));
+    }
+};
+
+QTEST_GUILESS_MAIN(ForeignFilesTest)
+#include "foreign_files_test.moc"
