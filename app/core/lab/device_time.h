@@ -39,6 +39,15 @@ struct Interval {
 };
 [[nodiscard]] Interval scaled(const Interval &interval, double factor);
 
+/// What a step of several devices takes.
+struct StepTime {
+    Interval stepS;
+    /// Parts of it; of a pipeline: of the stage that computes longest, all messages, what they add, and that stage's other waiting.
+    double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0;
+    bool ranksMeasured = true; ///< the lab had that many ranks
+    bool operator==(const StepTime &) const = default;
+};
+
 /// A device's step at a batch, side by side with others.
 struct DeviceTime {
     Interval stepS;

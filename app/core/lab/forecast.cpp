@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiment/run_names.h"
+#include "ipc/model_facts.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {
@@ -39,14 +40,21 @@ std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const 
     return out;
 }
 
-/// Operations of the lab that give a bucket's time, the first that was measured counts; and its processor time, else all of it.
+/// How ranks exchange gradients: operations of the lab that give a bucket's time, the first that was measured counts; and its
+/// processor time, else all of it.
 struct Exchanged {
+    const char *name; ///< in a sentence
     std::vector<const char *> times;
     const char *work = nullptr;
 };
-const Exchanged byAllReduce{{inTraining, "all_reduce"}, workInTraining}; // a lab on GPUs has the second alone
+const Exchanged byAllReduce{
+    "all-reduce", {inTraining, "all_reduce"}, workInTraining}; // a lab on GPUs has the second alone
 constexpr const char *throughServer = "server_all_reduce";
-const Exchanged byServer{{throughServer}}, byRing{{"ring_all_reduce"}};
+const Exchanged byServer{"the server's way", {throughServer}}, byRing{"the ring", {"ring_all_reduce"}};
+
+const Exchanged &exchangeOf(const RunConfig &run) {
+    return specOf(run.method).traffic != Traffic::Ring ? byServer : run.allReduce == "ring" ? byRing : byAllReduce;
+}
 
 std::optional<Communication> bucketed(const CommunicationModel &model, const Exchanged &exchanged, int ranks,
                                       const std::vector<ReadyBucket> &buckets, double sentShare, double backwardS) {
@@ -80,24 +88,24 @@ double stepsOf(const ForecastInput &input, const RunConfig &run) {
     return std::ceil(double(input.samples) / double(globalBatch(run)));
 }
 
-std::string whyNot(const ForecastInput &input, const ForecastRow &row, const Result<DeviceShare> &share) {
+std::string whyNot(const ForecastInput &input, const ForecastRow &row, const RunConfig &run,
+                   const Result<DeviceShare> &share) {
     if (row.devices > input.devicesHere)
         return "can't tell: " + std::to_string(row.devices) + " devices, " +
                (input.config.nodes.empty() ? "this machine has " : "these nodes have ") +
                std::to_string(input.devicesHere);
     if (!share)
         return share.error().what;
-    if (specOf(row.way.method).splitsModel && input.layers.empty())
+    if (!specOf(run.method).splitsModel)
+        return {};
+    if (input.layers.empty())
         return "can't tell: what the model's layers take was not measured";
-    return {};
+    ModelFacts model; // of which validate() may not know how many layers it has: a BERT's folder says so
+    model.title = modelTitle(run.model);
+    model.layers = int(input.layers.size());
+    const auto wrong = checkLayers(run, row.devices, model);
+    return wrong.empty() ? std::string() : wrong.front().what;
 }
-
-/// The part of a row's step that is not its devices' own, where each sends gradients.
-struct Added {
-    double communicationS = 0, waitS = 0;
-    Interval exposedS;
-    bool ranksMeasured = true;
-};
 
 /// Bytes that are sent ÷ bytes of the gradients.
 double sentShareOf(const RunConfig &run) {
@@ -106,13 +114,21 @@ double sentShareOf(const RunConfig &run) {
     return double(sentNumberBytes(run)) / double(sentNumberBytes(plain));
 }
 
-Exchanged exchangeOf(const RunConfig &run) {
-    return specOf(run.method).traffic != Traffic::Ring ? byServer : run.allReduce == "ring" ? byRing : byAllReduce;
+/// The device's own time and an exchange beside it, of which `exposed` does not hide.
+StepTime withExchange(const DeviceTime &compute, double communicationS, const Interval &exposed, double waitS,
+                      bool ranksMeasured) {
+    const Interval &own = compute.stepS;
+    return {{own.value + exposed.value + waitS, own.low + exposed.low, own.high + exposed.high + 2 * waitS},
+            own.value,
+            communicationS,
+            exposed.value,
+            waitS,
+            ranksMeasured};
 }
 
 /// All-reduces and servers that wait for everybody's gradients.
-std::optional<Added> exchangedTogether(const ForecastInput &input, const RunConfig &run, const Forecast &so,
-                                       const DeviceTime &compute, const CommunicationModel &model) {
+std::optional<StepTime> exchangedTogether(const ForecastInput &input, const RunConfig &run, const Forecast &so,
+                                          const DeviceTime &compute, const CommunicationModel &model) {
     const int devices = deviceCount(run);
     const auto talk = bucketed(model, exchangeOf(run), devices, readyBuckets(so.bucketsBytes, compute),
                                sentShareOf(run), compute.backwardS);
@@ -121,15 +137,13 @@ std::optional<Added> exchangedTogether(const ForecastInput &input, const RunConf
     // On a CPU, hidden communication still costs its processor time.
     const double hidden = talk->allS.value - talk->exposedS.value;
     const double paid = isOnCpu(input) ? hidden * talk->workS / talk->allS.value : 0;
-    return Added{talk->allS.value,
-                 compute.strayS.value_or(0) * expectedMost(devices),
-                 {talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high},
-                 talk->ranksMeasured};
+    return withExchange(compute, talk->allS.value, {talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high},
+                        compute.strayS.value_or(0) * expectedMost(devices), talk->ranksMeasured);
 }
 
 /// An asynchronous server.
-std::optional<Added> exchangedAlone(const ForecastInput &input, const RunConfig &run, const Forecast &so,
-                                    const DeviceTime &compute, const CommunicationModel &model) {
+std::optional<StepTime> exchangedAlone(const ForecastInput &input, const RunConfig &run, const Forecast &so,
+                                       const DeviceTime &compute, const CommunicationModel &model) {
     const int devices = deviceCount(run), training = trainingDevices(run, devices);
     const bool apart = training < devices;
     const double servers = apart ? run.serverDevices : run.servers;
@@ -137,77 +151,34 @@ std::optional<Added> exchangedAlone(const ForecastInput &input, const RunConfig 
     const auto alone = model.predict(throughServer, 2, so.gradientBytes);
     if (!shared || !alone)
         return std::nullopt;
-    const Interval each = {std::max(alone->seconds, shared->seconds / servers), std::min(alone->low, shared->low),
-                           std::max(alone->high, shared->high)};
+    const double each = std::max(alone->seconds, shared->seconds / servers);
     const bool turns = isOnCpu(input) && !apart; // with rank 0's training
-    return Added{each.value,
-                 0,
-                 {each.value, each.low, each.high + (turns ? compute.stepS.value / 2 : 0)},
-                 shared->ranksMeasured};
+    return withExchange(compute, each,
+                        {each, std::min(alone->low, shared->low),
+                         std::max(alone->high, shared->high) + (turns ? compute.stepS.value / 2 : 0)},
+                        0, shared->ranksMeasured);
 }
 
-void fill(ForecastRow &row, const ForecastInput &input, const Forecast &so, const RunConfig &run,
-          const DeviceTime &one) {
-    row.epochS = scaled(row.stepS, stepsOf(input, run));
-    row.speedUp = {so.oneDeviceEpochS / row.epochS.value,
-                   so.oneDeviceEpochS / row.epochS.high * one.stepS.low / one.stepS.value,
-                   so.oneDeviceEpochS / row.epochS.low * one.stepS.high / one.stepS.value};
+std::optional<StepTime> throughStages(const ForecastInput &input, const RunConfig &run, const DeviceTime &micro,
+                                      const CommunicationModel &model) {
+    const int devices = deviceCount(run), pipelines = batchParts(run, devices);
+    const std::int64_t batch = globalBatch(run) / pipelines;
+    const auto whole = deviceTime(input.probes, 1, batch, Shares::Alike);
+    return pipelineTime(input.layers,
+                        {.stages = stageCount(run, devices),
+                         .pipelines = pipelines,
+                         .microBatches = run.microBatches,
+                         .samples = double(batch) / double(run.microBatches),
+                         .schedule = run.pipelineSchedule,
+                         .stageLayers = parseStageLayers(run.stageLayers).value_or(std::vector<int>()),
+                         .ownCores = isOnCpu(input) && run.nodes.empty()},
+                        micro, whole->otherS(), model);
 }
 
 Shares sharesOf(const ForecastInput &input, const RunConfig &run) {
     if (appliesTo(*findField("shards"), run) && run.shards != RunConfig().shards)
         return Shares::BySpeed;
     return input.config.nodes.empty() ? Shares::Alike : Shares::Even;
-}
-
-std::string_view exchangeName(const RunConfig &run) {
-    const Traffic traffic = specOf(run.method).traffic;
-    return traffic == Traffic::Stages ? "messages between two ranks"
-           : traffic != Traffic::Ring ? "the server's way"
-           : run.allReduce == "ring"  ? "the ring"
-                                      : "all-reduce";
-}
-
-bool takePipeline(ForecastRow &row, const ForecastInput &input, const RunConfig &run, const DeviceTime &micro,
-                  const CommunicationModel &model) {
-    const int devices = deviceCount(run), pipelines = batchParts(run, devices);
-    const std::int64_t batch = globalBatch(run) / pipelines;
-    const auto whole = deviceTime(input.probes, 1, batch, Shares::Alike);
-    const auto time = pipelineTime(input.layers,
-                                   {.stages = stageCount(run, devices),
-                                    .pipelines = pipelines,
-                                    .microBatches = run.microBatches,
-                                    .samples = double(batch) / double(run.microBatches),
-                                    .schedule = run.pipelineSchedule,
-                                    .stageLayers = parseStageLayers(run.stageLayers).value_or(std::vector<int>()),
-                                    .ownCores = isOnCpu(input) && run.nodes.empty()},
-                                   micro, whole->otherS(), model);
-    if (!time)
-        return false;
-    row.stepS = time->stepS;
-    row.computeS = time->computeS;
-    row.communicationS = time->communicationS;
-    row.exposedS = time->exposedS;
-    row.waitS = time->waitS;
-    row.ranksMeasured = time->ranksMeasured;
-    return true;
-}
-
-bool takeExchange(ForecastRow &row, const ForecastInput &input, const RunConfig &run, const Forecast &so,
-                  const DeviceTime &compute, const CommunicationModel &model) {
-    const bool alone = specOf(run.method).traffic == Traffic::Push;
-    const auto added =
-        alone ? exchangedAlone(input, run, so, compute, model) : exchangedTogether(input, run, so, compute, model);
-    if (!added)
-        return false;
-    row.computeS = compute.stepS.value;
-    row.communicationS = added->communicationS;
-    row.exposedS = added->exposedS.value;
-    row.waitS = added->waitS;
-    row.ranksMeasured = added->ranksMeasured;
-    row.stepS = {row.computeS + row.exposedS + row.waitS, compute.stepS.low + added->exposedS.low,
-                 compute.stepS.high + added->exposedS.high + 2 * row.waitS};
-    return true;
 }
 
 ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, const Forecast &so,
@@ -217,16 +188,25 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     row.devices = wanted.devices;
     const RunConfig run = configOf(input.config, wanted.way, wanted.devices);
     const auto share = shareOf(run);
-    row.whyUnknown = whyNot(input, row, share);
+    row.whyUnknown = whyNot(input, row, run, share);
     if (!row.whyUnknown.empty())
         return row;
     const auto own = deviceTime(input.probes, share->copies, share->batch, sharesOf(input, run));
+    const MethodSpec &method = specOf(run.method);
+    const auto step = method.splitsModel                ? throughStages(input, run, *own, model)
+                      : method.traffic == Traffic::Push ? exchangedAlone(input, run, so, *own, model)
+                                                        : exchangedTogether(input, run, so, *own, model);
+    if (!step) {
+        row.whyUnknown = std::string("can't tell: the lab did not measure ") +
+                         (method.splitsModel ? "messages between two ranks" : exchangeOf(run).name);
+        return row;
+    }
+    static_cast<StepTime &>(row) = *step;
     row.computeMeasured = own->measured;
-    if (specOf(run.method).splitsModel ? takePipeline(row, input, run, *own, model)
-                                       : takeExchange(row, input, run, so, *own, model))
-        fill(row, input, so, run, one);
-    else
-        row.whyUnknown = "can't tell: the lab did not measure " + std::string(exchangeName(run));
+    row.epochS = scaled(row.stepS, stepsOf(input, run));
+    row.speedUp = {so.oneDeviceEpochS / row.epochS.value,
+                   so.oneDeviceEpochS / row.epochS.high * one.stepS.low / one.stepS.value,
+                   so.oneDeviceEpochS / row.epochS.low * one.stepS.high / one.stepS.value};
     return row;
 }
 

@@ -63,15 +63,12 @@ struct ForecastInput {
     std::set<ForecastRun> runs;         ///< to forecast, beside one device
 };
 
-struct ForecastRow {
+struct ForecastRow : StepTime {
     ForecastWay way; ///< of a method with traffic between ranks
     int devices = 1;
-    std::string whyUnknown;          ///< why there are no figures; else empty
-    Interval stepS, epochS, speedUp; ///< speed-up against one device by epoch time
-    /// Of a step; of a pipeline: of the stage that computes longest, all messages, what they add, and that stage's other waiting.
-    double computeS = 0, communicationS = 0, exposedS = 0, waitS = 0;
+    std::string whyUnknown;       ///< why there are no figures; else empty
+    Interval epochS, speedUp;     ///< speed-up against one device by epoch time
     bool computeMeasured = false; ///< by a probe of that many devices at that batch
-    bool ranksMeasured = true;    ///< the lab had that many ranks
     bool operator==(const ForecastRow &) const = default;
 };
 

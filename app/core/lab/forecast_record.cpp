@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
-#include "ipc/sound_values.h"
+#include "lab/record_numbers.h"
 
 namespace lockstep::core {
 namespace {
@@ -24,11 +23,6 @@ constexpr std::size_t mostRows = 1000; ///< of a forecast
 Json jsonOf(const Interval &interval) {
     return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
 }
-/// The file may come from elsewhere: what is no measurement is refused as a whole.
-void require(bool sound, const std::string &what, const Json &found) {
-    if (!sound)
-        throw std::invalid_argument(what + " " + found.dump());
-}
 
 Interval intervalFrom(const Json &json, const char *key) {
     const Json &ends = json.at(key);
@@ -38,12 +32,6 @@ Interval intervalFrom(const Json &json, const char *key) {
                 isDuration(out.high),
             key, ends);
     return out;
-}
-
-double durationFrom(const Json &json, const char *key) {
-    const double seconds = json.value(key, 0.0); // absent in records of older versions
-    require(isDuration(seconds), key, json.value(key, Json()));
-    return seconds;
 }
 
 Json jsonOf(const ComputeProbe &probe) {
@@ -68,8 +56,8 @@ ComputeProbe probeFrom(const Json &json) {
     probe.strayS = documents::optionalIn<double>(json, "stray_s");
     for (const Json &bucket : json.value("buckets", Json::array()))
         probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
-    probe.forwardS = durationFrom(json, "forward_s");
-    probe.optimizerS = durationFrom(json, "optimizer_s");
+    probe.forwardS = durationOr0(json, "forward_s");
+    probe.optimizerS = durationOr0(json, "optimizer_s");
     probe.copiesS = json.value("copies_s", std::vector<double>());
     return probe;
 }
@@ -123,8 +111,9 @@ ForecastWay wayFrom(const Json &json) {
 ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
     row.way = wayFrom(json);
-    row.devices = int(json.at("devices").get<std::int64_t>());
-    require(json.at("devices") >= 1 && json.at("devices") <= mostForecastDevices, "devices", json.at("devices"));
+    const auto devices = json.at("devices").get<std::int64_t>();
+    require(devices >= 1 && devices <= mostForecastDevices, "devices", json.at("devices"));
+    row.devices = int(devices);
     row.whyUnknown = json.value("cannot_tell", "");
     if (!row.whyUnknown.empty())
         return row;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <stdexcept>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
-#include "ipc/sound_values.h"
+#include "lab/record_numbers.h"
 
 namespace lockstep::core {
 namespace {
@@ -25,8 +23,7 @@ constexpr std::int64_t mostRanks = 65'536;
 
 int ranksFrom(const Json &json) {
     const auto ranks = json.at("ranks").get<std::int64_t>();
-    if (ranks < 2 || ranks > mostRanks)
-        throw std::invalid_argument("ranks " + json.at("ranks").dump());
+    require(ranks >= 2 && ranks <= mostRanks, "ranks", json.at("ranks"));
     return int(ranks);
 }
 
@@ -38,22 +35,15 @@ LabRow labRowFrom(const Json &json) {
     row.heldOut = json.at("held_out").get<bool>();
     row.sweeps = json.at("sweeps").get<int>();
     row.repeats = json.at("repeats").get<int>();
-    row.medianS = json.at("median_s").get<double>();
-    row.minS = json.at("min_s").get<double>();
-    row.p90S = json.at("p90_s").get<double>();
+    row.medianS = durationFrom(json, "median_s");
+    row.minS = durationFrom(json, "min_s");
+    row.p90S = durationFrom(json, "p90_s");
     row.algbwBytesS = json.at("algbw_bytes_s").get<double>();
     row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
-    row.meanS = json.value("mean_s", 0.0);
+    row.meanS = durationOr0(json, "mean_s");
     row.cpuS = documents::optionalIn<double>(json, "cpu_s");
-    for (const auto &[key, value] : {std::pair("median_s", row.medianS),
-                                     {"min_s", row.minS},
-                                     {"p90_s", row.p90S},
-                                     {"mean_s", row.meanS},
-                                     {"cpu_s", row.cpuS.value_or(0)}})
-        if (!isDuration(value))
-            throw std::invalid_argument(key + (" must be " + expectedDuration(value)));
-    if (!(row.bytes > 0) || row.bytes > largestMessage)
-        throw std::invalid_argument("bytes " + json.at("bytes").dump());
+    require(isDuration(row.cpuS.value_or(0)), "cpu_s", json.value("cpu_s", Json()));
+    require(row.bytes > 0 && row.bytes <= largestMessage, "bytes", json.at("bytes"));
     return row;
 }
 

@@ -2,7 +2,6 @@
 #include "lab/pipeline_time.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ipc/stage_plan.h"
 
@@ -58,16 +57,16 @@ std::vector<StageTimes> timesOf(const std::vector<Stage> &stages, const Pipeline
 
 } // namespace
 
-std::optional<PipelineTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
-                                         const DeviceTime &micro, double loadingS,
-                                         const CommunicationModel &communication) {
+std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
+                                     const DeviceTime &micro, double loadingS,
+                                     const CommunicationModel &communication) {
     const auto begins = beginsOf(layers, plan);
     double seconds = 0, parameters = 0;
     for (const LayerCost &layer : layers) {
         seconds += layer.seconds;
         parameters += layer.parameterBytes;
     }
-    PipelineTime out;
+    StepTime out;
     std::vector<Stage> stages;
     for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
         Stage stage;

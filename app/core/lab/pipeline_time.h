@@ -34,18 +34,9 @@ struct PipelinePlan {
     bool ownCores = false;         ///< messages take the ranks' own cores
 };
 
-struct PipelineTime {
-    Interval stepS;
-    double computeS = 0;       ///< of the stage that computes longest
-    double communicationS = 0; ///< of all messages of a pipeline, and of averaging
-    double exposedS = 0;       ///< by so much longer than with messages that take no time
-    double waitS = 0;          ///< of that stage, with such messages
-    bool ranksMeasured = true; ///< the lab had as many ranks as average gradients
-};
-
 /// `micro`: of a device for a micro-batch; `loadingS`: of a batch. As many layers as stages at least. Absent: the lab measured no messages.
-[[nodiscard]] std::optional<PipelineTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
-                                                       const DeviceTime &micro, double loadingS,
-                                                       const CommunicationModel &communication);
+[[nodiscard]] std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
+                                                   const DeviceTime &micro, double loadingS,
+                                                   const CommunicationModel &communication);
 
 } // namespace lockstep::core

@@ -105,6 +105,20 @@ std::vector<RunOutcome> trained(const char *name, double epochS, int firstEpoch,
     return out;
 }
 
+/// Of a script's runs, all done.
+Experiment experimentOf(const std::vector<RunOutcome> &runs) {
+    Experiment experiment;
+    for (const RunOutcome &run : runs) {
+        ExperimentEntry &entry = experiment.entries.emplace_back();
+        entry.planned.name = run.name;
+        entry.planned.repeat = run.repeat;
+        entry.planned.command = {"python3", "train.py"};
+        entry.run = run.run;
+        entry.state = EntryState::Done;
+    }
+    return experiment;
+}
+
 } // namespace
 
 class CoreUnlikeWorkTest : public QObject {
@@ -165,16 +179,8 @@ private Q_SLOTS:
     }
 
     void anExperimentsRepeatsOfUnlikeAmountsOfWorkAreNoted() {
-        Experiment experiment;
         std::vector<RunOutcome> runs = repeatsOf(baseline);
-        for (const RunOutcome &run : runs) {
-            ExperimentEntry &entry = experiment.entries.emplace_back();
-            entry.planned.name = run.name;
-            entry.planned.repeat = run.repeat;
-            entry.planned.command = {"python3", "train.py"};
-            entry.run = run.run;
-            entry.state = EntryState::Done;
-        }
+        const Experiment experiment = experimentOf(runs);
         QVERIFY(resultTable(experiment, runs).rows.at(0).notes.empty());
         runs[1].steps = 150;
         const ResultRow row = resultTable(experiment, runs).rows.at(0);
@@ -188,17 +194,10 @@ private Q_SLOTS:
     }
 
     void anExperimentsRepeatsThatAreOneMeasurementCountOnce() {
-        Experiment experiment;
         std::vector<RunOutcome> runs = repeatsOf(baseline);
-        for (RunOutcome &run : runs) {
-            ExperimentEntry &entry = experiment.entries.emplace_back();
-            entry.planned.name = run.name;
-            entry.planned.repeat = run.repeat;
-            entry.planned.command = {"python3", "train.py"};
-            entry.run = run.run;
-            entry.state = EntryState::Done;
+        const Experiment experiment = experimentOf(runs);
+        for (RunOutcome &run : runs)
             run.begin = "rank 0 at 1 us, 1 ns";
-        }
         runs[2].begin = "rank 0 at 2 us, 2 ns";
         const ResultRow row = resultTable(experiment, runs).rows.at(0);
         QCOMPARE(row.repeats, 2);
