@@ -71,8 +71,12 @@ bool play(std::vector<PlayedStage> &all, std::size_t stage, const std::vector<St
 
 } // namespace
 
-std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds) {
+std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds,
+                                     const std::vector<std::vector<double>> &messages) {
     const std::size_t stages = seconds.size(), layers = seconds.front().size();
+    const auto messageS = [&](std::size_t sender, std::size_t cutAt) {
+        return sender < messages.size() ? messages[sender][cutAt - 1] : 0;
+    };
     // slowest[s][n]: the least possible time of the slowest of s stages that hold the first n layers; cut[s][n]: where the last of
     // them then begins.
     std::vector<std::vector<double>> slowest(stages + 1,
@@ -81,10 +85,11 @@ std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &sec
     slowest[0][0] = 0;
     for (std::size_t s = 1; s <= stages; ++s)
         for (std::size_t n = s; n <= layers; ++n) {
-            double last = 0;
+            double last = messageS(s - 1, n);
             for (std::size_t from = n; from-- > s - 1;) {
                 last += seconds[s - 1][from];
-                const double time = std::max(slowest[s - 1][from], last);
+                const double received = s > 1 ? messageS(s - 2, from) : 0;
+                const double time = std::max(slowest[s - 1][from], last + received);
                 if (time < slowest[s][n]) {
                     slowest[s][n] = time;
                     cut[s][n] = from;

@@ -9,8 +9,10 @@ namespace lockstep {
 
 /// Where each stage's layers begin, and one past the last layer: stages + 1 numbers. Consecutive layers are shared out so that the
 /// slowest stage takes as little time as possible; each stage has one layer at least. `seconds`: for each stage the time of every
-/// layer on its device; at least as many layers as stages.
-[[nodiscard]] std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds);
+/// layer on its device; at least as many layers as stages. `messages`: for each stage but the last, what it costs that stage and the
+/// next one if they are cut after this layer; empty: nothing.
+[[nodiscard]] std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds,
+                                                   const std::vector<std::vector<double>> &messages = {});
 
 struct StageAction {
     enum Kind { Forward, Backward } kind;

@@ -21,23 +21,29 @@ namespace {
 
 using Seconds = std::vector<std::vector<double>>;
 
-double slowestOf(const Seconds &seconds, const std::vector<std::size_t> &begins) {
+double slowestOf(const Seconds &seconds, const Seconds &messages, const std::vector<std::size_t> &begins) {
     double slowest = 0;
-    for (std::size_t stage = 0; stage < seconds.size(); ++stage)
-        slowest = std::max(slowest, std::accumulate(seconds[stage].begin() + std::ptrdiff_t(begins[stage]),
-                                                    seconds[stage].begin() + std::ptrdiff_t(begins[stage + 1]), 0.0));
+    for (std::size_t stage = 0; stage < seconds.size(); ++stage) {
+        double own = std::accumulate(seconds[stage].begin() + std::ptrdiff_t(begins[stage]),
+                                     seconds[stage].begin() + std::ptrdiff_t(begins[stage + 1]), 0.0);
+        if (stage > 0)
+            own += messages[stage - 1][begins[stage] - 1];
+        if (stage + 1 < seconds.size())
+            own += messages[stage][begins[stage + 1] - 1];
+        slowest = std::max(slowest, own);
+    }
     return slowest;
 }
 
 /// The least time of the slowest stage, by trying every way.
-double leastSlowest(const Seconds &seconds) {
+double leastSlowest(const Seconds &seconds, const Seconds &messages) {
     const std::size_t layers = seconds.front().size(), stages = seconds.size();
     double least = 1e9;
     std::vector<std::size_t> begins(stages + 1, 0);
     begins.back() = layers;
     const auto place = [&](auto &&self, std::size_t stage) -> void {
         if (stage == stages) {
-            least = std::min(least, slowestOf(seconds, begins));
+            least = std::min(least, slowestOf(seconds, messages, begins));
             return;
         }
         for (begins[stage] = begins[stage - 1] + 1; begins[stage] + (stages - stage) <= layers; ++begins[stage])
@@ -67,17 +73,19 @@ TEST_SUITE("stage_plan") {
         std::uniform_real_distribution<double> time(0.1, 5);
         for (int trial = 0; trial < 200; ++trial) {
             const std::size_t stages = 1 + random() % 4, layers = stages + random() % 6;
-            Seconds seconds(stages, std::vector<double>(layers));
-            for (auto &stage : seconds)
-                for (double &layer : stage)
-                    layer = time(random);
-            const auto begins = splitLayers(seconds);
+            Seconds seconds(stages, std::vector<double>(layers)), messages = seconds;
+            for (Seconds *all : {&seconds, &messages})
+                for (auto &stage : *all)
+                    for (double &layer : stage)
+                        layer = time(random);
+            messages.pop_back();
+            const auto begins = splitLayers(seconds, messages);
             REQUIRE(begins.size() == stages + 1);
             CHECK(begins.front() == 0);
             CHECK(begins.back() == layers);
             for (std::size_t stage = 0; stage < stages; ++stage)
                 CHECK(begins[stage] < begins[stage + 1]);
-            CHECK(slowestOf(seconds, begins) == doctest::Approx(leastSlowest(seconds)));
+            CHECK(slowestOf(seconds, messages, begins) == doctest::Approx(leastSlowest(seconds, messages)));
         }
     }
 
@@ -85,6 +93,12 @@ TEST_SUITE("stage_plan") {
         const std::vector<double> fast(6, 1), slow(6, 2);
         CHECK(splitLayers({fast, slow}) == std::vector<std::size_t>{0, 4, 6});
         CHECK(splitLayers({slow, fast}) == std::vector<std::size_t>{0, 2, 6});
+    }
+
+    TEST_CASE("a large message is not worth an even split") {
+        const Seconds even(2, {1, 1, 1, 1});
+        CHECK(splitLayers(even, {{3, 3, 0.5, 3}}) == std::vector<std::size_t>{0, 3, 4});
+        CHECK(splitLayers(even, {{1, 1, 0.5, 1}}) == std::vector<std::size_t>{0, 2, 4});
     }
 
     TEST_CASE("both schedules end without a deadlock and idle as long as the formula says") {
@@ -142,23 +156,32 @@ TEST_SUITE("stage_plan") {
         CHECK(playSteps("gpipe", {slow, last}, 8).busyS.front() == doctest::Approx(24));
     }
 
-    TEST_CASE("a forecast is told what a model's layers take, pass on and hold") {
-        const Ended asked = Process(trainerBinary(), {"--model-costs", "--model=lenet", "--batch-size=16"}).wait();
+    TEST_CASE("a forecast is told what a model's layers take with each size of a batch, pass on and hold") {
+        const Ended asked = Process(trainerBinary(), {"--model-costs=4,256", "--model=lenet"}).wait();
         CAPTURE(asked.err);
         REQUIRE(asked.code == 0);
         const auto json = nlohmann::json::parse(asked.out);
         CHECK(json.at("type") == "model");
+        CHECK(json.at("batches") == nlohmann::json{4, 256});
         REQUIRE(json.at("layers").size() == 5);
         std::int64_t ofLayers = 0, ofParameters = 0;
         for (const auto &layer : json.at("layers")) {
-            CHECK(layer.at("seconds").get<double>() > 0);
+            const auto seconds = layer.at("seconds").get<std::vector<double>>();
+            REQUIRE(seconds.size() == 2);
+            CHECK(seconds[0] > 0);
+            CHECK(seconds[1] > 0);
             ofLayers += layer.at("parameter_bytes").get<std::int64_t>();
         }
+        const auto convolution = json.at("layers").front().at("seconds").get<std::vector<double>>();
+        CHECK(convolution[1] > convolution[0]); // 64 times as much work
         for (const auto &bytes : json.at("parameter_bytes"))
             ofParameters += bytes.get<std::int64_t>();
         CHECK(ofLayers == 4 * 61'706);
         CHECK(ofParameters == ofLayers);
-        CHECK(json.at("layers").front().at("output_bytes") == 16 * 6 * 14 * 14 * 4);
-        CHECK(json.at("layers").back().at("output_bytes") == 16 * 10 * 4);
+        CHECK(json.at("layers").front().at("output_bytes_per_sample") == 6 * 14 * 14 * 4);
+        CHECK(json.at("layers").back().at("output_bytes_per_sample") == 10 * 4);
+        const Ended wrong = Process(trainerBinary(), {"--model-costs=0", "--model=lenet"}).wait();
+        CHECK(wrong.code == 2);
+        CHECK(wrong.err.find("--model-costs") != std::string::npos);
     }
 }

@@ -72,9 +72,13 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     app.set_version_flag("--version", "lockstep-trainer " LOCKSTEP_VERSION);
     bool facts = false;
     app.add_flag("--facts", facts, "Print versions and libraries as JSON and exit");
-    bool modelCosts = false;
-    app.add_flag("--model-costs", modelCosts,
-                 "Print the bytes of the model's gradients and what its layers take as JSON and exit");
+    std::vector<std::int64_t> modelCosts;
+    app.add_option(
+           "--model-costs", modelCosts,
+           "Print the bytes of the model's gradients and what its layers take for so many samples as JSON and exit")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->type_name("N,N");
     app.allow_extras();
     app.get_formatter()->column_width(36);
     std::map<const FieldSpec *, std::string> given;

@@ -103,8 +103,8 @@ int runProgram(int argc, char **argv) {
         complain(error);
         return exitCodeOf(error);
     };
-    if (arguments->modelCosts) {
-        const auto json = modelCostsJson(arguments->config);
+    if (!arguments->modelCosts.empty()) {
+        const auto json = modelCostsJson(arguments->config, arguments->modelCosts);
         if (!json)
             return refuse(json.error());
         std::cout << *json << std::endl;

@@ -7,39 +7,48 @@
 #include "ipc/model_facts.h"
 #include "trainer/models/bert_folder.h"
 #include "trainer/models/model.h"
+#include "trainer/models/script_model.h"
 #include "trainer/strategies/layer_costs.h"
 
 namespace lockstep::trainer {
 
-Result<std::string> modelCostsJson(const RunConfig &config) {
+Result<std::string> modelCostsJson(const RunConfig &config, const std::vector<std::int64_t> &batches) {
     at::set_num_threads(config.threads > 0 ? config.threads : config.coresPerDevice);
     const auto facts = modelFacts(config.model);
     if (!facts)
         return fail(facts.error());
     const DataSetSpec *dataSet = findDataSet(config.dataset);
-    SampleSpec sample = dataSet ? dataSet->sample : facts->value_or(ModelFacts()).sample;
+    const SampleSpec ofModel = facts->value_or(ModelFacts()).sample, sample = dataSet ? dataSet->sample : ofModel;
+    const torch::Dtype type = config.precision == "fp64" ? torch::kFloat64 : torch::kFloat32;
+    if (isModelFile(config.model))
+        if (const auto trial = tryScriptModel(config.model, ofModel.classes, torch::kCPU, type); !trial)
+            return fail(trial.error());
     const auto model =
         makeModel(config.model, {.dropout = config.dropout,
                                  .classes = sample.classes,
                                  .folder = sample.values == Values::Text ? bertFolderOf(config.bertDir) : ""});
     if (!model)
         return fail(model.error());
-    const torch::Dtype type = config.precision == "fp64" ? torch::kFloat64 : torch::kFloat32;
     (*model)->to(torch::kCPU, type);
     (*model)->setAutocast(config.precision == "bf16");
     if (config.channelsLast)
         (*model)->setChannelsLast();
-    nlohmann::ordered_json json = {{"type", "model"},
-                                   {"parameter_bytes", nlohmann::ordered_json::array()},
-                                   {"layers", nlohmann::ordered_json::array()}};
+    using Json = nlohmann::ordered_json;
+    Json parameters = Json::array(), layers = Json::array();
     for (const torch::Tensor &parameter : (*model)->parameters())
-        json["parameter_bytes"].push_back(parameter.nbytes());
-    for (const LayerCost &layer :
-         layerCosts(**model, exampleInput(sample, config.batchSize, config.maxTokens, at::TensorOptions(type))))
-        json["layers"].push_back({{"seconds", layer.seconds},
-                                  {"output_bytes", layer.outputBytes},
-                                  {"parameter_bytes", layer.parameterBytes}});
-    return json.dump();
+        parameters.push_back(parameter.nbytes());
+    for (const std::int64_t samples : batches) {
+        const auto costs =
+            layerCosts(**model, exampleInput(sample, samples, config.maxTokens, at::TensorOptions(type)));
+        for (std::size_t layer = 0; layer < costs.size(); ++layer) {
+            if (layer == layers.size())
+                layers.push_back({{"seconds", Json::array()},
+                                  {"output_bytes_per_sample", costs[layer].outputBytes / samples},
+                                  {"parameter_bytes", costs[layer].parameterBytes}});
+            layers[layer]["seconds"].push_back(costs[layer].seconds);
+        }
+    }
+    return Json({{"type", "model"}, {"parameter_bytes", parameters}, {"batches", batches}, {"layers", layers}}).dump();
 }
 
 } // namespace lockstep::trainer

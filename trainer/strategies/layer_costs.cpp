@@ -2,17 +2,48 @@
 #include "trainer/strategies/layer_costs.h"
 
 #include <algorithm>
-#include <limits>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 
+#include "ipc/median.h"
 #include "trainer/report/phase_clock.h"
 
 namespace lockstep::trainer {
 namespace {
 
-constexpr int timings = 4;               // of each layer; the first one loads kernels
-constexpr std::int64_t usualTokens = 32; // of a text, at most what a run allows
+constexpr std::size_t fewestPasses = 3, mostPasses = 20; // that are timed
+constexpr std::int64_t enoughNs = 500'000'000;           // for more than the fewest
+constexpr std::int64_t usualTokens = 32;                 // of a text, at most what a run allows
+
+struct TimedLayer {
+    torch::Tensor output;
+    std::int64_t tookNs = 0; ///< forward and backward
+};
+
+/// A forward and a backward pass, layer by layer, in a training step's order.
+std::vector<TimedLayer> timePass(Model &model, const torch::Tensor &input) {
+    std::vector<TimedLayer> layers(model.layerCount());
+    std::vector<torch::Tensor> inputs;
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+        torch::Tensor own = layer == 0 ? input : layers[layer - 1].output.detach();
+        if (layer > 0 && own.is_floating_point())
+            own.requires_grad_();
+        inputs.push_back(own);
+        const std::int64_t startNs = monotonicNs();
+        layers[layer].output = model.forwardThrough(layer, layer + 1, own);
+        layers[layer].tookNs += monotonicNs() - startNs;
+    }
+    torch::Tensor gradient = at::ones_like(layers.back().output);
+    for (std::size_t layer = layers.size();
+         layer-- > 0 && gradient.defined() && layers[layer].output.requires_grad();) {
+        const std::int64_t startNs = monotonicNs();
+        layers[layer].output.backward(gradient);
+        layers[layer].tookNs += monotonicNs() - startNs;
+        gradient = inputs[layer].grad();
+    }
+    return layers;
+}
 
 } // namespace
 
@@ -22,30 +53,29 @@ torch::Tensor exampleInput(const SampleSpec &sample, std::int64_t samples, std::
         return at::ones({samples, std::min(usualTokens, mostTokens)}, at::kLong);
     std::vector<std::int64_t> shape{samples};
     shape.insert(shape.end(), sample.sizes.begin(), sample.sizes.begin() + sample.dimensions());
-    return at::zeros(shape, sample.values == Values::Pixels ? ofPixels : at::TensorOptions(at::kLong));
+    if (sample.values != Values::Pixels)
+        return at::zeros(shape, at::kLong);
+    // Of its own generator, so that the run's draws stay as they are. Equal pixels would make layers that compare them quicker.
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>();
+    return at::rand(shape, generator, at::TensorOptions(ofPixels).device(at::kCPU)).to(ofPixels.device());
 }
 
 std::vector<LayerCost> layerCosts(Model &model, const torch::Tensor &input) {
-    std::vector<LayerCost> costs;
-    model.eval(); // draws nothing
-    torch::Tensor next = input;
-    for (std::size_t layer = 0; layer < model.layerCount(); ++layer) {
-        LayerCost cost{.seconds = std::numeric_limits<double>::infinity()};
-        torch::Tensor output;
-        for (int i = 0; i < timings; ++i) {
-            const bool real = next.is_floating_point();
-            const torch::Tensor own = real && layer > 0 ? next.detach().requires_grad_() : next;
-            const std::int64_t startNs = monotonicNs();
-            output = model.forwardThrough(layer, layer + 1, own);
-            if (output.requires_grad())
-                output.backward(at::ones_like(output));
-            cost.seconds = std::min(cost.seconds, static_cast<double>(monotonicNs() - startNs) * 1e-9);
-        }
-        cost.outputBytes = static_cast<std::int64_t>(output.nbytes());
-        costs.push_back(cost);
-        next = output.detach();
+    model.eval();                                         // draws nothing
+    const auto first = timePass(model, input);            // loads kernels: its times don't count
+    std::vector<std::vector<double>> tookS(first.size()); // of each layer, pass by pass
+    const std::int64_t startNs = monotonicNs();
+    for (std::size_t passes = 0; passes < fewestPasses || (passes < mostPasses && monotonicNs() - startNs < enoughNs);
+         ++passes) {
+        const auto pass = timePass(model, input);
+        for (std::size_t layer = 0; layer < pass.size(); ++layer)
+            tookS[layer].push_back(static_cast<double>(pass[layer].tookNs) * 1e-9);
     }
     model.train();
+    std::vector<LayerCost> costs;
+    for (std::size_t layer = 0; layer < first.size(); ++layer)
+        costs.push_back(
+            {.seconds = *median(tookS[layer]), .outputBytes = static_cast<std::int64_t>(first[layer].output.nbytes())});
     for (const auto &item : model.named_parameters()) {
         costs[model.layerOf(item.key())].parameterBytes += static_cast<std::int64_t>(item.value().nbytes());
         item.value().mutable_grad() = torch::Tensor();

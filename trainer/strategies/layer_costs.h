@@ -17,11 +17,13 @@ struct LayerCost {
     std::int64_t parameterBytes = 0;
 };
 
-/// So many samples that show what passes through the layers: zeros, or of texts tokens of a usual length, at most `mostTokens`.
+/// So many samples that show what passes through the layers: random pixels, always the same, or of texts tokens of a usual length, at
+/// most `mostTokens`.
 [[nodiscard]] torch::Tensor exampleInput(const SampleSpec &sample, std::int64_t samples, std::int64_t mostTokens,
                                          const torch::TensorOptions &ofPixels);
 
-/// Times each layer on the model's device with that input, the least of a few times. Draws nothing; leaves no gradients.
+/// Times each layer on the model's device with that input: medians of a few passes through all layers. Draws nothing of the run's random
+/// numbers; leaves no gradients.
 [[nodiscard]] std::vector<LayerCost> layerCosts(Model &model, const torch::Tensor &input);
 
 } // namespace lockstep::trainer

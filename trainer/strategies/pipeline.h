@@ -32,7 +32,7 @@ public:
         int stages = 1; ///< of a pipeline; a divisor of the number of ranks
         std::int64_t microBatches = 4;
         std::string schedule = "1f1b";   ///< of stageActions()
-        std::vector<int> layersPerStage; ///< empty: by the layers' times, which each rank measures
+        std::vector<int> layersPerStage; ///< empty: by the times of layers and messages, which each rank measures
         SampleSpec sample;
         std::int64_t batch = 64;       ///< samples a step of a pipeline
         std::int64_t mostTokens = 128; ///< of a text
@@ -59,6 +59,8 @@ private:
         torch::Tensor input, output;
     };
     void shareOutLayers(const Options &options);
+    [[nodiscard]] std::vector<double> messagesToNext(const std::vector<std::int64_t> &bytes);
+    [[nodiscard]] std::vector<std::vector<double>> slowestByStage(const std::vector<double> &own);
     void openChannels(const std::vector<torch::Tensor> &samples);
     void cut(const Batch &batch);
     void expect(std::size_t number);

@@ -126,6 +126,11 @@ StepTime withExchange(const DeviceTime &compute, double communicationS, const In
             ranksMeasured};
 }
 
+/// Samples of a micro-batch of a pipeline's batch.
+std::int64_t microBatchOf(const RunConfig &run, std::int64_t batch) {
+    return std::max<std::int64_t>(1, std::llround(double(batch) / double(run.microBatches)));
+}
+
 /// All-reduces and servers that wait for everybody's gradients.
 std::optional<StepTime> exchangedTogether(const ForecastInput &input, const RunConfig &run, const Forecast &so,
                                           const DeviceTime &compute, const CommunicationModel &model) {
@@ -168,7 +173,7 @@ std::optional<StepTime> throughStages(const ForecastInput &input, const RunConfi
                         {.stages = stageCount(run, devices),
                          .pipelines = pipelines,
                          .microBatches = run.microBatches,
-                         .samples = double(batch) / double(run.microBatches),
+                         .samples = microBatchOf(run, batch),
                          .schedule = run.pipelineSchedule,
                          .stageLayers = parseStageLayers(run.stageLayers).value_or(std::vector<int>()),
                          .ownCores = isOnCpu(input) && run.nodes.empty()},
@@ -314,7 +319,7 @@ Result<DeviceShare> shareOf(const RunConfig &run) {
     const std::int64_t share = globalBatch(run) / batchParts(run, devices);
     if (!specOf(run.method).splitsModel)
         return DeviceShare{trainingDevices(run, devices), share};
-    return DeviceShare{devices, std::max<std::int64_t>(1, std::llround(double(share) / double(run.microBatches)))};
+    return DeviceShare{devices, microBatchOf(run, share)};
 }
 
 double expectedMost(int draws) {

@@ -63,13 +63,23 @@ ComputeProbe probeFrom(const Json &json) {
 }
 
 Json jsonOf(const LayerCost &layer) {
-    return {{"seconds", layer.seconds},
+    Json seconds = Json::object();
+    for (const auto &[samples, took] : layer.secondsAt)
+        seconds[std::to_string(samples)] = took;
+    return {{"seconds", seconds},
             {"output_bytes_per_sample", layer.outputBytesPerSample},
             {"parameter_bytes", layer.parameterBytes}};
 }
 LayerCost layerFrom(const Json &json) {
-    return {json.at("seconds").get<double>(), json.at("output_bytes_per_sample").get<double>(),
-            json.at("parameter_bytes").get<double>()};
+    LayerCost layer{.outputBytesPerSample = json.at("output_bytes_per_sample").get<double>(),
+                    .parameterBytes = json.at("parameter_bytes").get<double>()};
+    const Json &seconds = json.at("seconds");
+    if (seconds.is_number()) // a version that timed the layers with one batch
+        layer.secondsAt = {{1, seconds.get<double>()}};
+    else
+        for (const auto &[samples, took] : seconds.items())
+            layer.secondsAt.emplace(std::stoll(samples), took.get<double>());
+    return layer;
 }
 
 Json jsonOf(const ForecastRow &row) {

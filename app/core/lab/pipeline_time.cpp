@@ -2,24 +2,38 @@
 #include "lab/pipeline_time.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ipc/stage_plan.h"
 
 namespace lockstep::core {
 namespace {
 
-/// Where each stage's layers begin, as splitLayers() gives it.
-std::vector<std::size_t> beginsOf(const std::vector<LayerCost> &layers, const PipelinePlan &plan) {
+/// To the stage after this layer.
+std::optional<Prediction> messageOf(const LayerCost &last, const PipelinePlan &plan,
+                                    const CommunicationModel &communication) {
+    return communication.predict("send_recv", 2, last.outputBytesPerSample * double(plan.samples));
+}
+
+/// Where each stage's layers begin, as splitLayers() gives it. Absent: the lab measured no messages.
+std::optional<std::vector<std::size_t>> beginsOf(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
+                                                 const CommunicationModel &communication) {
     std::vector<std::size_t> begins = {0};
     if (!plan.stageLayers.empty()) {
         for (const int count : plan.stageLayers)
             begins.push_back(begins.back() + std::size_t(count));
         return begins;
     }
-    std::vector<double> seconds;
-    for (const LayerCost &layer : layers)
-        seconds.push_back(layer.seconds);
-    return splitLayers(std::vector(std::size_t(plan.stages), seconds));
+    std::vector<double> seconds, messages;
+    for (const LayerCost &layer : layers) {
+        const auto message = messageOf(layer, plan, communication);
+        if (!message)
+            return std::nullopt;
+        seconds.push_back(layer.seconds(plan.samples));
+        messages.push_back(2 * message->seconds); // one each way
+    }
+    return splitLayers(std::vector(std::size_t(plan.stages), seconds),
+                       std::vector(std::size_t(plan.stages - 1), messages));
 }
 
 /// What is known of a stage.
@@ -57,13 +71,22 @@ std::vector<StageTimes> timesOf(const std::vector<Stage> &stages, const Pipeline
 
 } // namespace
 
+double LayerCost::seconds(std::int64_t samples) const {
+    const auto nearest = std::ranges::min_element(
+        secondsAt, {}, [samples](const auto &measured) { return std::abs(measured.first - samples); });
+    return nearest == secondsAt.end() ? 0 : nearest->second;
+}
+
 std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
                                      const DeviceTime &micro, double loadingS,
                                      const CommunicationModel &communication) {
-    const auto begins = beginsOf(layers, plan);
+    const auto cuts = beginsOf(layers, plan, communication);
+    if (!cuts)
+        return std::nullopt;
+    const std::vector<std::size_t> &begins = *cuts;
     double seconds = 0, parameters = 0;
     for (const LayerCost &layer : layers) {
-        seconds += layer.seconds;
+        seconds += layer.seconds(plan.samples);
         parameters += layer.parameterBytes;
     }
     StepTime out;
@@ -72,13 +95,12 @@ std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const
         Stage stage;
         double bytes = 0;
         for (std::size_t layer = begins[i]; layer < begins[i + 1]; ++layer) {
-            stage.share += layers[layer].seconds / seconds;
+            stage.share += layers[layer].seconds(plan.samples) / seconds;
             bytes += layers[layer].parameterBytes;
         }
         stage.ofParameters = bytes / parameters;
         if (i + 2 < begins.size()) {
-            const auto message =
-                communication.predict("send_recv", 2, layers[begins[i + 1] - 1].outputBytesPerSample * plan.samples);
+            const auto message = messageOf(layers[begins[i + 1] - 1], plan, communication);
             if (!message)
                 return std::nullopt;
             stage.message = *message;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <ranges>
+#include <set>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -63,10 +64,11 @@ std::vector<std::string> commandOnNode(const RunConfig &config, const std::strin
 
 /// Steps of an epoch, by what the layers alone take.
 std::int64_t stepsFor(const ModelCosts &costs, std::int64_t batch) {
-    double seconds = 0;
+    double perSampleS = 0; // at the largest batch that the layers were timed with
     for (const LayerCost &layer : costs.layers)
-        seconds += layer.seconds;
-    const double steps = mostEpochS / (seconds * double(batch) / double(costs.samples));
+        if (!layer.secondsAt.empty())
+            perSampleS += layer.secondsAt.rbegin()->second / double(layer.secondsAt.rbegin()->first);
+    const double steps = mostEpochS / (perSampleS * double(batch));
     return std::isfinite(steps) ? std::clamp(std::int64_t(steps), fewestSteps, mostSteps) : mostSteps;
 }
 
@@ -166,15 +168,18 @@ std::optional<double> strayOf(const Steps &steps) {
 std::vector<ProbeRequest> probesFor(const ForecastInput &input) {
     const RunConfig alone = configOf(input.config, {Method::Baseline}, 1);
     std::vector<ProbeRequest> out = {{input.config, 1, globalBatch(alone)}};
-    const auto add = [&](int copies, std::int64_t batch) {
-        const auto same = [&](const ProbeRequest &probe) { return probe.copies == copies && probe.batch == batch; };
-        if (copies <= input.devicesHere && std::ranges::none_of(out, same))
-            out.push_back({input.config, copies, batch});
+    const auto add = [&](int copies, std::int64_t batch, bool ofStages) {
+        const auto same = std::ranges::find_if(
+            out, [&](const ProbeRequest &probe) { return probe.copies == copies && probe.batch == batch; });
+        if (same != out.end())
+            same->ofStages = same->ofStages || ofStages;
+        else if (copies <= input.devicesHere)
+            out.push_back({input.config, copies, batch, ofStages});
     };
     for (const auto &[way, devices] : input.runs)
         if (devices <= input.devicesHere)
             if (const auto share = shareOf(configOf(input.config, way, devices)))
-                add(share->copies, share->batch);
+                add(share->copies, share->batch, specOf(way.method).splitsModel);
     return out;
 }
 
@@ -217,18 +222,21 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
     return probe;
 }
 
-std::optional<ModelCosts> modelCostsFrom(std::string_view text, std::int64_t samples) {
+std::optional<ModelCosts> modelCostsFrom(std::string_view text) {
     const auto json = documents::objectOrNull(text);
     if (!json.is_object() || documents::valueIn(json, "type", "") != "model")
         return std::nullopt;
     ModelCosts costs;
-    costs.samples = samples;
     try {
         costs.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
-        for (const auto &layer : json.at("layers"))
-            costs.layers.push_back({layer.at("seconds").get<double>(),
-                                    layer.at("output_bytes").get<double>() / double(samples),
-                                    layer.at("parameter_bytes").get<double>()});
+        const auto batches = json.at("batches").get<std::vector<std::int64_t>>();
+        for (const auto &layer : json.at("layers")) {
+            LayerCost cost{.outputBytesPerSample = layer.at("output_bytes_per_sample").get<double>(),
+                           .parameterBytes = layer.at("parameter_bytes").get<double>()};
+            for (std::size_t i = 0; i < batches.size(); ++i)
+                cost.secondsAt[batches[i]] = layer.at("seconds").at(i).get<double>();
+            costs.layers.push_back(std::move(cost));
+        }
     } catch (const std::exception &) {
         return std::nullopt;
     }
@@ -303,12 +311,20 @@ void ProbeJob::startHere() {
     }
 }
 
-/// Of layers as the last probe's devices take them: a pipeline's micro-batch, where one is forecast.
+/// Of layers with each pipeline's micro-batch; where none is forecast, once.
 void ProbeJob::askForCosts() {
-    RunConfig config = configOf(m_waiting.front(), 0, fewestSteps);
-    config.batchSize = m_waiting.back().batch;
+    const RunConfig config = configOf(m_waiting.front(), 0, fewestSteps);
+    std::set<std::int64_t> batches;
+    for (const ProbeRequest &probe : m_waiting)
+        if (probe.ofStages)
+            batches.insert(probe.batch);
+    if (batches.empty())
+        batches.insert(m_waiting.back().batch);
+    std::string flag = "--model-costs=";
+    for (const std::int64_t batch : batches)
+        flag += (flag.ends_with('=') ? "" : ",") + std::to_string(batch);
     if (!config.nodes.empty())
-        return askForCostsOnNode(config);
+        return askForCostsOnNode(config, flag);
     auto process = std::make_unique<QProcess>();
     process->setStandardInputFile(QProcess::nullDevice());
     connect(process.get(), &QProcess::finished, this, [this] {
@@ -320,11 +336,11 @@ void ProbeJob::askForCosts() {
     });
     watchStart(*process);
     m_running.push_back(std::move(process));
-    m_running.back()->start(QString::fromStdString(m_trainer), argumentsFor(config) << QStringLiteral("--model-costs"));
+    m_running.back()->start(QString::fromStdString(m_trainer), argumentsFor(config) << QString::fromStdString(flag));
 }
 
 /// On the first node: this machine may have no trainer.
-void ProbeJob::askForCostsOnNode(const RunConfig &config) {
+void ProbeJob::askForCostsOnNode(const RunConfig &config, const std::string &flag) {
     auto run = std::make_unique<AttendedRun>();
     connect(run.get(), &AttendedRun::said, this,
             [this](int, const QByteArray &line) { m_said.front() += line.toStdString() + "\n"; });
@@ -335,13 +351,13 @@ void ProbeJob::askForCostsOnNode(const RunConfig &config) {
     });
     m_said.assign(1, {});
     m_onNodes.push_back(std::move(run));
-    m_onNodes.back()->start(config, commandOnNode(config, "--model-costs"), "Probe");
+    m_onNodes.back()->start(config, commandOnNode(config, flag), "Probe");
 }
 
 /// Among other lines, as a node may have some.
 void ProbeJob::takeCosts(std::string_view lines) {
     for (const auto line : std::views::split(lines, '\n'))
-        if (auto costs = modelCostsFrom({line.begin(), line.end()}, m_waiting.back().batch))
+        if (auto costs = modelCostsFrom({line.begin(), line.end()}))
             m_costs = std::move(*costs);
     if (m_costs.parameterBytes.empty())
         return end(Error::failed("the model's size is unknown: the trainer gave no word",

@@ -25,6 +25,7 @@ struct ProbeRequest {
     RunConfig config;
     int copies = 1;
     std::int64_t batch = 64;
+    bool ofStages = false; ///< these are a pipeline's stages, so what each layer takes at that batch counts, too
 };
 
 /// The probes that such a forecast needs: one device at the whole batch, and for each of its rows as many as compute at the same time
@@ -40,10 +41,9 @@ struct ProbeRequest {
 struct ModelCosts {
     std::vector<double> parameterBytes; ///< in DDP's order
     std::vector<LayerCost> layers;
-    std::int64_t samples = 1; ///< of the batch that the layers were timed with
 };
 /// Absent: it is no such answer.
-[[nodiscard]] std::optional<ModelCosts> modelCostsFrom(std::string_view json, std::int64_t samples);
+[[nodiscard]] std::optional<ModelCosts> modelCostsFrom(std::string_view json);
 
 /// Runs probes one after another: on this machine with lockstep-trainer, in a folder that is removed afterwards; on nodes as runs
 /// that leave nothing there. One use.
@@ -67,7 +67,7 @@ Q_SIGNALS:
 private:
     void next();
     void askForCosts();
-    void askForCostsOnNode(const RunConfig &config);
+    void askForCostsOnNode(const RunConfig &config, const std::string &flag);
     void takeCosts(std::string_view json);
     void startOnNodes();
     void watchStart(QProcess &process);

@@ -29,6 +29,10 @@ ForecastInput simpleInput() {
     return input;
 }
 
+LayerCost layer(double seconds) {
+    return {{{16, seconds}}, 400, 100};
+}
+
 } // namespace
 
 class CoreForecastTest : public QObject {
@@ -135,7 +139,7 @@ private Q_SLOTS:
     void aPipelinesStepIsPlayed() {
         ForecastInput input = simpleInput();
         input.runs = runsOf({{Method::Pipeline}, {Method::Pipeline, {{"micro_batches", "1"}}}}, {2});
-        input.layers.assign(4, {1e-3, 400, 100});
+        input.layers.assign(4, layer(1e-3));
         ComputeProbe whole{1, 64, 4e-3, 2.4e-3, 4e-3, {}}, micro{2, 16, 1e-3, 0.6e-3, 1e-3, {}};
         whole.forwardS = 1.2e-3;
         whole.optimizerS = micro.optimizerS = 0.05e-3;
@@ -152,7 +156,7 @@ private Q_SLOTS:
         QVERIFY(four.stepS.low < four.stepS.value && four.stepS.value < four.stepS.high);
         QCOMPARE(nameOf(input.config, one.way, one.devices), std::string("pipeline on 2 devices, 1 micro-batch"));
         // A layer that takes as long as all others is a stage of its own.
-        input.layers = {{3e-3, 400, 100}, {1e-3, 400, 100}, {1e-3, 400, 100}, {1e-3, 400, 100}};
+        input.layers = {layer(3e-3), layer(1e-3), layer(1e-3), layer(1e-3)};
         QVERIFY(std::abs(forecast(input, simpleModel(1e-9, 1e15))->rows.front().computeS - 4 * 0.45e-3) < 1e-9);
         input.layers.resize(2);
         QVERIFY(std::abs(forecast(input, simpleModel(1e-9, 1e15))->rows.front().computeS - 4 * 0.675e-3) < 1e-9);
@@ -165,8 +169,33 @@ private Q_SLOTS:
         input.layers.clear();
         QVERIFY(forecast(input, simpleModel())->rows.front().whyUnknown.find("layers") != std::string::npos);
         CommunicationModel noMessages;
-        input.layers.assign(4, {1e-3, 400, 100});
+        input.layers.assign(4, layer(1e-3));
         QVERIFY(forecast(input, noMessages)->rows.front().whyUnknown.find("messages") != std::string::npos);
+    }
+
+    void aPipelineIsCutByItsMicroBatchsLayerTimesAndMessages() {
+        ForecastInput input = simpleInput();
+        input.runs = runsOf({{Method::Pipeline}, {Method::Pipeline, {{"micro_batches", "1"}}}}, {2});
+        ComputeProbe whole{1, 64, 4e-3, 2e-3, 4e-3, {}}, micro{2, 16, 1e-3, 0.5e-3, 1e-3, {}},
+            half{2, 64, 4e-3, 2e-3, 4e-3, {}};
+        whole.forwardS = half.forwardS = 2e-3;
+        micro.forwardS = 0.5e-3;
+        input.probes = {whole, micro, half};
+        // Of small batches the first layer takes half, of large ones the last.
+        input.layers = {{{{16, 2e-3}, {64, 2e-3}}, 400, 100},
+                        {{{16, 1e-3}, {64, 2e-3}}, 400, 100},
+                        {{{16, 1e-3}, {64, 4e-3}}, 400, 100}};
+        const auto slowest = [&](double alpha, double rate) {
+            const auto out = forecast(input, simpleModel(alpha, rate));
+            return std::pair(out->rows.front().computeS, out->rows.back().computeS);
+        };
+        const auto [four, one] = slowest(1e-9, 1e15);
+        QVERIFY(std::abs(four - 4 * 0.5e-3) < 1e-9);
+        QVERIFY(std::abs(one - 2e-3) < 1e-9);
+        input.layers.front().outputBytesPerSample = 1e6; // a message that takes longer than a layer
+        const auto [evaded, same] = slowest(1e-9, 1e9);
+        QVERIFY(std::abs(evaded - 4 * 0.75e-3) < 1e-9);
+        QVERIFY(std::abs(same - 2e-3) < 1e-9);
     }
 
     void waysThatDifferInSettingsAreRowsOfTheirOwn() {
@@ -183,7 +212,7 @@ private Q_SLOTS:
         record.id = "20260102T030405Z-00000001";
         record.input = simpleInput();
         record.input.runs = runsOf({way, {Method::Ddp}}, {2});
-        record.input.layers = {{1e-3, 400, 100}, {2e-3, 40, 50}};
+        record.input.layers = {{{{8, 1e-3}, {32, 3e-3}}, 400, 100}, {{{8, 2e-3}}, 40, 50}};
         record.forecast = *forecast(record.input, simpleModel());
         const auto read = forecastRecordFromJson(toJson(record));
         QVERIFY(read.has_value());
@@ -303,14 +332,16 @@ private Q_SLOTS:
     }
 
     void whatAModelCostsIsReadFromTheTrainersAnswer() {
-        const auto costs = modelCostsFrom(R"({"type":"model","parameter_bytes":[12,8],"layers":[)"
-                                          R"({"seconds":0.5,"output_bytes":320,"parameter_bytes":20}]})",
-                                          16);
+        const auto costs =
+            modelCostsFrom(R"({"type":"model","parameter_bytes":[12,8],"batches":[16,64],"layers":[)"
+                           R"({"seconds":[0.5,1.5],"output_bytes_per_sample":20,"parameter_bytes":20}]})");
         QVERIFY(costs.has_value());
         QCOMPARE(costs->parameterBytes, (std::vector<double>{12, 8}));
-        QCOMPARE(costs->layers, (std::vector<LayerCost>{{0.5, 20, 20}}));
-        QVERIFY(!modelCostsFrom("welcome to this node", 16));
-        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":"many"})", 16));
+        QCOMPARE(costs->layers, (std::vector<LayerCost>{{{{16, 0.5}, {64, 1.5}}, 20, 20}}));
+        QVERIFY(!modelCostsFrom("welcome to this node"));
+        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":"many"})"));
+        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":[12],"batches":[16,64],"layers":[)"
+                                R"({"seconds":[0.5],"output_bytes_per_sample":20,"parameter_bytes":12}]})"));
     }
 
     void probesAreOneDeviceAndRanksSideBySide() {
