@@ -76,6 +76,9 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"refused_metric", "warning", "script", "a metric has a name or value that can't be shown",
      "Mend what the alert names."},
     {"refused_time", "warning", "script", "a phase is given a time that is none", "Mend what the alert names."},
+    {"refused_phase", "warning", "script", "a script names more phases than a frame holds (some 500)",
+     "Give phases of all steps the same names."},
+    {"refused_frame", "warning", "script", "a script sends more in one frame than its 64 KiB", "Send less in one."},
     // The log and the disk
     {"disk_low", "warning", "agent", "less than 5 % of the disk under the run's folder is free",
      "Free some space: a checkpoint may fail."},

@@ -26,6 +26,12 @@ Error unpaired(std::string_view word) {
                               "write {{ or }} for a brace");
 }
 
+Error wordTooLong() {
+    return Error::badArgument("a word of the command is longer than the " + std::to_string(mostWordBytes) +
+                                  " bytes that a program can be given",
+                              "put it into a file that the script reads");
+}
+
 } // namespace
 
 Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderValue &value) {
@@ -43,6 +49,8 @@ Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderVal
             auto filled = value(word.substr(i + 1, end - i - 1));
             if (!filled)
                 return filled;
+            if (out.size() + filled->size() > mostWordBytes)
+                return fail(wordTooLong());
             out += *filled;
             i = end;
         } else if (c == '}') {
@@ -51,6 +59,8 @@ Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderVal
             out += c;
         }
     }
+    if (out.size() > mostWordBytes)
+        return fail(wordTooLong());
     return out;
 }
 
@@ -94,6 +104,32 @@ Result<void> checkPlaceholders(const std::vector<std::string> &command) {
     return {};
 }
 
+Error commandTooLong() {
+    return Error::badArgument("the command is longer than the " + std::to_string(mostCommandBytes) +
+                                  " bytes that a program can be started with",
+                              "put what is long into a file that the script reads");
+}
+
+Result<std::size_t> filledBytes(const std::vector<std::string> &command, const RunConfig &config) {
+    std::size_t bytes = 0;
+    for (const std::string &word : command) {
+        std::size_t size = word.size();
+        if (word.find('{') != std::string::npos)
+            (void)fillPlaceholders(word, [&](std::string_view name) {
+                Result<std::string> value =
+                    findField(name) ? configPlaceholder(config, name) : Result<std::string>(std::string());
+                size = size - name.size() - 2 + (value ? value->size() : 0);
+                return value;
+            });
+        if (size > mostWordBytes)
+            return fail(wordTooLong());
+        bytes += size + 1;
+        if (bytes > mostCommandBytes)
+            return fail(commandTooLong());
+    }
+    return bytes;
+}
+
 std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config,
                                       std::string_view scripts) {
     const auto value = [&](std::string_view name) -> Result<std::string> {
@@ -104,8 +140,10 @@ std::vector<std::string> shownCommand(const std::vector<std::string> &command, c
         return name == "scripts" ? std::string(scripts) : "{" + std::string(name) + "}";
     };
     std::vector<std::string> out;
+    std::size_t bytes = 0;
     for (const std::string &word : command) {
-        std::string filled = fillPlaceholders(word, value).value_or(word);
+        std::string filled = bytes > mostCommandBytes ? word : fillPlaceholders(word, value).value_or(word);
+        bytes += filled.size();
         const bool placed = filled != word && word.ends_with('}');
         if (placed && filled.empty() && !out.empty() && isOption(out.back()))
             out.pop_back(); // --data-dir {data_dir}

@@ -21,7 +21,10 @@ namespace lockstep {
 /// Returns the value of a placeholder; `name` is the text between its braces.
 using PlaceholderValue = std::function<Result<std::string>(std::string_view name)>;
 
-/// `word` with its placeholders filled in. Errors: those of `value`, or a brace without its partner.
+/// What a program can be started with: a word as Linux takes it (MAX_ARG_STRLEN), and all of them, at the highest limit of a stack.
+inline constexpr std::size_t mostWordBytes = 128 * 1024 - 1, mostCommandBytes = 6 * 1024 * 1024;
+
+/// `word` with its placeholders filled in. Errors: those of `value`, a brace without its partner, or more than mostWordBytes.
 [[nodiscard]] Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderValue &value);
 
 /// The modules that {python} or {python:a,b} requires; absent for any other placeholder.
@@ -33,8 +36,14 @@ using PlaceholderValue = std::function<Result<std::string>(std::string_view name
 /// Checks that every placeholder of the command is known; the error is about the first that is not.
 [[nodiscard]] Result<void> checkPlaceholders(const std::vector<std::string> &command);
 
+/// The bytes of the command with the fields filled in. Fails if they, or those of a word, are more than a program can be
+/// started with. Needs no more memory than one word.
+[[nodiscard]] Result<std::size_t> filledBytes(const std::vector<std::string> &command, const RunConfig &config);
+/// The error about a command of more than mostCommandBytes.
+[[nodiscard]] Error commandTooLong();
+
 /// The command as a person would type it: fields are filled in, {python} is python3, {scripts} is the given folder. An
-/// option whose field is empty is left out.
+/// option whose field is empty is left out. What goes beyond mostCommandBytes is not filled in.
 [[nodiscard]] std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config,
                                                     std::string_view scripts = "{scripts}");
 

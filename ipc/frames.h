@@ -192,6 +192,7 @@ struct ProcessSample {
     bool operator==(const ProcessSample &) const = default;
 };
 
+/// A sample. That of many ranks is several frames with the same time, each of a part of the devices and processes.
 struct DeviceFrame {
     double intervalS = 0;
     std::vector<DeviceSample> devices;

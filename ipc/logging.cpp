@@ -2,14 +2,16 @@
 #include "ipc/logging.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cerrno>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "ipc/printable.h"
 #include "ipc/regular_file.h"
@@ -61,6 +63,30 @@ private:
     std::function<void(LogLevel, std::string_view)> m_function;
 };
 
+/// Writes into an open file. spdlog's own sink opens a file by its path, whatever lies there.
+class OpenFileSink final : public spdlog::sinks::base_sink<std::mutex> {
+public:
+    explicit OpenFileSink(Fd file) : m_file(std::move(file)) {}
+
+protected:
+    void sink_it_(const spdlog::details::log_msg &message) override {
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        std::string_view left(line.data(), line.size());
+        while (!left.empty()) {
+            const ssize_t n = ::write(m_file.get(), left.data(), left.size());
+            if (n > 0)
+                left.remove_prefix(static_cast<std::size_t>(n));
+            else if (n == 0 || errno != EINTR)
+                return; // a full disk must not end a run
+        }
+    }
+    void flush_() override {}
+
+private:
+    Fd m_file;
+};
+
 std::string pattern(const LoggingOptions &options) {
     std::string head = options.program;
     if (options.node)
@@ -105,12 +131,12 @@ void setUpLogging(const LoggingOptions &options) {
     if (options.toStderr)
         sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
     if (!options.file.empty()) {
-        // Made for this user alone, as all files of a run are: spdlog would give it the mode that the umask leaves.
-        static_cast<void>(openToWrite(options.file, O_WRONLY | O_APPEND));
-        try {
-            sinks.push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
-        } catch (const spdlog::spdlog_ex &error) {
-            fileError = error.what();
+        if (Result<Fd> file = openToWrite(options.file, O_WRONLY | O_APPEND)) {
+            sinks.push_back(std::make_shared<OpenFileSink>(std::move(*file)));
+        } else {
+            fileError = file.error().message();
+            if (!options.toStderr)
+                sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
         }
     }
     for (const auto &sink : sinks)
@@ -126,7 +152,7 @@ void setUpLogging(const LoggingOptions &options) {
         logger = std::move(fresh);
     }
     if (!fileError.empty())
-        logWarning("can't log to " + options.file + ": " + fileError);
+        logWarning("can't log to " + options.file + ", so this log goes to stderr: " + fileError);
 }
 
 void log(LogLevel level, std::string_view message) {

@@ -16,7 +16,9 @@ struct LoggingOptions {
     std::optional<int> rank, node; ///< shown in each line if set
     LogLevel level = LogLevel::Info;
     bool toStderr = true;
-    std::string file; ///< also log to this file; empty: none
+    /// Also log to this file; empty: none. Where it can't be written, or a link or a pipe is in its place, the log goes to stderr
+    /// and begins with why.
+    std::string file;
     /// Also call this function, on the thread that logs. It makes `log` frames.
     std::function<void(LogLevel, std::string_view)> sink;
 };

@@ -14,14 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-/// A peer's sentence, as far as it is passed on.
+/// A peer's sentence, as far as it is passed on: it ends on a terminal.
 std::string passedOn(std::string_view text) {
     constexpr std::size_t longest = 500;
-    return onOneLine(validUtf8(text.substr(0, utf8Boundary(text, longest))));
+    return onOneLine(printable(validUtf8(text.substr(0, utf8Boundary(text, longest)))));
 }
 
 std::string inQuotes(std::string_view text) {
-    return "\"" + validUtf8(text.substr(0, 80)) + "\"";
+    return "\"" + passedOn(text.substr(0, 80)) + "\"";
 }
 
 /// Parses the object on a line and checks its type. An error line from the peer becomes that error.

@@ -14,9 +14,38 @@ constexpr std::size_t mostEpochs = 10'000;
 } // namespace
 
 MetricTotals::Part *MetricTotals::part(int epoch, int rank) {
-    if (m_epochs.size() >= mostEpochs && !m_epochs.contains(epoch))
-        return nullptr;
+    if (m_epochs.size() >= mostEpochs && !m_epochs.contains(epoch)) {
+        if (epoch < m_epochs.begin()->first)
+            return nullptr;
+        foldOldest();
+    }
     return &m_epochs[epoch][rank];
+}
+
+bool MetricTotals::addsUp(std::size_t metric) const {
+    const OverSteps over = m_specs[metric].overSteps;
+    return over == OverSteps::Rate || over == OverSteps::Max;
+}
+
+void MetricTotals::foldOldest() {
+    const auto oldest = m_epochs.begin();
+    std::vector<bool> replaced(m_specs.size());
+    for (const auto &[rank, part] : oldest->second)
+        for (const Value &value : part.values)
+            replaced[value.metric] = !addsUp(value.metric);
+    for (auto &[rank, part] : m_earlier)
+        std::erase_if(part.values, [&](const Value &value) { return replaced[value.metric]; });
+    for (const auto &[rank, part] : oldest->second)
+        m_earlier[rank].add(part.values);
+    m_epochs.erase(oldest);
+}
+
+void MetricTotals::Part::add(std::span<const Value> more) {
+    for (const Value &value : more)
+        if (ScalarWindow *earlier = find(value.metric))
+            merge(*earlier, value.window);
+        else
+            values.push_back(value);
 }
 
 ScalarWindow *MetricTotals::Part::find(std::size_t metric) {
@@ -64,11 +93,7 @@ void MetricTotals::take(int rank, const StepsFrame &frame, const Scalars &scalar
     own->lastStep = frame.lastStep;
     if (own->whole && frame.count > 0) // without steps it was measured after the epoch's own frame
         return;
-    for (const Value &value : values)
-        if (ScalarWindow *earlier = own->find(value.metric))
-            merge(*earlier, value.window);
-        else
-            own->values.push_back(value);
+    own->add(values);
 }
 
 void MetricTotals::take(int rank, const EpochFrame &frame) {
@@ -95,24 +120,20 @@ MetricValues MetricTotals::ofEpoch(int epoch) const {
 /// Of rates and maxima what all epochs add up to, of the others the last epoch that has them.
 std::map<int, MetricTotals::Part> MetricTotals::wholeRun() const {
     std::map<int, Part> whole;
-    std::vector<int> lastEpoch(m_specs.size());
+    std::vector<std::optional<int>> lastEpoch(m_specs.size());
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
             for (const Value &value : part.values)
                 lastEpoch[value.metric] = epoch;
+    for (const auto &[rank, part] : m_earlier)
+        for (const Value &value : part.values)
+            if (addsUp(value.metric) || !lastEpoch[value.metric])
+                whole[rank].add({&value, 1});
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
-            for (const Value &value : part.values) {
-                const OverSteps over = m_specs[value.metric].overSteps;
-                const bool summed = over == OverSteps::Rate || over == OverSteps::Max;
-                if (!summed && epoch != lastEpoch[value.metric])
-                    continue;
-                Part &own = whole[rank];
-                if (ScalarWindow *earlier = own.find(value.metric))
-                    merge(*earlier, value.window);
-                else
-                    own.values.push_back(value);
-            }
+            for (const Value &value : part.values)
+                if (addsUp(value.metric) || epoch == lastEpoch[value.metric])
+                    whole[rank].add({&value, 1});
     return whole;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace lockstep {
 
 /// Adds up the frames of all ranks; each rank's must come in order. An epoch's own frame replaces the sum of its
-/// windows. Memory is bounded: 32 metrics and 10,000 epochs; the rest is dropped.
+/// windows. Memory is bounded: 32 metrics, the rest is dropped, and the newest 10,000 epochs; earlier ones count for the run alone.
 class MetricTotals {
 public:
     void take(int rank, const StepsFrame &frame) { take(rank, frame, scalarsOf(frame)); }
@@ -38,14 +39,18 @@ private:
         bool whole = false;        ///< the epoch's frame has come
         std::int64_t lastStep = -1;
         [[nodiscard]] ScalarWindow *find(std::size_t metric);
+        void add(std::span<const Value> more);
     };
     [[nodiscard]] Part *part(int epoch, int rank);
+    [[nodiscard]] bool addsUp(std::size_t metric) const; ///< over epochs; of others the last counts
+    void foldOldest();
     using Windows = std::vector<std::vector<ScalarWindow>>; ///< by metric, one window per rank
     [[nodiscard]] std::vector<Value> known(const Scalars &scalars);
     [[nodiscard]] MetricValues valuesOf(const Windows &windows) const;
     [[nodiscard]] std::map<int, Part> wholeRun() const; ///< by rank
 
     std::map<int, std::map<int, Part>> m_epochs;               ///< by epoch, by rank
+    std::map<int, Part> m_earlier;                             ///< by rank: what the run needs of epochs before
     std::vector<MetricSpec> m_specs;                           ///< in the order in which they came
     std::map<std::string, std::size_t, std::less<>> m_metrics; ///< index in m_specs by name
 };

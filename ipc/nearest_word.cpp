@@ -24,11 +24,14 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 std::string nearestWord(std::string_view word, const std::vector<std::string> &known) {
     std::string best;
     std::size_t bestDistance = std::max<std::size_t>(2, word.size() / 2) + 1;
-    for (const std::string &candidate : known)
+    for (const std::string &candidate : known) {
+        if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= bestDistance)
+            continue; // that many letters must be put in or left out: a name of megabytes is compared with none
         if (const std::size_t distance = editDistance(word, candidate); distance < bestDistance) {
             bestDistance = distance;
             best = candidate;
         }
+    }
     return best;
 }
 

@@ -195,7 +195,12 @@ Result<std::vector<NodePlace>> nodesFromText(std::string_view text) {
     std::vector<NodePlace> nodes;
     if (text.find_first_not_of(' ') == std::string_view::npos)
         return nodes;
-    for (const std::string_view part : split(text, ';')) {
+    const std::vector<std::string_view> parts = split(text, ';');
+    if (parts.size() > std::size_t(mostNodes))
+        return fail(Error::badArgument(std::to_string(parts.size()) + " nodes are given, and a run has at most " +
+                                           std::to_string(mostNodes),
+                                       "name fewer nodes"));
+    for (const std::string_view part : parts) {
         auto node = nodeFrom(part);
         if (!node)
             return fail(Error::badArgument(numberOf(nodes.size()) + " \"" + shown(part) +

@@ -18,6 +18,9 @@ namespace lockstep {
 
 struct RunConfig;
 
+/// Of a run: the most that what a person writes, another machine says or a folder from elsewhere holds can make a program take.
+inline constexpr int mostNodes = 4096;
+
 /// One node of a run.
 struct NodePlace {
     std::string host;      ///< a name that ssh knows; empty: the machine that starts the run
@@ -34,7 +37,7 @@ struct NodePlace {
 };
 
 [[nodiscard]] std::string toText(const std::vector<NodePlace> &nodes); ///< empty if there are none
-/// Parses nodes. The error has the node's number (from 1), its text, and what was expected.
+/// Parses nodes, mostNodes at most. The error has the node's number (from 1), its text, and what was expected.
 [[nodiscard]] Result<std::vector<NodePlace>> nodesFromText(std::string_view text);
 
 /// The nodes reduced to their first `count` devices, in order; nodes without a device are dropped.

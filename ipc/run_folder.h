@@ -7,7 +7,7 @@
 //   node-K.lock       locked by agent K while it lives
 //   console/rank-R.log, console/agent.log
 //   checkpoints/      if requested
-//   summary.json      the trainer's --summary (rank 0)
+//   summary.json      the trainer's --summary (rank 0); one from before the ranks started is removed
 //   result.json       RunResult, written by rename at the end; no such file and a free lock mean "failed: agent died",
 //                     on the agent's machine; in a copy of the folder, there or elsewhere, that the run's state is unknown
 //   notes.json        name, tags, notes (viewers)
@@ -74,8 +74,6 @@ struct RunFolder {
     [[nodiscard]] std::string origin() const { return path + "/origin.json"; }
 };
 [[nodiscard]] RunFolder runFolder(std::string_view runId);
-/// The most files that what another machine says, or a folder from elsewhere, can make a viewer open.
-inline constexpr int mostNodes = 4096;
 /// The nodes whose logs are in the folder, ascending.
 [[nodiscard]] std::vector<int> nodesIn(const RunFolder &folder);
 /// The node whose agent owns the folder: 0, or on another node's machine that node.

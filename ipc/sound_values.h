@@ -23,7 +23,7 @@ inline constexpr std::int64_t mostCounted = 1'000'000'000'000; ///< samples or s
 [[nodiscard]] bool isDuration(double seconds);
 /// A duration of at least a nanosecond, as any work takes: a quotient of two is finite.
 [[nodiscard]] bool isTimeOfWork(double seconds);
-/// Whether a run can have trained for so long: no longer than it lasted from launch to exit, when that is known. Both in seconds; a
+/// Whether a run can have trained, or taken to begin to, for so long: no longer than it lasted from launch to exit, when that is known. Both in seconds; a
 /// hundredth and a second are left for clocks that are read at different moments.
 [[nodiscard]] bool canBeTrainingTime(double seconds, std::optional<double> runS);
 /// From 0 to 1.

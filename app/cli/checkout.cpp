@@ -85,6 +85,9 @@ Checkout::~Checkout() {
 }
 
 Result<void> Checkout::make(const std::string &revision) {
+    if (revision.starts_with('-') && revision != "-") // which is git's word for the branch before
+        return fail(Error::badArgument("\"" + revision.substr(0, 80) + "\" is an option of git's and no revision",
+                                       "name a revision of the repository in this folder", "--against"));
     const auto made = git({QStringLiteral("worktree"), QStringLiteral("add"), QStringLiteral("--detach"),
                            QStringLiteral("--quiet"), top(), QString::fromStdString(revision)});
     if (!made)

@@ -13,6 +13,7 @@
 #include "experiment/side_by_side.h"
 #include "export/export.h"
 #include "history_options.h"
+#include "ipc/descriptor_limit.h"
 #include "ipc/logging.h"
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
@@ -165,6 +166,7 @@ void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
 int main(int argc, char **argv) {
     endWhenOutOfMemory("lockstepctl");
     openMissingStandardStreams();
+    raiseDescriptorLimit();
     std::signal(SIGPIPE, SIG_IGN);
     // ssh starts SSH_ASKPASS with the question as its only argument, so there is no subcommand.
     if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))

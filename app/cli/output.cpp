@@ -23,6 +23,8 @@ std::size_t width(const std::string &text) {
     return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+constexpr std::size_t mostPadded = 400; ///< a single longer name does not widen all rows
+
 bool printingFailed = false; ///< of print()
 
 bool numeric(const std::string &text) {
@@ -80,7 +82,7 @@ std::string aligned(std::vector<std::vector<std::string>> rows) {
                 widths.push_back(0);
                 right.push_back(true);
             }
-            widths[c] = std::max(widths[c], width(rows[r][c]));
+            widths[c] = std::max(widths[c], std::min(width(rows[r][c]), mostPadded));
             if (r > 0 && !numeric(rows[r][c]))
                 right[c] = false;
         }
@@ -88,7 +90,7 @@ std::string aligned(std::vector<std::vector<std::string>> rows) {
     for (const auto &row : rows) {
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c) {
-            const std::string gap(widths[c] - width(row[c]), ' ');
+            const std::string gap(widths[c] - std::min(width(row[c]), widths[c]), ' ');
             line += (c > 0 ? "  " : "") + (right[c] ? gap + row[c] : row[c] + gap);
         }
         line.erase(line.find_last_not_of(' ') + 1);

@@ -4,6 +4,7 @@
 
 #include "base/machine_facts.h"
 #include "ipc/model_facts.h"
+#include "ipc/printable.h"
 #include "launch/script_check.h"
 #include "queue/named_places.h"
 #include "queue/queue_places.h"
@@ -102,7 +103,7 @@ tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefi
     if (!pythons)
         return tl::unexpected(pythons.error());
     for (const std::string &python : *pythons)
-        std::fprintf(stderr, "scripts run with %s\n", python.c_str());
+        std::fprintf(stderr, "scripts run with %s\n", printable(onOneLine(python)).c_str());
     return experiment;
 }
 

@@ -91,9 +91,12 @@ void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
 }
 
 void ProgressPrinter::printAlerts(const RunStore &store, Printed &printed, const std::string &except) {
-    for (; printed.alerts < store.messages().alerts().size(); ++printed.alerts)
-        if (const std::string &message = store.messages().alerts()[printed.alerts].alert.message; message != except)
-            line(QStringLiteral("! ") + printed.name + QStringLiteral("  ") + QString::fromStdString(message));
+    for (const core::AlertLine &alert : store.messages().alertsAfter(printed.alerts)) {
+        printed.alerts = alert.number;
+        if (alert.alert.message != except)
+            line(QStringLiteral("! ") + printed.name + QStringLiteral("  ") +
+                 QString::fromStdString(alert.alert.message));
+    }
 }
 
 void ProgressPrinter::printEpochs(const RunStore &store, Printed &printed) {

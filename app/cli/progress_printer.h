@@ -31,8 +31,8 @@ public:
 private:
     struct Printed {
         QString place, name;
-        int epoch = 0; ///< the last one printed
-        std::size_t alerts = 0;
+        int epoch = 0;            ///< the last one printed
+        std::uint64_t alerts = 0; ///< number of the last one printed
         QString link;
         bool nodeLost = false;
     };

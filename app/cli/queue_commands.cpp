@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // queue, pause, resume, skip, retry, repeat and move: an experiment's queue while it runs, and after.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "ipc/printable.h"
 #include "output.h"
 #include "queue/queue_origin.h"
 
@@ -55,6 +58,51 @@ Result<Standing> standingOf(const std::string &id) {
     return Standing{std::move(*experiment), core::isOwned(id), {}, {}};
 }
 
+/// What waits in the queue's folder and was not carried out yet. Of a queue elsewhere only that machine knows.
+std::vector<core::PendingRequest> waitingFor(const Standing &standing, bool &more) {
+    if (!standing.on.empty())
+        return {};
+    const core::Experiment &experiment = standing.experiment;
+    auto waiting = core::waitingRequests(core::experimentFolder(experiment.id), &more);
+    std::erase_if(waiting, [&](const core::PendingRequest &one) {
+        return std::ranges::find(experiment.taken, one.name) != experiment.taken.end();
+    });
+    return waiting;
+}
+
+/// "add: 2 runs of "b" with the command "python train.py"", "skip: run 3".
+std::string wordsOf(const core::QueueRequest &request) {
+    std::string text(core::toString(request.kind));
+    if (request.entry >= 0)
+        text += ": run " + std::to_string(request.entry + 1);
+    if (request.rounds > 0)
+        text += ": " + std::to_string(request.rounds) + " rounds";
+    if (!request.added)
+        return text;
+    text += ": " + std::to_string(request.added->repeats) + (request.added->repeats == 1 ? " run of " : " runs of ") +
+            quotedWords(request.added->name);
+    std::string command;
+    for (const std::string &word : request.added->command)
+        command += (command.empty() ? "" : " ") + word;
+    return command.empty() ? text : text + " with the command " + quotedWords(command);
+}
+
+void printWaiting(const Standing &standing) {
+    constexpr std::size_t mostShown = 20;
+    bool more = false;
+    const auto waiting = waitingFor(standing, more);
+    if (waiting.empty())
+        return;
+    std::string text = (more ? "more than " : "") + std::to_string(waiting.size()) +
+                       (waiting.size() == 1 && !more ? " request waits" : " requests wait") +
+                       " for the queue's owner, to be carried out:\n";
+    for (std::size_t i = 0; i < std::min(waiting.size(), mostShown); ++i)
+        text += "  " + wordsOf(waiting[i].request) + ", by " + quotedWords(waiting[i].request.by) + "\n";
+    if (waiting.size() > mostShown)
+        text += "  and " + std::to_string(waiting.size() - mostShown) + " more\n";
+    print(text + "each is a file in " + core::experimentFolder(standing.experiment.id).requests() + "\n");
+}
+
 int printJson(const Standing &standing) {
     const core::Experiment &experiment = standing.experiment;
     nlohmann::ordered_json json = {{"experiment", experiment.id}, {"title", experiment.title}};
@@ -79,6 +127,10 @@ int printJson(const Standing &standing) {
     json["waiting"] = nlohmann::ordered_json::array();
     for (const int entry : experiment.queued())
         json["waiting"].push_back(entry + 1);
+    bool more = false;
+    json["requests"] = nlohmann::ordered_json::array();
+    for (const core::PendingRequest &one : waitingFor(standing, more))
+        json["requests"].push_back(nlohmann::ordered_json::parse(core::toJson(one.request)));
     print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     return Done;
 }
@@ -120,6 +172,7 @@ int queueCommand(const std::string &id, bool json) {
         print("the queue is on " + standing->on + "\n");
     if (!standing->unknownWhy.empty())
         print("its state is unknown, this is the last known one: " + standing->unknownWhy + "\n");
+    printWaiting(*standing);
     if (standing->owned == false && !experiment->over())
         print("the queue waits: its owner has ended; resume it: lockstepctl run --experiment " + id + "\n");
     return Done;

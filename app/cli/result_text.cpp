@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "export/report.h"
 #include "ipc/phase_sums.h"
+#include "ipc/printable.h"
 #include "judgement_text.h"
 #include "output.h"
 #include "shown_rows.h"
@@ -137,7 +138,7 @@ std::string rowNotesText(const ResultTable &table) {
 std::string notesText(const ResultTable &table) {
     std::string out;
     for (const std::string &note : table.notes)
-        out += "- " + note + "\n";
+        out += "- " + onOneLine(note) + "\n";
     return out;
 }
 

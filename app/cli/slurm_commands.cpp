@@ -16,6 +16,7 @@
 #include "background_owner.h"
 #include "commands.h"
 #include "export/export.h"
+#include "ipc/logging.h"
 #include "job_commands.h"
 #include "job_runs.h"
 #include "loaded_runs.h"
@@ -264,6 +265,9 @@ int slurmFollowCommand(const std::string &id) {
     if (!record)
         return complain(record.error());
     const auto read = core::readExperiment(*experiment);
+    if (read && read->over() && !core::isOwned(*experiment))
+        if (const auto taken = core::takeLateResults(*experiment); !taken)
+            logWarning(taken.error().message());
     if (read && !read->over())
         if (const int owned = ownInBackground(*experiment); owned != Done)
             return owned;

@@ -75,6 +75,8 @@ Result<core::Study> studyFrom(const StudyOptions &options) {
     study.trialLimit = std::chrono::seconds(options.trialLimitS);
     if (options.run.repeats)
         study.repeats = *options.run.repeats;
+    if (const auto right = core::checkStudy(study); !right)
+        return fail(right.error());
     return study;
 }
 

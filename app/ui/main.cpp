@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "app/ui/app.h"
+#include "ipc/descriptor_limit.h"
 #include "ipc/logging.h"
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
@@ -22,6 +23,7 @@ bool hasDisplay() {
 
 int main(int argc, char **argv) {
     endWhenOutOfMemory("lockstep");
+    raiseDescriptorLimit();
     QStringList arguments;
     for (int i = 0; i < argc; ++i)
         arguments.append(QString::fromLocal8Bit(argv[i]));

@@ -272,6 +272,27 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     CHECK(!merge.poll(home.path(), two));
 }
 
+TEST_CASE("a trace that can't be written is told once, not read again at once, and written when it can be") {
+    const TestHome home;
+    const std::string merged = home.path() + "/trace.json", own = home.path() + "/rank-0.json";
+    std::filesystem::create_directories(merged + "/in the way");
+    REQUIRE(realFileSystem()
+                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                .has_value());
+    const std::vector<RankTrace> one = {{0, {}, 0, {}}};
+    TraceMerge patient, hasty(std::chrono::milliseconds(0));
+    for (TraceMerge *merge : {&patient, &hasty}) {
+        CHECK(!merge->poll(home.path(), one));
+        const auto again = merge->poll(home.path(), one);
+        REQUIRE(again);
+        CHECK(!*again);
+    }
+    std::filesystem::remove_all(merged);
+    CHECK(!*patient.poll(home.path(), one)); // its pause isn't over
+    CHECK(*hasty.poll(home.path(), one));
+    CHECK(std::filesystem::is_regular_file(merged));
+}
+
 TEST_CASE("a trace whose file is dated in the future, or before the last one, is merged once") {
     const TestHome home;
     const auto write = [&](int rank) {

@@ -207,6 +207,7 @@ public:
         viewer.pid = 4711;
         viewer.cpuCores = cores;
         sample.viewers = {viewer};
+        m_timeS += sample.intervalS;
         send(std::nullopt, sample);
         (void)m_log->sync();
     }

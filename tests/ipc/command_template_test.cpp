@@ -64,6 +64,26 @@ private Q_SLOTS:
                                            "--workers", "2", "--empty", ""}));
     }
 
+    void aCommandIsNoLongerThanAProgramCanBeGiven() {
+        RunConfig config;
+        config.dataDir = "/" + std::string(99'999, 'a');
+        const std::vector<std::string> one = {"python3", "{data_dir}"};
+        QCOMPARE(*filledBytes(one, config), std::size_t(8 + 100'001));
+        QCOMPARE(*filledBytes({"{python}", "{{}}"}, config), std::size_t(1 + 5)); // braces as they are written
+        const std::string twice = "{data_dir}{data_dir}";
+        const auto value = [&](std::string_view name) { return configPlaceholder(config, name); };
+        QVERIFY(fillPlaceholders(twice, value).error().what.starts_with("a word of the command is longer"));
+        QVERIFY(filledBytes({twice}, config).error().what.starts_with("a word of the command is longer"));
+        QVERIFY(filledBytes({std::string(mostWordBytes, 'x')}, config).has_value());
+        QVERIFY(!filledBytes({std::string(mostWordBytes + 1, 'x')}, config));
+        const std::vector<std::string> many(20'000, "{data_dir}"); // 2 GB
+        QVERIFY(filledBytes(many, config).error().what.starts_with("the command is longer than the 6291456 bytes"));
+        std::size_t shown = 0;
+        for (const std::string &word : shownCommand(many, config))
+            shown += word.size();
+        QVERIFY(shown < 2 * mostCommandBytes);
+    }
+
     void aCommandIsCalledByItsScript() {
         QCOMPARE(commandName({"/usr/bin/python3.11", "-u", "-W", "ignore", "/a/train.py", "--x"}),
                  std::string("train.py"));

@@ -2,6 +2,8 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "ipc/file_system.h"
@@ -92,6 +94,27 @@ private Q_SLOTS:
         setUpLogging(options);
         QVERIFY(said.find("/proc/none/such.log") != std::string::npos);
         QVERIFY(toString(LogLevel::Warning) == "warning");
+    }
+
+    void aLinkOrAPipeInTheFilesPlaceIsNeitherWrittenThroughNorWaitedFor() {
+        const QTemporaryDir folder;
+        const std::string victim = folder.filePath("victim.txt").toStdString(),
+                          link = folder.filePath("link").toStdString(), pipe = folder.filePath("pipe").toStdString();
+        std::ofstream(victim) << "mine";
+        std::filesystem::create_symlink(victim, link);
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        for (const std::string &file : {link, pipe}) {
+            LoggingOptions options;
+            options.toStderr = false;
+            options.file = file;
+            std::vector<std::string> said;
+            options.sink = [&](LogLevel, std::string_view message) { said.emplace_back(message); };
+            setUpLogging(options);
+            logInfo("one");
+            QCOMPARE(said.size(), std::size_t{2});
+            QVERIFY2(said[0].find(file) != std::string::npos, said[0].c_str());
+        }
+        QCOMPARE(realFileSystem().readAll(victim).value(), std::string("mine"));
     }
 };
 

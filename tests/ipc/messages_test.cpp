@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "ipc/messages.h"
+#include "ipc/printable.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -67,6 +68,15 @@ private Q_SLOTS:
         const auto refused = decodeHello(encodeProtocolError("upgrade \"this\""));
         QVERIFY(!refused);
         QCOMPARE(refused.error().message(), std::string("upgrade \"this\""));
+    }
+
+    void aPeersWordsGiveATerminalNoOrders() {
+        for (const std::string &line : {encodeProtocolError("\x1b]0;title\x07 \xe2\x80\xae no"),
+                                        std::string("{\"type\":\"\\u001b[2J\\u202e\"}"), std::string("\x1b[2J\x07")}) {
+            const auto refused = decodeHello(line);
+            QVERIFY(!refused);
+            QCOMPARE(refused.error().message(), printable(refused.error().message()));
+        }
     }
 
     void nonsenseIsRefused_data() {

@@ -150,8 +150,24 @@ private Q_SLOTS:
         QCOMPARE(totals.ofRun().size(), maxScalars);
         for (int epoch = 1; epoch < 30'000; ++epoch)
             totals.take(0, epochOf(epoch, {{"x0", scalarOf(epoch)}}));
-        QVERIFY(totals.ofEpoch(29'999).empty());
-        QCOMPARE(totals.ofEpoch(5'000).at("x0"), 5000.0);
+        QVERIFY(totals.ofEpoch(5'000).empty());
+        QCOMPARE(totals.ofEpoch(29'999).at("x0"), 29'999.0);
+    }
+
+    void aRunsValuesAreOfAllItsEpochsHoweverManyThereAre() {
+        MetricTotals totals;
+        totals.take(0, window(1, 0, 0, {{"rare", scalarOf(7)}}));
+        constexpr int epochs = 25'000;
+        for (int epoch = 1; epoch <= epochs; ++epoch)
+            for (const int rank : {0, 1})
+                totals.take(rank, window(epoch, epoch, epoch,
+                                         {{"temp", scalarOf(epoch)},
+                                          {"samples_per_s", {epoch <= 15'000 ? 1.0 : 0.0, 1, 0, 0, 0}}}));
+        QCOMPARE(totals.ofRun().at("temp"), double(epochs));
+        QCOMPARE(totals.ofRun().at("samples_per_s"), 2 * 15'000.0 / epochs);
+        QCOMPARE(totals.ofRun().at("rare"), 7.0);
+        totals.take(1, window(1, epochs + 1, epochs + 1, {{"temp", scalarOf(1)}})); // too old to be kept
+        QCOMPARE(totals.ofRun().at("temp"), double(epochs));
     }
 
     void manyMetricsOfManyEpochsTakeFewBytesEach() {

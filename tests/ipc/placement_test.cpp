@@ -69,6 +69,15 @@ private Q_SLOTS:
         QVERIFY(nodes.error().kind == ErrorKind::BadArgument);
     }
 
+    void aRunHasAtMostSoManyNodes() {
+        std::string text = "a%e:0";
+        for (int i = 1; i < mostNodes; ++i)
+            text += ";a%e:0";
+        QVERIFY(nodesFromText(text));
+        const auto more = nodesFromText(text + ";a%e:0");
+        QVERIFY(!more && more.error().message().find("4097 nodes are given") != std::string::npos);
+    }
+
     void ranksOfUnlikeNodesArePrefixSums() {
         using Ints = std::vector<int>;
         QCOMPARE(firstRanks(Ints{2, 3}), (Ints{0, 2}));

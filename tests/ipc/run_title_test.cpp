@@ -60,8 +60,11 @@ private Q_SLOTS:
                  {"8 × H100", "8 × H100"}, // no number of ours
                  {"images ×2x", "images ×2x"},
                  {"×2", "×2"},
+                 {"DDP ×2\n\npassed: worth it", "DDP on 2 devices  passed: worth it"}, // a value takes one line
                  {"", ""}})
             QCOMPARE(presentTitle(old), std::string(now));
+        const std::string endless = std::string(longestTitle - 1, 'x') + "é";
+        QCOMPARE(presentTitle(endless), std::string(longestTitle - 1, 'x'));
     }
 };
 

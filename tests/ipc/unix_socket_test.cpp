@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <optional>
 #include <thread>
 
+#include "ipc/descriptor_limit.h"
 #include "ipc/file_lock_detail.h"
 #include "ipc/unix_socket.h"
 #include "tests/figure.h"
@@ -285,6 +287,19 @@ private Q_SLOTS:
             const auto third = connectUnix(m_path, false);
             const auto served = listener->accept();
             return third && served && served->valid() ? 0 : 5;
+        }));
+        QCOMPARE(code, 0);
+    }
+
+    void aProgramOpensAsManyFilesAsItsHardLimitAllows() {
+        const int code = exitCodeOf(startChild([] {
+            rlimit limit{};
+            ::getrlimit(RLIMIT_NOFILE, &limit);
+            limit.rlim_cur = 64;
+            ::setrlimit(RLIMIT_NOFILE, &limit);
+            raiseDescriptorLimit();
+            ::getrlimit(RLIMIT_NOFILE, &limit);
+            return limit.rlim_cur == std::min<rlim_t>(limit.rlim_max, 65536) ? 0 : 1;
         }));
         QCOMPARE(code, 0);
     }

@@ -268,11 +268,24 @@ class Auto(Followed):
                                ("two_loaders", [(20, 320)]), ("every_second_backward_fails", [(10, 80)]),
                                ("an_optimizer_that_raises", [(19, 0)]), ("a_thread_for_each_epoch", [(20, 160)] * 3),
                                ("steps_after_the_loop", [(7, 160)] * 3), ("a_validation_with_a_backward", [(20, 160)] * 3),
-                               ("skipped_batches", [(6, 48)] + [(16, 128)] * 2), ("a_loader_without_end", [(20, 160)] * 3)):
+                               ("skipped_batches", [(6, 48)] + [(16, 128)] * 2), ("a_loader_without_end", [(20, 160)] * 3),
+                               ("loaders_within_loaders", [(20, 160)] * 2)):
             with self.subTest(mode):
                 epochs, sent = self.odd(mode)
                 self.assertEqual(epochs, expected)
                 self.assertEqual([epoch["epoch"] for epoch in self.epochs(sent)], list(range(1, len(epochs) + 1)))
+
+    def test_the_loss_of_a_batch_is_its_first_passs_and_the_sum_of_several_losses(self):
+        run, done = self.followed(ODD, "several_passes_of_a_batch")
+        windows = [frame for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps"]
+        for epoch, mean in enumerate(self.printed(done)["means"], 1):
+            found = [(each["count"], each["loss"]["mean"]) for each in windows if each["epoch"] == epoch]
+            self.assertAlmostEqual(sum(count * loss for count, loss in found) / 20, mean, places=5)
+
+    def test_training_in_a_fork_is_told_once_that_it_is_not_followed(self):
+        run, done = self.followed(ODD, "training_in_a_fork")
+        self.assertEqual(done.stdout.count("is not followed, since it was forked"), 1, done.stdout)
+        self.assertEqual(self.epochs(self.frames(run)), [])
 
     def test_batches_that_come_from_another_thread_are_an_alert_and_no_samples(self):
         epochs, sent = self.odd("batches_from_a_thread", ["loads_in_thread"])

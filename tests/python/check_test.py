@@ -203,6 +203,16 @@ class Check(Case):
         self.assertIn("nowhere", done.stderr)
         self.assertEqual(self.runs(), [])
 
+    def test_an_option_of_gits_is_no_revision(self):
+        for word in ("-f", "--lock", "git:--force"):
+            with self.subTest(word):
+                done = subprocess.run([support.BIN.resolve() / "lockstepctl", "check", f"--against={word}", "--", "true"],
+                                      env=self.environment, cwd=self.tree, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("is an option of git's and no revision", done.stderr)
+                self.assertEqual(self.git("worktree", "list").count("\n"), 1)
+                self.assertEqual(self.runs(), [])
+
 
 if __name__ == "__main__":
     support.main()

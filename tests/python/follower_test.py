@@ -447,6 +447,37 @@ class FollowerTest(unittest.TestCase):
             script.backward(1)
         self.assertLessEqual(len(script.follower._step.losses), 4096)
 
+    def test_iterators_that_are_dropped_leave_nothing_behind_and_the_newest_keep_their_batches(self):
+        script = Script()
+        script.train(1)
+        for iterator in range(10, 5000):
+            script.open(iterator, 1)
+            script.fetch(iterator, 1, learns=False)
+            script.follower.dropped(iterator)
+        self.assertLess(len(script.follower._fetches), 1100)
+        for _ in range(3):
+            script.train(1)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(4, 16)])
+        script = Script()
+        for iterator in range(3000):  # each step's own
+            script.fetch(iterator, 1, 3000, data=0)
+            script.follower.dropped(iterator)
+            script.work()
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(3000, 12000)])
+
+    def test_a_further_pass_of_a_batch_is_time_of_its_step_and_no_loss(self):
+        script = Script()
+        for _ in range(2):
+            script.fetch(1, 2)
+            for loss, again in ((1.0, False), (7.0, True)):
+                script.follower.backward_begins(loss, script.ns, again)
+                script.wait(10)
+                script.follower.backward_ends(script.ns)
+        script.optimize(3)
+        script.end_of(1)
+        self.assertEqual(script.heard.epochs, [(1, 8, 47, {"load": 4, "backward": 40, "optimizer": 3})])
+        self.assertEqual([loss["last"] for loss in script.heard.losses], [2.0])
+
     def test_sums_of_gradients_are_cut_out_of_backward(self):
         script = Script()
         script.fetch(1, 2)

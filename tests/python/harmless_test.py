@@ -198,6 +198,22 @@ class Harmless(Case):
                 self.assertEqual((followed.returncode, hide(followed.stdout)), (alone.returncode, hide(alone.stdout)))
                 self.assertEqual(followed.stderr.splitlines()[-3:], alone.stderr.splitlines()[-3:])  # the script's own line is there
 
+    def test_python_m_lockstep_leaves_the_path_as_python_makes_it(self):
+        (self.home / "scripts").mkdir()
+        (self.home / "scripts/shows.py").write_text("import os, subprocess, sys\nprint(sys.path, flush=True)\n"
+                                                    "if sys.argv[1:]: sys.exit(subprocess.call([sys.executable, *sys.argv[1:]]))\n")
+        (self.home / "below.py").write_text("import here\nimport sys\nprint(sys.path)\n")
+        (self.home / "here.py").write_text("")
+        own = self.environment["PYTHONPATH"]
+        for more in {}, {"PYTHONSAFEPATH": "1"}:
+            with self.subTest(more):
+                # The child's own folder is another one, so that only an empty folder finds what it imports.
+                words = ["scripts/shows.py", "-c", "import below"] if not more else ["scripts/shows.py"]
+                alone, followed = (subprocess.run([sys.executable, *with_us, *words], cwd=self.home, text=True, capture_output=True, timeout=60,
+                                                  env={**self.environment, **more, "PYTHONPATH": f"/first:{own}:"})
+                                   for with_us in ((), ("-m", "lockstep")))
+                self.assertEqual((followed.stdout, followed.returncode), (alone.stdout, 0), followed.stderr)
+
     def test_an_environment_that_makes_no_sense_harms_nothing(self):
         for said, environment in (("RANK is 'first', which is not a number", {"RANK": "first", "LOCKSTEP_FRAMES": "unix:/x"}),
                                   ("neither unix:PATH nor tcp://HOST:PORT", {"LOCKSTEP_FRAMES": "/shared/run7"}),

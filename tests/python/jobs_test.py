@@ -22,6 +22,11 @@ HOSTILE = ["it's", 'say "no"', "a b", ";touch pwned;", "$(touch pwned)", "`touch
            "yes", "0x1f", "---", "...", "&a", "*a", "!!python/object", "$(JOB_COMPLETION_INDEX)", "$$", "EOF", "''", '""', "\r", "\r\n"]
 
 
+def on_one_line(name):
+    """As a run's name is read, wherever it comes from."""
+    return name.translate(dict.fromkeys(b"\n\r\t", " "))
+
+
 def recipe(*runs, **base):
     """Devices of their own on any machine, and quick."""
     return json.dumps({"name": "jobs", "title": "jobs", "base": {"device": "cpu", "epochs": 1, "train_samples": 640, "oversubscribe": True,
@@ -112,7 +117,7 @@ class Jobs(Case):
                                "--interface", "eth0", "--remote-agent", str(folder / "agent"))
             [call] = self.called(text)
             with self.subTest(seed=i, name=name):
-                self.assertEqual(call[call.index("--name") + 1], name)
+                self.assertEqual(call[call.index("--name") + 1], on_one_line(name))
                 options = [line for line in text.splitlines() if line.startswith("#SBATCH")]
                 self.assertIn("#SBATCH --nodes=2", options)
                 self.assertEqual(len(options), len({line.split("=")[0] for line in options}), "an option came twice")
@@ -141,7 +146,7 @@ class Jobs(Case):
                     for document in found:
                         manifests.check(document)
                     job = found[-1]
-                    self.assertEqual(job["metadata"]["annotations"]["lockstep/run"], name)
+                    self.assertEqual(job["metadata"]["annotations"]["lockstep/run"], on_one_line(name))
                     self.assertRegex(job["metadata"]["name"], r"^[a-z]([a-z0-9-]{0,48}[a-z0-9])?$")
                     pod = (job["spec"]["template"] if to == "kubernetes" else job["spec"]["pytorchReplicaSpecs"]["Master"]["template"])["spec"]
                     words = pod["containers"][0]["command"]

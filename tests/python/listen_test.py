@@ -139,6 +139,16 @@ class Listen(Reports):
                             (("--socket", "/x", "--token-file", secret), "--")):
             self.assertIn(said, self.agent("listen", *words, code=2).stderr)
 
+    def test_lines_that_are_no_frames_of_their_rank_are_told_a_few_times_before_the_first_frame(self):
+        agent, address, token = self.listen()
+        with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) as link:
+            hello = {"type": "hello", "protocol": "1.0", "role": "rank", "rank": 0, "token": token}
+            link.sendall(json.dumps(hello).encode() + b"\n" + b"x\n" * 10_000 + "".join(self.story(0, 1)).encode())
+            self.assertEqual(json.loads(agent.stdout.readline())["type"], "ready")
+            _, err = self.ended(agent)
+        self.assertEqual(err.count("not one of its own frames"), 50)
+        self.assertEqual(err.count("further ones are not reported"), 1)
+
     def free_port(self):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

@@ -144,6 +144,28 @@ class Sender(Case):
         (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
         self.assertAlmostEqual(epoch["phases"]["comm"]["sum_s"], 0.002)
 
+    def test_more_phases_than_a_frame_holds_and_frames_that_are_longer_cost_no_other(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\n"
+                  "for epoch in (1, 2):\n"
+                  "    for batch in run.epoch(epoch, range(1500)):\n"
+                  "        with run.phase('forward' if batch == 7 else f'layer_{epoch}_{batch}' if batch != 3 else 'x' * 70_000):\n"
+                  "            pass\n"
+                  "        run.step(1.0, 1)\n"
+                  "for _ in range(3):\n    run.send('log', level='info', source='script', message='x' * 70_000)\n"
+                  "run.send('log', level='info', source='script', message='x' * 60_000)\n"
+                  "run.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        (run,) = self.runs()
+        sent = self.check_frames(run, 1, ["refused_phase", "refused_frame"])[0]
+        self.assertEqual(self.result(run)["summary"]["steps"], 3000)
+        first, second = [frame for frame in sent if frame["type"] == "epoch"]
+        self.assertGreater(len(first["phases"]), 500)
+        self.assertIn("forward", second["phases"])
+        said, refused = [frame["message"] for frame in sent if frame["type"] == "alert"]
+        self.assertIn("rank 0 names more phases than a frame of 64 KiB holds: from 'xxx", said)
+        self.assertRegex(refused, "rank 0: a frame 'log' of 70[0-9]{3} bytes is left out")
+        self.assertEqual([len(frame["message"]) for frame in sent if frame["type"] == "log"], [60_000])
+
     def test_metrics_of_a_scripts_own_are_shown_with_their_epoch(self):
         script = ("import lockstep\nrun = lockstep.Run(method='baseline')\nfor epoch in (1, 2):\n    for batch in run.epoch(epoch, range(5)):\n"
                   "        run.metric(lr=0.1 / epoch)\n        run.step(1.0, 8, margin=batch)\n"
@@ -243,9 +265,9 @@ class Sender(Case):
         self.assertEqual([frame["rseq"] for frame in frames], [json.loads(line)["rseq"] for line in lines[:len(whole) - 1] + lines[len(whole):]])
 
     def test_every_rank_says_where_it_is_when_it_is_asked(self):
-        script = ("import lockstep, time\nrun = lockstep.Run(method='ddp')\ndef waits_for_the_others():\n    time.sleep(60)\n"
-                  "for batch in run.epoch(1, range(3)):\n    run.step(1.0, 8)\n    if run.rank == 1:\n        waits_for_the_others()\n"
-                  "time.sleep(60)\n")
+        script = ("import lockstep, time\nrun = lockstep.Run(method='ddp')\ndef waits_for_the_others(text):\n    time.sleep(60)\n"
+                  "for batch in run.epoch(1, range(3)):\n    run.step(1.0, 8)\n    if run.rank == 1:\n"
+                  f"        waits_for_the_others(\"{'x' * 70_000}\")\ntime.sleep(60)\n")
         (self.home / "hangs.py").write_text(script)
         agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--nproc-per-node", "2", "--", sys.executable, self.home / "hangs.py"],
                                  env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -256,6 +278,7 @@ class Sender(Case):
         wait_for(lambda: log.exists() and log.read_text().count('"heartbeat"') >= 2, 20, "heartbeats of the ranks")
         said = self.ctl("stacks", run.name).stdout
         first, second = said.split("rank 1")
+        self.assertIn('waits_for_the_others("' + "x" * 900, second)  # cut: it is longer than a frame
         self.assertIn("rank 0", first)
         self.assertIn("hangs.py", first)
         self.assertNotIn("waits_for_the_others", first)

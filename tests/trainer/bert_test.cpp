@@ -353,7 +353,9 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("config.json of BERT is not in " + folder.path()) != std::string::npos);
         CHECK(refusal().find("lockstepctl get-data bert") != std::string::npos);
         writeText(folder / "config.json", "{");
-        CHECK(refusal().find("not a JSON object") != std::string::npos);
+        CHECK(refusal().find("config.json: it is not valid JSON from line 1 on") != std::string::npos);
+        writeText(folder / "config.json", R"({"x": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}");
+        CHECK(refusal().find("nested too deeply") != std::string::npos);
         writeText(folder / "config.json", R"({"model_type": "roberta"})");
         CHECK(refusal().find("its model_type is roberta") != std::string::npos);
         writeText(folder / "config.json", R"({"hidden_act": "relu"})");
@@ -362,6 +364,11 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("hidden_size 30") != std::string::npos);
         writeText(folder / "config.json", R"({"num_hidden_layers": -1})");
         CHECK(refusal().find("a size of -1") != std::string::npos);
+        writeText(folder / "config.json",
+                  R"({"num_hidden_layers": 67108864, "hidden_size": 1, "num_attention_heads": 1})");
+        CHECK(refusal().find("its num_hidden_layers is 67108864, and at most 1024 are supported") != std::string::npos);
+        writeText(folder / "config.json", R"({"hidden_size": 67108864})");
+        CHECK(refusal().find("parameters, and at most 8589934592 are supported") != std::string::npos);
         writeText(folder / "config.json", "{}");
         CHECK(refusal().find("model.safetensors of BERT is not in") != std::string::npos);
         TensorFile wrong;
@@ -371,5 +378,21 @@ TEST_SUITE("bert") {
         REQUIRE_FALSE(made);
         CHECK(made.error().message().find("bert.embeddings.word_embeddings.weight is 4 x 4, expected 30522 x 384") !=
               std::string::npos);
+        writeText(folder / "config.json",
+                  R"({"vocab_size": 10000000})"); // 15 GB that are not made for a file of 16 numbers
+        CHECK(refusal().find("it holds 16 numbers, and the sizes in config.json need 38") != std::string::npos);
+    }
+
+    TEST_CASE("what torch throws while a model is measured is one sentence") {
+        const TempFolder folder;
+        writeText(folder / "config.json", R"({"initializer_range": -1, "hidden_size": 12, "vocab_size": 60})");
+        REQUIRE(writeTensors(folder / "model.safetensors", {}));
+        const Ended ended = Process(trainerBinary(), {"--model-costs=4", "--model=bert", "--dataset=sentiment",
+                                                      "--bert-dir=" + folder.path()})
+                                .wait();
+        CAPTURE(ended.err);
+        CHECK(ended.code == exitFailed);
+        CHECK(ended.sentences() == 1);
+        CHECK(ended.err.find("measuring the model failed: ") != std::string::npos);
     }
 }

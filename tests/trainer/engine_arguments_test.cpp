@@ -8,6 +8,7 @@
 #include "ipc/cores.h"
 #include "tests/trainer/trainer_process.h"
 #include "trainer/comm/rank_environment.h"
+#include "trainer/data/safetensors.h"
 #include "trainer/engine/arguments.h"
 #include "trainer/engine/rank_placement.h"
 
@@ -107,6 +108,20 @@ TEST_SUITE("engine_arguments") {
             CHECK(ended.out.empty());
         }
         CHECK(std::filesystem::is_empty(folder.path())); // nothing left
+    }
+
+    TEST_CASE("a name in a file gives a terminal no orders") {
+        const TempFolder folder;
+        REQUIRE(writeTensors(folder / "whole", {{{"\x1b]0;title\x07 \xe2\x80\xae", torch::ones({2})}}, {}}));
+        const std::string bytes = readFile(folder / "whole");
+        writeFile(folder / "torn", bytes.substr(0, bytes.size() - 4));
+        for (const char *file : {"whole", "torn"}) {
+            const Ended ended = Process(trainerBinary(), withSmallRun({"--init=" + (folder / file)})).wait();
+            CAPTURE(ended.err);
+            CHECK(ended.code == exitBadArguments);
+            for (const char *order : {"\x1b", "\x07", "\xe2\x80\xae"})
+                CHECK(ended.err.find(order) == std::string::npos);
+        }
     }
 
     TEST_CASE("a flag that means nothing for this run is named, and one that does is not") {

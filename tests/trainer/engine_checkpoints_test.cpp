@@ -211,6 +211,8 @@ TEST_SUITE("engine_checkpoints") {
         for (const TensorFile &hostile :
              {with(epochs, torch::ones({}, torch::kFloat64)), with(epochs, torch::ones({2, 1}, torch::kFloat64)),
               with(epochs, wrongNumber), with(epochs, tooLong), with(progress, noNumber),
+              with(progress,
+                   torch::empty({std::int64_t{1} << 47, 0}, torch::kFloat64)), // no bytes, and ranks without end
               with(progress, tensorOf(progress).to(torch::kFloat32))}) {
             const Checkpoints both;
             both.take(made, 10);

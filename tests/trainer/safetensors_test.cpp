@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <chrono>
 #include <cstring>
 
 #include <doctest/doctest.h>
@@ -69,6 +70,9 @@ TEST_SUITE("safetensors") {
 
     TEST_CASE("each malformed file is one sentence that names it") {
         const std::string good = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+        std::string ones = "1";
+        for (int i = 0; i < 64; ++i)
+            ones += ",1";
         struct Case {
             std::string bytes;
             const char *says;
@@ -92,6 +96,10 @@ TEST_SUITE("safetensors") {
             {fileOf(R"({"t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), "8 bytes of data, its shape"},
             {fileOf(R"({"t":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8),
              "more than any file holds"},
+            {fileOf(R"({"t":{"dtype":"U8","shape":[1,0,281474976710656,281474976710656],"data_offsets":[0,0]}})", 0),
+             "more than any file holds"}, // no bytes, but torch multiplies the sizes for its strides
+            {fileOf(R"({"t":{"dtype":"U8","shape":[)" + ones + R"(],"data_offsets":[0,1]}})", 1), "64 dimensions"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[[2]],"data_offsets":[0,8]}})", 8), "no list of sizes"},
             {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "end before they begin"},
             {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8), "no two numbers"},
             {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}})", 8), "no two numbers"},
@@ -108,6 +116,9 @@ TEST_SUITE("safetensors") {
                     4),
              "'a' is there twice"},
             {fileOf(R"({"__metadata__":[]})", 0), "__metadata__ is no JSON object"},
+            {fileOf(R"({"__metadata__":{},"__metadata__":{}})", 0), "__metadata__ is there twice"},
+            {fileOf(good + "]", 8), "no JSON object"},
+            {fileOf(std::string(1'000'000, '['), 0), "no JSON object"},
             {fileOf(R"({"__metadata__":{"x":1}})", 0), "'x' is no string"},
         };
         const TempFolder folder;
@@ -123,6 +134,33 @@ TEST_SUITE("safetensors") {
             CHECK(read.error().kind == ErrorKind::BadArgument);
         }
         CHECK_FALSE(readTensors(folder / "missing.safetensors"));
+    }
+
+    TEST_CASE("the time for a header grows with its size alone") {
+        const auto many = [](int count, const std::string &before, const std::string &after) {
+            std::string text;
+            for (int i = 0; i < count; ++i)
+                text += (i == 0 ? before : "," + before) + std::to_string(1'000'000 + i) + after;
+            return text;
+        };
+        const std::string place = R"("dtype":"U8","shape":[0],"data_offsets":[0,0])";
+        const TempFolder folder;
+        const auto read = [&](const std::string &header) {
+            writeFile(folder / "f", fileOf(header, 0));
+            const auto begun = std::chrono::steady_clock::now();
+            auto file = readTensors(folder / "f");
+            CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(20)); // each took minutes
+            return file;
+        };
+        const auto tensors = read("{" + many(150'000, "\"t", "\":{" + place + "}") + "}");
+        REQUIRE(tensors);
+        CHECK(tensors->tensors.size() == 150'000);
+        CHECK(tensors->tensors.back().first == "t1149999");
+        const auto keys = read("{\"t\":{" + many(150'000, "\"", "\":0") + "," + place + "}}");
+        REQUIRE(keys);
+        CHECK(keys->tensors.size() == 1);
+        REQUIRE(read("{\"t\":{\"x\":[" + many(150'000, "{\"x\":", "}") + "]," + place + "}}"));
+        REQUIRE_FALSE(read("{" + many(150'000, "\"t", "\":0") + "}"));
     }
 
     TEST_CASE("a file of any prefix of a good one is refused") {

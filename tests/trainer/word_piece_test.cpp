@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <random>
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/trainer/peers.h"
+#include "trainer/data/piece_trie.h"
 #include "trainer/data/word_piece.h"
 
 using namespace lockstep;
@@ -300,6 +302,38 @@ TEST_SUITE("word_piece") {
         REQUIRE(!broken);
         CHECK(broken.error().message() ==
               "vocab.txt: byte 6 is not UTF-8; give the vocab.txt that belongs to the model, or download it again");
+    }
+
+    TEST_CASE("the time for a vocabulary grows with its size alone, and each of its words is found") {
+        std::string letters;
+        for (char letter = '0'; letter < '0' + 65; ++letter)
+            letters += letter;
+        // No two nodes with 65 children each fit into 128 units, and 63 stay free beside each.
+        const auto wordOf = [&letters](std::size_t number) {
+            std::string word(4, ' ');
+            for (std::size_t at = 4; at-- > 0; number /= letters.size())
+                word[at] = letters[number % letters.size()];
+            return word;
+        };
+        std::vector<std::string> words(300'000);
+        for (std::size_t i = 0; i < words.size(); ++i)
+            words[i] = wordOf(i);
+        PieceTrie::Words numbered;
+        std::map<std::string_view, std::int32_t> last;
+        for (const auto &word : words) {
+            last[word] = static_cast<std::int32_t>(numbered.size());
+            numbered.emplace_back(word, last[word]);
+        }
+        const auto begun = std::chrono::steady_clock::now();
+        const PieceTrie trie(numbered);
+        CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)); // it took half a minute
+        bool all = true;
+        for (const auto &[word, number] : last)
+            all = all && trie.piece(trie.walk(PieceTrie::root, word)) == number;
+        CHECK(all);
+        for (std::size_t i = words.size(); i < 2 * words.size(); ++i)
+            all = all && trie.walk(PieceTrie::root, wordOf(i)) == PieceTrie::none;
+        CHECK(all);
     }
 
     TEST_CASE("threads that encode at once get what one gets") {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <sys/resource.h>
-
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-
+#include "ipc/descriptor_limit.h"
 #include "ipc/logging.h"
 #include "ipc/out_of_memory.h"
 #include "ipc/socket_folder.h"
@@ -104,16 +101,6 @@ void addListen(CLI::App &app, ListenWords &words) {
         ->check(CLI::Range(0.1, 1e7))
         ->capture_default_str();
     socket->excludes(token)->excludes(files);
-}
-
-/// Raises the limit of descriptors, for many followers. Ranks inherit it; only programs that use select() cannot handle
-/// numbers above 1024.
-void raiseDescriptorLimit() {
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-    }
 }
 
 } // namespace

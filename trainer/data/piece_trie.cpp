@@ -6,7 +6,8 @@
 
 namespace lockstep::trainer {
 
-/// Places node after node: free units are in a list, so that one with a single child, as most are, takes the first.
+/// Places node after node: free units are in a list, so that one with a single child, as most are, takes the first. One with more looks
+/// through the newest units only: older ones are crowded, and looking through all of them again for each node would take their square.
 class PieceTrie::Builder {
 public:
     Builder(const Words &words, std::vector<Unit> &units) : m_words(words), m_units(units) {
@@ -66,7 +67,8 @@ private:
     /// One whose units for all these bytes are free.
     Node baseFor(const std::string &labels) {
         while (true) {
-            for (Node free = m_firstFree; free != none; free = m_links[free].after) {
+            for (Node free = labels.size() == 1 ? m_firstFree : m_firstSearched; free != none;
+                 free = m_links[free].after) {
                 const Node base = free ^ static_cast<unsigned char>(labels.front());
                 if (std::all_of(labels.begin(), labels.end(), [this, base](char label) {
                         return m_units[base ^ static_cast<unsigned char>(label)].parent == none;
@@ -87,18 +89,26 @@ private:
             (m_lastFree == none ? m_firstFree : m_links[m_lastFree].after) = unit;
             m_lastFree = unit;
         }
+        if (m_firstSearched == none)
+            m_firstSearched = old;
+        while (m_firstSearched + searched < old + 256)
+            m_firstSearched =
+                m_links[m_firstSearched].after; // the list is in the units' order, and ends with the new ones
     }
 
     void take(Node unit) {
         const auto [before, after] = m_links[unit];
         (before == none ? m_firstFree : m_links[before].after) = after;
         (after == none ? m_lastFree : m_links[after].before) = before;
+        if (unit == m_firstSearched)
+            m_firstSearched = after;
     }
 
     const Words &m_words;
     std::vector<Unit> &m_units;
     std::vector<Link> m_links;
-    Node m_firstFree = none, m_lastFree = none;
+    static constexpr Node searched = 16 * 256; ///< how many of the newest units, free or not
+    Node m_firstFree = none, m_lastFree = none, m_firstSearched = none;
 };
 
 PieceTrie::PieceTrie(Words words) {

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
@@ -16,6 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t maxHeaderBytes = 100'000'000;
+constexpr std::size_t mostDimensions = 64; ///< that torch computes with
 
 struct DtypeName {
     const char *name;
@@ -40,39 +42,58 @@ std::string numberText(std::uint64_t n) {
     return std::to_string(n);
 }
 
-/// Bytes of a tensor of that shape, or nothing when they don't fit 62 bits.
+/// Bytes of a tensor of that shape, or nothing when they don't fit 62 bits. Torch multiplies the sizes for its strides also where one
+/// of them is 0 and the tensor has no bytes.
 std::optional<std::uint64_t> bytesOf(const std::vector<std::int64_t> &shape, std::size_t itemBytes) {
     unsigned __int128 bytes = itemBytes;
+    bool empty = false;
     for (const auto size : shape) {
-        bytes *= static_cast<std::uint64_t>(size);
+        empty = empty || size == 0;
+        bytes *= static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
         if (bytes > (std::uint64_t{1} << 62))
             return std::nullopt;
     }
-    return static_cast<std::uint64_t>(bytes);
+    return empty ? 0 : static_cast<std::uint64_t>(bytes);
 }
 
-Result<Entry> parseEntry(const std::string &path, const std::string &name, const Json &value) {
+/// A list as a header has it: its whole numbers, as far as they can be of any use.
+struct Numbers {
+    std::vector<std::uint64_t> first;
+    bool others = false; ///< something else is in it, too
+    bool more = false;
+};
+
+/// What a header says of one tensor. Absent: it says nothing of that type.
+struct Described {
+    std::optional<std::string> dtype;
+    std::optional<Numbers> shape, offsets;
+    bool hasDtype = false, hasShape = false, hasOffsets = false;
+};
+
+Result<Entry> entryOf(const std::string &path, const std::string &name, const Described &said) {
     const auto bad = [&](const std::string &what) { return damaged(path, "tensor '" + name + "' " + what); };
-    if (!value.is_object() || !value.contains("dtype") || !value.contains("shape") || !value.contains("data_offsets"))
+    if (!said.hasDtype || !said.hasShape || !said.hasOffsets)
         return bad("lacks dtype, shape or data_offsets");
-    if (!value["dtype"].is_string() || !value["shape"].is_array() || !value["data_offsets"].is_array())
+    if (!said.dtype || !said.shape || !said.offsets)
         return bad("has a dtype, shape or data_offsets of the wrong type");
-    const auto dtypeText = value["dtype"].get<std::string>();
     const auto *known = std::find_if(std::begin(dtypeNames), std::end(dtypeNames),
-                                     [&](const DtypeName &d) { return dtypeText == d.name; });
+                                     [&](const DtypeName &d) { return *said.dtype == d.name; });
     if (known == std::end(dtypeNames))
-        return bad("has dtype " + dtypeText + ", known are F64 F32 I64 I32 U8 BOOL");
+        return bad("has dtype " + *said.dtype + ", known are F64 F32 I64 I32 U8 BOOL");
     Entry entry{name, known->dtype, {}, 0, 0};
-    for (const auto &size : value["shape"]) {
-        if (!size.is_number_unsigned() || size.get<std::uint64_t>() > (std::uint64_t{1} << 48))
+    for (const auto size : said.shape->first) {
+        if (size > (std::uint64_t{1} << 48))
             return bad("has a shape that is no list of sizes");
-        entry.shape.push_back(size.get<std::int64_t>());
+        entry.shape.push_back(static_cast<std::int64_t>(size));
     }
-    const auto &offsets = value["data_offsets"];
-    if (offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+    if (said.shape->others)
+        return bad("has a shape that is no list of sizes");
+    if (said.shape->more)
+        return bad("has more than " + numberText(mostDimensions) + " dimensions");
+    if (said.offsets->others || said.offsets->first.size() != 2)
         return bad("has data_offsets that are no two numbers");
-    entry.begin = offsets[0].get<std::uint64_t>();
-    entry.end = offsets[1].get<std::uint64_t>();
+    entry.begin = said.offsets->first[0];
+    entry.end = said.offsets->first[1];
     if (entry.begin > entry.end)
         return bad("has data_offsets that end before they begin");
     const auto bytes = bytesOf(entry.shape, c10::elementSize(entry.dtype));
@@ -104,33 +125,141 @@ Result<void> checkLayout(const std::string &path, std::vector<Entry> entries, st
     return {};
 }
 
-/// Parses the header. Refuses duplicate names, which the JSON library alone would accept.
-Result<Json> parseHeader(const std::string &path, std::string_view text) {
-    std::set<std::string> names;
-    std::string twice;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json &parsed) {
-        if (event == Json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
-            twice = parsed.get<std::string>();
-        return true;
-    };
-    auto header = Json::parse(text, watch, false);
-    if (header.is_discarded() || !header.is_object())
-        return damaged(path, "its header is no JSON object");
-    if (!twice.empty())
-        return damaged(path, "tensor '" + twice + "' is there twice");
-    return header;
-}
+/// Takes the header while it is parsed, and keeps nothing else of it: as a value of JSON, 100 MB of keys would take hours, for each new
+/// key is compared with all before it, and many times their memory.
+class HeaderParser final : public nlohmann::json_sax<Json> {
+public:
+    HeaderParser(const std::string &path, TensorFile &file) : m_path(path), m_file(file) {}
 
-Result<void> readMetadata(const std::string &path, const Json &value, TensorFile &file) {
-    if (!value.is_object())
-        return damaged(path, "its __metadata__ is no JSON object");
-    for (const auto &[key, text] : value.items()) {
-        if (!text.is_string())
-            return damaged(path, "its __metadata__ '" + key + "' is no string");
-        file.metadata[key] = text.get<std::string>();
+    /// The tensors, in the header's order; the strings of `__metadata__` are the file's from now on.
+    Result<std::vector<Entry>> parse(std::string_view text) {
+        if (!Json::sax_parse(text.begin(), text.end(), this))
+            return fail(*m_error);
+        std::vector<std::string_view> names;
+        for (const Entry &entry : m_entries)
+            names.push_back(entry.name);
+        std::sort(names.begin(), names.end());
+        if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+            return damaged(m_path, "tensor '" + std::string(*twice) + "' is there twice");
+        return std::move(m_entries);
     }
-    return {};
-}
+
+    bool null() override { return unexpected(); }
+    bool boolean(bool) override { return unexpected(); }
+    bool number_integer(Json::number_integer_t) override { return unexpected(); }
+    bool number_float(Json::number_float_t, const std::string &) override { return unexpected(); }
+    bool binary(Json::binary_t &) override { return unexpected(); }
+    bool number_unsigned(Json::number_unsigned_t number) override {
+        if (!m_list || m_depth != inList)
+            return unexpected();
+        if (m_list->first.size() < mostDimensions)
+            m_list->first.push_back(number);
+        else
+            m_list->more = true;
+        return true;
+    }
+    bool string(std::string &text) override {
+        if (m_depth == inTensor && m_isMetadata)
+            m_file.metadata[m_field] = std::move(text);
+        else if (m_depth == inTensor && m_field == "dtype")
+            m_said.dtype = std::move(text);
+        else
+            return unexpected();
+        return true;
+    }
+    bool start_object(std::size_t) override {
+        if (m_depth >= inTensor && !unexpected())
+            return false;
+        ++m_depth;
+        return true;
+    }
+    bool start_array(std::size_t) override {
+        if (m_depth == inTensor && !m_isMetadata && m_field == "shape")
+            m_list = &m_said.shape.emplace();
+        else if (m_depth == inTensor && !m_isMetadata && m_field == "data_offsets")
+            m_list = &m_said.offsets.emplace();
+        else if (!unexpected())
+            return false;
+        ++m_depth;
+        return true;
+    }
+    bool key(std::string &text) override {
+        if (m_depth == inHeader)
+            return beginPart(std::move(text));
+        if (m_depth == inTensor) {
+            m_field = std::move(text);
+            if (m_field == "dtype") { // of a key that is given twice the last counts
+                m_said.hasDtype = true;
+                m_said.dtype.reset();
+            } else if (m_field == "shape") {
+                m_said.hasShape = true;
+                m_said.shape.reset();
+            } else if (m_field == "data_offsets") {
+                m_said.hasOffsets = true;
+                m_said.offsets.reset();
+            }
+        }
+        return true;
+    }
+    bool end_object() override {
+        if (--m_depth != inHeader || m_isMetadata)
+            return true;
+        auto entry = entryOf(m_path, m_name, m_said);
+        if (!entry)
+            return refuse(std::move(entry.error()));
+        m_entries.push_back(std::move(*entry));
+        return true;
+    }
+    bool end_array() override {
+        if (--m_depth == inTensor)
+            m_list = nullptr;
+        return true;
+    }
+    bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override {
+        return refuse(noObject());
+    }
+
+private:
+    static constexpr std::size_t inHeader = 1, inTensor = 2, inList = 3; ///< how many objects and lists are open
+
+    Error noObject() const { return damaged(m_path, "its header is no JSON object").value(); }
+    bool refuse(Error error) {
+        m_error = std::move(error);
+        return false;
+    }
+    bool beginPart(std::string name) {
+        m_name = std::move(name);
+        m_isMetadata = m_name == "__metadata__";
+        m_said = Described();
+        if (m_isMetadata && std::exchange(m_hadMetadata, true))
+            return refuse(damaged(m_path, "its __metadata__ is there twice").value());
+        return true;
+    }
+    /// A value of a type that is of no use where it stands.
+    bool unexpected() {
+        if (m_depth < inHeader)
+            return refuse(noObject());
+        if (m_depth == inHeader && m_isMetadata)
+            return refuse(damaged(m_path, "its __metadata__ is no JSON object").value());
+        if (m_depth == inHeader)
+            return refuse(entryOf(m_path, m_name, {}).error());
+        if (m_depth == inTensor && m_isMetadata)
+            return refuse(damaged(m_path, "its __metadata__ '" + m_field + "' is no string").value());
+        if (m_list)
+            m_list->others = true;
+        return true;
+    }
+
+    const std::string &m_path;
+    TensorFile &m_file;
+    std::vector<Entry> m_entries;
+    std::optional<Error> m_error;
+    std::size_t m_depth = 0;
+    std::string m_name, m_field; ///< the keys under way, of the header and of a tensor or the metadata
+    Described m_said;
+    Numbers *m_list = nullptr; ///< that is open
+    bool m_isMetadata = false, m_hadMetadata = false;
+};
 
 std::string_view dtypeName(torch::Dtype dtype) {
     for (const auto &known : dtypeNames)
@@ -188,22 +317,11 @@ Result<TensorFile> readTensors(const std::string &path) {
     if (headerBytes > bytes->size() - 8)
         return damaged(path, "it is torn: its header claims " + numberText(headerBytes) + " bytes, " +
                                  numberText(bytes->size() - 8) + " follow");
-    const auto header = parseHeader(path, std::string_view(*bytes).substr(8, headerBytes));
-    if (!header)
-        return fail(header.error());
     TensorFile file;
-    std::vector<Entry> entries;
-    for (const auto &[name, value] : header->items()) {
-        if (name == "__metadata__") {
-            if (auto good = readMetadata(path, value, file); !good)
-                return fail(good.error());
-            continue;
-        }
-        auto entry = parseEntry(path, name, value);
-        if (!entry)
-            return fail(entry.error());
-        entries.push_back(std::move(*entry));
-    }
+    const auto parsed = HeaderParser(path, file).parse(std::string_view(*bytes).substr(8, headerBytes));
+    if (!parsed)
+        return fail(parsed.error());
+    const std::vector<Entry> &entries = *parsed;
     if (auto good = checkLayout(path, entries, bytes->size() - 8 - headerBytes); !good)
         return fail(good.error());
     if (auto good = checkSeal(path, *bytes, std::string_view(*bytes).substr(8, headerBytes), file); !good)

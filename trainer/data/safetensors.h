@@ -21,7 +21,8 @@ struct TensorFile {
     bool sealed = false;
 };
 
-/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB) and, of a sealed file, the digest; the error names file and tensor.
+/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB), sizes (≤ 64, whose product without zeros fits 62 bits) and, of a sealed
+/// file, the digest; the error names file and tensor.
 [[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
 /// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);

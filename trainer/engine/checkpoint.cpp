@@ -68,9 +68,12 @@ std::optional<std::vector<EpochSummary>> unpack(const torch::Tensor &table) {
 bool canBeProgress(const torch::Tensor &table) {
     if (!table.defined() || table.dim() != 2 || table.scalar_type() != torch::kFloat64)
         return false;
+    if (table.numel() == 0) // such a table takes no bytes, and may claim any number of ranks
+        return false;
+    const auto whole = table.contiguous();
+    const auto columns = static_cast<std::size_t>(table.size(1));
     for (std::int64_t rank = 0; rank < table.size(0); ++rank) {
-        const auto row = table[rank].contiguous();
-        const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
+        const std::span<const double> numbers(whole.data_ptr<double>() + rank * table.size(1), columns);
         const std::size_t first = std::min(numbers.size(), EpochTotals::numbers);
         if (!EpochTotals::canBe(numbers.first(first)) || !EpochTotals::canBe(numbers.subspan(first)))
             return false;

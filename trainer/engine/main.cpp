@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
+#include "ipc/printable.h"
 #include "ipc/standard_streams.h"
 #include "trainer/engine/arguments.h"
 #include "trainer/engine/model_costs.h"
@@ -22,6 +23,8 @@
 #include "trainer/lab/lab_rank.h"
 #include "trainer/lab/rank_check.h"
 #include "trainer/report/frame_sender.h"
+#include "trainer/report/memory_shortage.h"
+#include "trainer/report/torch_sentence.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -34,7 +37,7 @@ constexpr std::chrono::seconds framesEndWithin(2);
 void complain(Error error) {
     if (const FieldSpec *field = findField(error.where))
         error.where = flagOf(*field);
-    std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
+    std::fprintf(stderr, "lockstep-trainer: %s\n", printable(error.message()).c_str());
 }
 
 /// Sends our log lines to stderr and, as log frames, to where frames go. With an agent, which keeps the frames, stderr gets only
@@ -48,7 +51,7 @@ void setUpLog(int rank, FrameSender *frames) {
         options.sink = [frames](LogLevel level, std::string_view message) {
             frames->send(LogFrame{std::string(toString(level)), std::string(message), "trainer"});
             if (frames->toSocket() && level >= LogLevel::Warning)
-                std::fprintf(stderr, "lockstep-trainer: %.*s\n", static_cast<int>(message.size()), message.data());
+                std::fprintf(stderr, "lockstep-trainer: %s\n", printable(message).c_str());
         };
     }
     setUpLogging(options);
@@ -80,6 +83,18 @@ Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
     return fitted;
 }
 
+/// Exceptions from torch are caught here, as runRank() does for a training.
+Result<std::string> measureModel(const Arguments &arguments) {
+    try {
+        return modelCostsJson(arguments.config, arguments.modelCosts);
+    } catch (...) {
+        const std::string text = textOfException(), shortage = memoryShortage(text, freeMemoryInWords());
+        if (!shortage.empty())
+            return fail(Error::failed("measuring the model ran out of memory: " + shortage, "take a smaller batch"));
+        return fail(Error::failed("measuring the model failed: " + torchSentence(text)));
+    }
+}
+
 int runProgram(int argc, char **argv) {
     if (argc > 1 && std::string_view(argv[1]) == "lab")
         return labMain({argv + 2, argv + argc});
@@ -104,7 +119,7 @@ int runProgram(int argc, char **argv) {
         return exitCodeOf(error);
     };
     if (!arguments->modelCosts.empty()) {
-        const auto json = modelCostsJson(arguments->config, arguments->modelCosts);
+        const auto json = measureModel(*arguments);
         if (!json)
             return refuse(json.error());
         std::cout << *json << std::endl;

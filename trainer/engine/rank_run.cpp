@@ -5,7 +5,6 @@
 #include <memory>
 
 #include <c10/core/DeviceGuard.h>
-#include <c10/util/Exception.h>
 
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
@@ -18,17 +17,6 @@
 
 namespace lockstep::trainer {
 namespace {
-
-/// What the exception under way says; torch's texts contain backtraces.
-std::string textOfException() {
-    try {
-        throw;
-    } catch (const c10::Error &error) {
-        return error.what_without_backtrace();
-    } catch (const std::exception &error) {
-        return error.what();
-    }
-}
 
 /// The checkpoint to go on from; empty before the first one. Rank 0 alone knows that it was written.
 std::string newestCheckpoint(const RunConfig &config, const Session *session) {

@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/lab/lab_rank.h"
@@ -15,7 +16,7 @@ namespace lockstep::trainer {
 namespace {
 
 int complain(const Error &error) {
-    std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
+    std::fprintf(stderr, "lockstep-trainer: %s\n", printable(error.message()).c_str());
     return exitCodeOf(error);
 }
 

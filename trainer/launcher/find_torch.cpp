@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ipc/python_guard.h"
 #include "ipc/run_folder.h"
 #include "trainer/launcher/torch_version.h"
 
@@ -16,11 +17,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11": the line it was built for
 
-/// find_spec imports nothing, so it takes milliseconds. The current folder is removed from the path: nothing may be
-/// imported from it.
-constexpr const char *askPython =
-    "python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; s = "
-    "u.find_spec(\"torch\"); "
+/// find_spec of a name without a dot imports nothing, so it takes milliseconds.
+const std::string askPython =
+    "python3 -c '" + pythonGuard +
+    "import importlib.util as u; s = u.find_spec(\"torch\"); "
     "print(s.submodule_search_locations[0] if s and s.origin else \"\")' 2>/dev/null </dev/null";
 
 std::string torchFolder(const std::string &place) {
@@ -57,7 +57,7 @@ TorchPlaces torchPlaces() {
         places.named = named;
         return places;
     }
-    if (std::FILE *pipe = ::popen(askPython, "r")) {
+    if (std::FILE *pipe = ::popen(askPython.c_str(), "r")) {
         char buffer[4096];
         const std::size_t size = std::fread(buffer, 1, sizeof buffer, pipe);
         ::pclose(pipe);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/models/bert_folder.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/models.h"
 
@@ -16,6 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *wayOut = "run lockstepctl get-data bert, or name a BERT folder of Hugging Face with --bert-dir";
+
+/// Far above every BERT: a config of a few bytes can ask for any size. So many parameters are 34 GB.
+constexpr std::int64_t mostLayers = 1024;
+constexpr double mostParameters = 1LL << 33;
 
 tl::unexpected<Error> refuse(const std::string &path, const std::string &what, const std::string &way = wayOut) {
     return fail(Error::badArgument(what, way, path));
@@ -35,12 +39,13 @@ Result<std::string> read(const std::string &folder, const char *name) {
 }
 
 Result<Json> readJson(const std::string &folder, const char *name) {
-    const auto text = read(folder, name);
+    const auto path = pathOf(folder, name);
+    const auto text = path ? realFileSystem().readAll(*path) : path;
     if (!text)
         return fail(text.error());
-    Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object())
-        return refuse(folder + "/" + name, "it is not a JSON object");
+    auto json = documents::parseObject(*text, "it");
+    if (!json)
+        return refuse(*path, json.error().what);
     return json;
 }
 
@@ -48,6 +53,22 @@ Result<Json> readJson(const std::string &folder, const char *name) {
 template <class T> void take(const Json &json, const char *key, T &into) {
     if (const auto found = json.find(key); found != json.end() && found->is_number())
         into = found->get<T>();
+}
+
+/// The numbers in the weights of such a BERT, without a classification head.
+double parametersOf(const BertConfig &config) {
+    const auto hidden = static_cast<double>(config.hidden), wide = static_cast<double>(config.intermediate);
+    const auto rows = static_cast<double>(config.vocabulary) + static_cast<double>(config.positions) +
+                      static_cast<double>(config.tokenTypes);
+    const double linear = hidden * hidden + hidden, norm = 2 * hidden;
+    const double layer = 4 * linear + 2 * hidden * wide + wide + hidden + 2 * norm;
+    return rows * hidden + norm + static_cast<double>(config.layers) * layer + linear;
+}
+
+std::string wholeText(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.0f", number);
+    return text;
 }
 
 /// Why a config is no BERT that is trained here; empty: it is one.
@@ -66,6 +87,12 @@ std::string unsupported(const Json &json, const BertConfig &config) {
                             config.positions, config.tokenTypes})
         if (size < 1 || size > (1 << 26))
             return "it has a size of " + std::to_string(size);
+    if (config.layers > mostLayers)
+        return "its num_hidden_layers is " + std::to_string(config.layers) + ", and at most " +
+               std::to_string(mostLayers) + " are supported";
+    if (const double parameters = parametersOf(config); parameters > mostParameters)
+        return "its sizes give " + wholeText(parameters) + " parameters, and at most " + wholeText(mostParameters) +
+               " are supported";
     if (config.hidden % config.heads != 0)
         return "its hidden_size " + std::to_string(config.hidden) + " can't be divided among " +
                std::to_string(config.heads) + " attention heads";
@@ -135,6 +162,16 @@ Result<BertFolder> readBertFolder(const std::string &path) {
     if (!weights)
         return fail(weights.error());
     folder.weights = std::move(*weights);
+    // fillWithWeights() names the weight that is lacking or of another size. Where most are lacking, no large model is made for that.
+    constexpr double soonMade = 1 << 28;
+    double held = 0;
+    for (const auto &[name, tensor] : folder.weights.tensors)
+        held += static_cast<double>(tensor.numel());
+    if (const double parameters = parametersOf(folder.config); parameters > soonMade + 2 * held)
+        return refuse(*file,
+                      "it holds " + wholeText(held) + " numbers, and the sizes in config.json need " +
+                          wholeText(parameters),
+                      "give the config.json that belongs to it");
     return folder;
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "ipc/messages.h"
+#include "ipc/printable.h"
 #include "ipc/regular_file.h"
 #include "trainer/report/frame_address.h"
 
@@ -294,7 +295,7 @@ void FrameSender::handleLine(std::string_view line) {
     }
     const auto hello = decodeHello(line);
     if (!hello)
-        std::fprintf(stderr, "lockstep-trainer: %s\n", hello.error().message().c_str());
+        std::fprintf(stderr, "lockstep-trainer: %s\n", printable(hello.error().message()).c_str());
 }
 
 void FrameSender::remember(std::uint64_t rseq, std::string line) {
@@ -331,12 +332,12 @@ void FrameSender::lose(const std::string &why) {
         m_out.close();
         m_nextTry = std::chrono::steady_clock::now() + againEvery;
         std::fprintf(stderr, "lockstep-trainer: the link to %s is lost: %s; training goes on, and it will reconnect\n",
-                     m_tcp.c_str(), why.c_str());
+                     m_tcp.c_str(), printable(why).c_str());
         return;
     }
     m_lost = true;
     std::fprintf(stderr, "lockstep-trainer: frames of rank %d are no longer sent: %s; training goes on\n", m_rank,
-                 why.c_str());
+                 printable(why).c_str());
 }
 
 } // namespace lockstep::trainer

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/report/torch_sentence.h"
 
+#include <algorithm>
+#include <exception>
 #include <string_view>
+
+#include <c10/util/Exception.h>
 
 namespace lockstep::trainer {
 
@@ -15,6 +19,16 @@ std::string torchSentence(std::string text) {
     text.erase(text.find_last_not_of('\n') + 1);
     text.erase(0, text.rfind('\n') + 1); // nothing if there is one line alone
     return text.starts_with(plain) ? text.substr(plain.size()) : text;
+}
+
+std::string textOfException() {
+    try {
+        throw;
+    } catch (const c10::Error &error) {
+        return error.what_without_backtrace();
+    } catch (const std::exception &error) {
+        return error.what();
+    }
 }
 
 } // namespace lockstep::trainer

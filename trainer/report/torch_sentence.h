@@ -8,4 +8,7 @@ namespace lockstep::trainer {
 /// TorchScript's tracebacks, which come before it.
 [[nodiscard]] std::string torchSentence(std::string text);
 
+/// What the exception under way says; torch's texts contain backtraces.
+[[nodiscard]] std::string textOfException();
+
 } // namespace lockstep::trainer

@@ -20,7 +20,7 @@ struct CommandPrefix {
     std::string agent = "lockstep-agent"; ///< the agent's path there
     bool shell = true;                    ///< a shell there reads what follows (ssh), so it is quoted
     [[nodiscard]] bool local() const { return words.empty(); }
-    bool operator==(const CommandPrefix &) const = default;
+    auto operator<=>(const CommandPrefix &) const = default;
 };
 
 /// The prefix for `host` (empty: this machine; "slurm:JOB/NODE": a node of a running job, JOB as squeue's %A). A name

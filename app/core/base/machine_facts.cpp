@@ -10,6 +10,7 @@
 #include "base/command_request.h"
 #include "ipc/cores.h"
 #include "ipc/documents.h"
+#include "ipc/printable.h"
 
 namespace lockstep::core {
 namespace {
@@ -84,6 +85,15 @@ MachineFacts factsFrom(const nlohmann::json &machine) {
     return facts;
 }
 
+/// Why a machine's answer says nothing of it, where its stderr does not tell.
+std::string unlikeFacts(const QByteArray &out, int exitCode) {
+    if (out.trimmed().isEmpty())
+        return "it answered nothing, with exit code " + std::to_string(exitCode);
+    const QByteArray first = out.trimmed().left(400).split('\n').front();
+    return "instead of its facts alone it printed " + quotedWords({first.constData(), std::size_t(first.size())}) +
+           "; what its shell prints at each start, as from .bashrc, must not come before them";
+}
+
 } // namespace
 
 MachineFacts localMachineFacts() {
@@ -118,7 +128,9 @@ Result<MachineFacts> machineFacts(const CommandPrefix &prefix) {
     const auto json = documents::objectOrNull({out.constData(), std::size_t(out.size())});
     if (process.exitCode() != 0 || !json.is_object() || !json.contains("allowed_cores")) {
         const std::string said = QString::fromUtf8(endOfStderr(process)).trimmed().toStdString();
-        const std::string lines = QString::fromStdString(said).split(u'\n').join(QStringLiteral("; ")).toStdString();
+        const std::string lines =
+            said.empty() ? unlikeFacts(out, process.exitCode())
+                         : QString::fromStdString(said).split(u'\n').join(QStringLiteral("; ")).toStdString();
         return process.exitCode() == 255
                    ? fail(Error::badArgument(prefix.host + " can't be reached: " + lines, tryIt, "host"))
                    : fail(Error::badArgument(prefix.host + " has no working lockstep-agent: " + lines,

@@ -14,6 +14,7 @@
 #include "experiment/claims_json_detail.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
 #include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
 
@@ -177,10 +178,13 @@ std::optional<int> Experiment::current() const {
 
 std::vector<int> Experiment::queued() const {
     std::vector<int> waiting;
+    std::vector<bool> taken(entries.size());
     const auto take = [&](int i) {
-        if (i >= 0 && i < int(entries.size()) && entries[std::size_t(i)].state == EntryState::Queued &&
-            std::find(waiting.begin(), waiting.end(), i) == waiting.end())
-            waiting.push_back(i);
+        if (i < 0 || i >= int(entries.size()) || taken[std::size_t(i)] ||
+            entries[std::size_t(i)].state != EntryState::Queued)
+            return;
+        taken[std::size_t(i)] = true;
+        waiting.push_back(i);
     };
     for (const int i : order)
         take(i);
@@ -249,7 +253,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
             return fail(Error::failed("the experiment was written by a newer Lockstep", "upgrade this one"));
         Experiment experiment;
         experiment.id = checkedId(json.value("experiment", ""));
-        experiment.title = json.value("title", "");
+        experiment.title = onOneLine(json.value("title", ""));
         experiment.reference = presentTitle(json.value("reference", ""));
         experiment.quick = json.value("quick", false);
         experiment.host = json.value("host", "");
@@ -258,6 +262,8 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         if (!experiment.folder.empty() && !experiment.folder.starts_with('/'))
             throw std::runtime_error("its folder \"" + experiment.folder.substr(0, 80) + "\" is not an absolute path");
         experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
+        if (json.contains("order") && json["order"].size() > mostRunsRead)
+            throw std::runtime_error("its order has more than " + std::to_string(mostRunsRead) + " entries");
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");

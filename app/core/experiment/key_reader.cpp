@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <unordered_set>
 
 namespace lockstep::core {
 
@@ -39,16 +40,24 @@ void KeyReader::qualifyErrors(std::size_t from, const std::string &about) {
 }
 
 void KeyReader::refuseUnknown(const JsonNode &object, const std::vector<std::string> &known) {
-    std::vector<std::string> seen;
+    constexpr std::size_t mostNamed = 20; // a file can have hundreds of thousands
+    const std::unordered_set<std::string_view> right(known.begin(), known.end());
+    std::unordered_set<std::string_view> seen;
+    std::size_t wrong = 0;
     for (const auto &[key, value] : object.members) {
-        if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        const bool twice = !seen.insert(key).second, unknown = !right.contains(key);
+        if ((twice || unknown) && ++wrong > mostNamed)
+            continue;
+        if (twice)
             complain(value.line, key, "the key is there twice", "remove one of them");
-        seen.push_back(key);
-        if (std::find(known.begin(), known.end(), key) != known.end())
+        if (!unknown)
             continue;
         const std::string near = nearestWord(key, known);
         complain(value.line, key, "unknown key", near.empty() ? "remove it" : "did you mean \"" + near + "\"?");
     }
+    if (wrong > mostNamed)
+        complain(object.line, "", "and " + std::to_string(wrong - mostNamed) + " more keys are unknown or there twice",
+                 "remove them");
 }
 
 bool KeyReader::isObject(const JsonNode &node, std::string_view key) {

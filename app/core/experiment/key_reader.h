@@ -21,6 +21,7 @@ public:
     void complain(int line, std::string_view key, std::string what, std::string wayOut);
     /// Adds `about` to the errors from number `from` on, and drops those that then repeat an earlier one.
     void qualifyErrors(std::size_t from, const std::string &about);
+    /// Names 20 keys that are unknown or there twice, and says how many more there are.
     void refuseUnknown(const JsonNode &object, const std::vector<std::string> &known);
     [[nodiscard]] bool isObject(const JsonNode &node, std::string_view key);
     // A key that is absent is no mistake unless it is required.

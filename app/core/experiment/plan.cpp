@@ -26,6 +26,7 @@ struct Resolved {
     PlannedRun run;
     bool named = false;
     std::string formerName; ///< with its defaults, as older versions had it: "baseline, 0 workers"
+    std::size_t bytes = 0;  ///< bytesOf() it
     std::vector<Error> errors;
 };
 
@@ -158,6 +159,10 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     std::error_code gone; // a folder that was removed has no path
     config.model =
         modelFrom(std::filesystem::current_path(gone), config.model); // known by its whole path, as in runs' records
+    if (const Result<std::size_t> bytes = bytesOf(spec, config))
+        out.bytes = *bytes;
+    else
+        out.errors.push_back(bytes.error());
     if (!config.nodes.empty() && !placeOnNodes(spec, out))
         return out;
     if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())
@@ -223,16 +228,24 @@ void renewReference(Recipe &recipe, const std::vector<Resolved> &runs) {
 
 /// A small recipe can multiply to more runs than any machine has memory for.
 std::optional<Error> tooLarge(const std::vector<Resolved> &runs, std::size_t repeats) {
-    std::size_t devices = 0;
-    for (const Resolved &one : runs)
+    std::size_t devices = 0, bytes = 0;
+    for (const Resolved &one : runs) {
         devices += one.run.config.devices.size();
-    if (runs.size() * repeats <= mostRunsPlanned && devices * repeats <= mostDevices)
-        return std::nullopt;
-    return Error::badArgument(std::to_string(runs.size()) + " runs on " + std::to_string(devices) + " devices, " +
-                                  std::to_string(repeats) + " times each, are more than the " +
-                                  std::to_string(mostRunsPlanned) + " runs and " + std::to_string(mostDevices) +
-                                  " devices that an experiment can have",
-                              "use fewer repeats, or split it", "repeats");
+        bytes += one.bytes;
+    }
+    if (runs.size() * repeats > mostRunsPlanned || devices * repeats > mostDevices)
+        return Error::badArgument(std::to_string(runs.size()) + " runs on " + std::to_string(devices) + " devices, " +
+                                      std::to_string(repeats) + " times each, are more than the " +
+                                      std::to_string(mostRunsPlanned) + " runs and " + std::to_string(mostDevices) +
+                                      " devices that an experiment can have",
+                                  "use fewer repeats, or split it", "repeats");
+    if (bytes * repeats > mostBytesPlanned)
+        return Error::badArgument("the commands and texts of " + std::to_string(runs.size()) + " runs, " +
+                                      std::to_string(repeats) + " times each, take " + std::to_string(bytes * repeats) +
+                                      " bytes, more than the " + std::to_string(mostBytesPlanned) +
+                                      " that an experiment can have",
+                                  "shorten them, use fewer repeats, or split it", "repeats");
+    return std::nullopt;
 }
 
 /// A B C, A B C, …; then, once each, the runs that can't run.
@@ -309,6 +322,22 @@ std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &r
 }
 
 } // namespace
+
+Result<std::size_t> bytesOf(const RunSpec &spec, const RunConfig &config) {
+    Result<std::size_t> bytes = filledBytes(spec.command, config);
+    if (!bytes)
+        return bytes;
+    *bytes += spec.command.size() * sizeof(std::string) + spec.name.size() + spec.note.size();
+    for (const FieldSpec &field : runConfigFields())
+        if (field.type == FieldType::Text || field.type == FieldType::List)
+            *bytes += field.get(config).size();
+    for (const auto &[name, value] : spec.claims.flags)
+        *bytes += name.size() + value.size() + 2 * sizeof(std::string);
+    if (spec.claims.known)
+        for (const std::string &key : *spec.claims.known)
+            *bytes += key.size() + sizeof(std::string);
+    return bytes;
+}
 
 CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed) {
     CoreList left = allowed;

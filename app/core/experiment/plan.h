@@ -16,6 +16,9 @@ namespace lockstep::core {
 /// Runs of an experiment as it is planned, and with the rounds that were added since.
 inline constexpr std::size_t mostRunsPlanned = 10'000, mostRunsRead = 2 * mostRunsPlanned;
 
+/// The bytes of the commands, the texts of the configurations, the names and the notes of all of an experiment's runs.
+inline constexpr std::size_t mostBytesPlanned = 128 * 1024 * 1024;
+
 /// One run that will be started, or can't be.
 struct PlannedRun {
     std::string name; ///< "DDP on 2 devices"; the same for every repeat
@@ -66,9 +69,13 @@ struct PlanOptions {
 /// Resolves devices against `facts`, applies quick and set, drops duplicate runs. Repeats alternate: each round has
 /// every run once in its own random order, so that a machine's drift affects all runs alike; a single round runs as
 /// listed. Reports all mistakes of all runs at once: an unknown key, an indivisible batch, a reference that names no
-/// run.
+/// run, a command that can't be started. More than mostRunsPlanned or mostBytesPlanned are refused before they are made.
 [[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                                             const PlanOptions &options = {});
+
+/// What a run with this configuration takes of mostBytesPlanned: its command, filled in, and its texts. Fails if the command is longer
+/// than a program can be started with.
+[[nodiscard]] Result<std::size_t> bytesOf(const RunSpec &spec, const RunConfig &config);
 
 /// Those of these cores on which no device of `config` trains.
 [[nodiscard]] CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed);

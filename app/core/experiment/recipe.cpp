@@ -118,16 +118,27 @@ constexpr auto resourceFolder = ":/recipes/";
 constexpr qint64 largestRecipe = 4 << 20;
 
 /// What a recipe in a file names, it names as seen from that file's folder.
-void fillFolder(Recipe &recipe, const std::string &folder) {
+Result<void> fillFolder(Recipe &recipe, const std::string &folder) {
     constexpr std::string_view placeholder = "{recipe_folder}";
     const std::string value = literalWord(folder); // a brace in a folder's name must not become a placeholder
+    std::size_t bytes = 0;
     for (RunSpec &run : recipe.runs) {
         run.config.model = modelFrom(folder, run.config.model);
-        for (std::string &word : run.command)
-            for (auto at = word.find(placeholder); at != std::string::npos;
-                 at = word.find(placeholder, at + value.size()))
-                word.replace(at, placeholder.size(), value);
+        for (std::string &word : run.command) {
+            std::string filled;
+            std::size_t from = 0;
+            for (auto at = word.find(placeholder); at != std::string::npos; at = word.find(placeholder, from)) {
+                filled.append(word, from, at - from).append(value);
+                from = at + placeholder.size();
+            }
+            word = filled.append(word, from);
+            if ((bytes += word.size()) > mostRecipeBytes)
+                return fail(Error::badArgument("its commands take more than the " + std::to_string(mostRecipeBytes) +
+                                                   " bytes that a recipe can have",
+                                               "put it into a folder with a shorter path"));
+        }
     }
+    return {};
 }
 
 tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::string_view shown) {
@@ -145,7 +156,10 @@ tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::stri
     const QByteArray bytes = file.readAll();
     auto recipe = recipeFromJson(std::string_view(bytes.data(), std::size_t(bytes.size())), shown);
     if (recipe && !path.startsWith(u':'))
-        fillFolder(*recipe, QFileInfo(path).absolutePath().toStdString());
+        if (auto filled = fillFolder(*recipe, QFileInfo(path).absolutePath().toStdString()); !filled) {
+            filled.error().where = shown;
+            return tl::unexpected(std::vector{filled.error()});
+        }
     return recipe;
 }
 

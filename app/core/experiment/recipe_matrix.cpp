@@ -67,6 +67,7 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
         }
     refuseUnknown(matrix, keys);
     std::size_t runs = 1;
+    RunSpec scratch = base; // once: a base can be large
     for (const auto &[key, values] : matrix.members) {
         if (values.kind != JsonNode::Kind::List || values.items.empty()) {
             complain(values.line, key, "must be a list with at least one value", "write [0, 4]");
@@ -74,7 +75,6 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
         }
         runs = std::min(runs * values.items.size(), mostRecipeRuns + 1);
         for (const JsonNode &value : values.items) {
-            RunSpec scratch = base;
             if (flagOf(key).empty())
                 setKey(scratch, key, value);
             else if (value.kind != JsonNode::Kind::Text && !value.number())
@@ -99,6 +99,8 @@ void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const Ru
         else
             setKey(spec, matrix.members[i].key, *values[i]);
     leaveOut(spec, base, matrix);
+    if (!hasRoom(spec, matrix.line))
+        return;
     if (std::find(recipe.runs.begin(), recipe.runs.end(), spec) != recipe.runs.end())
         return;
     const std::size_t before = errors().size();
@@ -123,7 +125,7 @@ void RecipeReader::readMatrix(Recipe &recipe, const JsonNode &matrix, const RunS
         std::size_t i = at.size();
         while (i > 0 && ++at[i - 1] == matrix.members[i - 1].value.items.size())
             at[--i] = 0;
-        if (i == 0)
+        if (i == 0 || m_full)
             return;
     }
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "experiment/plan.h"
 #include "experiment/published_reader.h"
 #include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
@@ -145,7 +146,10 @@ void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
         return; // texts() has reported it
     if (spec.command.empty())
         complain(node->line, "command", "is empty", "write [\"{python}\", \"train.py\"], or remove it");
-    for (std::size_t i = 0; i < spec.command.size() && i < node->items.size(); ++i)
+    constexpr std::size_t mostNamed = 20; // wrong words, of which there can be hundreds of thousands
+    const std::size_t before = errors().size();
+    for (std::size_t i = 0; i < spec.command.size() && i < node->items.size() && errors().size() < before + mostNamed;
+         ++i)
         if (const Result<void> known = checkPlaceholders({spec.command[i]}); !known)
             complain(node->items[i].line, "command", known.error().what, known.error().wayOut);
 }
@@ -173,6 +177,21 @@ void RecipeReader::readVaries(Recipe &recipe, const JsonNode &root) {
         if (!findField(key))
             complain(root.member("varies")->line, "varies", "\"" + key + "\" is not a key of a run",
                      "did you mean \"" + std::string(nearestKey(key)) + "\"?");
+}
+
+bool RecipeReader::hasRoom(const RunSpec &spec, int line) {
+    if (m_full)
+        return false;
+    const Result<std::size_t> bytes = bytesOf(spec, spec.config);
+    if (!bytes && errors().empty()) // else readCommand() may have reported it
+        complain(line, "command", bytes.error().what, bytes.error().wayOut);
+    else if (bytes && (m_bytes += *bytes) > mostRecipeBytes)
+        complain(line, "",
+                 "the commands and texts of its runs take more than the " + std::to_string(mostRecipeBytes) +
+                     " bytes that a recipe can have",
+                 "shorten them, or split it into several recipes");
+    m_full = !bytes || m_bytes > mostRecipeBytes;
+    return !m_full;
 }
 
 void RecipeReader::checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base) {
@@ -222,6 +241,8 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         setKeys(spec, run);
         readCommand(spec, run);
         readClaims(spec, run);
+        if (!hasRoom(spec, run.line))
+            return;
         if (errors().size() == before)
             checkRun(spec, run, base);
         recipe.runs.push_back(std::move(spec));

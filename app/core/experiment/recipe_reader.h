@@ -9,7 +9,8 @@
 
 namespace lockstep::core {
 
-inline constexpr std::size_t mostRecipeRuns = 1000; ///< listed, or of a matrix
+inline constexpr std::size_t mostRecipeRuns = 1000;              ///< listed, or of a matrix
+inline constexpr std::size_t mostRecipeBytes = 32 * 1024 * 1024; ///< of its runs, as bytesOf() counts them
 
 /// Reads a recipe out of JSON, collecting every mistake instead of stopping at the first.
 class RecipeReader : private KeyReader {
@@ -27,6 +28,8 @@ private:
     void readVaries(Recipe &recipe, const JsonNode &root);
     void readGoal(Recipe &recipe, const JsonNode &root);
     void readRuns(Recipe &recipe, const JsonNode &root);
+    /// Whether there is room for this run too; the first for which there is none is a mistake.
+    [[nodiscard]] bool hasRoom(const RunSpec &spec, int line);
     void checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base);
     // In recipe_matrix.cpp:
     void readMatrix(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode);
@@ -34,6 +37,9 @@ private:
     void addMatrixRun(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
                       const std::vector<const JsonNode *> &values);
     void readQuick(Recipe &recipe, const JsonNode &quick);
+
+    std::size_t m_bytes = 0; ///< of the runs read
+    bool m_full = false;
 };
 
 } // namespace lockstep::core

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "experiment/recipe_reader.h"
 #include "experiment/run_names.h"
 #include "experiment/script_flags.h"
 #include "ipc/thousands.h"
@@ -45,6 +46,17 @@ std::optional<int> wholeFrom(const std::string &text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+constexpr std::int64_t largestBatch = 1'000'000'000; ///< of a run's batch_size
+
+/// A batch that any of the numbers of processes can share; more than largestBatch if none up to there can.
+std::int64_t sharedBatch(const Study &study) {
+    std::int64_t batch = RunConfig().batchSize;
+    for (const int count : study.processes)
+        if (batch <= largestBatch)
+            batch = std::lcm(batch, std::int64_t(count));
+    return batch;
+}
+
 using Values = std::vector<std::pair<std::string, std::string>>; ///< a value for each varied flag
 
 RunSpec runOf(const Study &study, int processes, const Values &values, const std::vector<std::string> &limit,
@@ -60,8 +72,7 @@ RunSpec runOf(const Study &study, int processes, const Values &values, const std
         spec.config.device = study.device;
     spec.config.coresPerDevice = study.coresPerDevice;
     // It means nothing here, and must be one that any of the numbers of processes can share.
-    for (const int count : study.processes)
-        spec.config.batchSize = std::lcm(spec.config.batchSize, count);
+    spec.config.batchSize = sharedBatch(study);
     spec.name = runTitle(spec.config);
     spec.claims.known = placeKeys();
     spec.command = {study.python.empty() ? "{python}" : literalWord(study.python), "-m", "lockstep"};
@@ -142,6 +153,21 @@ Result<void> addVaried(Study &study, std::string_view text) {
     if (std::ranges::find(study.varied, flag->name, &VariedFlag::name) != study.varied.end())
         return fail(Error::badArgument(flag->name + " is varied twice", "give all its values at once", "--vary"));
     study.varied.push_back(std::move(*flag));
+    return {};
+}
+
+Result<void> checkStudy(const Study &study) {
+    std::size_t runs = study.processes.size();
+    for (const VariedFlag &flag : study.varied)
+        runs = std::min(runs * flag.values.size(), mostRecipeRuns + 1);
+    if (runs > mostRecipeRuns)
+        return fail(Error::badArgument("the study spans more than the " + std::to_string(mostRecipeRuns) +
+                                           " runs that a recipe can have",
+                                       "vary fewer flags, give fewer values, or make several studies", "--vary"));
+    if (sharedBatch(study) > largestBatch)
+        return fail(Error::badArgument("no batch of up to " + thousands(largestBatch) +
+                                           " samples can be shared evenly by each of these numbers of processes",
+                                       "give fewer of them, or numbers with common factors, e.g. 1,2,4", "--nproc"));
     return {};
 }
 

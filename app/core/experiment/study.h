@@ -41,6 +41,10 @@ struct Study {
     std::optional<std::int64_t> maxSteps; ///< of one process; runs of several end after as many samples
 };
 
+/// Whether its runs are as many as a recipe can have and its numbers of processes can share a batch; to be asked before any of the
+/// functions below.
+[[nodiscard]] Result<void> checkStudy(const Study &study);
+
 /// Adds a flag as variedFlagFrom() reads it; one that is varied already is refused.
 [[nodiscard]] Result<void> addVaried(Study &study, std::string_view text);
 

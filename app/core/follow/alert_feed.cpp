@@ -52,11 +52,12 @@ void AlertFeed::readAll() {
 }
 
 void AlertFeed::read(RunStore *store, bool live) {
-    std::size_t &taken = m_read.at(store);
-    const std::vector<AlertLine> &all = store->messages().alerts();
-    for (; taken < all.size(); ++taken)
-        if (const AlertLine &line = all[taken]; (live || isRecent(line)) && line.alert.severity != "info")
+    std::uint64_t &taken = m_read.at(store);
+    for (const AlertLine &line : store->messages().alertsAfter(taken)) {
+        taken = line.number;
+        if ((live || isRecent(line)) && line.alert.severity != "info")
             take({store->runId(), store->identity().title(), line.alert, 0});
+    }
 }
 
 void AlertFeed::take(const RaisedAlert &alert) {

@@ -53,7 +53,7 @@ private:
     void quietIsOver(const std::string &kind);
 
     std::chrono::milliseconds m_quiet;
-    std::map<RunStore *, std::size_t> m_read; ///< of each store's alerts
+    std::map<RunStore *, std::uint64_t> m_read; ///< number of the newest of each store's alerts
     std::map<std::string, OfKind> m_kinds;
 };
 

@@ -59,6 +59,11 @@ Result<void> RemoteCopy::open() {
     FileSystem &files = realFileSystem();
     if (isRunsOwn())
         return fail(Error::failed(m_folder.path + " is the run's own folder, seen from here"));
+    if (const std::string host = documents::valueIn(readOrigin(m_folder), "host", "");
+        !host.empty() && host != m_prefix.host)
+        return fail(
+            Error::failed("run " + m_run + " was copied from " + host + ", and " + m_prefix.host + " names it, too",
+                          "if both are one machine, remove the copy: " + m_folder.path));
     if (const Result<void> made = files.makeFolders(m_folder.path); !made)
         return made;
     Result<FileLock> lock = FileLock::acquire(m_folder.path + "/copy.lock");

@@ -17,7 +17,8 @@
 namespace lockstep::core {
 
 /// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json.
-/// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy.
+/// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy; one that
+/// was copied from another host stays that host's.
 class RemoteCopy : public QObject {
     Q_OBJECT
 public:

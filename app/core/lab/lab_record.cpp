@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double largestMessage = 1e15; ///< bytes
 constexpr std::int64_t mostRanks = 65'536;
+/// Of a lab. Ours has 8 operations, each with 51 sizes for each number of ranks, and the time to fit them grows faster than they do.
+constexpr std::size_t mostSizes = 150, mostMeasured = 640, mostLabRows = 32'768;
 
 int ranksFrom(const Json &json) {
     const auto ranks = json.at("ranks").get<std::int64_t>();
@@ -45,6 +50,15 @@ LabRow labRowFrom(const Json &json) {
     require(isDuration(row.cpuS.value_or(0)), "cpu_s", json.value("cpu_s", Json()));
     require(row.bytes > 0 && row.bytes <= largestMessage, "bytes", json.at("bytes"));
     return row;
+}
+
+/// A record from elsewhere may have any number of rows.
+void requireFewRows(const LabRecord &record) {
+    std::map<std::pair<std::string_view, int>, std::size_t> sizes;
+    for (const LabRow &row : record.rows)
+        require(++sizes[{row.collective, row.ranks}] <= mostSizes,
+                "more than " + std::to_string(mostSizes) + " sizes of one operation on ranks", row.ranks);
+    require(sizes.size() <= mostMeasured, "operations and numbers of ranks", sizes.size());
 }
 
 std::string leftOutSentence(const Json &json) {
@@ -140,8 +154,10 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
         record.leftOut = json.value("left_out", std::vector<std::string>());
         record.notOffered = json.value("not_offered", std::vector<std::string>());
         record.notRun = json.value("not_run", std::vector<std::string>());
+        require(json.at("rows").size() <= mostLabRows, "rows", json.at("rows").size());
         for (const Json &row : json.at("rows"))
             record.rows.push_back(labRowFrom(row));
+        requireFewRows(record);
         return record;
     } catch (const std::exception &exception) {
         return fail(Error::failed(std::string("a lab's record is not understood: ") + exception.what(),

@@ -46,6 +46,7 @@ struct LabRecord {
 
 [[nodiscard]] std::string labsFolder(); ///< dataHome()/labs
 [[nodiscard]] std::string toJson(const LabRecord &record);
+/// Refuses one with many times the rows that a lab of ours has.
 [[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
 /// Adds a line that `lockstep-trainer lab` wrote: a row, an operation that is not offered, or the head. Other lines change
 /// nothing; a damaged one is an error.

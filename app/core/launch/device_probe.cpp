@@ -41,13 +41,31 @@ Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
     }
 }
 
-DeviceProbe::DeviceProbe(QObject *parent) : QObject(parent), m_process(std::make_unique<QProcess>()) {
+DeviceProbe::DeviceProbe(QObject *parent, std::chrono::milliseconds limit) : QObject(parent), m_patience(limit) {
+    m_limit.setSingleShot(true);
+    connect(&m_limit, &QTimer::timeout, this, [this] {
+        m_late = true;
+        m_process->kill();
+    });
+    renewProcess();
+}
+
+/// One for each snapshot: what is kept of its output is of this one only.
+void DeviceProbe::renewProcess() {
+    if (m_process) {
+        m_process->disconnect();
+        m_process.release()->deleteLater(); // we may be inside its signal
+    }
+    m_process = std::make_unique<QProcess>();
+    boundOutput(*m_process, mostAnswerBytes);
     m_process->setStandardInputFile(QProcess::nullDevice());
     connect(m_process.get(), &QProcess::finished, this, &DeviceProbe::over);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-        if (error == QProcess::FailedToStart)
-            Q_EMIT failed(Error::failed(m_process->program().toStdString() + " can't be started",
-                                        "build it with ./run, or set LOCKSTEP_AGENT"));
+        if (error != QProcess::FailedToStart)
+            return;
+        m_limit.stop();
+        Q_EMIT failed(Error::failed(m_process->program().toStdString() + " can't be started",
+                                    "build it with ./run, or set LOCKSTEP_AGENT"));
     });
 }
 
@@ -67,6 +85,7 @@ void DeviceProbe::start(const CommandPrefix &prefix, int coresPerDevice) {
     }
     std::vector<std::string> command =
         agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))});
+    renewProcess();
     m_process->setProcessEnvironment(environmentWith(m_environment));
     if (!m_environment.empty())
         command = mayAsk(std::move(command));
@@ -74,12 +93,18 @@ void DeviceProbe::start(const CommandPrefix &prefix, int coresPerDevice) {
     for (const std::string &word : command)
         words << QString::fromStdString(word);
     const QString program = words.takeFirst();
+    m_late = false;
+    m_limit.start(m_environment.empty() ? m_patience : 10 * m_patience); // somebody types a password
     m_process->start(program, words);
 }
 
 void DeviceProbe::over() {
+    m_limit.stop();
+    if (m_late)
+        return Q_EMIT failed(
+            Error::failed("the devices can't be listed: the agent did not answer in time", "try again"));
     if (m_process->exitStatus() != QProcess::NormalExit || m_process->exitCode() != 0) {
-        const QString said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
+        const QString said = QString::fromUtf8(endOfStderr(*m_process)).trimmed().section(u'\n', -1);
         return Q_EMIT failed(Error::failed("the devices can't be listed: " +
                                            (said.isEmpty() ? "the agent did not answer" : said.toStdString())));
     }

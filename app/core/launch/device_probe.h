@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include <QObject>
 #include <QProcess>
+#include <QTimer>
 
 #include "base/command_prefix.h"
 
@@ -27,11 +29,12 @@ struct SeenDevice {
     std::vector<User> users;                                 ///< programs that use it, largest first
 };
 
-/// Asks an agent, here or on another machine, for its devices. Never blocks; start() again takes a new snapshot.
+/// Asks an agent, here or on another machine, for its devices. Never blocks; start() again takes a new snapshot. One that has not
+/// answered within `limit`, ten times as long where ssh may ask, or answers without end, has failed.
 class DeviceProbe : public QObject {
     Q_OBJECT
 public:
-    explicit DeviceProbe(QObject *parent = nullptr);
+    explicit DeviceProbe(QObject *parent = nullptr, std::chrono::milliseconds limit = std::chrono::minutes(1));
     ~DeviceProbe() override;
     void start(const CommandPrefix &prefix, int coresPerDevice);
     /// Further environment variables for later start() calls, e.g. SSH_ASKPASS. If there are any, ssh may ask.
@@ -43,8 +46,12 @@ Q_SIGNALS:
     void failed(const lockstep::Error &error);
 
 private:
+    void renewProcess();
     void over();
     std::unique_ptr<QProcess> m_process; ///< never null
+    std::chrono::milliseconds m_patience;
+    QTimer m_limit;
+    bool m_late = false; ///< it was ended after its limit
     std::map<std::string, std::string> m_environment;
 };
 

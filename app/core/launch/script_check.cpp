@@ -37,9 +37,12 @@ struct ScriptAnswer {
     std::string error, python;
 };
 
-std::vector<ScriptAnswer> answersIn(const QByteArray &lines) {
+/// The first answers, of which there are no more than requests.
+std::vector<ScriptAnswer> answersIn(const QByteArray &lines, std::size_t requests) {
     std::vector<ScriptAnswer> out;
     for (const QByteArray &line : lines.split('\n')) {
+        if (out.size() == requests)
+            break;
         const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
         if (!json.is_object())
             continue;
@@ -73,27 +76,31 @@ template <class Take> void takeOnce(std::vector<Take> &list, Take item) {
 
 tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const CommandPrefix &prefix,
                                                                         const Experiment &experiment) {
-    const QByteArray requests = requestsFor(experiment).lines;
+    const ScriptRequests requests = requestsFor(experiment);
     std::vector<std::string> pythons, sentences;
-    if (requests.isEmpty())
+    if (requests.lines.isEmpty())
         return pythons;
     Result<QStringList> words = agentWords(prefix);
     if (!words)
         return tl::unexpected(std::vector{words.error()});
     QProcess process;
+    boundOutput(process, mostAnswerBytes);
     process.start(words->takeFirst(), *words);
-    process.write(requests);
+    process.write(requests.lines);
     process.closeWriteChannel();
     const bool answered = process.waitForFinished(patienceMs);
-    for (const ScriptAnswer &answer : answersIn(process.readAllStandardOutput())) {
+    const bool endless = process.bytesAvailable() > mostAnswerBytes;
+    for (const ScriptAnswer &answer : answersIn(process.readAllStandardOutput(), requests.commands.size())) {
         if (!answer.error.empty())
             takeOnce(sentences, answer.error);
         else if (!answer.python.empty())
             takeOnce(pythons, answer.python);
     }
-    if (!answered || (process.exitCode() != 0 && sentences.empty()))
-        sentences = {"lockstep-agent could not check the scripts: " +
-                     process.readAllStandardError().trimmed().toStdString()};
+    if (endless)
+        sentences = {"lockstep-agent could not check the scripts: its answer has more than 64 MiB"};
+    else if (!answered ||
+             ((process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) && sentences.empty()))
+        sentences = {"lockstep-agent could not check the scripts: " + endOfStderr(process).trimmed().toStdString()};
     if (sentences.empty())
         return pythons;
     std::vector<Error> errors;
@@ -116,8 +123,9 @@ void ScriptCheck::ask(const Experiment &experiment) {
     if (requests.lines.isEmpty() || !words)
         return Q_EMIT answered({});
     m_agent = std::make_unique<QProcess>();
+    boundOutput(*m_agent, mostAnswerBytes);
     const auto over = [this, commands = requests.commands, agent = m_agent.get()] {
-        const std::vector<ScriptAnswer> answers = answersIn(agent->readAllStandardOutput());
+        const std::vector<ScriptAnswer> answers = answersIn(agent->readAllStandardOutput(), commands.size());
         ScriptTroubles troubles;
         for (std::size_t i = 0; i < std::min(commands.size(), answers.size()); ++i)
             troubles[commands[i]] = answers[i].error;

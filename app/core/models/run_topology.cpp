@@ -13,37 +13,38 @@
 namespace lockstep::core {
 namespace {
 
-std::string addressOf(const RunRecord &record, std::size_t node, const NodePlace &place) {
+using Machines = std::multimap<int, const MachineRecord *>; ///< by node
+
+std::string addressOf(const Machines &machines, std::size_t node, const NodePlace &place) {
     if (!place.address.empty())
         return place.address;
-    for (const MachineRecord &machine : record.machines)
-        if (machine.node == int(node))
-            for (const auto &[name, address] : machine.interfaces)
-                if (name == place.interface)
-                    return address;
+    for (auto [machine, end] = machines.equal_range(int(node)); machine != end; ++machine)
+        for (const auto &[name, address] : machine->second->interfaces)
+            if (name == place.interface)
+                return address;
     return {};
 }
 
-TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at, int firstRank, int processes) {
+TopologyNode nodeOf(const RunStore &run, const Machines &machines, std::size_t at, int firstRank, int processes) {
+    const RunConfig &config = *run.record()->config;
     const NodePlace &place = config.nodes[at];
-    const RunConfig own = configOfNode(config, int(at));
     TopologyNode node;
     node.name = titleOf(place);
-    for (const MachineRecord &machine : run.record()->machines)
-        if (machine.node == int(at) && !machine.host.empty())
-            node.host = machine.host;
+    for (auto [machine, end] = machines.equal_range(int(at)); machine != end; ++machine)
+        if (!machine->second->host.empty())
+            node.host = machine->second->host;
     if (place.host.empty() && !node.host.empty())
         node.name = node.host;
     node.interface = place.interface;
-    node.address = addressOf(*run.record(), at, place);
-    node.deviceKind = own.device;
+    node.address = addressOf(machines, at, place);
+    node.deviceKind = place.device.empty() ? config.device : place.device;
     node.devices = int(place.devices.size());
     node.usable = true;
     for (int local = 0; local < processes; ++local) {
         const auto heard = run.ranks().all().find(firstRank + local);
         std::string device = heard == run.ranks().all().end() ? std::string() : heard->second.device;
         if (device.empty() && std::size_t(local) < place.devices.size())
-            device = own.device + ":" + place.devices[std::size_t(local)];
+            device = node.deviceKind + ":" + place.devices[std::size_t(local)];
         node.ranks.push_back({firstRank + local, local, at, device});
     }
     const auto link = run.links().all().find(int(at));
@@ -86,9 +87,13 @@ Topology topologyOf(const RunStore &run) {
         return topology;
     const RunConfig &config = *run.record()->config;
     const std::vector<int> processes = processesOfNodes(config), first = firstRanks(processes);
+    Machines machines;
+    for (const MachineRecord &machine : run.record()->machines)
+        machines.emplace(machine.node, &machine);
     for (std::size_t i = 0; i < config.nodes.size(); ++i)
-        topology.nodes.push_back(nodeOf(run, config, i, first[i], processes[i]));
-    for (std::size_t a = 0; a < topology.nodes.size(); ++a)
+        topology.nodes.push_back(nodeOf(run, machines, i, first[i], processes[i]));
+    const std::size_t linked = topology.isDrawable() ? topology.nodes.size() : 1;
+    for (std::size_t a = 0; a < linked; ++a)
         for (std::size_t b = a + 1; b < topology.nodes.size(); ++b) {
             TopologyLink link;
             link.a = a;

@@ -11,7 +11,7 @@ namespace lockstep::core {
 [[nodiscard]] bool hasSeveralNodes(const RunStore &run);
 
 /// The run's nodes, ranks and devices, its agents' links as agent 0 last reported them, and its method's traffic. What was not
-/// measured in the run (bandwidth) is absent.
+/// measured in the run (bandwidth) is absent. Of more nodes than can be drawn only the links from node 0.
 [[nodiscard]] Topology topologyOf(const RunStore &run);
 
 /// Puts the run's method's traffic between the ranks on these nodes.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/run_traffic.h"
 
+#include <map>
+
 #include "models/run_topology.h"
 
 namespace lockstep::core {
@@ -27,15 +29,18 @@ std::vector<RankTraffic> trafficOf(const RunStore &run) {
         return out;
     const std::vector<TopologyFlow> flows = flowsOf(run);
     const bool byFormula = sendsGradients(specOf(run.record()->config->method).traffic);
+    std::map<int, std::size_t> places; // in out
     for (const auto &[rank, megabytes] : counted) {
-        RankTraffic &one = out.emplace_back(RankTraffic{rank, megabytes * 1e6, {}, {}});
-        for (const TopologyFlow &flow : flows)
-            if (flow.from == rank && flow.bytes > 0) {
-                one.flows.push_back(flow);
-                if (byFormula)
-                    one.formula = one.formula.value_or(0) + flow.bytes;
-            }
+        places.emplace(rank, out.size());
+        out.push_back({rank, megabytes * 1e6, {}, {}});
     }
+    for (const TopologyFlow &flow : flows)
+        if (const auto place = places.find(flow.from); place != places.end() && flow.bytes > 0) {
+            RankTraffic &one = out[place->second];
+            one.flows.push_back(flow);
+            if (byFormula)
+                one.formula = one.formula.value_or(0) + flow.bytes;
+        }
     return out;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "nodes/known_places.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -53,12 +52,14 @@ Result<std::set<Place>> readPlaces() {
     return places;
 }
 
-bool isInNodeBook(const CommandPrefix &prefix) {
-    const auto nodes = readNodes();
-    return nodes && std::ranges::any_of(*nodes, [&](const NodeEntry &node) {
-               const auto known = prefixFor(node);
-               return known && known->words == prefix.words && placeOf(*known) == placeOf(prefix);
-           });
+/// What each node of the list is reached by.
+std::set<std::pair<std::vector<std::string>, Place>> placesInNodeBook() {
+    std::set<std::pair<std::vector<std::string>, Place>> places;
+    if (const auto nodes = readNodes())
+        for (const NodeEntry &node : *nodes)
+            if (const auto known = prefixFor(node))
+                places.emplace(known->words, placeOf(*known));
+    return places;
 }
 
 /// In a job of this user's, whose machine sees the same files: this installation's own agent.
@@ -72,15 +73,30 @@ bool isOwnAgentInJob(const CommandPrefix &prefix) {
 
 } // namespace
 
+std::vector<CommandPrefix> unknownOf(std::vector<CommandPrefix> places) {
+    std::erase_if(places, [](const CommandPrefix &place) { return place.local(); });
+    if (places.empty())
+        return places;
+    const std::set<Place> remembered = readPlaces().value_or(std::set<Place>());
+    const auto listed = placesInNodeBook();
+    std::erase_if(places, [&](const CommandPrefix &place) {
+        return remembered.contains(placeOf(place)) || listed.contains({place.words, placeOf(place)}) ||
+               isOwnAgentInJob(place);
+    });
+    return places;
+}
+
 bool isKnownPlace(const CommandPrefix &prefix) {
-    if (prefix.local())
-        return true;
-    const auto places = readPlaces();
-    return (places && places->contains(placeOf(prefix))) || isInNodeBook(prefix) || isOwnAgentInJob(prefix);
+    return unknownOf({prefix}).empty();
 }
 
 Result<void> rememberPlace(const CommandPrefix &prefix) {
-    if (isKnownPlace(prefix))
+    return rememberPlaces({prefix});
+}
+
+Result<void> rememberPlaces(const std::vector<CommandPrefix> &given) {
+    const std::vector<CommandPrefix> unknown = unknownOf(given);
+    if (unknown.empty())
         return {};
     if (auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
@@ -90,19 +106,13 @@ Result<void> rememberPlace(const CommandPrefix &prefix) {
     auto places = readPlaces();
     if (!places)
         return fail(places.error());
-    places->insert(placeOf(prefix));
+    for (const CommandPrefix &place : unknown)
+        places->insert(placeOf(place));
     Json root = {{"places", Json::array()}};
     for (const auto &[host, program] : *places)
         root["places"].push_back({{"host", host}, {"program", program}});
     return realFileSystem().writeAtomically(placesFile(),
                                             root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-Result<void> rememberPlaces(const std::vector<CommandPrefix> &places) {
-    for (const CommandPrefix &place : places)
-        if (const Result<void> known = rememberPlace(place); !known)
-            return known;
-    return {};
 }
 
 std::string placesText(const std::vector<CommandPrefix> &places) {

@@ -16,9 +16,11 @@ namespace lockstep::core {
 ///   {"places":[{"host":"hostA","program":"/…/lockstep-agent"}]}
 /// lockstepctl counts as the agent in the same folder. All jobs of Slurm are one host: srun enters only this user's own.
 [[nodiscard]] bool isKnownPlace(const CommandPrefix &prefix); ///< this machine always is
+/// Those that are not known, in order. It reads the files once, however many places there are.
+[[nodiscard]] std::vector<CommandPrefix> unknownOf(std::vector<CommandPrefix> places);
 /// Adds a place that the user has just named. Waits up to a second for another process that is doing the same.
 [[nodiscard]] Result<void> rememberPlace(const CommandPrefix &prefix);
-[[nodiscard]] Result<void> rememberPlaces(const std::vector<CommandPrefix> &places); ///< up to the first that fails
+[[nodiscard]] Result<void> rememberPlaces(const std::vector<CommandPrefix> &places); ///< all or none
 /// "/opt/bin/lockstep-agent on hostA, …"
 [[nodiscard]] std::string placesText(const std::vector<CommandPrefix> &places);
 /// Says what following `what` ("run ID") would start, and where; its way out is `attach ID --connect`.

@@ -2,6 +2,8 @@
 #include "nodes/topology.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "ipc/model_facts.h"
 
@@ -123,6 +125,8 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
         for (int rank = 0; rank < ranks; ++rank)
             flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
     if (ranks > 1 && (traffic == Traffic::Server || traffic == Traffic::Push)) {
+        if (std::size_t(ranks) * std::size_t(std::max(servers.servers, 0)) * 2 > mostFlows)
+            servers.servers = 0;
         const int trainers = servers.apart ? ranks - servers.servers : ranks, first = servers.apart ? trainers : 0;
         for (int server = first; server < first + servers.servers; ++server)
             for (int rank = 0; rank < trainers; ++rank)
@@ -143,15 +147,18 @@ void addFlows(Topology &topology, std::string_view method, std::vector<TopologyF
     std::vector<std::size_t> nodeOfRank; // ranks are numbered over all nodes
     for (const TopologyNode &node : topology.nodes)
         nodeOfRank.insert(nodeOfRank.end(), node.ranks.size(), std::size_t(&node - topology.nodes.data()));
+    std::map<std::pair<std::size_t, std::size_t>, TopologyLink *> links; // by its nodes, a < b
     for (TopologyLink &link : topology.links) {
         link.bytesThere = link.bytesBack = 0;
-        for (const TopologyFlow &flow : topology.flows) {
-            const std::size_t from = nodeOfRank[std::size_t(flow.from)], to = nodeOfRank[std::size_t(flow.to)];
-            if (from == link.a && to == link.b)
-                link.bytesThere += flow.bytes;
-            else if (from == link.b && to == link.a)
-                link.bytesBack += flow.bytes;
-        }
+        links.emplace(std::pair(link.a, link.b), &link);
+    }
+    const auto isOnNode = [&](int rank) { return rank >= 0 && std::size_t(rank) < nodeOfRank.size(); };
+    for (const TopologyFlow &flow : topology.flows) {
+        if (links.empty() || !isOnNode(flow.from) || !isOnNode(flow.to))
+            continue;
+        const std::size_t from = nodeOfRank[std::size_t(flow.from)], to = nodeOfRank[std::size_t(flow.to)];
+        if (const auto link = links.find(std::pair(std::min(from, to), std::max(from, to))); link != links.end())
+            (from < to ? link->second->bytesThere : link->second->bytesBack) += flow.bytes;
     }
 }
 

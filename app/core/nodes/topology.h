@@ -46,15 +46,18 @@ struct TopologyFlow {
     double bytes = 0;     ///< per step
 };
 
+inline constexpr std::size_t mostFlows = 1'000'000; ///< of 700 ranks that each hold a share of the parameters
 struct Topology {
     std::vector<TopologyNode> nodes;
-    std::vector<TopologyLink> links; ///< one for each pair of nodes
-    std::vector<TopologyFlow> flows; ///< between ranks, also within a node
+    std::vector<TopologyLink> links; ///< one for each pair of nodes; a < b
+    std::vector<TopologyFlow> flows; ///< between ranks, also within a node; none if there would be more than mostFlows
     std::string method;
     Traffic traffic = Traffic::None; ///< the method's
     double gradientBytes = 0;
 
     [[nodiscard]] int worldSize() const;
+    /// Of more nodes a picture shows nothing: they are told in a sentence.
+    [[nodiscard]] bool isDrawable() const { return nodes.size() <= 64; }
     /// The slowest link's leastS(), a lower bound of a step's communication. Absent if a link in use was not measured.
     [[nodiscard]] std::optional<double> leastStepS() const;
 };

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "queue/followed_runs.h"
 
+#include <utility>
+
+#include "experiment/plan.h"
 #include "follow/run_follower.h"
 #include "ipc/file_system.h"
+#include "ipc/logging.h"
 #include "launch/nodes_launcher.h"
 #include "store/run_progress.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
-namespace {
-
-constexpr std::size_t mostAtOnce = 4; ///< sshd accepts ten connections at once that have not logged in yet
-
-} // namespace
 
 FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent) {}
 
@@ -21,8 +20,12 @@ FollowedRuns::~FollowedRuns() = default;
 void FollowedRuns::clear() {
     m_followers.clear();
     m_stores.clear();
-    m_toFetch.clear();
-    m_fetching.clear();
+    for (Turns *turns : allTurns()) {
+        turns->waiting.clear();
+        turns->underWay.clear();
+    }
+    m_named.clear();
+    m_full = false;
 }
 
 void FollowedRuns::follow(const Experiment &experiment) {
@@ -41,35 +44,53 @@ void FollowedRuns::follow(const Experiment &experiment) {
         const RunFolder folder = runFolder(entry.run);
         if (isOver(entry.state) && prefix->local() && !isThere(folder.config()) && !isThere(folder.origin()))
             continue;
+        if (!prefix->local() && !m_named.contains(entry.run)) {
+            if (m_named.size() >= mostRunsRead) {
+                if (!std::exchange(m_full, true))
+                    logWarning("the queue of " + experiment.id + " on " + prefix->host + " has named " +
+                               std::to_string(m_named.size()) +
+                               " runs: no further one is followed; to follow it anew: lockstepctl attach " +
+                               experiment.id);
+                continue;
+            }
+            m_named.insert(entry.run);
+        }
         const QString id = QString::fromStdString(entry.run);
         auto &store = m_stores[i] = std::make_unique<RunStore>(id);
         auto &follower = m_followers[i] = std::make_unique<RunFollower>(store.get(), id, *prefix);
         connect(follower.get(), &RunFollower::ended, this, [this, i] {
-            m_fetching.erase(i);
-            fetchMore();
+            for (Turns *turns : allTurns()) {
+                turns->underWay.erase(i);
+                startMore(*turns);
+            }
             Q_EMIT ended(i);
         });
         Q_EMIT added(i, store.get());
-        if (isOver(entry.state) && !prefix->local())
-            m_toFetch.push_back(i);
+        if (isOver(entry.state))
+            (prefix->local() ? m_endedHere : m_endedElsewhere).waiting.push_back(i);
+        else if (!prefix->local())
+            m_runningElsewhere.waiting.push_back(i);
         else
             follower->start();
     }
-    fetchMore();
+    for (Turns *turns : allTurns())
+        startMore(*turns);
 }
 
-void FollowedRuns::fetchMore() {
-    while (!m_toFetch.empty() && m_fetching.size() < mostAtOnce) {
-        const int entry = m_toFetch.front();
-        m_toFetch.pop_front();
-        m_fetching.insert(entry);
+void FollowedRuns::startMore(Turns &turns) {
+    while (!turns.waiting.empty() && turns.underWay.size() < turns.most) {
+        const int entry = turns.waiting.front();
+        turns.waiting.pop_front();
+        turns.underWay.insert(entry);
         m_followers.at(entry)->start();
     }
 }
 
 void FollowedRuns::forget(int entry) {
-    std::erase(m_toFetch, entry);
-    m_fetching.erase(entry);
+    for (Turns *turns : allTurns()) {
+        std::erase(turns->waiting, entry);
+        turns->underWay.erase(entry);
+    }
     m_followers.erase(entry); // before its store
     m_stores.erase(entry);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <QObject>
@@ -24,7 +26,8 @@ public:
     explicit FollowedRuns(QObject *parent = nullptr);
     ~FollowedRuns() override;
 
-    /// Follows the entries that have started, each once. Forgets the earlier run of an entry that was queued again.
+    /// Follows the entries that have started, each once. Forgets the earlier run of an entry that was queued again. Of the runs on
+    /// another machine a few are followed at a time, the others when one of those has ended; and no more than `mostRunsRead` ever.
     void follow(const Experiment &experiment);
     void clear();
 
@@ -41,14 +44,23 @@ Q_SIGNALS:
     void ended(int entry);
 
 private:
-    void fetchMore();
+    /// Runs that are followed a few at a time.
+    struct Turns {
+        std::size_t most;
+        std::deque<int> waiting{};
+        std::set<int> underWay{};
+    };
+    [[nodiscard]] std::array<Turns *, 3> allTurns() { return {&m_endedElsewhere, &m_runningElsewhere, &m_endedHere}; }
+    void startMore(Turns &turns);
     void forget(int entry);
 
     std::map<int, std::unique_ptr<RunStore>> m_stores;
     std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< destroyed before their stores
-    std::deque<int>
-        m_toFetch; ///< finished runs elsewhere; fetched a few at a time, since sshd refuses many connections
-    std::set<int> m_fetching;
+    Turns m_endedElsewhere{4};     ///< sshd accepts ten connections at once that have not logged in yet
+    Turns m_runningElsewhere{32};  ///< a queue runs few at a time
+    Turns m_endedHere{200};        ///< each holds its logs open while they are read
+    std::set<std::string> m_named; ///< runs elsewhere, ever: another machine may name new ones without end
+    bool m_full = false;           ///< they are too many, which was said
 };
 
 } // namespace lockstep::core

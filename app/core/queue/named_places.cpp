@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "queue/named_places.h"
 
-#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "experiment/experiment.h"
 #include "follow/remote_copy.h"
@@ -12,27 +14,34 @@
 namespace lockstep::core {
 namespace {
 
-void addOnce(std::vector<CommandPrefix> &places, const CommandPrefix &place) {
-    if (!place.local() && std::ranges::find(places, place) == places.end())
-        places.push_back(place);
-}
+/// Each once, in the order in which they were named; this machine is none. A document names thousands of nodes.
+struct Places {
+    std::vector<CommandPrefix> all;
+    std::set<CommandPrefix> known;
+    void add(const CommandPrefix &place) {
+        if (!place.local() && known.insert(place).second)
+            all.push_back(place);
+    }
+};
 
 } // namespace
 
 std::vector<CommandPrefix> placesOf(const Experiment &experiment, bool ofAllNodes) {
-    std::vector<CommandPrefix> places;
     const Result<CommandPrefix> where = prefixFor(experiment.host, experiment.remoteAgent);
     if (!where)
-        return places;
-    addOnce(places, *where);
+        return {};
+    Places places;
+    places.add(*where);
+    std::set<std::pair<std::string_view, std::string_view>> seen; // many entries name the same nodes
     for (const ExperimentEntry &entry : experiment.entries)
         for (const NodePlace &node : entry.planned.config.nodes) {
-            if (const Result<CommandPrefix> place = prefixOfNode(node, *where))
-                addOnce(places, *place);
+            if (seen.emplace(node.host, node.agent).second)
+                if (const Result<CommandPrefix> place = prefixOfNode(node, *where))
+                    places.add(*place);
             if (!ofAllNodes)
                 break;
         }
-    return places;
+    return std::move(places.all);
 }
 
 Result<void> rememberPlaces(const Experiment &experiment) {
@@ -40,20 +49,19 @@ Result<void> rememberPlaces(const Experiment &experiment) {
 }
 
 std::vector<CommandPrefix> unknownPlacesOf(std::string_view id) {
-    std::vector<CommandPrefix> places;
     if (!isRunId(id))
-        return places;
+        return {};
+    Places places;
     if (const auto origin = originOf(runFolder(id)))
-        addOnce(places, *origin);
+        places.add(*origin);
     const auto queue = queueOriginOf(id);
     if (queue)
         for (const CommandPrefix &place : placesOf(*queue))
-            addOnce(places, place);
+            places.add(place);
     if (const Result<Experiment> experiment = readExperiment(id))
         for (const CommandPrefix &place : placesOf(*experiment, !queue))
-            addOnce(places, place);
-    std::erase_if(places, isKnownPlace);
-    return places;
+            places.add(place);
+    return unknownOf(std::move(places.all));
 }
 
 Result<void> checkPlacesOf(std::string_view id) {

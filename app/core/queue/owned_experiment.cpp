@@ -73,8 +73,10 @@ bool OwnedExperiment::lockGone() const {
 std::vector<PendingRequest> OwnedExperiment::requests() {
     std::vector<PendingRequest> pending = pendingRequests(experimentFolder(m_experiment.id), &m_left);
     // An owner that died before it could remove one had written it down as carried out.
+    const std::string folder = experimentFolder(m_experiment.id).requests();
     std::erase_if(m_experiment.taken, [&](const std::string &name) {
-        return std::ranges::none_of(pending, [&](const PendingRequest &one) { return one.name == name; });
+        return std::ranges::none_of(pending, [&](const PendingRequest &one) { return one.name == name; }) &&
+               !isThere(folder + "/" + name); // of very many, not all are pending at once
     });
     std::erase_if(pending, [&](const PendingRequest &one) {
         if (std::ranges::find(m_experiment.taken, one.name) == m_experiment.taken.end() && !m_left.contains(one.name))

@@ -72,8 +72,7 @@ Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &
 }
 
 Result<void> checkPlaces(std::string_view experimentId, const QueueOrigin &origin) {
-    std::vector<CommandPrefix> unknown = placesOf(origin);
-    std::erase_if(unknown, isKnownPlace);
+    const std::vector<CommandPrefix> unknown = unknownOf(placesOf(origin));
     if (unknown.empty())
         return {};
     return fail(unknownPlaces("the queue of " + std::string(experimentId), experimentId, unknown));

@@ -38,6 +38,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int maxAddedRepeats = 100;
+constexpr std::size_t mostRequestsAtOnce = 1000;
+constexpr std::size_t mostRequestBytesAtOnce = 16 << 20;
 constexpr std::chrono::milliseconds takenLimit{5000}, takenPoll{50}; ///< an owner looks several times a second
 constexpr std::array<std::string_view, 8> kindNames = {"stop",  "pause", "resume", "skip",
                                                        "retry", "move",  "add",    "repeat"};
@@ -255,7 +257,13 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     const auto change =
         std::make_shared<OwnerlessChange>(OwnerlessChange{std::move(*lock), std::move(*experiment), request});
     const Experiment &queue = change->experiment;
-    change->before = pendingRequests(experimentFolder(id));
+    bool more = false;
+    change->before = pendingRequests(experimentFolder(id), nullptr, &more);
+    if (more) // this one's turn is after them
+        return fail(Error::failed(
+            "more requests to the queue of " + std::string(id) + " wait than are taken at once, " +
+                std::to_string(mostRequestsAtOnce) + " or 16 MiB",
+            "remove those that nobody made from " + experimentFolder(id).requests() + ", then ask again"));
     std::erase_if(change->before, [&](const PendingRequest &one) {
         return std::ranges::find(queue.taken, one.name) != queue.taken.end();
     });
@@ -276,9 +284,11 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
 bool ownerTakesStops(const ExperimentFolder &folder) {
     std::set<std::string> left;
     const auto waits = [&] {
-        return std::ranges::any_of(pendingRequests(folder, &left), [](const PendingRequest &one) {
-            return one.request.kind == QueueRequest::Kind::Stop;
-        });
+        bool more = false;
+        const auto pending = pendingRequests(folder, &left, &more);
+        return more || std::ranges::any_of(pending, [](const PendingRequest &one) {
+                   return one.request.kind == QueueRequest::Kind::Stop;
+               });
     };
     for (const QDeadlineTimer limit(takenLimit); waits();) {
         if (limit.hasExpired())
@@ -493,27 +503,41 @@ Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
     return waitFor(askWithoutOwner(id, request));
 }
 
-std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder, std::set<std::string> *left) {
+std::vector<PendingRequest> waitingRequests(const ExperimentFolder &folder, bool *more,
+                                            const std::function<void(const std::string &name)> &unreadable) {
     std::vector<PendingRequest> pending;
     if (!openFolderToWrite(folder.requests()))
         return pending; // none was made yet, or a link leads to another's files
     const QDir where(QString::fromStdString(folder.requests()));
     constexpr qint64 largestRequest = 1 << 20;
+    std::size_t bytes = 0;
     for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
+        if (pending.size() >= mostRequestsAtOnce || bytes > mostRequestBytesAtOnce) {
+            if (more)
+                *more = true;
+            break;
+        }
         const std::string path = where.filePath(name).toStdString();
         const bool tooLarge = QFileInfo(where, name).size() > largestRequest;
-        const Result<std::string> text = tooLarge ? std::string() : realFileSystem().readAll(path);
+        const Result<std::string> text = tooLarge ? std::string() : realFileSystem().readAll(path, largestRequest);
         if (!text)
             continue; // the disk may give it the next time, or it was taken back
+        bytes += text->size();
         if (const auto request = queueRequestFromJson(*text)) {
             pending.push_back({name.toStdString(), *request});
-            continue;
+        } else if (unreadable) {
+            unreadable(name.toStdString());
         }
-        const bool removed = forgetRequest(folder, name.toStdString());
-        if (removed || !left || left->insert(name.toStdString()).second)
-            logWarning("dropped an unreadable request: " + path);
     }
     return pending;
+}
+
+std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder, std::set<std::string> *left, bool *more) {
+    return waitingRequests(folder, more, [&](const std::string &name) {
+        const bool removed = forgetRequest(folder, name);
+        if (removed || !left || left->insert(name).second)
+            logWarning("dropped an unreadable request: " + folder.requests() + "/" + name);
+    });
 }
 
 bool forgetRequest(const ExperimentFolder &folder, const std::string &name) {

@@ -3,6 +3,7 @@
 // Requests to an experiment's queue, while it runs and after. They are files in the experiment's folder
 // (requests/, handled in the order of their names), so they outlive the requester and wait for a busy owner.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -75,9 +76,14 @@ struct PendingRequest {
 };
 /// For the owner: the requests that wait, oldest first. One is removed by forgetRequest() only once it has been carried out
 /// and the queue is on the disk: an owner that dies in between loses none. An unreadable one is removed here, and said once if
-/// its name, where it can't be removed, is kept in `left`. A folder that is a link, or lies behind one, has none.
+/// its name, where it can't be removed, is kept in `left`. A folder that is a link, or lies behind one, has none. Of very many or
+/// large ones the first are given, and `more` is set: the others wait until those are removed.
 [[nodiscard]] std::vector<PendingRequest> pendingRequests(const ExperimentFolder &folder,
-                                                          std::set<std::string> *left = nullptr);
+                                                          std::set<std::string> *left = nullptr, bool *more = nullptr);
+/// The same for a reader: removes nothing. `unreadable` gets the name of each that is no request.
+[[nodiscard]] std::vector<PendingRequest>
+waitingRequests(const ExperimentFolder &folder, bool *more = nullptr,
+                const std::function<void(const std::string &name)> &unreadable = {});
 /// False: it could not be removed, or is gone already.
 bool forgetRequest(const ExperimentFolder &folder, const std::string &name);
 

@@ -87,6 +87,7 @@ struct AlertLine {
     std::int64_t wallUs = 0;
     std::optional<int> rank;
     AlertFrame alert;
+    std::uint64_t number = 0; ///< of the run's alerts, from 1
 };
 
 /// Whether it says that all ranks were started again after a failure.
@@ -170,7 +171,7 @@ struct RunConditions {
 /// import what it needs, data may be packed or not.
 [[nodiscard]] std::string editedBetween(const FileDigests &a, const FileDigests &b);
 
-/// A summary of a run for the result table; made from a RunStore, live or replayed.
+/// A summary of a run for the result table; made from a RunStore, live or replayed. What others have written takes one line, its command aside.
 struct RunOutcome {
     std::string run, name, experiment, recipe;
     int repeat = 1;
@@ -200,7 +201,7 @@ struct RunOutcome {
     /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
     MetricValues metrics;             ///< over all ranks and steps (ipc/metrics.h)
-    std::optional<double> launchS;    ///< from launch until a rank began to train
+    std::optional<double> launchS;    ///< from launch until a rank began to train; never longer than runTimeS
     bool script = false;              ///< the ranks run a script instead of lockstep-trainer
     ScriptClaims claims;              ///< about that script
     std::vector<std::string> command; ///< that script's, with its placeholders filled in

@@ -36,7 +36,9 @@ void RunDevices::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {
     for (const ProcessSample &viewer : body.viewers)
         if (viewer.cpuCores)
             cores = cores.value_or(0) + *viewer.cpuCores;
-    if (cores)
+    if (cores && !m_viewers.empty() && m_viewers.back().wallUs == wallUs) // another part of the same sample
+        m_viewers.back().cpuS += *cores * body.intervalS;
+    else if (cores)
         m_viewers.push_back({wallUs, body.intervalS, *cores * body.intervalS});
     while (!m_viewers.empty() && m_viewers.front().wallUs < wallUs - viewersUs)
         m_viewers.pop_front();

@@ -177,9 +177,11 @@ std::string workKey(const RunConfig &config, const std::vector<std::string> &com
     const std::size_t script = pythonScript(command).value_or(0);
     for (std::size_t i = 0; i < command.size(); ++i) {
         std::string word =
-            fillPlaceholders(command[i], [&](std::string_view name) -> Result<std::string> {
-                return findField(name) ? configPlaceholder(config, name) : Result<std::string>(std::string(name));
-            }).value_or(command[i]);
+            key.size() > mostCommandBytes
+                ? command[i]
+                : fillPlaceholders(command[i], [&](std::string_view name) -> Result<std::string> {
+                      return findField(name) ? configPlaceholder(config, name) : Result<std::string>(std::string(name));
+                  }).value_or(command[i]);
         if (i == 0 || i == script)
             word = std::filesystem::path(word).filename().string();
         key += (i == 0 && word.starts_with("python") ? "python" : word) + "\n";

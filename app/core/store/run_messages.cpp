@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_messages.h"
 
+#include <algorithm>
+
 namespace lockstep::core {
 namespace {
 
 constexpr std::size_t consoleLimit = 20'000;
-constexpr std::size_t mostKept = 10'000; ///< alerts, and changes of state: a rank may report them without end
+constexpr std::size_t mostKept = 10'000; ///< changes of state: a rank may report them without end
+constexpr std::size_t ofKindKept = 1000; ///< alerts of a kind, at least; twice as many are cut to it
+
+std::string earlierInWords(std::uint64_t count, std::size_t place) {
+    const std::string kind =
+        place < alertTable.size() ? "of the kind " + std::string(alertTable[place].kind) : "of the script's own kinds";
+    return std::to_string(count) + " earlier alerts " + kind + " are not kept here: the run's log has them";
+}
 
 } // namespace
 
@@ -28,8 +37,36 @@ void RunMessages::take(const Frame &frame, const ExitFrame &body) {
 }
 
 void RunMessages::take(const Frame &frame, const AlertFrame &body) {
-    if (m_alerts.size() < mostKept)
-        m_alerts.push_back({frame.wallUs, frame.rank, body});
+    const std::size_t place = placeOfAlert(body.kind);
+    m_alerts.push_back({frame.wallUs, frame.rank, body, ++m_alertsCame});
+    ++m_ofKind[place].came;
+    if (++m_ofKind[place].lines >= 2 * ofKindKept)
+        dropEarlier(place);
+}
+
+/// The last line that goes, which may itself stand for earlier ones, becomes the one that tells of them.
+void RunMessages::dropEarlier(std::size_t place) {
+    OfKind &kind = m_ofKind[place];
+    std::size_t going = kind.lines - ofKindKept;
+    auto kept = m_alerts.begin();
+    for (auto line = m_alerts.begin(); line != m_alerts.end(); ++line) {
+        if (going > 0 && placeOfAlert(line->alert.kind) == place) {
+            if (--going > 0)
+                continue;
+            line->rank.reset();
+            line->alert.message = earlierInWords(kind.came - ofKindKept, place);
+            line->alert.step.reset();
+        }
+        if (kept != line)
+            *kept = std::move(*line);
+        ++kept;
+    }
+    m_alerts.erase(kept, m_alerts.end());
+    kind.lines = ofKindKept + 1;
+}
+
+std::vector<AlertLine> RunMessages::alertsAfter(std::uint64_t number) const {
+    return {std::ranges::upper_bound(m_alerts, number, {}, &AlertLine::number), m_alerts.end()};
 }
 
 void RunMessages::take(const Frame &frame, const StateFrame &body) {

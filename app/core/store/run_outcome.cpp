@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "ipc/alerts.h"
+#include "ipc/printable.h"
 #include "ipc/scalars.h"
 #include "ipc/sound_values.h"
 #include "store/run_failure.h"
@@ -60,10 +61,8 @@ bool lacksLines(const RunStore &store) {
 
 /// Whether a frame is missing that may have ended an epoch.
 bool lacksFrames(const RunStore &store) {
-    const auto saysSo = [](const AlertLine &line) {
-        return line.alert.kind == malformedFrame.row().kind || line.alert.kind == framesLost.row().kind;
-    };
-    return lacksLines(store) || std::ranges::any_of(store.messages().alerts(), saysSo);
+    return lacksLines(store) || store.messages().alertsOf(malformedFrame) > 0 ||
+           store.messages().alertsOf(framesLost) > 0;
 }
 
 std::optional<int> plannedEpochs(const RunStore &store) {
@@ -214,6 +213,24 @@ std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs
     return std::nullopt;
 }
 
+/// What others have written stands in lines and tables of ours: each value takes one line.
+void putOnOneLine(RunOutcome &out) {
+    const auto flatten = [](auto &...texts) { ((texts = onOneLine(texts)), ...); };
+    flatten(out.recipe, out.reason, out.divergence, out.backend, out.conditions.lockstepVersion, out.conditions.program,
+            out.conditions.scheduling);
+    for (auto *texts : {&out.deviceNames, &out.hosts, &out.warnings})
+        for (std::string &text : *texts)
+            flatten(text);
+    for (auto &[key, value] : out.about)
+        flatten(value);
+    for (MachineRecord &machine : out.conditions.machines) {
+        flatten(machine.host, machine.os, machine.kernel, machine.cpuModel, machine.allowedCores, machine.gpuDriver,
+                machine.torchVersion, machine.agentVersion);
+        for (DeviceRecord &device : machine.devices)
+            flatten(device.device, device.kind, device.name, device.cores, device.uuid);
+    }
+}
+
 /// The script among a command's words, else its program, without folders; empty: a script that was started elsewhere.
 std::string programOf(const RunRecord &record) {
     if (!isScript(record))
@@ -291,7 +308,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.state = life.state();
     out.agentDied = life.agentDied();
     out.unknown = life.unknown();
-    out.restarts = int(std::ranges::count_if(store.messages().alerts(), isRestart));
+    out.restarts = int(store.messages().alertsOf(ranksRestarted));
     out.reason = endReason(store);
     for (const auto &[rank, info] : store.ranks().all()) {
         if (!info.backend.empty() && info.backend != "none")
@@ -320,6 +337,13 @@ RunOutcome outcomeOf(const RunStore &store) {
             takeSummary(*result->summary, !lacksFrames(store), out);
     }
     addLosses(store, cut, out);
+    if (out.launchS && !canBeTrainingTime(*out.launchS, out.runTimeS)) { // the clock was set meanwhile
+        out.warnings.push_back("a rank began to train " + seconds(*out.launchS).toStdString() +
+                               " after its launch by the clock, but the run lasted " +
+                               seconds(*out.runTimeS).toStdString() +
+                               " from launch to exit: how long it took to start is unknown");
+        out.launchS.reset();
+    }
     if (earlier > 0)
         withoutTrainingTime("no epoch was made here: the checkpoint that it went on from has them all", out);
     if (const auto &repeated = store.epochs().repeated())
@@ -332,6 +356,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     }
     if (auto mean = meanOfStages(out)) // results of earlier versions hold one stage's
         out.phasesS = std::move(*mean);
+    putOnOneLine(out);
     return out;
 }
 

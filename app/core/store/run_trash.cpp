@@ -54,6 +54,26 @@ std::int64_t secondsOf(const std::string &id) {
            number(13, 2);
 }
 
+/// Unix seconds of what was last written into the folder itself; 0: unknown.
+std::int64_t writtenAt(const std::string &folder) {
+    std::error_code error;
+    const auto at = fs::last_write_time(folder, error);
+    return error ? 0
+                 : std::chrono::duration_cast<std::chrono::seconds>(
+                       fs::file_time_type::clock::to_sys(at).time_since_epoch())
+                       .count();
+}
+
+/// When it was deleted, in Unix seconds: the latest that anything says of it, since a clock may have been wrong. No run is deleted before it
+/// starts or is written to.
+std::int64_t deletedAt(const TrashedRuns &batch) {
+    const std::string place = trashFolder() + "/" + batch.id;
+    std::int64_t latest = std::max(secondsOf(batch.id), writtenAt(place));
+    for (const std::string &run : batch.runs)
+        latest = std::max({latest, secondsOf(run), writtenAt(place + "/" + run)});
+    return latest;
+}
+
 } // namespace
 
 std::string trashFolder() {
@@ -143,7 +163,7 @@ Result<int> emptyTrash(std::chrono::seconds age) {
     int removed = 0;
     const std::int64_t now = SystemClock().wallUs() / 1'000'000;
     for (const TrashedRuns &batch : listTrash()) {
-        if (now - secondsOf(batch.id) < age.count())
+        if (age.count() > 0 && now - deletedAt(batch) < age.count())
             continue;
         std::error_code error;
         const std::string place = trashFolder() + "/" + batch.id;

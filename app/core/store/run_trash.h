@@ -30,7 +30,8 @@ inline constexpr std::chrono::days trashKept{30};
 [[nodiscard]] Result<TrashedRuns> restoreTrashed(std::string_view id);
 /// Restores one run alone.
 [[nodiscard]] Result<void> restoreRun(const std::string &run);
-/// Removes for good what was deleted at least `age` ago; returns how many runs.
+/// Removes for good what was deleted at least `age` ago, by its id, its folders and its runs' own times alike, since a clock may have been
+/// wrong; everything if that is 0. Returns how many runs.
 [[nodiscard]] Result<int> emptyTrash(std::chrono::seconds age = std::chrono::seconds(0));
 
 } // namespace lockstep::core

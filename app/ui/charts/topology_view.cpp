@@ -11,6 +11,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
+#include "ipc/thousands.h"
 #include "models/cells.h"
 
 namespace lockstep::ui {
@@ -60,10 +61,33 @@ QColor TopologyView::flowColor() const {
 
 QSize TopologyView::sizeHint() const {
     const int nodes = int(m_topology.nodes.size());
-    return {720, nodes < 3 ? 150 : nodes < 5 ? 320 : nodes < 7 ? 420 : 520 + 64 * std::max(0, nodes - 8)};
+    return {720, nodes < 3 || !m_topology.isDrawable() ? 150
+                 : nodes < 5                           ? 320
+                 : nodes < 7                           ? 420
+                                                       : 520 + 64 * std::max(0, nodes - 8)};
 }
 QSize TopologyView::minimumSizeHint() const {
     return {480, sizeHint().height()};
+}
+
+QString TopologyView::summary() const {
+    if (m_topology.isDrawable())
+        return {};
+    QStringList lost;
+    for (const core::TopologyNode &node : m_topology.nodes)
+        if (!node.heard)
+            lost << qs(node.name);
+    constexpr qsizetype mostNamed = 8;
+    const QString state =
+        lost.isEmpty() ? QString()
+        : lost.size() > mostNamed
+            ? tr(" The training state of %1 of them is unknown: %2 and others.")
+                  .arg(QString::fromStdString(thousands(lost.size())), lost.first(mostNamed).join(QStringLiteral(", ")))
+            : tr(" The training state of %1 is unknown.").arg(lost.join(QStringLiteral(", ")));
+    return tr("%1 nodes with %2 ranks: more than a picture can show.")
+               .arg(QString::fromStdString(thousands(qint64(m_topology.nodes.size()))),
+                    QString::fromStdString(thousands(m_topology.worldSize()))) +
+           state;
 }
 
 /// Two stand side by side, more on an ellipse that begins at the top, clockwise.
@@ -213,6 +237,12 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
 }
 
 void TopologyView::paintChart(QPainter *painter, const QRectF &area) {
+    if (const QString text = summary(); !text.isEmpty()) {
+        painter->setFont(Theme::font(Type::Body));
+        painter->setPen(theme().palette().textSecondary);
+        painter->drawText(area.adjusted(16, 0, -16, 0), int(Qt::AlignCenter) | Qt::TextWordWrap, text);
+        return;
+    }
     for (const core::TopologyLink &link : m_topology.links)
         paintLink(painter, link, area);
     for (const core::TopologyLink &link : m_topology.links)
@@ -222,6 +252,8 @@ void TopologyView::paintChart(QPainter *painter, const QRectF &area) {
 }
 
 QString TopologyView::hint(const QPointF &position) const {
+    if (!m_topology.isDrawable())
+        return {};
     const QRectF area = rect();
     for (std::size_t i = 0; i < m_topology.nodes.size(); ++i) {
         const core::TopologyNode &node = m_topology.nodes[i];

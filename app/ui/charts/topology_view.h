@@ -6,7 +6,8 @@
 namespace lockstep::ui {
 
 /// Nodes as boxes with their ranks, the links between them with their measurements, and a method's traffic on them. A link's
-/// line is the thicker the more it carries; arrows show the direction. Tooltips explain the figures.
+/// line is the thicker the more it carries; arrows show the direction. Tooltips explain the figures. More nodes than can be told apart
+/// are counted in a sentence instead (core::Topology::isDrawable).
 class TopologyView : public PaintedChart {
     Q_OBJECT
 public:
@@ -20,6 +21,8 @@ public:
     /// The tooltip at `position`; for tests too.
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
+    /// Instead of a picture; empty: there is one.
+    [[nodiscard]] QString summary() const;
     /// Where a node's box and a rank's disc lie in `area`.
     [[nodiscard]] QRectF boxOf(std::size_t node, const QRectF &area) const;
     [[nodiscard]] QRectF discOf(const core::TopologyRank &rank, const QRectF &area) const;

@@ -177,7 +177,7 @@ void StatusStrip::refresh() {
     set(m_percent, running && strip.fraction                  ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
                    : running && !strip.noRecentData.isEmpty() ? QStringLiteral("-")
                                                               : QString());
-    m_percent->setToolTip(strip.noRecentData);
+    m_percent->setToolTip(plainHint(strip.noRecentData));
     set(m_left, details ? strip.left : QString());
     const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
@@ -199,7 +199,7 @@ void StatusStrip::refresh() {
     m_stop->setVisible(strip.active);
     const bool lab = m_status.showsLab();
     setWords(m_stop, lab ? tr("Stop the lab") : elsewhere.isEmpty() ? tr("Stop") : tr("Stop the running one"));
-    m_stop->setToolTip(stopTip(strip));
+    m_stop->setToolTip(plainHint(stopTip(strip)));
     const int dropped = strip.active ? 0 : m_status.droppedRuns();
     m_bringBack->setVisible(dropped > 0 && heldBy.isEmpty() && !m_starter.starting());
     m_bringBack->setEnabled(!m_control.asking(Deed::ChangeQueue));
@@ -211,14 +211,14 @@ void StatusStrip::refresh() {
     m_pause->setVisible(strip.active && !lab && m_status.queue().rowCount() > 1);
     m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_control.asking(Deed::ChangeQueue));
     setWords(m_pause, paused ? tr("Resume") : tr("Pause"));
-    m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
+    m_pause->setToolTip(paused ? plainHint(tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy))
                                : tr("The current run continues, and no further one starts (Ctrl+Shift+P)"));
     showFailures();
     m_queue->setVisible(m_status.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty()); // one that is over may be added to
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
-    m_takeOver->setToolTip(
-        tr("%1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)").arg(heldBy));
+    m_takeOver->setToolTip(plainHint(
+        tr("%1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)").arg(heldBy)));
     m_resumeQueue->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     if (!m_message->isHidden())
@@ -246,7 +246,8 @@ void StatusStrip::showFailures() {
     const QString name = metrics.elidedText(metrics.horizontalAdvance(whole) > mostName ? paintedName(whole) : whole,
                                             Qt::ElideMiddle, mostName);
     setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(name) : tr("%1 runs failed").arg(failures.size()));
-    m_failed->setToolTip(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)"));
+    m_failed->setToolTip(
+        plainHint(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)")));
     m_failed->setAccessibleDescription(sentences.join(u' '));
 }
 

@@ -37,11 +37,11 @@ bool ElidedLabel::isElided() const {
 }
 
 bool ElidedLabel::event(QEvent *event) {
-    if (event->type() != QEvent::ToolTip || !isElided())
-        return QLabel::event(event);
     const QString own = toolTip();
-    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(),
-                       plainHint(own.isEmpty() ? text() : text() + QLatin1Char('\n') + own), this);
+    if (event->type() != QEvent::ToolTip || (own.isEmpty() && !isElided()))
+        return QLabel::event(event);
+    const QString words = !isElided() ? own : own.isEmpty() ? text() : text() + QLatin1Char('\n') + own;
+    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(), plainHint(words), this);
     return true;
 }
 

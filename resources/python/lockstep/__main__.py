@@ -88,7 +88,8 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(auto.python_path())  # for the processes that it starts
     auto.install()
     sys.argv = target
-    sys.path[0] = os.getcwd() if module else os.path.dirname(os.path.abspath(target[0]))
+    if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):  # else Python puts no folder of the script first
+        sys.path[0] = os.getcwd() if module else os.path.dirname(os.path.abspath(target[0]))
     try:
         run_module(target[0]) if module else run_script(target[0])
     except SystemExit as end:

@@ -64,4 +64,5 @@ def exits(code: object) -> None:
 def python_path() -> List[str]:
     """PYTHONPATH for child processes that are to be followed: our sitecustomize, which finds this package, and what was there."""
     ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
-    return [ours] + [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder != ours]
+    given = os.environ.get("PYTHONPATH")  # in which an empty folder is the current one, unless there is no other
+    return [ours] + [folder for folder in given.split(os.pathsep) if folder != ours] if given else [ours]

@@ -19,7 +19,8 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
 - How many samples the steps of an epoch have is unknown where some of them train without a new batch, or without one of a DataLoader that
   was over earlier, whose batches the script may have kept.
-- The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step.
+- The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step. Of several passes of a batch,
+  between which parameters were moved, as LBFGS and SAM do, it is the first one's.
 - An epoch is one pass through the DataLoader that is trained on, with the optimizer's step that follows its last batches. Time between its
   steps, such as that of a validation, is not in the epoch's time. A pass of a loader that repeats its sampler for ever has as many batches
   as that sampler gives. Where steps take turns between DataLoaders over different data, or have batches of several, it is a pass through the
@@ -27,8 +28,9 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 """
 from __future__ import annotations
 
+from collections import deque
 from time import monotonic_ns
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from lockstep.groups import Groups
 from lockstep.lead import Lead
@@ -39,6 +41,7 @@ from lockstep.steps import EpochLog
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
 MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
+MOST_DROPPED = 1024  # iterators that the script holds no longer and whose batches no step has had yet, the newest
 
 
 class Follower:
@@ -59,6 +62,7 @@ class Follower:
         self._pair_ended = False  # one of them besides the main one is over, and nothing has taken its place
         self._replays = False  # steps go on after that, perhaps with batches that the script has kept
         self._held: Set[int] = set()  # iterators that the script may still take batches from
+        self._dropped: Deque[int] = deque()  # those that it holds no longer, the newest
         self._left: Set[int] = set()  # those that were trained on and held no longer, though they had more batches
         # Data sets of batches that were fetched without gradients before the first step: whether they are trained on shows when more are.
         self._unsure: Set[int] = set()
@@ -201,6 +205,9 @@ class Follower:
         self._leave(iterator)
         self._trained.discard(iterator)
         self._beside.pop(iterator, None)
+        self._dropped.append(iterator)
+        if len(self._dropped) > MOST_DROPPED:  # such as of a validation that takes each of its batches from a new iterator
+            self._fetches.pop(self._dropped.popleft(), None)
 
     def _leave(self, iterator: int) -> None:
         """The iterator gives no more of the batches that it has begun to give."""
@@ -208,8 +215,9 @@ class Follower:
         self._optimized.discard(iterator)
         self._groups.leave(iterator)
 
-    def backward_begins(self, loss: Any, now: int) -> None:
-        """backward() of a loss: a tensor that is detached, a number, or None for one that is unknown."""
+    def backward_begins(self, loss: Any, now: int, again: bool = False) -> None:
+        """backward() of a loss: a tensor that is detached, a number, or None for one that is unknown. `again`: in a further pass of its
+        batch, whose loss counts nowhere."""
         self._backwards += 1
         if self._backwards > 1:
             return
@@ -221,7 +229,8 @@ class Follower:
         self._lap("forward" if fetched or step.backwards or self._inside else "other", now)
         step.backwards += 1
         if len(step.losses) < MOST_LOSSES:
-            step.losses.append(loss)
+            if not (again and step.losses):
+                step.losses.append(loss)
         else:  # nothing ends the step: no optimizer that is followed
             step.losses = [None]
         self._mark_ns = self._now()  # what following has cost is nobody's time

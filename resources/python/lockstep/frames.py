@@ -11,6 +11,7 @@ from lockstep import signals
 
 PROTOCOL = "1.0"
 LONGEST_TEXT = 200  # characters of a value that is described by its text
+MOST_BYTES = 64 * 1024  # of a line with its end, as ipc/frames.h has it
 
 
 def hello(rank: int, pid: int, host: str, token: str) -> bytes:

@@ -2,13 +2,16 @@
 """Divides the time of a step into phases."""
 from __future__ import annotations
 
+import json
 from time import monotonic_ns
-from typing import Dict
+from typing import Dict, Optional, Set
 
 # By phase: seconds of all steps ("sum_s"), and of the longest step ("max_s").
 PhaseSums = Dict[str, Dict[str, float]]
 # The phases that add up to a step, as ipc/phases.h has them.
 ADDITIVE = frozenset(("load", "h2d", "forward", "backward", "exposed", "optimizer", "other"))
+NAMES_BYTES = 52 * 1024  # that phases of a script's own may take of a frame, which has 64 KiB: some 500 of usual names
+ENTRY_BYTES = 80  # of one besides its name: two numbers of up to 24 characters, and their keys
 LONGEST_NS = 10**18  # 31 years, as ipc/sound_values.h has it
 
 
@@ -23,6 +26,9 @@ class PhaseClock:
 
     def __init__(self) -> None:
         self.times: Dict[str, int] = {}
+        self.left_out: Optional[str] = None  # the first phase that frames had no room for
+        self._named: Set[str] = set()  # the others
+        self._room = NAMES_BYTES
         self.refused: Dict[str, str] = {}  # by phase: the first time that was no duration, as text
         self.last_ns = monotonic_ns()
 
@@ -41,12 +47,26 @@ class PhaseClock:
     def end_step(self, *sums: PhaseSums) -> None:
         """Adds the current step's times to these sums, and begins a new step.
 
-        A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`.
+        A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`. So is a phase that frames have no room
+        for, which is noted in `left_out`; its time is in `other`.
         """
         for phase, duration_ns in self.times.items():
+            if phase not in self._named and not self._has_room(phase):
+                continue
             if not add_time(phase, duration_ns, *sums):
                 self.refused.setdefault(phase, str(duration_ns))
         self.times = {}
+
+    def _has_room(self, phase: str) -> bool:
+        """Takes in a phase that is new. False: that would make frames too long."""
+        size = len(json.dumps(phase)) + ENTRY_BYTES
+        if phase not in ADDITIVE:
+            if size > self._room:
+                self.left_out = self.left_out or phase
+                return False
+            self._room -= size
+        self._named.add(phase)
+        return True
 
 
 def add_time(phase: str, duration_ns: int, *sums: PhaseSums) -> bool:

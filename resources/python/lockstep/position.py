@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import monotonic_ns
 from typing import Any, Dict
 
+LONGEST_NAME = 200  # characters of a phase's
+
 
 class Position:
     """The training thread notes steps and phases; collectives may begin and end on any thread.
@@ -38,7 +40,7 @@ class Position:
         now = monotonic_ns()
         where: Dict[str, Any] = {"step": self.step, "since_s": (now - self._phase_ns) / 1e9}
         if self._phase:
-            where["phase"] = self._phase
+            where["phase"] = str(self._phase)[:LONGEST_NAME]
         if self._entered:
             where.update(collectives=self._entered, collectives_ended=self._ended)
         if self._entered > self._ended:

@@ -14,7 +14,7 @@ from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
 from lockstep.phases import PhaseClock, PhaseSums
-from lockstep.position import Position
+from lockstep.position import LONGEST_NAME, Position
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.steps import EpochLog
 
@@ -65,6 +65,7 @@ class Run:
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
         self._shift = 0  # 1: the script counts its epochs from 0
+        self._told_of_room = False  # that frames have none for more phases
         self._reported: Set[str] = set()  # phases of which a refused time was reported
         rank = _number("RANK", 0)
         self._sender = Sender(os.environ.get(FRAMES, ""), rank or 0, os.environ.get(TOKEN, ""))
@@ -244,11 +245,17 @@ class Run:
             self._sender.send("alert", {"severity": "warning", "kind": "refused_metric", "step": self._steps,
                                         "message": f"rank {self.rank}: {sentence}"})
         self._metrics.refused.clear()
+        if self._clock.left_out is not None and not self._told_of_room:
+            self._told_of_room = True
+            self._sender.send("alert", {
+                "severity": "warning", "kind": "refused_phase", "step": self._steps,
+                "message": f"rank {self.rank} names more phases than a frame of 64 KiB holds: from {self._clock.left_out[:LONGEST_NAME]!r} on, "
+                           "the time of new ones is in other only; give phases of all steps the same names"})
         for phase in self._clock.refused.keys() - self._reported:
             self._reported.add(phase)
             self._sender.send("alert", {
                 "severity": "warning", "kind": "refused_time", "step": self._steps,
-                "message": f"rank {self.rank} gave the phase {phase} a time of {self._clock.refused[phase]} ns, "
+                "message": f"rank {self.rank} gave the phase {phase[:LONGEST_NAME]} a time of {self._clock.refused[phase]} ns, "
                            "which is no duration; such times are left out"})
 
     def _report_rest(self) -> None:

@@ -140,6 +140,7 @@ class Sender:
         self._line = b""  # the end of it that is no whole line yet
         self._stacks_asked = False
         self._states: Dict[str, Mapping[str, Any]] = {}  # the newest of each, the newest of all last
+        self._too_long: Set[str] = set()  # kinds of frames of which one was longer than a line may be
         self._missed: Set[str] = set()  # the names of those that no connection has taken
         self._retry_at_ns = 0
         self._last_reason = ""
@@ -277,7 +278,17 @@ class Sender:
         _next_numbers[self.address, self.rank] = stamp["rseq"] + 1  # also without a connection: a gap shows that frames are missing
         taken = self._socket is not None and len(self._unsent) < UNSENT_BYTES
         if taken:
-            self._unsent += frames.frame(kind, stamp, body)
+            line = frames.frame(kind, stamp, body)
+            if len(line) > frames.MOST_BYTES:
+                if kind in self._too_long:  # said before
+                    _next_numbers[self.address, self.rank] = stamp["rseq"]
+                    return
+                self._too_long.add(kind)
+                line = frames.frame("alert", stamp, {
+                    "severity": "warning", "kind": "refused_frame", "message":
+                    f"rank {self.rank}: a frame {kind[:frames.LONGEST_TEXT]!r} of {len(line)} bytes is left out, and so is every other one of "
+                    f"more than {frames.MOST_BYTES}: send less in one"})
+            self._unsent += line
         if kind == "state":
             name = str(body.get("state"))
             self._states.pop(name, None)

@@ -8,6 +8,7 @@ import traceback
 from typing import List
 
 MOST_LINES = 200  # of a thread: its innermost calls
+LONGEST_LINE = 1000  # characters: a line of source may be longer than a frame
 
 
 def stacks() -> List[str]:
@@ -21,4 +22,4 @@ def stacks() -> List[str]:
     for number, (ident, frame) in enumerate(found, 1):
         calls = "".join(traceback.format_stack(frame)).splitlines()[-MOST_LINES:]
         lines += [f"{names.get(ident, 'a thread')} ({number} of {len(found)}, {len(calls)} lines)", *calls]
-    return lines
+    return [line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE - 1] + "…" for line in lines]

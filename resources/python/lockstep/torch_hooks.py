@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -38,15 +39,21 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
         if not watch.listens():
             watch.fetches_elsewhere()
             return original(iterator)
+        thread = threading.get_ident()
+        if thread in watch.loading:  # the data set of another loader asks one of its own
+            return original(iterator)
         watch.begins_fetch()
         begin_ns = monotonic_ns()
         try:
+            watch.loading.add(thread)
             batch = original(iterator)
         except BaseException as error:
             end_ns = monotonic_ns()
             if watch.ends_fetch() and isinstance(error, StopIteration):
                 watch.exhausted(iterator, begin_ns, end_ns)
             raise
+        finally:
+            watch.loading.discard(thread)
         end_ns = monotonic_ns()
         if watch.ends_fetch():
             watch.fetched(iterator, batch, begin_ns, end_ns)

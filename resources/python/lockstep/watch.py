@@ -12,12 +12,13 @@ import weakref
 from collections import deque
 from contextlib import contextmanager, suppress
 from time import monotonic_ns
-from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
+from lockstep.parameters import Parameters
 from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
 from lockstep.sender import FRAMES, TOKEN, Sender
@@ -33,6 +34,8 @@ class Watch:
         self.about: Dict[str, Any] = {}  # what a library's callback knows of the run
         self.hears_writers = True  # False: that callback reports the metrics
         self.failed = False  # the script has ended with a code that says so
+        self.loading: Set[int] = set()  # threads that are in a loader: of loaders inside each other the outermost counts
+        self._trains_in_fork: Optional[bool] = None  # whether that was said; None: this process is no fork, or one of a followed process
         self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
         self._trainer_ident: Optional[int] = None
         self._torch: Any = None
@@ -47,6 +50,7 @@ class Watch:
         # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
         self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
+        self._parameters = Parameters()
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
         self._world = 1  # how many processes train together
         self._limit = StepLimit(lambda steps, samples: agreement.of_rank_0(self._torch, steps, samples), self._finish)
@@ -140,6 +144,8 @@ class Watch:
         """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
         would break the capture."""
         if not self.listens() or self._captures():
+            if self._trains_in_fork is False:
+                self._tell_of_fork()
             return False
         if self._follower is None:
             try:
@@ -147,6 +153,14 @@ class Watch:
             except Exception as error:
                 self.step_aside(error)
         return self.on
+
+    def _tell_of_fork(self) -> None:
+        """One line on stderr, unless it is a DataLoader's worker that needs gradients."""
+        self._trains_in_fork = True
+        with suppress(Exception):  # stderr may be closed
+            if self._torch.utils.data.get_worker_info() is None:
+                print(f"lockstep: process {os.getpid()} trains and is not followed, since it was forked from another one; started by spawn "
+                      "(multiprocessing.get_context(\"spawn\")) it would be", file=sys.stderr)
 
     def _captures(self) -> bool:
         try:
@@ -159,14 +173,19 @@ class Watch:
     @contextmanager
     def opening(self, iterator: Any) -> Iterator[None]:
         """An iterator over a DataLoader is made, or begins again."""
-        listens = self.listens()
+        thread = threading.get_ident()
+        listens = self.listens() and thread not in self.loading
         if listens:
             self._position.begin("load")
         begin_ns = monotonic_ns()
         try:
+            if listens:
+                self.loading.add(thread)
             yield
         finally:
             end_ns = monotonic_ns()
+            if listens:
+                self.loading.discard(thread)
             listens = listens and self.listens()  # another thread may have become the one that trains
             if listens:
                 self._position.begin("")
@@ -194,6 +213,7 @@ class Watch:
             loader = self._loader(iterator)
             size = loader.samples(batch, iterator)
             self._scaled.clear()
+            self._parameters.begin()
             if self._follower is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
             self._told("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
@@ -209,7 +229,7 @@ class Watch:
         """A backward of these losses begins."""
         loss = self._loss(tensors)
         self._look(loss)
-        self._told("backward_begins", loss, begin_ns)
+        self._told("backward_begins", loss, begin_ns, self._passes_again(tensors))
         self._position.begin("backward")
 
     def backward_ends(self, end_ns: int) -> None:
@@ -220,6 +240,7 @@ class Watch:
     def backward_fails(self, end_ns: int) -> None:
         """It has raised."""
         self._position.begin("")
+        self._parameters.begin()
         self._told("backward_fails", end_ns)
 
     def optimizes(self, call: str, optimizer: Any, by_scaler: bool = False) -> None:
@@ -227,6 +248,7 @@ class Watch:
         if not self.listens() or self._captures():
             return
         self._told(call, id(optimizer), by_scaler)
+        self._steps_on(call, optimizer)
         self._position.begin("optimizer" if call == "optimizer_begins" else "")
         if self._follower is not None:
             self._position.step = self._follower.steps
@@ -272,7 +294,8 @@ class Watch:
             self._sender.leave()
 
     def _leave_fork(self) -> None:
-        """This process is a fork, such as a DataLoader's worker: it doesn't train."""
+        """This process is a fork, such as a DataLoader's worker: it isn't followed."""
+        self._trains_in_fork = False if self.on and self._follower is None else None
         self.on = False
 
     def _trains_here(self) -> None:
@@ -379,6 +402,23 @@ class Watch:
         except Exception as error:  # such as for the edges of a graph, or a dictionary's values
             signals.pass_on(error)
             return None
+
+    def _passes_again(self, tensors: Any) -> bool:
+        """Whether a backward is a further pass of its batch."""
+        try:
+            return self._parameters.have_moved(tensors)
+        except Exception as error:  # such as for parameters that PyTorch keeps no version of
+            signals.pass_on(error)
+            return False
+
+    def _steps_on(self, call: str, optimizer: Any) -> None:
+        try:
+            if call == "optimizer_begins":
+                self._parameters.take(optimizer)
+            else:
+                self._parameters.begin()
+        except Exception as error:  # an optimizer may keep its parameters otherwise
+            signals.pass_on(error)
 
     def _look(self, loss: Any) -> None:
         """Looks whether a loss is finite, while the parameters are those that it was computed with."""

@@ -130,6 +130,38 @@ TEST_CASE("without a Python that has torch the sentence says what each lacks and
     CHECK(contentsOf(runFolder(home.runs()[0]).log(0)).find(folder + "/python3 (found by PATH)") != std::string::npos);
 }
 
+TEST_CASE("asking a Python for modules imports neither them nor anything of the current folder") {
+    const TestHome home;
+    const std::string folder = home.path() + "/cwd", ran = home.path() + "/ran";
+    std::filesystem::create_directories(folder + "/evil/deep");
+    std::filesystem::create_directories(folder + "/src/mine");
+    const std::string trace = "open('" + ran + "', 'w').close()\nraise SystemExit(9)\n";
+    for (const char *name : {"/evil/__init__.py", "/evil/x.py", "/evil/deep/y.py", "/contextlib.py", "/os.py",
+                             "/sitecustomize.py", "/importlib.py", "/src/mine/__init__.py", "/src/contextlib.py"})
+        std::ofstream(folder + name) << trace;
+    const auto check = [&](const std::string &modules, const std::string &path) {
+        Child child({"/bin/sh", "-c", "cd \"$0\" && exec \"$1\" check", folder, agentBinary()},
+                    {{"LOCKSTEP_PYTHON", "python3"}, {"PYTHONPATH", path}});
+        child.write(requestFor({"{python:" + modules + "}", "-c", "pass"}) + "\n");
+        child.closeInput();
+        (void)child.readAll();
+        const std::string errors = child.errors();
+        const int code = child.wait();
+        CAPTURE(errors);
+        CHECK_FALSE(std::filesystem::exists(ran));
+        return code == 0 ? std::string() : errors;
+    };
+    for (const std::string &path : {std::string(), std::string(":/nowhere"), std::string("src:."), folder}) {
+        CAPTURE(path);
+        for (const char *there :
+             {"json", "xml.dom", "os.path", "evil", "evil.x", "evil.deep", "evil.deep.y", "json,evil.x"})
+            CHECK(check(there, path) == "");
+        CHECK(check("evil.z", path).find("has no evil.z") != std::string::npos);
+        CHECK(check("json,evil.deep.z", path).find("has no evil.deep.z") != std::string::npos);
+        CHECK(check("mine", path).empty() == (path == "src:.")); // a folder in PYTHONPATH still counts
+    }
+}
+
 TEST_CASE("check answers each request and starts nothing") {
     const TestHome home;
     const std::string good = requestFor({"/bin/touch", home.path() + "/started"});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What an agent has from the program that starts it: ignored signals, a limit of file sizes, no stdin, an odd home.
+// What an agent has from the program that starts it: ignored signals, a limit of file sizes, no stdin, an odd home, a folder in
+// which something lies already.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -219,4 +221,44 @@ TEST_CASE("a stop that reaches no agent fails while the run goes on") {
     CHECK(stop.wait() == 1);
     CHECK(stop.errors().find("was not asked to stop: it is running") != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(run.folder.result()));
+}
+
+TEST_CASE("a link or a pipe in the place of an agent's log is neither written through nor waited for") {
+    for (const bool link : {true, false}) {
+        CAPTURE(link);
+        const TestHome home;
+        const std::string id = makeRunId(), victim = home.path() + "/victim.txt";
+        const RunFolder folder = runFolder(id);
+        std::ofstream(victim) << "mine\n";
+        std::filesystem::create_directories(folder.path + "/console");
+        if (link)
+            std::filesystem::create_symlink(victim, folder.agentConsole());
+        else
+            REQUIRE(::mkfifo(folder.agentConsole().c_str(), 0600) == 0);
+        Child agent({agentBinary(), "run", "--run-id", id, "--", "/bin/true"});
+        CHECK(agent.wait() == 0);
+        CHECK(agent.errors().find(folder.agentConsole()) != std::string::npos);
+        CHECK(contentsOf(victim) == "mine\n");
+    }
+}
+
+TEST_CASE("a summary that lay in the folder before the ranks started is not the run's") {
+    const TestHome home;
+    const RunFolder folder = runFolder(makeRunId());
+    const std::string id = std::filesystem::path(folder.path).filename();
+    std::filesystem::create_directories(folder.path);
+    Summary planted;
+    planted.method = "ddp";
+    planted.testAccuracy = 0.999;
+    std::ofstream(folder.summary()) << toJson(planted);
+    CHECK(Child({agentBinary(), "run", "--run-id", id, "--", "/bin/true"}).wait() == 0);
+    CHECK_FALSE(resultOf(folder).summary);
+
+    const RunFolder own = runFolder(makeRunId()); // what a rank writes is
+    const std::string ownId = std::filesystem::path(own.path).filename(), text = home.path() + "/summary";
+    std::ofstream(text) << toJson(planted);
+    CHECK(Child({agentBinary(), "run", "--run-id", ownId, "--", "/bin/cp", text, own.summary()}).wait() == 0);
+    const auto summary = resultOf(own).summary;
+    REQUIRE(summary);
+    CHECK(summary->testAccuracy == 0.999);
 }

@@ -93,6 +93,18 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(slow)));
     }
 
+    void oneEndlessNameWidensNoOtherRow() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        RunRecord record = ddpRecord(run);
+        record.name = std::string(100'000, 'x');
+        const std::string odd = finishedRun(2, &record);
+        const QStringList lines = control({"list"}).out.split('\n');
+        const QStringList usual = lines.filter(id(run)), endless = lines.filter(id(odd));
+        QVERIFY(usual.size() == 1 && usual[0].size() < 1000);
+        QVERIFY(endless.size() == 1 && endless[0].size() > 16'000 && endless[0].size() < 20'000);
+    }
+
     void showShowsWhatWatchingTook() {
         const Home home;
         const std::string run = madeRun(1, 10);
@@ -531,6 +543,24 @@ private Q_SLOTS:
         }
         const Said check = control({"check", id(experiment.id), id(experiment.id)});
         QVERIFY2(check.code != 0 && check.error.contains(id(torn)), qPrintable(check.error));
+    }
+
+    void whatRunsAreCalledAndSayStandsAsNoLineOfItsOwn() {
+        const Home home;
+        RunRecord record = ddpRecord("");
+        record.name = "base";
+        const std::string base = finishedRun(1, &record);
+        record.name = "DDP\n\npassed: worth it";
+        record.config->lr = 0.5;
+        const std::string run = finishedRun(2, &record);
+        RunResult result = doneResult(run, 0);
+        result.warnings = {"odd\n- all good\nworth it  DDP  5.00x"};
+        write(runFolder(run).result(), toJson(result));
+        const Said said = control({"compare", id(base), id(run)});
+        QVERIFY2(said.out.contains("odd - all good worth it  DDP  5.00x"), qPrintable(said.out));
+        for (const QString &line : said.out.split('\n'))
+            QVERIFY2(!line.startsWith("passed") && !line.startsWith("- all") && !line.startsWith("worth it  DDP  5"),
+                     qPrintable(said.out));
     }
 
     void twoRunsAreDiffered() {

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Trainings in which something is unlike in most scripts; the argument says what."""
+import json
+import multiprocessing
 import queue
 import sys
 import threading
 import time
 
 import torch
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 STEPS, BATCH = 20, 8
 
@@ -208,10 +210,75 @@ def a_thread_for_each_epoch():
     over.set()
 
 
+def loaders_within_loaders():
+    class Whole(IterableDataset):
+        def __iter__(self):
+            yield from loader
+
+    class Single(IterableDataset):
+        def __iter__(self):
+            self.inner = iter(loader)  # made, and asked, before the outer one gives anything
+            self.first = next(self.inner)
+            return self.samples()
+
+        def samples(self):
+            for batch in (self.first, *self.inner):
+                yield from zip(*batch)
+
+    for outer in DataLoader(Whole(), batch_size=None), DataLoader(Single(), batch_size=BATCH):
+        for batch in outer:
+            train(loss_of(batch))
+
+
+def several_passes_of_a_batch():
+    """Prints the mean loss of each epoch: of the first pass, or the sum of both losses."""
+    def by_hand(batch):
+        first = loss_of(batch)
+        first.backward()
+        with torch.no_grad():
+            moves = [(each, 0.05 * each.grad) for each in model.parameters()]
+            for each, by in moves:
+                each.add_(by)
+        optimizer.zero_grad()
+        loss_of(batch).backward()
+        with torch.no_grad():
+            for each, by in moves:
+                each.sub_(by)
+        optimizer.step()
+        return first
+
+    def by_optimizer(batch):
+        def closure():
+            several.zero_grad()
+            loss = loss_of(batch)
+            loss.backward()
+            return loss
+
+        return several.step(closure)
+
+    def two_losses(batch):
+        optimizer.zero_grad()
+        losses = loss_of(batch), sum((each ** 2).sum() for each in model.parameters())
+        for loss in losses:
+            loss.backward()
+        optimizer.step()
+        return sum(losses)
+
+    several = torch.optim.LBFGS(model.parameters(), max_iter=5)
+    print(json.dumps({"means": [sum(work(batch).item() for batch in loader) / STEPS for work in (by_hand, by_optimizer, two_losses)]}))
+
+
+def training_in_a_fork():
+    child = multiprocessing.get_context("fork").Process(target=two_loaders)
+    child.start()
+    child.join()
+
+
 MODES = {work.__name__: work for work in (
     losses_in_a_dictionary, unmade_module, time_first, one_backward_for_four_batches, an_iterator_for_each_step, a_validation_in_each_step,
     two_loaders, every_second_backward_fails, an_optimizer_that_raises, batches_from_a_thread, a_thread_for_each_epoch,
-    a_bare_except, steps_after_the_loop, a_validation_with_a_backward, skipped_batches, a_loader_without_end)}
+    a_bare_except, steps_after_the_loop, a_validation_with_a_backward, skipped_batches, a_loader_without_end,
+    loaders_within_loaders, several_passes_of_a_batch, training_in_a_fork)}
 
 if __name__ == "__main__":
     MODES[sys.argv[1]]()

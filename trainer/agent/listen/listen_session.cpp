@@ -157,8 +157,12 @@ void ListenSession::takeLine(int rank, std::string_view line) {
     const bool another = m_processes.beginsAnother(rank, line);
     if (!m_run) {
         const auto frame = m_decoder.decode(line);
-        if (!frame || frame->rank != rank)
-            return m_handlers.onNote("rank " + std::to_string(rank) + " sent a line that is not one of its own frames");
+        if (!frame || frame->rank != rank) {
+            if (const auto told = m_foreignLines.next("rank " + std::to_string(rank) +
+                                                      " sent a line that is not one of its own frames"))
+                m_handlers.onNote(*told);
+            return;
+        }
         if (const auto opened = openRun(*frame); !opened)
             return quit({exitCodeOf(opened.error()), opened.error().message()});
     }

@@ -97,10 +97,12 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
     for (const RankTrace &rank : ranks)
         if (!any || (leftOut.contains(rank.rank) && rank.missing.empty()))
             return std::nullopt;
-    if (times == m_refused)
-        return std::nullopt; // told already
+    const bool told = times == m_refused;
+    if (told && (!m_tryAgain || std::chrono::steady_clock::now() < *m_tryAgain))
+        return std::nullopt;
     const auto refuse = [&](const Error &why) {
         m_refused = times;
+        m_tryAgain.reset();
         return fail(why);
     };
     Merged out{merged, {}};
@@ -127,8 +129,14 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
             events += comma + *own;
     }
     const std::string text = std::string(head) + "\n" + events + "\n" + std::string(tail) + "\n";
-    if (auto written = realFileSystem().writeAtomically(merged, text); !written)
+    if (auto written = realFileSystem().writeAtomically(merged, text); !written) {
+        m_refused = times;
+        m_tryAgain = std::chrono::steady_clock::now() + m_pause;
+        if (told)
+            return std::nullopt;
         return fail(written.error());
+    }
+    m_refused.clear();
     m_leftOut = std::move(leftOut);
     m_merged = std::move(times);
     return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,9 +22,11 @@ struct RankTrace {
 /// Merges the ranks' traces (rank-R.json) in `folder` into trace.json, one process per rank, with all times on node 0's
 /// clock. It does so once every rank has written a trace since the last merge. A rank that may be left out and
 /// has no new trace is named in trace.json with the reason; if its trace comes later, everything is merged again.
-/// Returns trace.json's path and the missing ranks, or nothing if there is nothing new.
+/// Returns trace.json's path and the missing ranks, or nothing if there is nothing new. An error is returned once for the same
+/// traces. Those that could not be written are tried again after a pause, since reading all of them takes a while.
 class TraceMerge {
 public:
+    explicit TraceMerge(std::chrono::milliseconds pause = std::chrono::seconds(30)) : m_pause(pause) {}
     struct Merged {
         std::string path, missing; ///< "rank 2, rank 3"; empty: none
     };
@@ -31,9 +34,11 @@ public:
 
 private:
     using Times = std::map<int, std::filesystem::file_time_type>; ///< when each rank's trace was written
-    Times m_refused;                                              ///< of those that can't be merged
-    Times m_merged;                                               ///< of those that the last merge found
-    std::map<int, bool> m_leftOut;                                ///< ranks that the last merge left out
+    std::chrono::milliseconds m_pause;
+    Times m_refused; ///< of those that can't be merged, or not be written
+    std::optional<std::chrono::steady_clock::time_point> m_tryAgain; ///< absent: they will never be merged
+    Times m_merged;                                                  ///< of those that the last merge found
+    std::map<int, bool> m_leftOut;                                   ///< ranks that the last merge left out
 };
 
 } // namespace lockstep::agent

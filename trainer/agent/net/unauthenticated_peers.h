@@ -33,7 +33,7 @@ private:
     Id m_last = 0;
 };
 
-/// Refused connections as far as they are told: anybody may connect as often as he likes, which must fill no log.
+/// Refused connections, or lines, as far as they are told: anybody may send as many as he likes, which must fill no log.
 class ToldRefusals {
 public:
     /// What is to be told of this one; absent: nothing more.

@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "ipc/command_template.h"
+#include "ipc/python_guard.h"
 #include "trainer/agent/ranks/programs.h"
 
 namespace lockstep::agent {
@@ -20,22 +22,88 @@ namespace lockstep::agent {
 namespace {
 
 constexpr int firstMissing = 100; ///< exit code of the script below: 100 + the index of the first missing module
-constexpr const char *question = "import importlib.util, sys\n"
-                                 "for i, name in enumerate(sys.argv[1:]):\n"
-                                 "    try:\n"
-                                 "        found = importlib.util.find_spec(name)\n"
-                                 "    except ImportError:\n"
-                                 "        found = None\n"
-                                 "    if found is None:\n"
-                                 "        sys.exit(100 + i)\n";
+constexpr const char *pathVariable = "PYTHONPATH",
+                     *givenPath = "LOCKSTEP_PYTHONPATH"; ///< the second for the script below
+
+/// Looks for modules and imports none of them, nor their packages: a recipe that is only looked at is asked about too. What
+/// lies in the current folder counts, since a script may find it there. A package that changes its own path may hold what only
+/// its import would show.
+const std::string question = pythonGuard + R"(import os
+from importlib.machinery import PathFinder
+
+here = ["", *os.environ.get("LOCKSTEP_PYTHONPATH", "").split(":")]
+
+def look(full, tail, path):
+    asked = [(finder, full, path) for finder in sys.meta_path]
+    for finder, name, where in [*asked, (PathFinder, tail, here if path is None else path)]:
+        try:
+            spec = finder.find_spec(name, where)
+        except Exception:  # a folder without __init__.py asks for its parent, which is not imported
+            spec = None
+        if spec is not None:
+            return spec
+
+def grows(origin):
+    try:
+        with open(origin, "rb") as file:
+            text = file.read()
+        return b"__path__" in text or b"sys.modules" in text
+    except (OSError, TypeError):
+        return False
+
+def there(name):
+    full, path, origin = "", None, None
+    for tail in name.split("."):
+        full += "." + tail if full else tail
+        spec = sys.modules[full] if full in sys.modules else look(full, tail, path)
+        if spec is None:
+            return grows(origin)
+        path = getattr(spec, "__path__" if full in sys.modules else "submodule_search_locations", None)
+        if not path:
+            return True
+        path, origin = list(path), getattr(spec, "origin", None)
+    return True
+
+for i, name in enumerate(sys.argv[1:]):
+    if not there(name):
+        sys.exit(100 + i)
+)";
 constexpr int patienceMs = 20'000, waitPollMs = 2;
+
+/// The environment without the places in PYTHONPATH that mean the current folder or lie in it: Python imports its own start from there.
+std::vector<std::string> guardedEnvironment() {
+    std::vector<std::string> out;
+    for (char **variable = environ; *variable; ++variable)
+        if (const std::string_view text = *variable; !text.starts_with(std::string(pathVariable) + "="))
+            out.emplace_back(text);
+    const char *given = ::getenv(pathVariable);
+    if (!given || !*given)
+        return out;
+    out.push_back(std::string(givenPath) + "=" + given);
+    std::error_code gone; // a folder that was removed has no path
+    const std::filesystem::path current = std::filesystem::current_path(gone);
+    std::string kept;
+    std::istringstream places(given);
+    for (std::string place; std::getline(places, place, ':');)
+        if (place.starts_with('/') && !std::filesystem::equivalent(place, current, gone))
+            kept += (kept.empty() ? "" : ":") + place;
+    if (!kept.empty())
+        out.push_back(std::string(pathVariable) + "=" + kept);
+    return out;
+}
+
+std::vector<char *> pointersTo(const std::vector<std::string> &words) {
+    std::vector<char *> out;
+    for (const std::string &word : words)
+        out.push_back(const_cast<char *>(word.c_str()));
+    out.push_back(nullptr);
+    return out;
+}
 
 /// The exit code of a short process without input or output; absent if it cannot be run or was killed.
 std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
-    std::vector<char *> words;
-    for (const std::string &word : command)
-        words.push_back(const_cast<char *>(word.c_str()));
-    words.push_back(nullptr);
+    const std::vector<std::string> environment = guardedEnvironment();
+    const std::vector<char *> words = pointersTo(command), variables = pointersTo(environment);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -47,7 +115,7 @@ std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
     posix_spawnattr_setsigmask(&attributes, &none); // the agent has signals blocked
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t pid = 0;
-    const int spawned = ::posix_spawn(&pid, words.front(), &files, &attributes, words.data(), environ);
+    const int spawned = ::posix_spawn(&pid, words.front(), &files, &attributes, words.data(), variables.data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (spawned != 0)
@@ -167,6 +235,7 @@ Result<std::string> pathThatFollows() {
 Result<std::vector<std::string>> resolveScript(const std::vector<std::string> &command, const RunConfig &config,
                                                std::string &python) {
     std::vector<std::string> out;
+    std::size_t bytes = 0;
     for (const std::string &word : command) {
         auto filled = fillPlaceholders(word, [&](std::string_view name) -> Result<std::string> {
             if (const auto modules = pythonModules(name)) {
@@ -181,6 +250,9 @@ Result<std::vector<std::string>> resolveScript(const std::vector<std::string> &c
         if (!filled)
             return fail(filled.error());
         out.push_back(std::move(*filled));
+        bytes += out.back().size() + 1;
+        if (bytes > mostCommandBytes)
+            return fail(commandTooLong());
     }
     if (auto there = checkFiles(out); !there)
         return fail(there.error());

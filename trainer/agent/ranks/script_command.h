@@ -15,8 +15,8 @@ struct PythonChoice {
 };
 
 /// LOCKSTEP_PYTHON if it is set; else that of an active environment (VIRTUAL_ENV, CONDA_PREFIX), python3 in PATH, or, in a source tree,
-/// the one that set-up has installed there: the first one that has all modules. Each is asked by a short process. The error says what
-/// each of them lacks.
+/// the one that set-up has installed there: the first one that has all modules. Each is asked by a short process, which imports
+/// none of them and nothing of the current folder. The error says what each of them lacks.
 [[nodiscard]] Result<PythonChoice> findPython(const std::vector<std::string> &modules);
 
 /// The folder of the Python package lockstep and its examples: LOCKSTEP_SCRIPTS, else beside the installed agent, else

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -134,7 +135,20 @@ bool LocalRun::adopt(int rank) {
     return true;
 }
 
+/// What lay there before the ranks were started is not what they did. In a shared folder it is agent 0's to remove.
+Result<void> LocalRun::removeEarlierSummary() {
+    std::error_code why;
+    if (!m_folder.shared() && !std::filesystem::is_directory(folder().summary(), why))
+        std::filesystem::remove(folder().summary(), why);
+    if (why)
+        return fail(Error::failed(
+            folder().summary() + " was there before the run and can't be removed: " + why.message(), "move it away"));
+    return {};
+}
+
 Result<void> LocalRun::startRanks() {
+    if (auto removed = removeEarlierSummary(); !removed)
+        return removed;
     addFiles(); // not before node 0 has said how many restarts there are
     m_socket->setRanks(ranksOf(m_plan));
     makeIntake();

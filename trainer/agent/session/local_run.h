@@ -76,6 +76,7 @@ public:
 
 private:
     void openSocket();
+    Result<void> removeEarlierSummary();
     void addFiles();
     void removeSocketLater(); ///< if this process is killed
     void makeIntake();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/session/run_samples.h"
 
+#include "trainer/agent/devices/sample_parts.h"
+
 namespace lockstep::agent {
 
 namespace {
@@ -21,7 +23,10 @@ void RunSamples::take() {
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_energy.take(std::get<DeviceFrame>(sample.body));
-    m_journal.append(std::move(sample));
+    sample.monoNs = m_clock.monoNs();
+    sample.wallUs = m_clock.wallUs();
+    for (const Frame &part : partsOf(std::move(sample)))
+        m_journal.appendLine(encode(part));
     for (const DevicePlan &gpu : m_sampler.takeLost())
         alertAndLog(m_journal, "gpu_lost",
                     "GPU " + gpu.name + (gpu.model.empty() ? "" : " (" + gpu.model + ")") +

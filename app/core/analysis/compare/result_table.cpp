@@ -6,6 +6,8 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "analysis/compare/repeat_group.h"
 #include "analysis/compare/row_figures.h"
@@ -238,10 +240,16 @@ std::optional<double> roundTimeS(const Experiment &experiment, const std::vector
 }
 
 bool onSameMachines(const RunOutcome &a, const RunOutcome &b) {
-    const auto same = [](const MachineRecord &one, const MachineRecord &other) {
-        return one.host == other.host && one.cpuModel == other.cpuModel;
+    if (a.conditions.machines.size() != b.conditions.machines.size())
+        return false;
+    const auto sorted = [](const std::vector<MachineRecord> &machines) { // nodes join in any order
+        std::vector<std::pair<std::string_view, std::string_view>> out;
+        for (const MachineRecord &machine : machines)
+            out.emplace_back(machine.host, machine.cpuModel);
+        std::ranges::sort(out);
+        return out;
     };
-    return std::ranges::is_permutation(a.conditions.machines, b.conditions.machines, same); // nodes join in any order
+    return sorted(a.conditions.machines) == sorted(b.conditions.machines);
 }
 
 bool areOfOneExperiment(const RunOutcome &a, const RunOutcome &b) {

@@ -14,6 +14,7 @@
 #include "ipc/logging.h"
 #include "nodes/known_places.h"
 #include "queue/queue_request.h"
+#include "queue/queue_run.h"
 
 namespace lockstep::core {
 namespace {
@@ -56,7 +57,7 @@ Standing afterwards(const SlurmAttempt &last, bool jobGone) {
                                                                      : EntryState::Failed;
         return {state, last.run, state == EntryState::Done ? "" : result.reason};
     }
-    if (jobGone)
+    if (jobGone && !last.lives)
         return {EntryState::Failed, last.run, "its Slurm job ended without a result"};
     return {EntryState::Running, last.run, ""};
 }
@@ -245,6 +246,10 @@ int restartsBefore(const RunFolder &folder, int otherwise) {
     return origin ? documents::valueIn(documents::objectOrNull(*origin), "restarts", otherwise) : otherwise;
 }
 
+bool agentLives(const RunFolder &folder) {
+    return FileLock::isHeld(folder.lock(ownNode(folder)));
+}
+
 } // namespace
 
 std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) {
@@ -254,8 +259,9 @@ std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) 
         const std::string run = name.toStdString();
         for (std::size_t task = 0; task < record.runs.size(); ++task)
             if (isAttemptOf(run, record.runs[task]))
-                out[task].push_back(
-                    {run, readRunStatus(runFolder(run)), restartsBefore(runFolder(run), int(out[task].size()))});
+                out[task].push_back({run, readRunStatus(runFolder(run)),
+                                     restartsBefore(runFolder(run), int(out[task].size())),
+                                     agentLives(runFolder(run))});
     }
     for (std::vector<SlurmAttempt> &attempts : out)
         std::ranges::stable_sort(attempts, {}, &SlurmAttempt::restarts);
@@ -285,6 +291,36 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
         changed = changed || before != entry;
     }
     return changed;
+}
+
+Result<void> takeLateResults(const std::string &id) {
+    const auto take = [](Experiment &experiment) {
+        bool any = false;
+        for (ExperimentEntry &entry : experiment.entries) {
+            if (entry.state != EntryState::Failed || entry.run.empty())
+                continue;
+            const RunStatus status = readRunStatus(runFolder(entry.run));
+            if (!status.result || status.result->state == RunState::Failed)
+                continue;
+            const EntryEnd end = entryEndOf(*status.result);
+            entry.state = end.state;
+            entry.reason = end.reason.toStdString();
+            any = true;
+        }
+        return any;
+    };
+    auto experiment = readExperiment(id);
+    if (!experiment)
+        return fail(experiment.error());
+    if (!take(*experiment))
+        return {};
+    const auto lock = FileLock::acquire(experimentFolder(id).lock());
+    if (!lock)
+        return fail(lock.error());
+    experiment = readExperiment(id); // it may have changed before we got the lock
+    if (!experiment)
+        return fail(experiment.error());
+    return take(*experiment) ? writeExperiment(*experiment) : Result<void>();
 }
 
 std::string waitSentence(const std::string &name, const SlurmJob &job) {
@@ -320,9 +356,19 @@ void SlurmWatch::start() {
 }
 
 Result<void> cancelSlurmExperiment(const std::string &experiment, SlurmRecord record, const std::string &job) {
-    if (!job.empty())
+    if (!job.empty()) {
+        // The record may be another's, or of another cluster: there its number is somebody else's job.
+        const Result<bool> own = isSlurmJobMarked(record.job, slurmMark(experiment));
+        if (!own)
+            return fail(own.error());
+        if (!*own)
+            return fail(Error::badArgument("squeue shows no job " + record.job + " with the comment " +
+                                               slurmMark(experiment) +
+                                               ", which this experiment's job has: nothing was cancelled",
+                                           "if it is its job and has not ended: scancel " + job));
         if (const Result<void> cancelled = cancelSlurmJob(job); !cancelled)
             return cancelled;
+    }
     record.cancelled = true;
     return writeSlurmRecord(experiment, record);
 }
@@ -344,8 +390,10 @@ void SlurmWatch::takeRequests() {
         if (m_left.contains(name) && !forgetRequest(folder, name))
             continue;
         const Result<void> asked = askSlurmQueue(m_experiment.id, request);
-        if (!asked)
-            logWarning(request.by + ": " + asked.error().message());
+        if (!asked && m_lastRefusal != asked.error().message()) {
+            m_lastRefusal = asked.error().message();
+            logWarning(request.by + ": " + m_lastRefusal);
+        }
         if (const auto record = readSlurmRecord(m_experiment.id))
             m_record = *record;
         if (asked || request.kind != QueueRequest::Kind::Stop) // else it is asked again at the next look

@@ -57,7 +57,8 @@ struct SlurmSubmission {
 struct SlurmAttempt {
     std::string run;
     RunStatus status;
-    int restarts = 0; ///< how often its job was requeued before
+    int restarts = 0;   ///< how often its job was requeued before
+    bool lives = false; ///< its agent is seen to live
 };
 /// Updates the experiment from the jobs in Slurm's queue and the attempts on disk (by task, oldest first). Returns
 /// whether anything changed.
@@ -66,10 +67,14 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
 /// Attempts of every task, from the runs folder: by the restarts of the job, since the clocks of its nodes may differ.
 [[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record);
 
+/// Of an experiment that is over and that nobody owns: a result that has come since wins over what the entry was taken for.
+[[nodiscard]] Result<void> takeLateResults(const std::string &id);
+
 /// "DDP on 2 devices: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
 [[nodiscard]] std::string waitSentence(const std::string &name, const SlurmJob &job);
 
-/// Asks Slurm to cancel what `job` names, the record's job or one task of it, and then writes down that it was.
+/// Asks Slurm to cancel what `job` names, the record's job or one task of it, and then writes down that it was. Refused unless squeue
+/// shows the record's job with this experiment's mark: a folder that was copied here names somebody else's job.
 [[nodiscard]] Result<void> cancelSlurmExperiment(const std::string &experiment, SlurmRecord record,
                                                  const std::string &job);
 
@@ -102,7 +107,7 @@ private:
     std::optional<FileLock> m_lock;
     QTimer m_timer;
     int m_absent = 0; ///< answers in a row without the job
-    std::string m_lastError;
+    std::string m_lastError, m_lastRefusal;
     std::set<std::string> m_left; ///< requests that are done with and could not be removed
 };
 

@@ -30,12 +30,15 @@ bool isJobNumber(std::string_view text) {
     return numberIn(text).value_or(0) > 0;
 }
 
-/// Maps Slurm's words for "none" to an empty text. A longer one is cut: it goes into the experiment's document.
-std::string known(std::string_view text) {
+/// A longer one is cut: it goes into the experiment's document.
+std::string cut(std::string_view text) {
     constexpr std::size_t longest = 200;
-    return text == "N/A" || text == "n/a" || text == "None" || text == "(null)"
-               ? std::string()
-               : std::string(text.substr(0, utf8Boundary(text, longest)));
+    return std::string(text.substr(0, utf8Boundary(text, longest)));
+}
+
+/// Maps Slurm's words for "none" to an empty text.
+std::string known(std::string_view text) {
+    return text == "N/A" || text == "n/a" || text == "None" || text == "(null)" ? std::string() : cut(text);
 }
 
 std::optional<SlurmJob> jobFromLine(std::string_view line) {
@@ -48,21 +51,21 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
         line.remove_prefix(bar + 1);
     }
     SlurmJob job;
-    job.id = words[0];
-    job.rawId = words[1];
-    job.array = words[2];
+    job.id = cut(words[0]);
+    job.rawId = cut(words[1]);
+    job.array = cut(words[2]);
     if (const auto task = numberIn(words[3]); task && job.id != job.rawId) {
         if (*task < 0 || !std::in_range<int>(*task))
             return std::nullopt; // cut to fit, it would be another task
         job.task = int(*task);
     }
-    job.state = words[4];
+    job.state = cut(words[4]);
     job.node = known(words[5]);
     job.start = known(words[6]);
     job.priority = numberIn(words[7]);
-    job.partition = words[8];
+    job.partition = cut(words[8]);
     job.reason = known(words[9]);
-    job.name = line;
+    job.name = cut(line);
     if (!isJobNumber(job.rawId))
         return std::nullopt;
     return job;
@@ -240,16 +243,36 @@ std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view
     return out;
 }
 
-Result<std::string> slurmJobMarked(const std::string &mark) {
+namespace {
+
+/// The numbers of the jobs with that --comment.
+Result<std::set<std::string>> jobsMarked(const std::string &mark) {
     const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-o"), QStringLiteral("%F %k")});
     if (!answer)
         return fail(answer.error().error);
+    std::set<std::string> out;
     std::istringstream lines(*answer);
     for (std::string line; std::getline(lines, line);)
         if (const std::string number = line.substr(0, line.find(' '));
             line == number + " " + mark && isJobNumber(number))
-            return number;
-    return std::string();
+            out.insert(number);
+    return out;
+}
+
+} // namespace
+
+Result<std::string> slurmJobMarked(const std::string &mark) {
+    const auto jobs = jobsMarked(mark);
+    if (!jobs)
+        return fail(jobs.error());
+    return jobs->empty() ? std::string() : *jobs->begin();
+}
+
+Result<bool> isSlurmJobMarked(const std::string &job, const std::string &mark) {
+    const auto jobs = jobsMarked(mark);
+    if (!jobs)
+        return fail(jobs.error());
+    return jobs->contains(job);
 }
 
 namespace {

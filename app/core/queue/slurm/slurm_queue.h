@@ -54,6 +54,8 @@ struct Submitted {
 [[nodiscard]] Submitted submitToSlurm(const std::string &script, const std::string &log, const std::string &mark);
 /// The number of the job with that --comment; empty: squeue shows none.
 [[nodiscard]] Result<std::string> slurmJobMarked(const std::string &mark);
+/// Whether squeue shows that job, by its number, with that --comment.
+[[nodiscard]] Result<bool> isSlurmJobMarked(const std::string &job, const std::string &mark);
 /// scancel: asks every rank to stop after a checkpoint.
 [[nodiscard]] Result<void> cancelSlurmJob(const std::string &job);
 

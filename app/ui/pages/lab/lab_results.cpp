@@ -84,6 +84,8 @@ Card *LabResults::buildFits() {
 }
 
 void LabResults::setLab(core::LabRecord lab) {
+    if (lab == m_lab)
+        return;
     m_lab = std::move(lab);
     m_model = core::fitLab(m_lab);
 }

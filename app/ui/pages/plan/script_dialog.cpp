@@ -229,6 +229,8 @@ Result<core::Study> ScriptDialog::study() const {
     if (m_steps->value() > 0)
         study.maxSteps = m_steps->value();
     study.repeats = m_repeats->value();
+    if (const auto right = core::checkStudy(study); !right)
+        return fail(Error::badArgument(right.error().what, right.error().wayOut));
     return study;
 }
 

@@ -2,6 +2,8 @@
 // How much each of two had to do, where samples don't say it; and epochs that another run made before a checkpoint.
 #include <algorithm>
 
+#include <QElapsedTimer>
+
 #include "analysis/compare/gate.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/history/work_amount.h"
@@ -124,6 +126,20 @@ Experiment experimentOf(const std::vector<RunOutcome> &runs) {
 class CoreUnlikeWorkTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void runsOfThousandsOfMachinesThatJoinedInAnyOrderAreRepeats() {
+        std::vector<RunOutcome> runs = repeatsOf({"train.py", "ddp", 2, 2, 100, 10});
+        runs.pop_back();
+        for (int i = 0; i < 30'000; ++i)
+            runs[0].conditions.machines.emplace_back().host = "h" + std::to_string(i);
+        runs[1].conditions.machines.assign(runs[0].conditions.machines.rbegin(), runs[0].conditions.machines.rend());
+        QElapsedTimer timer;
+        timer.start();
+        const ResultTable table = resultTable(runs);
+        QVERIFY2(timer.elapsed() < 5'000, qPrintable(QString::number(timer.elapsed())));
+        QCOMPARE(table.rows.size(), std::size_t(1));
+        QCOMPARE(table.rows[0].repeats, 2);
+    }
+
     void missingStepsAreNoGainThoughSamplesAreUnknown() {
         const Script less = {"ddp", "ddp", 2, 3, 10, 6};
         const VerdictLine line = lineOf(baseline, less);
@@ -244,7 +260,7 @@ private Q_SLOTS:
                 if (samplesKnown)
                     run.steps.reset();
                 for (int epoch = 1; epoch < 3; ++epoch)
-                    run.epochs[std::size_t(epoch) - 1] = MergedEpoch{epoch};
+                    run.epochs[std::size_t(epoch) - 1] = {.epoch = epoch};
             }
             const auto runs = together(base, next);
             const VerdictLine line = judge(resultTable(runs, "baseline"), runs, {}).lines.front();
@@ -264,7 +280,7 @@ private Q_SLOTS:
             for (int epoch = 1; epoch <= 4; ++epoch)
                 run.summedEpochs.push_back({epoch, 1, 1, 0});
             for (int epoch = 1; epoch < 3; ++epoch)
-                run.epochs[std::size_t(epoch) - 1] = MergedEpoch{epoch};
+                run.epochs[std::size_t(epoch) - 1] = {.epoch = epoch};
         }
         const RepeatGroup a{"baseline", base, true}, b{"new", next, false};
         const auto found = fairnessOf(a, b, {}, {});

@@ -5,6 +5,10 @@
 #include <csignal>
 
 #include "base/command_request.h"
+#include "base/machine_facts.h"
+#include "experiment/experiment.h"
+#include "launch/device_probe.h"
+#include "launch/script_check.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -38,6 +42,11 @@ int pidIn(const QTemporaryDir &folder) {
     return file.open(QIODevice::ReadOnly) ? file.readAll().trimmed().toInt() : 0;
 }
 
+/// A machine whose agent is this script.
+CommandPrefix saying(const char *script) {
+    return CommandPrefix{{"/bin/sh", "-c", script, "--"}, "far", "lockstep-agent", false};
+}
+
 } // namespace
 
 class RequestTest : public QObject {
@@ -63,6 +72,46 @@ private Q_SLOTS:
         QVERIFY(ended.wait(test::hangLimitMs));
         QVERIFY(endOfStderr(complaining).size() <= 16 << 10);
         QVERIFY(endOfStderr(complaining).endsWith("a complaint of many words\nthe last one\n"));
+    }
+
+    void aMachineWithoutFactsIsRefusedWithAReason() {
+        const auto greets = machineFacts(saying("echo Welcome to the host; echo '{}'"));
+        QVERIFY2(!greets && greets.error().what.find("it printed \"Welcome to the host\"") != std::string::npos,
+                 greets ? "" : greets.error().what.c_str());
+        const auto silent = machineFacts(saying("exit 3"));
+        QVERIFY2(!silent && silent.error().what.ends_with("it answered nothing, with exit code 3"),
+                 silent ? "" : silent.error().what.c_str());
+    }
+
+    void aCheckOfScriptsThatIsAnsweredWithoutEndFails() {
+        Experiment experiment;
+        experiment.entries.resize(1);
+        experiment.entries[0].planned.command = {"python", "train.py"};
+        const auto flooded = checkScripts(saying("exec yes '{\"type\":\"fit\",\"python\":\"x\"}'"), experiment);
+        QVERIFY(!flooded);
+        QVERIFY2(flooded.error().front().what.find("more than 64 MiB") != std::string::npos,
+                 flooded.error().front().what.c_str());
+        const auto talkative = checkScripts(
+            saying("for i in 1 2 3; do echo \"{\\\"type\\\":\\\"fit\\\",\\\"python\\\":\\\"$i\\\"}\"; done"),
+            experiment);
+        QVERIFY(talkative.has_value());
+        QCOMPARE(*talkative, std::vector<std::string>{"1"}); // one script was asked about
+    }
+
+    void aListOfDevicesThatHasNoEndOrDoesNotComeFails() {
+        for (const auto &[script, limit, why] : {std::tuple("exec yes", 60'000ms, "can't be listed"),
+                                                 std::tuple("exec sleep 600", 300ms, "did not answer in time")}) {
+            DeviceProbe probe(nullptr, limit);
+            QSignalSpy failed(&probe, &DeviceProbe::failed);
+            probe.start(saying(script), 1);
+            QVERIFY(failed.wait(test::hangLimitMs));
+            QVERIFY2(failed[0][0].value<Error>().what.find(why) != std::string::npos,
+                     failed[0][0].value<Error>().what.c_str());
+            QTRY_VERIFY(!probe.isRunning());
+            probe.start(saying("echo '{\"devices\":[]}'"), 1); // the next snapshot is its own
+            QSignalSpy finished(&probe, &DeviceProbe::finished);
+            QVERIFY(finished.wait(test::hangLimitMs));
+        }
     }
 
     void aCommandsAnswerComesFromTheEventLoop() {

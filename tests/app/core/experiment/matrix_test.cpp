@@ -2,6 +2,8 @@
 // Experiments as a matrix: every combination before anything starts, rounds in random but seeded order, time of the whole.
 #include <set>
 
+#include <QElapsedTimer>
+
 #include "core_support.h"
 #include "experiment/experiment.h"
 #include "experiment/experiment_time.h"
@@ -191,6 +193,71 @@ private Q_SLOTS:
         options.repeats = 1000;
         QVERIFY(!expand(recipeOf("{\"method\": [\"ddp\"], \"devices\": [4096], \"batch_size\": [4096]}"), machine(4),
                         options)); // 4 million devices
+    }
+
+    void whatMultipliesToMoreBytesThanAnExperimentCanHaveIsRefused() {
+        const auto text = [](std::size_t word, int seeds) {
+            std::string list;
+            for (int seed = 0; seed < seeds; ++seed)
+                list += (seed ? "," : "") + std::to_string(seed);
+            return "{\"name\": \"big\", \"base\": {\"device\": \"cpu\", \"command\": [\"python3\", \"" +
+                   std::string(word, 'A') + "\"]}, \"matrix\": {\"seed\": [" + list + "]}}";
+        };
+        const auto real = recipeFromJson(text(4096, 1000)); // as large as real ones are
+        QVERIFY2(real, real ? "" : joinErrors(real.error()).c_str());
+        PlanOptions options;
+        options.repeats = 10;
+        QVERIFY(expand(*real, machine(4), options).has_value());
+        const auto word = mistakes(text(300'000, 10));
+        QCOMPARE(word.size(), std::size_t(1));
+        QVERIFY(word.front().find("a word of the command is longer") != std::string::npos);
+        const auto recipe = mistakes(text(100'000, 1000));
+        QCOMPARE(recipe.size(), std::size_t(1));
+        QVERIFY2(recipe[0].find("take more than the 33554432 bytes that a recipe can have") != std::string::npos,
+                 recipe[0].c_str());
+        const auto large = recipeFromJson(text(100'000, 100));
+        QVERIFY(large && expand(*large, machine(4), options).has_value());
+        options.repeats = 100;
+        const auto many = expand(*large, machine(4), options);
+        QVERIFY(!many);
+        QVERIFY2(many.error().front().message().find("more than the 134217728 that an experiment can have") !=
+                     std::string::npos,
+                 many.error().front().message().c_str());
+        const auto filled = recipeFromJson(R"({"name": "ph", "runs": [{"method": "baseline", "command":
+            ["python3", "{data_dir}{data_dir}"]}]})");
+        options.set = {{"data_dir", "/" + std::string(99'999, 'a')}};
+        QVERIFY(filled && !expand(*filled, machine(4), options));
+    }
+
+    void unknownKeysAreNamedUpToALimit() {
+        std::string text = R"({"name": "k", "runs": [{"method": "baseline"}])";
+        for (int i = 0; i < 300'000; ++i)
+            text += ",\"k" + std::to_string(i) + "\":1";
+        QElapsedTimer timer;
+        timer.start();
+        const auto errors = mistakes(text + ",\"" + std::string(500'000, 'x') + "\":1}");
+        QVERIFY(timer.elapsed() < 20'000); // minutes, where each key is compared with all before it
+        QCOMPARE(errors.size(), std::size_t(21));
+        QVERIFY2(errors.back().find("and 299981 more keys are unknown or there twice") != std::string::npos,
+                 errors.back().c_str());
+        std::string flags = R"({"name": "k", "base": {"command": ["x"]}, "matrix": {"seed": [1])";
+        for (int i = 0; i < 100'000; ++i)
+            flags += ",\"--k" + std::to_string(i) + "\":[1]";
+        timer.start();
+        (void)recipeFromJson(flags + "}}");
+        QVERIFY(timer.elapsed() < 20'000);
+    }
+
+    void anOrderOfMillionsIsRefusedAndDoublesCostNothing() {
+        Experiment experiment = experimentOf(3, 1);
+        const std::vector<int> order = experiment.order;
+        while (experiment.order.size() <= mostRunsRead)
+            experiment.order.insert(experiment.order.end(), order.begin(), order.end());
+        QCOMPARE(experiment.queued(), order);
+        const auto read = experimentFromJson(toJson(experiment));
+        QVERIFY(!read && read.error().what.find("its order has more than 20000 entries") != std::string::npos);
+        experiment.order.resize(mostRunsRead);
+        QVERIFY(experimentFromJson(toJson(experiment)).has_value());
     }
 
     void everyMistakeIsReportedAtOnce() {

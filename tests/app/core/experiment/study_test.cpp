@@ -49,6 +49,7 @@ private Q_SLOTS:
     void aStudyIsARecipeThatCanBeSaved();
     void ownFlagsAreAMatrixToo();
     void flagsOfACommandCanBeExchanged();
+    void whatIsTooLargeIsOneSentence();
 };
 
 void CoreStudyTest::aFlagIsReadWithItsValues() {
@@ -169,6 +170,22 @@ void CoreStudyTest::flagsOfACommandCanBeExchanged() {
     QCOMPARE(*withFlags(spec.command, spec.claims.flags, {{"amp", "off"}, {"hidden", "128"}}),
              (std::vector<std::string>{"{python}", "train.py", "--hidden", "128"}));
     QVERIFY(!withFlags({"{python}", "train.py"}, {{"hidden", "64"}}, {{"hidden", "128"}}));
+}
+
+void CoreStudyTest::whatIsTooLargeIsOneSentence() {
+    Study study = studyOf({{"amp", {"off", "on"}}});
+    QVERIFY(checkStudy(study).has_value());
+    study.processes = {4093, 4091, 4079, 4073, 4057, 4051};
+    QVERIFY2(checkStudy(study).error().what.starts_with("no batch of up to 1,000,000,000 samples can be shared"),
+             checkStudy(study).error().what.c_str());
+    study.processes = {1, 2, 3, 4, 5, 6, 7, 8, 4096};
+    QVERIFY(checkStudy(study).has_value());
+    study.processes = {1};
+    for (int flag = 0; flag < 8; ++flag) {
+        study.varied.push_back({"f" + std::to_string(flag), {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}});
+        QCOMPARE(checkStudy(study).has_value(), flag < 2); // 2 × 10 × 10
+    }
+    QVERIFY(checkStudy(study).error().what.starts_with("the study spans more than the 1000 runs"));
 }
 
 QTEST_GUILESS_MAIN(CoreStudyTest)

@@ -84,6 +84,22 @@ private Q_SLOTS:
         QVERIFY(!QFile::exists(QString::fromStdString(folder.origin())));
     }
 
+    void aCopyFromAnotherHostIsNotTakenOver() {
+        CommandPrefix hostb = m_far;
+        hostb.host = "hostb";
+        { QVERIFY(RemoteCopy(runFolder(id), id, hostb).open().has_value()); }
+        const QByteArray origin = contents(runFolder(id).origin());
+        RemoteCopy copy(runFolder(id), id, m_far);
+        const Result<void> opened = copy.open();
+        QVERIFY2(!opened && opened.error().what.find("was copied from hostb, and far names it") != std::string::npos,
+                 opened ? "" : opened.error().what.c_str());
+        copy.append(sealed(0));
+        copy.flush();
+        QCOMPARE(contents(runFolder(id).origin()), origin);
+        QCOMPARE(contents(runFolder(id).log(0)), QByteArray());
+        QVERIFY(RemoteCopy(runFolder(id), id, hostb).open().has_value()); // it goes on there
+    }
+
     void aFollowerEndsWhereTheOtherMachineDoesNotKnowWhetherTheRunGoesOn() {
         Hello hello;
         hello.role = "agent";

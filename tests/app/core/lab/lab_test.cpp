@@ -239,6 +239,27 @@ private Q_SLOTS:
         }
     }
 
+    void aLabOfAnyNumberOfRowsIsRefused() {
+        LabRecord record;
+        for (int ranks = 2; ranks <= 64; ++ranks) // every operation on each number of ranks
+            for (const char *name : {"send_recv", "all_reduce", "ring_all_reduce", "server_all_reduce",
+                                     "reduce_scatter", "all_gather", "broadcast", "all_reduce_after_work"})
+                for (int size = 1; size <= 51; ++size)
+                    record.rows.push_back(labRow(name, ranks, size, 1e-5));
+        QVERIFY(labRecordFromJson(toJson(record)).has_value());
+        record.rows.clear();
+        for (int size = 1; size <= 151; ++size)
+            record.rows.push_back(labRow("all_reduce", 2, size, 1e-5));
+        const auto many = labRecordFromJson(toJson(record));
+        QVERIFY(!many && many.error().message().find("more than 150 sizes") != std::string::npos);
+        record.rows.pop_back();
+        QVERIFY(labRecordFromJson(toJson(record)).has_value());
+        record.rows.clear();
+        for (int ranks = 2; ranks <= 642; ++ranks)
+            record.rows.push_back(labRow("all_reduce", ranks, 4, 1e-5));
+        QVERIFY(!labRecordFromJson(toJson(record)).has_value());
+    }
+
     void aLabIsFoundByThePlacesItWasMeasuredBetween() {
         const Home home;
         LabRecord here, between;

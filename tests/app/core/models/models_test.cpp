@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cmath>
 
 #include <QAbstractItemModelTester>
@@ -288,6 +289,29 @@ private Q_SLOTS:
         ExperimentFollower follower;
         QVERIFY(follower.open(experiment.id).has_value());
         QVERIFY(follower.store(0) && !follower.store(1));
+    }
+
+    void ofManyEndedRunsAFewHundredAreReadAtOnce() {
+        const Home home;
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        Experiment experiment = makeExperiment(*expand(recipe, facts), recipe, true, {});
+        experiment.entries.resize(1);
+        experiment.entries[0].state = EntryState::Done;
+        experiment.entries.resize(203, experiment.entries[0]);
+        for (std::uint32_t i = 0; i < 203; ++i)
+            experiment.entries[i].run = finishedRun(i);
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentFollower follower;
+        QVERIFY(follower.open(experiment.id).has_value());
+        const auto stores = follower.stores();
+        const auto has = [&](LinkState link) {
+            return std::ranges::count_if(stores, [=](auto *store) { return store->lifecycle().link() == link; });
+        };
+        QCOMPARE(stores.size(), std::size_t(203));
+        QCOMPARE(has(LinkState::Idle), 3);
+        QTRY_COMPARE_WITH_TIMEOUT(has(LinkState::Finished), 203, test::hangLimitMs);
     }
 
     void rowsChangeInTheWayThatDisturbsAViewLeast_data() {

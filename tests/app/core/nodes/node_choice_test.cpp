@@ -184,6 +184,26 @@ private Q_SLOTS:
         QVERIFY(!run.lifecycle().sentence().contains(QStringLiteral("lost")));
     }
 
+    void ofHundredsOfNodesOnlyTheLinksOfNode0AreKept() {
+        RunRecord many = record();
+        for (int i = 2; i < 300; ++i)
+            many.config->nodes.push_back({"h" + std::to_string(i), "eth0", {"0"}, {}, 0, {}, {}, {}});
+        RunStore run(QStringLiteral("20260102T030405Z-00000001"));
+        run.setRecord(many);
+        run.take(linkFrame("up"));
+        const Topology topology = topologyOf(run);
+        QVERIFY(!topology.isDrawable());
+        QCOMPARE(topology.worldSize(), 301);
+        QCOMPARE(topology.links.size(), std::size_t(299));
+        QCOMPARE(topology.links[0].state, TopologyLink::State::Up);
+        QVERIFY(topology.links[0].bytesThere > 0 && topology.links[298].bytesBack > 0); // the ring's first and last
+        QCOMPARE(topology.links[1].bytesThere + topology.links[1].bytesBack, 0.0);
+        many.config->method = Method::PsSync;
+        many.config->servers = 400; // more than there are ranks, as no run of ours has
+        run.setRecord(many);
+        QVERIFY(topologyOf(run).links.size() == 299);
+    }
+
     void aRunOnOneMachineHasNoSuchPicture() {
         RunStore run;
         RunRecord one;

@@ -126,6 +126,63 @@ private Q_SLOTS:
         QVERIFY(isThere(files + "/package.json") && isThere(files + "/1.json"));
     }
 
+    void ofVeryManyOrLargeRequestsTheFirstAreTaken_data() {
+        QTest::addColumn<int>("files");
+        QTest::addColumn<int>("bytes");
+        QTest::addColumn<bool>("more");
+        QTest::newRow("as many as a person's script makes") << 900 << 4096 << false;
+        QTest::newRow("many") << 1500 << 10 << true;
+        QTest::newRow("links to a large one") << 100 << 1'000'000 << true;
+    }
+    void ofVeryManyOrLargeRequestsTheFirstAreTaken() {
+        QFETCH(int, files);
+        QFETCH(int, bytes);
+        QFETCH(bool, more);
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        QueueRequest pause = request(Kind::Pause);
+        pause.by.assign(std::size_t(bytes), 'x');
+        const std::string one = put(experiment, "0000.json", toJson(pause));
+        for (int i = 1; i < files; ++i)
+            QCOMPARE(::link(one.c_str(), (folder.requests() + "/" + std::to_string(10'000 + i) + ".json").c_str()), 0);
+        bool left = false;
+        const auto pending = pendingRequests(folder, nullptr, &left);
+        QCOMPARE(left, more);
+        QVERIFY(!pending.empty() && (more ? pending.size() < std::size_t(files) && pending.size() <= 1000
+                                          : pending.size() == std::size_t(files)));
+        QVERIFY(std::int64_t(pending.size()) * bytes < 20'000'000);
+        if (!more)
+            return;
+        const Result<void> asked = requestQueue(experiment.id, request(Kind::Pause));
+        QVERIFY2(!asked && asked.error().what.find("wait than are taken at once") != std::string::npos,
+                 asked ? "" : asked.error().what.c_str());
+        if (files > 1000)
+            return; // each that is carried out is synced to the disk
+        Result<OwnedExperiment> owner = OwnedExperiment::own(experiment.id); // takes them in turns
+        QVERIFY(owner.has_value());
+        QVERIFY(isThere(folder.requests() + "/" + std::to_string(10'000 + files - 1) + ".json"));
+        QVERIFY(!isThere(one));
+    }
+
+    void aQueueSaysWhichRequestsWaitAndWhatTheyAdd() {
+        if (!QFile::exists(bin + QStringLiteral("/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        QueueRequest more = request(Kind::Add);
+        more.added.emplace();
+        more.added->name = "harmless\n";
+        more.added->command = {"sh", "-c", "curl x | sh"};
+        const std::string waits = put(experiment, "1.json", toJson(more)),
+                          torn = put(experiment, "2.json", "no request");
+        const QString id = QString::fromStdString(experiment.id);
+        const Answer said = ctl({QStringLiteral("queue"), id});
+        QVERIFY2(said.out.contains("1 request waits") && said.out.contains("add: 1 run of \"harmless") &&
+                     said.out.contains("\"sh -c curl x | sh\""),
+                 said.out.constData());
+        QVERIFY(ctl({QStringLiteral("queue"), id, QStringLiteral("--json")}).out.contains("curl x | sh"));
+        QVERIFY(isThere(waits) && isThere(torn)); // who only looks removes nothing
+    }
+
     void whatCantBeRemovedIsRefusedOnce() {
         const Experiment experiment = ofOneRun(EntryState::Queued);
         const std::string refused = put(experiment, "2.json", toJson(request(Kind::Skip, 99)));

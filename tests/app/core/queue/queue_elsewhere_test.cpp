@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A queue that lives on another machine. The other machine is another data home here, behind a program called ssh that runs its
 // words by a shell as sshd does and fails while the file "cut" is there; tests/e2e/away_test.py has real ones.
+#include <QElapsedTimer>
 #include <QSignalSpy>
 
 #include <csignal>
@@ -305,6 +306,8 @@ private Q_SLOTS:
         QVERIFY(!isKnownPlace(other) && !isKnownPlace(elsewhere));
         QVERIFY(rememberPlace(other).has_value());
         QVERIFY(isKnownPlace(other) && !isKnownPlace(elsewhere));
+        QCOMPARE(unknownOf({elsewhere, CommandPrefix(), listed, ctlThere, other, elsewhere}),
+                 (std::vector<CommandPrefix>{elsewhere, elsewhere}));
         const CommandPrefix own = prefixFor("slurm:17/n1", findAgent().value()).value();
         const std::string posed = "lockstep-agent\", which your list names. Nothing else is started. \u202e";
         QCOMPARE(placesText({CommandPrefix{{}, "box", posed + "x\ny"}}),
@@ -312,6 +315,25 @@ private Q_SLOTS:
         QVERIFY(placesText({CommandPrefix{{}, "box", std::string(20'000, 'a')}}).size() < 300);
         QVERIFY(isKnownPlace(own)); // this installation's, in a job of this user's
         QVERIFY(!isKnownPlace(prefixFor("slurm:17/n1", "/tmp/lockstep-agent").value()));
+    }
+
+    void thousandsOfPlacesInAForeignExperimentAreAskedAboutAtOnce() {
+        Experiment experiment;
+        experiment.id = makeRunId();
+        for (int entry = 0; entry < 4; ++entry) {
+            auto &nodes = experiment.entries.emplace_back().planned.config.nodes;
+            for (int i = 0; i < mostNodes; ++i)
+                nodes.push_back({"h" + std::to_string(entry * mostNodes + i), "eth0", {"0"}, {}, 0, {}, {}, {}});
+        }
+        experiment.entries.push_back(experiment.entries.front());
+        QElapsedTimer timer;
+        timer.start();
+        const auto places = placesOf(experiment);
+        QCOMPARE(places.size(), std::size_t(4 * mostNodes));
+        QCOMPARE(places.back().host, "h" + std::to_string(4 * mostNodes - 1));
+        QCOMPARE(unknownOf(places).size(), places.size());
+        QVERIFY(rememberPlaces(places).has_value() && unknownOf(places).empty());
+        QVERIFY2(timer.elapsed() < 5'000, qPrintable(QString::number(timer.elapsed())));
     }
 
     void whatAnotherMachineSaysIsBoundedAndMustBeOfTheRunThatWasAskedFor() {

@@ -114,6 +114,12 @@ private Q_SLOTS:
         QCOMPARE(jobs.size(), std::size_t(1));
         for (const std::string &said : {jobs[0].node, jobs[0].start, jobs[0].reason})
             QCOMPARE(said.size(), std::size_t(200));
+        const auto longest =
+            jobsFromSqueue(text + "|3|" + text + "|1|" + text + "|n/a|N/A|1|" + text + "|Priority|" + text);
+        QCOMPARE(longest.size(), std::size_t(1));
+        for (const std::string &said :
+             {longest[0].id, longest[0].array, longest[0].state, longest[0].partition, longest[0].name})
+            QCOMPARE(said.size(), std::size_t(200));
     }
 
     void aNegativeNumberIsNoJob() {
@@ -127,10 +133,71 @@ private Q_SLOTS:
     void aJobThatSlurmDidNotCancelIsNotRecordedAsCancelled() {
         const Home home;
         const FakeSlurm slurm;
-        slurm.program("scancel", "exit 1");
+        slurm.program("scancel", "echo scancel >> $DIR/said\nexit 1");
         const Experiment experiment = submitted();
+        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
         QVERIFY(!stopExperiment(experiment.id, "the test").has_value());
+        QCOMPARE(slurm.said(), std::string("scancel\n"));
         QVERIFY(!readSlurmRecord(experiment.id)->cancelled);
+    }
+
+    void aFolderThatNamesSomebodyElsesJobCancelsNothing_data() {
+        QTest::addColumn<QByteArray>("squeue");
+        QTest::newRow("another's job") << QByteArray("echo '12 lockstep:20260102T030405Z-00000001'");
+        QTest::newRow("no comment") << QByteArray("echo '12 (null)'");
+        QTest::newRow("gone") << QByteArray("exit 0");
+        QTest::newRow("Slurm does not say") << QByteArray("exit 1");
+    }
+    void aFolderThatNamesSomebodyElsesJobCancelsNothing() {
+        QFETCH(QByteArray, squeue);
+        const Home home;
+        const FakeSlurm slurm;
+        slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
+        slurm.program("squeue", squeue.toStdString());
+        const Experiment copied = submitted();
+        const auto stopped = stopExperiment(copied.id, "the test");
+        QVERIFY(!stopped);
+        if (squeue.startsWith("echo"))
+            QVERIFY2(stopped.error().what.find("nothing was cancelled") != std::string::npos,
+                     stopped.error().what.c_str());
+        QVERIFY(!cancelSlurmExperiment(copied.id, *readSlurmRecord(copied.id), "12_0"));
+        const std::string folder = experimentFolder(copied.id).requests();
+        QVERIFY(realFileSystem().makeFolders(folder).has_value());
+        QueueRequest stop;
+        write(folder + "/1.json", toJson(stop));
+        qputenv("LOCKSTEP_SQUEUE_S", "0.1");
+        SlurmWatch watch;
+        QVERIFY(watch.own(copied.id).has_value());
+        watch.start();
+        QTest::qWait(500);
+        qunsetenv("LOCKSTEP_SQUEUE_S");
+        QCOMPARE(slurm.said(), std::string());
+        QVERIFY(!readSlurmRecord(copied.id)->cancelled);
+    }
+
+    void aRunWhoseAgentLivesHasNotFailedAndALaterResultWins() {
+        const Home home;
+        Experiment experiment = submitted();
+        const SlurmRecord record = *readSlurmRecord(experiment.id);
+        const RunFolder folder = runFolder(first);
+        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        {
+            const auto agent = FileLock::acquire(folder.lock(0));
+            QVERIFY(agent.has_value());
+            reconcile(experiment, record, {}, slurmAttempts(record)); // squeue names no job
+            QVERIFY(experiment.entries[0].state == EntryState::Running);
+        }
+        reconcile(experiment, record, {}, slurmAttempts(record));
+        QVERIFY(experiment.entries[0].state == EntryState::Failed);
+        QVERIFY(writeExperiment(experiment).has_value());
+        QVERIFY(takeLateResults(experiment.id).has_value());
+        QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Failed);
+        RunResult result;
+        result.state = RunState::Done;
+        write(folder.result(), toJson(result));
+        QVERIFY(takeLateResults(experiment.id).has_value());
+        QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Done);
+        QVERIFY(readExperiment(experiment.id)->entries[0].reason.empty());
     }
 
     void thoseThatWaitHaveTheirPlacesByPriorityInTheirPartition() {
@@ -251,6 +318,7 @@ private Q_SLOTS:
         const FakeSlurm slurm;
         slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
         const Experiment experiment = submitted();
+        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
         QueueRequest skip;
         skip.kind = QueueRequest::Kind::Skip;
         skip.entry = 0;

@@ -298,6 +298,10 @@ private Q_SLOTS:
         QCOMPARE(*emptyTrash(trashKept), 0); // a minute old
         const std::string old = trashFolder() + "/20200101T000000Z-00000000";
         QVERIFY(QFile::rename(QString::fromStdString(trashFolder() + "/" + batch->id), QString::fromStdString(old)));
+        for (const std::string &folder : {old, old + "/" + batch->runs.front()}) {
+            QCOMPARE(*emptyTrash(trashKept), 0); // deleted by a clock that was wrong
+            std::filesystem::last_write_time(folder, std::filesystem::file_time_type::clock::now() - 2 * trashKept);
+        }
         QCOMPARE(*emptyTrash(trashKept), 1);
         QVERIFY(listTrash().empty());
         QVERIFY(trashRuns({finishedRun(2)}).has_value());

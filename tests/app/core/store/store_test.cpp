@@ -389,6 +389,16 @@ private Q_SLOTS:
         QCOMPARE(store.epochs().ofRanks().size(), std::size_t(10'000));
     }
 
+    void theViewersOfOneSampleThatCameInPartsAreSummed() {
+        RunStore store(QStringLiteral("r"));
+        Frame part;
+        part.wallUs = part.monoNs = 1'000;
+        part.body = DeviceFrame{0.2, {}, {}, {}, {ProcessSample{{}, 7, 0.25, {}}}};
+        store.take(part);
+        store.take(part);
+        QCOMPARE(store.devices().viewersShare().value_or(0), 0.5);
+    }
+
     void aRankOfWhichNothingIsHeardHoldsBackABoundedPartOfTheCurve() {
         LossMerger merger;
         RunMetrics metrics;

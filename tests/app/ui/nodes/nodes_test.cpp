@@ -387,6 +387,28 @@ private Q_SLOTS:
                 QVERIFY2(!view.boxOf(a, area).intersects(view.boxOf(b, area)), qPrintable(QString::number(a * 10 + b)));
     }
 
+    void hundredsOfNodesAreASentence() {
+        Theme theme;
+        TopologyView view(theme);
+        core::Topology topology;
+        for (std::size_t i = 0; i < 300; ++i) {
+            core::TopologyNode &node = topology.nodes.emplace_back();
+            node.name = "n" + std::to_string(i);
+            node.ranks = {{int(i), 0, i, "cpu:0"}};
+        }
+        topology.nodes[7].heard = false;
+        view.setTopology(topology);
+        QCOMPARE(view.summary(), QStringLiteral("300 nodes with 300 ranks: more than a picture can show. "
+                                                "The training state of n7 is unknown."));
+        QCOMPARE(view.sizeHint().height(), 150);
+        view.resize(view.sizeHint());
+        QVERIFY(view.hint(QRectF(view.rect()).center()).isEmpty());
+        QVERIFY(!view.grab().isNull());
+        topology.nodes.resize(8);
+        view.setTopology(topology);
+        QVERIFY(view.summary().isEmpty());
+    }
+
 private:
     std::unique_ptr<Home> m_home;
 };

@@ -57,6 +57,17 @@ private Q_SLOTS:
         pointAt(label, label->rect().center());
         QTRY_COMPARE(shown(), name);
     }
+
+    void aLabelThatFitsShowsItsHintAsItIs() {
+        const QString hint = QStringLiteral("<b>DDP</b>, compared with baseline");
+        auto *label = new ElidedLabel("muted", 40, m_window.get());
+        label->setText(QStringLiteral("DDP"));
+        label->setToolTip(hint);
+        label->resize(400, 20);
+        label->show();
+        pointAt(label, label->rect().center());
+        QTRY_COMPARE(shown(), hint);
+    }
 };
 
 QTEST_MAIN(HintsTest)

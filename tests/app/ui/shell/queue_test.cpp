@@ -7,6 +7,7 @@
 #include <QProcess>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTextDocumentFragment>
 
 #include <nlohmann/json.hpp>
 
@@ -320,6 +321,9 @@ private Q_SLOTS:
         QTRY_VERIFY(m_strip->stopButton()->geometry().right() <= 1024);
         QVERIFY(badge->toolTip().contains(QString(40, QChar(0x8bad))));
         uitest::picture(*m_strip, m_theme, "strip-failed-long");
+        entry.planned.name = "<b>DDP</b>"; // no markup
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_VERIFY(QTextDocumentFragment::fromHtml(badge->toolTip()).toPlainText().startsWith("<b>DDP</b> failed"));
         entry.planned.name = "DDP on 2 devices";
         entry.planned.repeat = 2;
         entry.planned.repeats = 3;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// What is kept of alerts that a run raises without end, and what a clock that is set does to its launch.
+#include <algorithm>
+
+#include "core_support.h"
+#include "ipc/alerts.h"
+#include "store/load_run.h"
+#include "store/run_outcome.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+RunOutcome loaded(const std::string &run) {
+    RunStore store(QString::fromStdString(run));
+    return loadRun(store, runFolder(run)) ? outcomeOf(store) : RunOutcome();
+}
+
+bool says(const RunOutcome &run, const std::string &words) {
+    return std::ranges::any_of(run.warnings, [&](const std::string &one) { return one.find(words) != one.npos; });
+}
+
+std::ptrdiff_t linesOf(const RunMessages &messages, const std::string &kind) {
+    return std::ranges::count(messages.alerts(), kind, [](const AlertLine &line) { return line.alert.kind; });
+}
+
+} // namespace
+
+class CoreRunMessagesTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void alertsOfOneKindCrowdOutNoOther() {
+        RunMessages messages;
+        const auto take = [&](AlertFrame alert) {
+            const Frame one = frame(alert, 0, 0);
+            messages.take(one, alert);
+        };
+        take(makeAlert(ranksRestarted, "all ranks were started again"));
+        for (int i = 1; i <= 25'000; ++i)
+            take(makeAlert("malformed_frame", "line " + std::to_string(i)));
+        for (int i = 1; i <= 25'000; ++i) // a script's own count as one
+            take({"warning", "mine_" + std::to_string(i), "odd", {}});
+        take(makeAlert("rank_died", "rank 0 was killed by SIGKILL"));
+        QCOMPARE(messages.alertsOf(ranksRestarted), std::uint64_t(1));
+        QCOMPARE(messages.alertsOf(malformedFrame), std::uint64_t(25'000));
+        const std::vector<AlertLine> &alerts = messages.alerts();
+        QVERIFY2(alerts.size() < 4100, qPrintable(QString::number(alerts.size())));
+        QCOMPARE(alerts.front().alert.kind, std::string("restart"));
+        QCOMPARE(alerts.back().alert.kind, std::string("rank_died"));
+        QVERIFY(std::ranges::is_sorted(alerts, {}, &AlertLine::number));
+        const auto kept = linesOf(messages, "malformed_frame") - 1;
+        QVERIFY(kept >= 1000);
+        QCOMPARE(alerts[1].alert.message, std::to_string(25'000 - kept) +
+                                              " earlier alerts of the kind malformed_frame are not kept here: the "
+                                              "run's log has them");
+        QCOMPARE(alerts[2].alert.message, "line " + std::to_string(25'000 - kept + 1));
+        QCOMPARE(messages.alertsAfter(alerts.back().number - 1).size(), std::size_t(1));
+        QVERIFY(messages.alertsAfter(alerts.back().number).empty());
+    }
+
+    void restartsAndLostFramesCountHoweverManyAlertsCameBefore() {
+        const Home home;
+        const std::string run = finishedRun(1);
+        std::vector<Frame> frames = ddpRecording();
+        for (int i = 0; i < 10'000; ++i)
+            frames.push_back(frame(makeAlert("straggler", "rank 1 is slower"), 1, 2300));
+        frames.push_back(frame(makeAlert(framesLost, "rank 0 lost 900 frames"), std::nullopt, 2301));
+        for (int i = 0; i < 2500; ++i)
+            frames.push_back(frame(makeAlert(ranksRestarted, "all ranks were started again"), std::nullopt, 2302));
+        RunStore store(QString::fromStdString(run));
+        QVERIFY(loadRun(store, runFolder(run)).has_value());
+        QCOMPARE(outcomeOf(store).restarts, 0);
+        for (const Frame &one : frames)
+            store.take(one);
+        QCOMPARE(outcomeOf(store).restarts, 2500);
+        QCOMPARE(store.messages().alertsOf(framesLost), std::uint64_t(1));
+        QCOMPARE(linesOf(store.messages(), "frames_lost"), std::ptrdiff_t(1));
+    }
+
+    void aLaunchThatTookLongerThanTheRunLastedIsUnknown() {
+        const Home home;
+        const RunOutcome whole = loaded(finishedRun(1));
+        QVERIFY(whole.launchS && whole.warnings.empty());
+        RunRecord record = ddpRecord("");
+        record.startWallUs -= 14'215'000'000; // the clock was set forward before training
+        const RunOutcome stepped = loaded(finishedRun(2, &record));
+        QVERIFY(!stepped.launchS);
+        QVERIFY(says(stepped, "but the run lasted 2.50 s from launch to exit: how long it took to start is unknown"));
+    }
+
+    void whatOthersHaveWrittenTakesOneLine() {
+        const Home home;
+        RunRecord record = ddpRecord("");
+        record.name = "DDP\n\nworth it";
+        record.deviceNames = {"cpu:0\nworth it", "cpu:1"};
+        record.machines.front().cpuModel = "X\nworth it";
+        const std::string run = finishedRun(1, &record);
+        RunResult result = doneResult(run, 0);
+        result.warnings = {"odd\n- all good"};
+        write(runFolder(run).result(), toJson(result));
+        const RunOutcome found = loaded(run);
+        QCOMPARE(found.name, std::string("DDP  worth it"));
+        QCOMPARE(found.deviceNames.front(), std::string("cpu:0 worth it"));
+        QCOMPARE(found.conditions.machines.front().cpuModel, std::string("X worth it"));
+        QVERIFY(says(found, "odd - all good"));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreRunMessagesTest)
+#include "run_messages_test.moc"
