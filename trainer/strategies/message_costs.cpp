@@ -5,6 +5,7 @@
 #include <map>
 
 #include <ATen/Functions.h>
+#include <torch/types.h>
 
 #include "ipc/median.h"
 #include "trainer/report/phase_clock.h"
