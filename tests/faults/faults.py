@@ -5,7 +5,7 @@
     faults.py BUILD                  every row once; minutes, on a machine with no other load
     faults.py BUILD --times 5        five times: the figures are medians
     faults.py BUILD --rows 1,4,A7    only these
-    LOCKSTEP_SOAK=1 faults.py BUILD  in the long form of the tests: a hundred cuts, every operation that can fail; hours
+    LOCKSTEP_SOAK=1 faults.py BUILD  in the long form of the tests: a hundred cuts, every operation that can fail; half an hour
     faults.py BUILD --names          runs nothing: whether every test that a row names is there
     faults.py BUILD --write          also writes the table into docs/reliability.md
 
