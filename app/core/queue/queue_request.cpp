@@ -262,7 +262,7 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     if (more) // this one's turn is after them
         return fail(Error::failed(
             "more requests to the queue of " + std::string(id) + " wait than are taken at once, " +
-                std::to_string(mostRequestsAtOnce) + " or 16 MiB",
+                std::to_string(mostRequestsAtOnce) + " or " + std::to_string(mostRequestBytesAtOnce >> 20) + " MiB",
             "remove those that nobody made from " + experimentFolder(id).requests() + ", then ask again"));
     std::erase_if(change->before, [&](const PendingRequest &one) {
         return std::ranges::find(queue.taken, one.name) != queue.taken.end();

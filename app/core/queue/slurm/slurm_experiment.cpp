@@ -51,11 +51,8 @@ struct Standing {
 /// The outcome of a finished run, from its folder.
 Standing afterwards(const SlurmAttempt &last, bool jobGone) {
     if (last.status.result) {
-        const RunResult &result = *last.status.result;
-        const EntryState state = result.state == RunState::Done      ? EntryState::Done
-                                 : result.state == RunState::Stopped ? EntryState::Stopped
-                                                                     : EntryState::Failed;
-        return {state, last.run, state == EntryState::Done ? "" : result.reason};
+        const EntryEnd end = entryEndOf(*last.status.result);
+        return {end.state, last.run, end.reason.toStdString()};
     }
     if (jobGone && !last.lives)
         return {EntryState::Failed, last.run, "its Slurm job ended without a result"};
