@@ -56,6 +56,7 @@ template <class Keys, Is<RunRecord> R> void describe(Keys &keys, R &record, cons
     keys("experiment", record.experiment);
     keys("recipe", record.recipe);
     keys("repeat", record.repeat);
+    keys.sparse("in_turns", record.inTurns);
     keys.config("config", record.config, record.claims);
     keys.config("planned", record.planned, record.claims);
     keys.sparse("command", record.command);
@@ -166,6 +167,12 @@ void nodeLogLines(ReadingKeys &keys, std::map<int, std::uint64_t> &ofNodes) {
     });
 }
 
+template <class Keys, Is<TurnsTaken> T> void describe(Keys &keys, T &turns, const std::string &) {
+    keys("paused_s", turns.pausedS);
+    keys("pauses", turns.pauses);
+    keys("pauses_waiting", turns.waiting);
+}
+
 template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, const std::string &what) {
     keys("run", result.run);
     finalState(keys, result.state);
@@ -179,6 +186,7 @@ template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, cons
     keys.object("watching", result.watching, what + "'s watching");
     keys.object("surroundings", result.surroundings, what + "'s surroundings");
     keys.object("energy", result.energy, what + "'s energy");
+    keys.object("turns", result.turns, what + "'s turns");
     nodeLogLines(keys, result.nodeLogLines);
     keys("log_lines", result.logLines);
     keys.sparse("warnings", result.warnings);

@@ -114,6 +114,8 @@ struct RunRecord {
     std::string experiment; ///< empty for a single run
     std::string recipe;     ///< name of the recipe; empty if there is none
     int repeat = 1;         ///< number of this repeat, from 1
+    /// It took turns with the other runs of its round on the same cores: its times are without the others' turns.
+    bool inTurns = false;
     /// Absent if only a command is known. For a script it is what the recipe says about it.
     std::optional<RunConfig> config;
     /// The planned configuration, if the queue moved the run to other devices to run beside others. Comparisons use
@@ -250,18 +252,27 @@ struct RankExit {
     std::string signalName;
 };
 /// The content of result.json.
+/// The pauses of a run that took turns with others on the same cores, on this machine.
+struct TurnsTaken {
+    double pausedS = 0;      ///< in all
+    std::int64_t pauses = 0; ///< while it trained
+    /// Of these, those that began when nothing of it computed: it waited for something outside (a disk, a network, a timer), which goes
+    /// on in a pause.
+    std::int64_t waiting = 0;
+};
 struct RunResult {
     std::string run;
     RunState state = RunState::Failed; ///< done, failed, stopped
     int exitCode = 1;                  ///< 0, 1, 2, 130
     std::string reason;                ///< one sentence if not done
     std::int64_t startWallUs = 0, endWallUs = 0;
-    double runTimeS = 0; ///< launch to exit, monotonic
+    double runTimeS = 0; ///< launch to exit, monotonic; without the pauses of a run that took turns
     std::vector<RankExit> ranks;
     std::optional<Summary> summary;
     std::optional<Watching> watching;         ///< absent: an older run, or no sample was taken
     std::optional<Surroundings> surroundings; ///< absent: an older run, or no sample was taken
-    std::optional<Energy> energy;             ///< absent: an older run
+    std::optional<Energy> energy;             ///< absent: an older run, or one that took turns
+    std::optional<TurnsTaken> turns;          ///< absent: it took none
     std::uint64_t logLines = 0;               ///< seq of the last line + 1, so that a reader knows when it has all
     /// The same for the other nodes' logs as far as agent 0 has them; empty for one node.
     std::map<int, std::uint64_t> nodeLogLines;

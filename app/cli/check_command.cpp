@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // check: compares a new measurement with a base, or runs both from two revisions first.
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include <QDir>
@@ -9,16 +10,19 @@
 
 #include "analysis/compare/gate.h"
 #include "analysis/compare/repeat_group.h"
+#include "base/machine_facts.h"
 #include "checkout.h"
 #include "commands.h"
 #include "experiment/script_flags.h"
 #include "experiment/study.h"
 #include "experiment/width_goal.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "loaded_runs.h"
 #include "output.h"
 #include "prepared.h"
+#include "queue/taking_turns.h"
 #include "store/run_outcome.h"
 
 namespace lockstep::cli {
@@ -158,9 +162,17 @@ core::RunSpec runIn(const Checkout *checkout, const std::string &name, const Che
     return spec;
 }
 
-/// Runs both revisions; gives the experiment.
+/// Whether the two may take turns on the same cores. A GPU goes on with what it was given while its process stands still, and
+/// lockstep-trainer's clock doesn't.
+bool canTakeTurns(const CheckOptions &options) {
+    const auto facts = core::machineFacts({});
+    return facts && facts->gpuUuids.empty() &&
+           !QString::fromStdString(options.what.front()).endsWith(u"lockstep-trainer");
+}
+
+/// Runs both revisions, in turns or one after another; gives the experiment.
 Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkout, const std::string &base,
-                            int &exitCode) {
+                            bool inTurns, int &exitCode) {
     core::Recipe recipe;
     recipe.name = recipe.title = "check against " + base;
     recipe.repeats = defaultRepeats;
@@ -174,14 +186,23 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     run.json = options.json;
     if (const auto written = writeFile(run.recipe, core::toJson(recipe)); !written)
         return fail(written.error());
-    const auto experiment = prepare(run);
+    auto experiment = prepare(run);
     if (!experiment)
         return fail(experiment.error().front());
+    if (inTurns) {
+        experiment->sideBySide.inTurns = true;
+        experiment->sideBySide.runs = int(recipe.runs.size());
+    }
     if (const auto written = core::createExperiment(*experiment); !written)
         return fail(written.error());
     run.experiment = experiment->id;
     exitCode = runCommand(run);
     return experiment->id;
+}
+
+std::string whyNotInTurns(const std::string &experiment) {
+    const auto read = core::readExperiment(experiment);
+    return read ? core::whyNotInTurns(*read) : std::string();
 }
 
 /// What the runs say that they have read.
@@ -240,7 +261,13 @@ int checkCommand(CheckOptions options) {
         if (const auto made = checkout.make(revision); !made)
             return complain(made.error());
         int exitCode = Done;
-        const auto experiment = runBoth(options, checkout, revision, exitCode);
+        const bool inTurns = !options.oneAfterAnother && canTakeTurns(options);
+        auto experiment = runBoth(options, checkout, revision, inTurns, exitCode);
+        if (const std::string why = experiment && inTurns ? whyNotInTurns(*experiment) : ""; !why.empty()) {
+            std::fprintf(stderr, "%s. They run one after another now, as with --one-after-another\n",
+                         printable(why).c_str());
+            experiment = runBoth(options, checkout, revision, false, exitCode);
+        }
         if (!experiment)
             return complain(experiment.error());
         if (exitCode != Done)

@@ -70,6 +70,7 @@ struct CheckOptions {
     std::string against; ///< "git:main" or a revision: both are run, repeats in turns
     std::string maxSlower = "5%", junit, markdown;
     std::optional<std::int64_t> maxSteps; ///< of both
+    bool oneAfterAnother = false;         ///< they don't take turns on the same cores
     bool json = false;
     RunOptions run;
 };

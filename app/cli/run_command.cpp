@@ -158,7 +158,10 @@ void printPlan(const core::Experiment &experiment, std::optional<double> leftS, 
     if (drawn && experiment.orderSeed != 0)
         printer.line(
             QStringLiteral("Repeats alternate, in balanced rounds drawn from seed %1").arg(experiment.orderSeed));
-    if (experiment.sideBySide.runs > 1)
+    if (experiment.sideBySide.inTurns)
+        printer.line(QStringLiteral("The %1 runs of a round take turns on the same cores, a tenth of a second each")
+                         .arg(experiment.sideBySide.runs));
+    else if (experiment.sideBySide.runs > 1)
         printer.line(
             QStringLiteral("Up to %1 runs go side by side, each on its own devices").arg(experiment.sideBySide.runs));
     const std::string rounds = experiment.until                  ? core::progressText(*experiment.until, {})

@@ -134,8 +134,12 @@ void addCheck(CLI::App &app, CheckOptions &options, int &exitCode) {
                      "The base and the new measurement, each an experiment or runs separated by commas;\n"
                      "with --against the training command, after --")
         ->required();
-    check->add_option("--against", options.against,
-                      "Run the command in a checkout of this revision (git:main) and here, repeats in turns");
+    check->add_option(
+        "--against", options.against,
+        "Run the command in a checkout of this revision (git:main) and here. On CPUs both are there at once and\n"
+        "take turns, a tenth of a second each, so that a machine that is now faster, now slower is it for both");
+    check->add_flag("--one-after-another", options.oneAfterAnother,
+                    "With --against: one run after another, for those that can't be there at once");
     check->add_option("--max-slower", options.maxSlower, "How much longer training may take, e.g. 5%")
         ->capture_default_str();
     check->add_option("--max-steps", options.maxSteps, "With --against: end each run after so many steps")

@@ -177,6 +177,9 @@ int showCommand(const std::string &id, bool json, bool all) {
     if (store.result() && store.result()->surroundings)
         if (const QString around = core::surroundingsText(*store.result()->surroundings); !around.isEmpty())
             text += "  " + around.toStdString() + "\n";
+    if (store.result() && store.result()->turns)
+        text += "  took turns with the other runs of its round and stood still for " +
+                core::seconds(store.result()->turns->pausedS).toStdString() + ", which no time here includes\n";
     std::set<std::string> advised;
     for (const core::AlertLine &alert : store.messages().alerts()) {
         text += "  ! " + onOneLine(alert.alert.message) + "\n";

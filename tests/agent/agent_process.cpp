@@ -184,9 +184,14 @@ ServedRun::~ServedRun() {
 }
 
 ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS, std::vector<std::string> before) {
+    return serveRequest(launchRequest(ranks, true, {}, hangAfterS), environment, std::move(before));
+}
+
+ServedRun serveRequest(const std::string &request, const Child::Environment &environment,
+                       std::vector<std::string> before) {
     before.insert(before.end(), {agentBinary(), "serve"});
     Child agent(before, environment);
-    agent.write(launchRequest(ranks, true, {}, hangAfterS) + "\n");
+    agent.write(request + "\n");
     agent.closeInput();
     const std::string answer = agent.readLine().value_or("");
     const int code = agent.wait();

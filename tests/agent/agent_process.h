@@ -69,6 +69,8 @@ struct ServedRun {
     lockstep::RunFolder folder;
 };
 /// `before`: words in front of the agent's command, e.g. unshare.
+[[nodiscard]] ServedRun serveRequest(const std::string &request, const Child::Environment &environment,
+                                     std::vector<std::string> before = {});
 [[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment, double hangAfterS = 0,
                               std::vector<std::string> before = {});
 

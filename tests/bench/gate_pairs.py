@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How often `lockstepctl check` is wrong on this machine as it is, and how often it finds what it is for: real runs of an unchanged script.
+"""How often `lockstepctl check --against` is wrong on this machine as it is, and how often it finds what it is for: real revisions of a script.
 
-    gate_pairs.py BIN PYTHON [--checks 40] [--repeats 5] [--noise]     PYTHON: one with torch
+    gate_pairs.py BIN PYTHON [--checks 40] [--repeats 5] [--noise] [--one-after-another]     PYTHON: one with torch
 
-An experiment has three runs in balanced rounds: a base, the same again, and one that computes 10 % more. Two checks are made of it, with 5 %
-more time allowed: the same against the base may not fail, and the slower one should. --noise keeps a core busy in bursts meanwhile, 1 s of
-every 4 s on average. Prints how many of the checks passed, failed and were undecided, how much the repeats of a run scatter, and what the
-slower run really took. Ends with 1 when more than 5 % of the identical pairs fail, or of the slower runs pass: it decides by
+Two checks each time, with 5 % more time allowed: a working tree that computes what its revision does, which may not fail, and one that
+computes 10 % more, which should. --noise keeps a core busy in bursts meanwhile, 1 s of every 4 s on average. Prints how many of the checks
+passed, failed and were undecided, how much a round's two runs scatter against each other, how much repeats of one run do, and what the
+slower one really took. Ends with 1 when more than 5 % of the identical pairs fail, or of the slower ones pass: it decides by
 bounds of 95 %.
 """
 import argparse
@@ -16,27 +16,27 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 
 SCRIPT = """
-import sys, torch
+import torch
 torch.set_num_threads(1)
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x, y = torch.randn(6400, 256), torch.randint(0, 10, (6400,))
-rounds = int(sys.argv[sys.argv.index("--rounds") + 1])  # of work in a step
 for at in range(0, 6400, 64):
-    for _ in range(rounds):
+    for _ in range(ROUNDS):  # of work in a step
         loss = torch.nn.functional.cross_entropy(model(x[at:at + 64]), y[at:at + 64])
         loss.backward()
     optimizer.step()
     optimizer.zero_grad()
 """
-ROUNDS, MORE = 20, 2
+ROUNDS = {"base": 20, "same": 20, "slower": 22}
 BURSTS = """
 import random, time
 while True:
@@ -47,45 +47,37 @@ while True:
 """
 
 
-def recipe(python, script):
-    # Told apart by their names: of runs that are alike in all else a recipe keeps one.
-    facts = {"method": "baseline", "devices": [0], "device": "cpu", "known": ["method", "devices", "device"]}
-    runs = [{"name": name, "command": [str(python), "-m", "lockstep", str(script), "--rounds", str(rounds), "--as", name], **facts}
-            for name, rounds in (("base", ROUNDS), ("same", ROUNDS), ("slower", ROUNDS + MORE))]
-    return {"name": "gate", "title": "Pairs for the gate", "summary": "A base, the same again, and one with 10 % more to compute.",
-            "question": "Does a check tell them apart?", "runs": runs}
-
-
 class Bench:
-    def __init__(self, options, home):
-        self._bin, self._repeats = options.bin.resolve(), options.repeats
-        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
-        self._environment["LOCKSTEP_HOME"] = str(home)
-        script = home / "train.py"
-        script.write_text(SCRIPT)
-        self._recipe = home / "gate.json"
-        self._recipe.write_text(json.dumps(recipe(options.python, script)))
+    """A repository with the script, and a home for its runs."""
 
-    def _ctl(self, *words, codes=(0,)):
-        done = subprocess.run([self._bin / "lockstepctl", *map(str, words)], env=self._environment, stdin=subprocess.DEVNULL,
+    def __init__(self, options, folder):
+        self._options, self._tree, self._home = options, folder / "tree", folder / "home"
+        self._tree.mkdir()
+        self._write("base")
+        for words in (["init", "--quiet"], ["add", "train.py"],
+                      ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "--quiet", "--message", "base"]):
+            subprocess.run(["git", *words], cwd=self._tree, check=True)
+
+    def _write(self, name):
+        (self._tree / "train.py").write_text(SCRIPT.replace("ROUNDS", str(ROUNDS[name])) + f"# {name}\n")
+
+    def check(self, name):
+        """What check says of this working tree, and the training times of base and tree by their round."""
+        self._write(name)
+        shutil.rmtree(self._home, ignore_errors=True)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("LOCKSTEP_")}
+        words = [self._options.bin.resolve() / "lockstepctl", "check", "--against", "git:HEAD", "--max-slower", "5%", "--json", "--repeats",
+                 str(self._options.repeats), *(["--one-after-another"] if self._options.one_after_another else []), "--", self._options.python.absolute(), "train.py"]
+        done = subprocess.run(words, env={**environment, "LOCKSTEP_HOME": str(self._home)}, cwd=self._tree, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
-        if done.returncode not in codes:
-            sys.exit(f"lockstepctl {' '.join(map(str, words))}: {done.stdout}{done.stderr}")
-        return done.stdout
-
-    def experiment(self):
-        """The ids and the training times of its runs, by their names."""
-        self._ctl("run", self._recipe, f"--repeats={self._repeats}")
-        ids, times = collections.defaultdict(list), collections.defaultdict(list)
-        for run in json.loads(self._ctl("list", "--json"))["runs"]:
-            ids[run["name"]].append(run["run"])
-            result = json.loads((pathlib.Path(self._environment["LOCKSTEP_HOME"]) / "runs" / run["run"] / "result.json").read_text())
-            times[run["name"]].append(result["summary"]["total_training_time_s"])
-        return ids, times
-
-    def check(self, base, new):
-        (case,) = json.loads(self._ctl("check", ",".join(base), ",".join(new), "--max-slower", "5%", "--json", codes=(0, 1, 4)))["runs"]
-        return case
+        if done.returncode not in (0, 1, 4):
+            sys.exit(f"lockstepctl check: {done.stdout}{done.stderr}")
+        (case,) = json.loads(done.stdout)["runs"]
+        times = collections.defaultdict(dict)
+        for run in (self._home / "runs").iterdir():
+            record, result = (json.loads((run / file).read_text()) for file in ("config.json", "result.json"))
+            times[record["repeat"]][record["name"]] = result["summary"]["total_training_time_s"]
+        return case, [(both["base git:HEAD"], both["working tree"]) for both in times.values()]
 
 
 def main():
@@ -95,21 +87,22 @@ def main():
     parser.add_argument("--checks", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--noise", action="store_true")
+    parser.add_argument("--one-after-another", action="store_true")
     options = parser.parse_args()
     noise = subprocess.Popen([sys.executable, "-c", BURSTS], start_new_session=True) if options.noise else None
     outcomes = {"same": collections.Counter(), "slower": collections.Counter()}
-    scatter, slower = [], []
+    apart, scatter, slower = [], [], []
     try:
         for number in range(1, options.checks + 1):
-            with tempfile.TemporaryDirectory(prefix="lockstep-bench-") as folder:
-                bench = Bench(options, pathlib.Path(folder))
-                ids, times = bench.experiment()
-                for name, counts in outcomes.items():
-                    case = bench.check(ids["base"], ids[name])
-                    counts[case["outcome"]] += 1
-                    print(f"{number} {name}: {case['outcome']}, {case['reason']}", file=sys.stderr, flush=True)
-                scatter += [statistics.stdev(map(math.log, repeats)) for repeats in times.values()]
-                slower.append(statistics.geometric_mean(times["slower"]) / statistics.geometric_mean(times["base"]) - 1)
+            for name, counts in outcomes.items():
+                with tempfile.TemporaryDirectory(prefix="lockstep-bench-") as folder:
+                    case, rounds = Bench(options, pathlib.Path(folder)).check(name)
+                counts[case["outcome"]] += 1
+                print(f"{number} {name}: {case['outcome']}, {case['reason']}", file=sys.stderr, flush=True)
+                apart.append(statistics.stdev(math.log(tree / base) for base, tree in rounds))
+                scatter += [statistics.stdev(map(math.log, times)) for times in zip(*rounds)]
+                if name == "slower":
+                    slower.append(math.exp(statistics.mean(math.log(tree / base) for base, tree in rounds)) - 1)
     finally:
         if noise:
             noise.kill()
@@ -117,9 +110,9 @@ def main():
     print(f"| {options.checks} checks of {options.repeats} repeats | passed | failed | undecided |\n|---|---|---|---|")
     for name, counts in outcomes.items():
         print(f"| {name} | {counts['passed']} | {counts['slower']} | {counts['undecided']} |")
-    print(f"\nrepeats of a run scatter by {100 * statistics.median(scatter):.1f} % (standard deviation of their logarithms, median; at most "
-          f"{100 * max(scatter):.1f} %); the slower run took {100 * statistics.median(slower):.1f} % more time (median; "
-          f"{100 * min(slower):.1f} to {100 * max(slower):.1f} %)")
+    for what, values in (("the ratio of a round's two runs scatters", apart), ("repeats of a run scatter", scatter)):
+        print(f"\n{what} by {100 * statistics.median(values):.1f} % (standard deviation of logarithms, median; at most {100 * max(values):.1f} %)")
+    print(f"\nthe slower one took {100 * statistics.median(slower):.1f} % more time (median; {100 * min(slower):.1f} to {100 * max(slower):.1f} %)")
     return int(max(outcomes["same"]["slower"], outcomes["slower"]["passed"]) > 0.05 * options.checks)
 
 

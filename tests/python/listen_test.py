@@ -107,7 +107,7 @@ class Listen(Reports):
     def test_nobody_gets_in_without_the_token_and_no_other_interface_listens(self):
         secret = self.home / "token"
         secret.write_text("0123456789abcdef0123\n")
-        agent, address, shown = self.listen("--token-file", secret, "--port", str(self.free_port()))
+        agent, address, shown = self.listen("--token-file", secret, "--port", str(support.free_port()))
         self.assertEqual(shown, "", "a token from a file is not printed")
         for token, why in (("", "no token was given"), ("wrong", "the token is wrong"), ("0123456789abcdef012", "the token is wrong")):
             with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) as link:
@@ -124,7 +124,7 @@ class Listen(Reports):
         agent.terminate()
         _, err = self.ended(agent, 130)
         self.assertEqual(err.count("was refused"), 3)
-        agent, address, _ = self.listen("--token-file", secret, "--port", str(self.free_port()))
+        agent, address, _ = self.listen("--token-file", secret, "--port", str(support.free_port()))
         for _ in range(70):
             with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) as link:
                 link.sendall(json.dumps({"type": "error", "message": "a\n" + "b" * 60000}).encode() + b"\n")
@@ -148,11 +148,6 @@ class Listen(Reports):
             _, err = self.ended(agent)
         self.assertEqual(err.count("not one of its own frames"), 50)
         self.assertEqual(err.count("further ones are not reported"), 1)
-
-    def free_port(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     def test_a_rank_that_leaves_without_a_word_fails_the_run_when_patience_ends_and_may_come_again_before(self):
         agent, address, token = self.listen("--patience", "2")
@@ -178,7 +173,7 @@ class Listen(Reports):
         self.assertIn("nothing came for 1 s", err)
 
     def test_a_listener_that_is_started_again_is_told_what_the_ranks_are(self):
-        port = str(self.free_port())
+        port = str(support.free_port())
         secret = self.home / "token"
         secret.write_text("0123456789abcdef0123456789abcdef")
         secret.chmod(0o600)

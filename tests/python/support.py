@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,12 @@ from waiting import wait_for  # noqa: E402, F401  (for the tests that share this
 RESOURCES = HERE.parents[1] / "resources/python"
 BIN = None  # set by main()
 ADDITIVE = ("load", "h2d", "forward", "backward", "exposed", "optimizer", "other")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Case(unittest.TestCase):

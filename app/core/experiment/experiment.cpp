@@ -93,7 +93,10 @@ ExperimentEntry entryFromJson(const Json &json) {
 }
 
 Json sideBySideToJson(const SideBySide &places) {
-    return {{"runs", places.runs}, {"cores", formatCores(places.cores)}, {"gpus", places.gpus}};
+    Json json = {{"runs", places.runs}, {"cores", formatCores(places.cores)}, {"gpus", places.gpus}};
+    if (places.inTurns)
+        json["in_turns"] = true;
+    return json;
 }
 
 SideBySide sideBySideFromJson(const Json &json) {
@@ -101,6 +104,7 @@ SideBySide sideBySideFromJson(const Json &json) {
     places.runs = std::clamp(json.value("runs", 1), 1, mostSideBySide);
     places.cores = parseCores(json.value("cores", "")).value_or(CoreList{});
     places.gpus = json.value("gpus", std::vector<std::string>());
+    places.inTurns = json.value("in_turns", false);
     return places;
 }
 
@@ -303,6 +307,7 @@ LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &en
     record.experiment = experiment.id;
     record.recipe = experiment.recipe.name;
     record.repeat = entry.planned.repeat;
+    record.inTurns = experiment.sideBySide.inTurns;
     record.config = entry.config();
     if (entry.placed)
         record.planned = entry.planned.config;

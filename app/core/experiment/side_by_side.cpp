@@ -90,7 +90,7 @@ std::vector<RunToPlace> untimed(const std::vector<TimedRun> &runs) {
 std::optional<RunConfig> placeBeside(const RunToPlace &run, const std::vector<RunToPlace> &others,
                                      const SideBySide &places) {
     const RunConfig &config = run.config;
-    if (others.empty())
+    if (others.empty() || places.inTurns)
         return config;
     // Free devices on other nodes are unknown here.
     const auto bearsNone = [](const RunToPlace &one) { return one.alone || !one.config.nodes.empty(); };
@@ -127,7 +127,7 @@ SideBySideTime timeSideBySide(const std::vector<TimedRun> &running, const std::v
     std::vector<TimedRun> now = running; // `seconds`: when each ends
     std::size_t next = 0;
     while (true) {
-        while (next < waiting.size() && int(now.size()) < std::max(1, places.runs)) {
+        while (next < waiting.size() && int(now.size()) < (places.inTurns ? 1 : std::max(1, places.runs))) {
             const auto &[run, seconds] = waiting[next];
             const auto placed = placeBeside(run, untimed(now), places);
             if (!placed)

@@ -18,6 +18,8 @@ struct SideBySide {
     int runs = 1; ///< 1: one after the other, each on its planned devices
     CoreList cores;
     std::vector<std::string> gpus; ///< UUIDs, in CUDA's order
+    /// The runs of a round take turns on the same cores instead, a tenth of a second each (trainer/agent/ranks/turns.h).
+    bool inTurns = false;
     bool operator==(const SideBySide &) const = default;
 };
 

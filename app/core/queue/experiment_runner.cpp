@@ -12,6 +12,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "queue/control_seat.h"
+#include "queue/taking_turns.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -105,6 +106,7 @@ void ExperimentRunner::next() {
         m_stoppedBy.reset();
         m_refused.reset();
     }
+    leaveTurns();
     while (!m_unsaved && !experiment().paused() && startNext()) {
     }
     if (!m_underWay.empty())
@@ -145,6 +147,13 @@ void ExperimentRunner::addRoundsForWidth() {
     Q_EMIT widthMeasured();
 }
 
+/// What waits for its turn doesn't run if the runs can't take turns.
+void ExperimentRunner::leaveTurns() {
+    if (const std::string why = whyNotInTurns(experiment()); !why.empty())
+        for (const int waiting : experiment().queued())
+            setState(waiting, EntryState::NotRun, QString::fromStdString(why));
+}
+
 /// Launches the first waiting run, if there is room for it.
 bool ExperimentRunner::startNext() {
     const std::vector<int> queued = experiment().queued();
@@ -152,6 +161,9 @@ bool ExperimentRunner::startNext() {
         return false;
     ExperimentEntry &entry = at(queued.front());
     std::vector<RunToPlace> others;
+    for (const auto &[other, run] : m_underWay)
+        if (experiment().sideBySide.inTurns && at(other).planned.repeat != entry.planned.repeat)
+            return false; // those of one round meet each other only
     for (const auto &[other, run] : m_underWay)
         others.emplace_back(at(other).config(), at(other).alone);
     const std::optional<RunConfig> place =

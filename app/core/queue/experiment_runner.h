@@ -62,6 +62,7 @@ private:
     };
     UnderWay &underWay(int entry);
     void next();
+    void leaveTurns();
     bool startNext();
     void addRoundsForWidth();
     void resume(int entry);

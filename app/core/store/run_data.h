@@ -161,6 +161,7 @@ struct RunConditions {
     std::string program;          ///< "lockstep-trainer", or the training script's name; empty: unknown
     FileDigests files;            ///< what the ranks have read: the trainer's data, a script's own Python files
     std::optional<int> freeCores; ///< RunRecord's
+    bool inTurns = false;         ///< RunRecord's
     std::string scheduling;       ///< as the ranks say: "batch", "other"; "mixed" when they differ
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
     std::optional<Watching> watching;

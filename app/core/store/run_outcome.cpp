@@ -250,6 +250,7 @@ RunConditions conditionsOf(const RunStore &store) {
         out.machines = record->machines;
         out.lockstepVersion = record->lockstepVersion;
         out.freeCores = record->freeCores;
+        out.inTurns = record->inTurns;
         out.program = programOf(*record);
     }
     for (const auto &[rank, info] : store.ranks().all()) {

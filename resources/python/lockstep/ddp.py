@@ -18,10 +18,11 @@ from __future__ import annotations
 import atexit
 import sys
 from functools import partial
-from time import monotonic_ns, sleep
+from time import sleep
 from typing import Any, List, Tuple
 
 from lockstep import signals
+from lockstep.clock import clock_ns
 from lockstep.run import Run
 
 # PyTorch's types, which this module uses without importing them.
@@ -92,11 +93,11 @@ class BucketTimes:
     def start(self, bucket: GradBucket) -> Future:
         """DDP's hook: starts the sum of a bucket whose gradients are ready."""
         gradients = bucket.buffer()
-        stamp = [monotonic_ns(), 0]
+        stamp = [clock_ns(), 0]
         on_host = not gradients.is_cuda  # on CUDA the host sees when sums are launched, not when they are done
 
         def done(future: Future) -> Tensor:
-            stamp[1] = monotonic_ns()
+            stamp[1] = clock_ns()
             if on_host:
                 self._run.position.leave_collective()
             return future.value()[0]

@@ -29,9 +29,9 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 from __future__ import annotations
 
 from collections import deque
-from time import monotonic_ns
 from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
+from lockstep.clock import clock_ns
 from lockstep.groups import Groups
 from lockstep.lead import Lead
 from lockstep.open_step import Fetches, Pass, Step
@@ -47,7 +47,7 @@ MOST_DROPPED = 1024  # iterators that the script holds no longer and whose batch
 class Follower:
     """The state of one training process. All calls come from the thread that trains."""
 
-    def __init__(self, reporter: Reporter, clock: Callable[[], int] = monotonic_ns) -> None:
+    def __init__(self, reporter: Reporter, clock: Callable[[], int] = clock_ns) -> None:
         self._reporter = reporter
         self._now = clock
         self._fetches: Dict[int, Fetches] = {}  # by iterator

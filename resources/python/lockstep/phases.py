@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from time import monotonic_ns
 from typing import Dict, Optional, Set
+
+from lockstep.clock import clock_ns
 
 # By phase: seconds of all steps ("sum_s"), and of the longest step ("max_s").
 PhaseSums = Dict[str, Dict[str, float]]
@@ -30,16 +31,16 @@ class PhaseClock:
         self._named: Set[str] = set()  # the others
         self._room = NAMES_BYTES
         self.refused: Dict[str, str] = {}  # by phase: the first time that was no duration, as text
-        self.last_ns = monotonic_ns()
+        self.last_ns = clock_ns()
 
     def restart(self) -> None:
         """Drops the current step and begins a new one now."""
         self.times = {}
-        self.last_ns = monotonic_ns()
+        self.last_ns = clock_ns()
 
     def lap(self, phase: str) -> None:
         """Assigns the time since the last lap to this phase."""
-        now = monotonic_ns()
+        now = clock_ns()
         for name in (phase,) if phase in ADDITIVE else (phase, "other"):
             self.times[name] = self.times.get(name, 0) + now - self.last_ns
         self.last_ns = now

@@ -2,8 +2,9 @@
 """Where a rank is in its training, for its heartbeats: Lockstep finds ranks that wait for others by it."""
 from __future__ import annotations
 
-from time import monotonic_ns
 from typing import Any, Dict
+
+from lockstep.clock import clock_ns
 
 LONGEST_NAME = 200  # characters of a phase's
 
@@ -17,27 +18,27 @@ class Position:
     def __init__(self) -> None:
         self.step = 0
         self._phase = ""
-        self._phase_ns = self._wait_ns = monotonic_ns()
+        self._phase_ns = self._wait_ns = clock_ns()
         self._entered = self._ended = 0
 
     def begin(self, phase: str) -> None:
         """A phase begins; empty: it is not known which."""
-        self._phase, self._phase_ns = phase, monotonic_ns()
+        self._phase, self._phase_ns = phase, clock_ns()
 
     def enter_collective(self) -> None:
         """A collective begins."""
         if self._entered == self._ended:
-            self._wait_ns = monotonic_ns()
+            self._wait_ns = clock_ns()
         self._entered += 1
 
     def leave_collective(self) -> None:
         """A collective has ended."""
         self._ended += 1
-        self._wait_ns = monotonic_ns()
+        self._wait_ns = clock_ns()
 
     def report(self) -> Dict[str, Any]:
         """The body of a heartbeat."""
-        now = monotonic_ns()
+        now = clock_ns()
         where: Dict[str, Any] = {"step": self.step, "since_s": (now - self._phase_ns) / 1e9}
         if self._phase:
             where["phase"] = str(self._phase)[:LONGEST_NAME]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from time import monotonic_ns
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from lockstep.clock import clock_ns, paused_ns
 from lockstep.phases import PhaseSums, add_time
 from lockstep.tensors import copied
 
@@ -63,7 +63,8 @@ class EpochLog:
     def __init__(self, epoch: int, first_step: int, start_ns: int) -> None:
         self.epoch = epoch
         self.first_step = first_step  # counted from 0 over the whole run
-        self.start_ns = start_ns
+        self.start_ns = start_ns  # of clock_ns
+        self._paused_ns = paused_ns()
         self.steps = 0
         self.samples = 0
         self.phases: PhaseSums = {}
@@ -89,11 +90,11 @@ class EpochLog:
 
     def due(self) -> bool:
         """Whether it is time to report."""
-        return monotonic_ns() - self._read_ns > WINDOW_NS
+        return clock_ns() - self._read_ns > WINDOW_NS
 
     def read(self) -> None:
         """Reads the losses of the added steps, and adds their times. Raises what their conversion to numbers raises."""
-        self._read_ns = monotonic_ns()
+        self._read_ns = clock_ns()
         unread, self._unread = self._unread, []
         for step, (given, samples, times) in enumerate(unread, self.first_step + self.steps - len(unread)):
             count = int(samples)
@@ -124,5 +125,5 @@ class EpochLog:
     def summary(self, end_ns: int) -> Dict[str, Any]:
         """The body of the frame that ends the epoch. Its loss is told where no samples weigh those of the windows."""
         loss = self._sum / self._losses if self._losses and not self.samples else None
-        return {"loss": loss, "epoch": self.epoch, "start_mono_ns": self.start_ns, "duration_s": (end_ns - self.start_ns) / 1e9,
+        return {"loss": loss, "epoch": self.epoch, "start_mono_ns": self.start_ns + self._paused_ns, "duration_s": (end_ns - self.start_ns) / 1e9,
                 "steps": self.steps, "samples": self.samples, "phases": self.phases}

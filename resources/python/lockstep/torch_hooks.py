@@ -9,8 +9,9 @@ import functools
 import importlib
 import sys
 import threading
-from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
+
+from lockstep.clock import clock_ns
 
 if TYPE_CHECKING:
     from lockstep.watch import Watch
@@ -43,18 +44,18 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
         if thread in watch.loading:  # the data set of another loader asks one of its own
             return original(iterator)
         watch.begins_fetch()
-        begin_ns = monotonic_ns()
+        begin_ns = clock_ns()
         try:
             watch.loading.add(thread)
             batch = original(iterator)
         except BaseException as error:
-            end_ns = monotonic_ns()
+            end_ns = clock_ns()
             if watch.ends_fetch() and isinstance(error, StopIteration):
                 watch.exhausted(iterator, begin_ns, end_ns)
             raise
         finally:
             watch.loading.discard(thread)
-        end_ns = monotonic_ns()
+        end_ns = clock_ns()
         if watch.ends_fetch():
             watch.fetched(iterator, batch, begin_ns, end_ns)
         return batch
@@ -98,16 +99,16 @@ def watch_backward(autograd: Any, watch: "Watch") -> None:
     @functools.wraps(original)
     def backward(tensors: Any, *arguments: Any, **named: Any) -> Any:
         """The gradients, timed."""
-        begin_ns = monotonic_ns()
+        begin_ns = clock_ns()
         if not watch.trains():
             return original(tensors, *arguments, **named)
         try:
             watch.backward_begins(tensors, begin_ns)
             given = original(tensors, *arguments, **named)
         except BaseException:
-            watch.backward_fails(monotonic_ns())
+            watch.backward_fails(clock_ns())
             raise
-        watch.backward_ends(monotonic_ns())
+        watch.backward_ends(clock_ns())
         return given
 
     autograd.backward = backward

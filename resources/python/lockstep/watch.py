@@ -11,10 +11,10 @@ import threading
 import weakref
 from collections import deque
 from contextlib import contextmanager, suppress
-from time import monotonic_ns
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
+from lockstep.clock import clock_ns, paused_ns
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
@@ -49,6 +49,7 @@ class Watch:
         self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
         # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
         self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+        self._paused_ns = 0  # as it was when these sums were read
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._parameters = Parameters()
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
@@ -177,13 +178,13 @@ class Watch:
         listens = self.listens() and thread not in self.loading
         if listens:
             self._position.begin("load")
-        begin_ns = monotonic_ns()
+        begin_ns = clock_ns()
         try:
             if listens:
                 self.loading.add(thread)
             yield
         finally:
-            end_ns = monotonic_ns()
+            end_ns = clock_ns()
             if listens:
                 self.loading.discard(thread)
             listens = listens and self.listens()  # another thread may have become the one that trains
@@ -436,6 +437,7 @@ class Watch:
         exposed = comm = 0
         if not self._models:
             return exposed, comm
+        paused, self._paused_ns = paused_ns() != self._paused_ns, paused_ns()  # DDP's timers go on meanwhile
         try:
             for model, counted in list(self._models.items()):
                 if model.device_type != "cpu" or not model.require_backward_grad_sync:
@@ -446,6 +448,8 @@ class Watch:
                 if began == counted:
                     continue  # this backward was another model's
                 self._models[model] = began
+                if paused:
+                    continue
                 way = int(times.get("backward_comm_time") or 0)
                 comm += way
                 exposed += max(0, way - int(times.get("backward_compute_comm_overlap_time") or 0))

@@ -83,9 +83,14 @@ std::vector<DevicePlan> Sampler::takeLost() {
     return lost;
 }
 
+void Sampler::leaveOut(std::int64_t ns, const CoreTimesByCore &before, const CoreTimesByCore &after) {
+    m_leftOutNs += ns;
+    agent::leaveOut(m_coreTimes, before, after);
+}
+
 Frame Sampler::sample(const std::vector<Watched> &ranks, const std::vector<Watched> &viewers) {
     const std::int64_t now = m_clock.monoNs();
-    const double seconds = static_cast<double>(now - m_lastNs) * 1e-9;
+    const double seconds = static_cast<double>(now - m_lastNs - std::exchange(m_leftOutNs, 0)) * 1e-9;
     CoreTimesByCore times = parseProcStat(readSmallFile("/proc/stat"));
     std::map<pid_t, double> cpuSeconds;
     DeviceFrame body;

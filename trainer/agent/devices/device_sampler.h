@@ -38,7 +38,10 @@ public:
     /// What happened since the last call. Shares are fractions (0..1); memory is in bytes.
     [[nodiscard]] Frame sample(const std::vector<Watched> &ranks, const std::vector<Watched> &viewers);
 
-    [[nodiscard]] std::int64_t lastSampleNs() const { return m_lastNs; }
+    /// Since the last sample, without what was left out.
+    [[nodiscard]] std::int64_t sinceSampleNs() const { return m_clock.monoNs() - m_lastNs - m_leftOutNs; }
+    /// The next sample is without this time, in which the run was paused, and what the cores did in it.
+    void leaveOut(std::int64_t ns, const CoreTimesByCore &before, const CoreTimesByCore &after);
     /// GPUs of the run that NVML has said to be lost since the last call, each once.
     [[nodiscard]] std::vector<DevicePlan> takeLost();
     /// Mean and largest use of every device between two times (CLOCK_MONOTONIC, ns).
@@ -58,7 +61,7 @@ private:
     CoreTimesByCore m_coreTimes;
     CoreList m_allCores;
     std::map<pid_t, double> m_cpuSeconds;
-    std::int64_t m_lastNs;
+    std::int64_t m_lastNs, m_leftOutNs = 0;
     std::vector<UseHistory> m_history; ///< by device
 };
 

@@ -50,6 +50,17 @@ CoreTimesByCore parseProcStat(std::string_view text) {
     return times;
 }
 
+void leaveOut(CoreTimesByCore &times, const CoreTimesByCore &before, const CoreTimesByCore &after) {
+    for (auto &[core, ticks] : times) {
+        const auto a = before.find(core), b = after.find(core);
+        if (a == before.end() || b == after.end())
+            continue;
+        ticks.busy += b->second.busy - a->second.busy;
+        ticks.total += b->second.total - a->second.total;
+        ticks.stolen += b->second.stolen - a->second.stolen;
+    }
+}
+
 std::optional<double> busyShare(const CoreTimesByCore &before, const CoreTimesByCore &after, const CoreList &cores) {
     std::uint64_t busy = 0, total = 0;
     for (const int core : cores) {
@@ -73,23 +84,46 @@ std::optional<double> processCpuSeconds(pid_t pid) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
-    std::map<pid_t, double> waited;
+namespace {
+
+/// The folders of its threads in /proc; none when it has ended.
+std::vector<std::string> threadFoldersOf(pid_t pid) {
     const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    std::vector<std::string> out;
     DIR *threads = ::opendir(folder.c_str());
     if (!threads)
-        return waited;
-    while (const dirent *entry = ::readdir(threads)) {
-        if (entry->d_name[0] == '.')
-            continue;
+        return out;
+    while (const dirent *entry = ::readdir(threads))
+        if (entry->d_name[0] != '.')
+            out.push_back(folder + "/" + entry->d_name);
+    ::closedir(threads);
+    return out;
+}
+
+} // namespace
+
+std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
+    std::map<pid_t, double> waited;
+    for (const std::string &folder : threadFoldersOf(pid)) {
         // schedstat: time on a core and time waiting for one, both in ns, and how often it ran
-        const std::string text = readSmallFile(folder + "/" + entry->d_name + "/schedstat");
+        const std::string text = readSmallFile(folder + "/schedstat");
         unsigned long long ran = 0, waitedNs = 0;
         if (std::sscanf(text.c_str(), "%llu %llu", &ran, &waitedNs) == 2)
-            waited.emplace(static_cast<pid_t>(std::atoi(entry->d_name)), static_cast<double>(waitedNs) * 1e-9);
+            waited.emplace(static_cast<pid_t>(std::atoi(folder.c_str() + folder.rfind('/') + 1)),
+                           static_cast<double>(waitedNs) * 1e-9);
     }
-    ::closedir(threads);
     return waited;
+}
+
+bool anyComputes(const std::vector<pid_t> &processes) {
+    for (const pid_t pid : processes)
+        for (const std::string &folder : threadFoldersOf(pid)) {
+            const std::string stat = readSmallFile(folder + "/stat");
+            const auto end = stat.rfind(')'); // the name before it may hold anything
+            if (end != std::string::npos && end + 2 < stat.size() && stat[end + 2] == 'R')
+                return true;
+        }
+    return false;
 }
 
 std::optional<double> processRssBytes(pid_t pid) {

@@ -21,6 +21,8 @@ struct CoreTimes {
     std::uint64_t busy = 0, total = 0, stolen = 0;
 };
 using CoreTimesByCore = std::map<int, CoreTimes>;
+/// Adds to `times` what has passed between two readings: from then on that is left out.
+void leaveOut(CoreTimesByCore &times, const CoreTimesByCore &before, const CoreTimesByCore &after);
 /// From the text of /proc/stat.
 [[nodiscard]] CoreTimesByCore parseProcStat(std::string_view text);
 /// Busy share (0..1) of these cores between two readings; absent when no tick passed or a core is missing.
@@ -35,6 +37,8 @@ using CoreTimesByCore = std::map<int, CoreTimes>;
 [[nodiscard]] std::optional<double> processRssBytes(pid_t pid);
 [[nodiscard]] std::optional<pid_t> parentOf(pid_t pid);
 [[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid); ///< those that its main thread started
+/// Whether any thread of these processes runs or waits for a core only.
+[[nodiscard]] bool anyComputes(const std::vector<pid_t> &processes);
 /// The process and all its descendants.
 [[nodiscard]] std::vector<pid_t> treeOf(pid_t pid);
 

@@ -27,6 +27,11 @@ void SurroundingsMeter::take(const DeviceFrame &sample, const std::vector<pid_t>
     m_before = std::move(now);
 }
 
+void SurroundingsMeter::leaveOut(const CoreTimesByCore &before, const CoreTimesByCore &after) {
+    if (m_before)
+        agent::leaveOut(m_before->cores, before, after);
+}
+
 SurroundingsMeter::Reading SurroundingsMeter::reading(const DeviceFrame &sample,
                                                       const std::vector<pid_t> &queueOwners) const {
     Reading now;

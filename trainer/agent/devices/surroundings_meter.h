@@ -20,6 +20,8 @@ public:
     explicit SurroundingsMeter(CoreList cores) : m_cores(std::move(cores)) {}
     /// `sample` as it goes into the log; `queueOwners` are the processes that own the run's queue.
     void take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
+    /// What the cores did while the run was paused is nobody's load on it. Call it between take()s.
+    void leaveOut(const CoreTimesByCore &before, const CoreTimesByCore &after);
     /// Absent until the kernel's files were read twice.
     [[nodiscard]] std::optional<Surroundings> total() const;
 

@@ -151,9 +151,74 @@ Result<void> LocalRun::startRanks() {
         return removed;
     addFiles(); // not before node 0 has said how many restarts there are
     m_socket->setRanks(ranksOf(m_plan));
+    if (m_plan.record.inTurns)
+        if (auto joined = joinTurns(); !joined)
+            return joined;
     makeIntake();
     makeSupervisor();
-    return m_supervisor->start();
+    auto started = m_supervisor->start();
+    if (started && m_turns)
+        m_turns->begin();
+    return started;
+}
+
+Result<void> LocalRun::joinTurns() {
+    const RunRecord &record = m_plan.record;
+    if (m_plan.nodes.count > 1 || !isRunId(record.experiment))
+        return fail(
+            Error::badArgument("only runs of an experiment on one machine can take turns", "leave in_turns out"));
+    const std::string folder = std::filesystem::path(m_socket->path()).parent_path();
+    auto paused = PausedTime::create(folder + "/" + record.run + ".paused");
+    if (!paused)
+        return fail(paused.error());
+    m_paused.emplace(std::move(*paused));
+    m_keeper.removeLater(m_paused->path());
+    auto turns = Turns::join(m_loop, m_clock, folder + "/" + record.experiment + ".turns", *m_paused,
+                             {[this] { pauseRanks(); }, [this] { letRanksGoOn(); }});
+    if (!turns)
+        return fail(turns.error());
+    m_turns = std::move(*turns);
+    for (RankPlan &rank : m_plan.ranks)
+        rank.environment.emplace_back(PausedTime::variable, m_paused->path());
+    return {};
+}
+
+std::vector<pid_t> LocalRun::processesOfRanks() const {
+    std::vector<pid_t> out;
+    for (const Sampler::Watched &rank : m_supervisor->livingRanks())
+        for (const pid_t pid : treeOf(rank.pid)) // some may have left the rank's group
+            out.push_back(pid);
+    return out;
+}
+
+void LocalRun::signalRanks(int number) {
+    for (const pid_t pid : processesOfRanks())
+        ::kill(pid, number);
+    for (const Sampler::Watched &rank : m_supervisor->livingRanks())
+        ::kill(-rank.pid, number); // children that were started meanwhile
+}
+
+/// They don't notice a request to end before their next turn, which is near.
+void LocalRun::pauseRanks() {
+    ++m_pauses;
+    m_pausesWaiting += anyComputes(processesOfRanks()) ? 0 : 1;
+    signalRanks(SIGSTOP);
+    m_samples->pause();
+}
+
+/// Steps are reported: what has come since the first of them was in training.
+void LocalRun::countPauses() {
+    if (!std::exchange(m_stepsSeen, true)) {
+        m_pauses = m_pausesWaiting = 0;
+        return;
+    }
+    m_taken.pauses = m_pauses;
+    m_taken.waiting = m_pausesWaiting;
+}
+
+void LocalRun::letRanksGoOn() {
+    m_samples->goOn();
+    signalRanks(SIGCONT);
 }
 
 void LocalRun::makeIntake() {
@@ -221,6 +286,8 @@ void LocalRun::everySecond() {
 }
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
+    if (m_turns && std::holds_alternative<StepsFrame>(frame.body))
+        countPauses();
     if (m_watch)
         m_watch->take(rank, frame);
 }
@@ -299,7 +366,9 @@ void LocalRun::onRanksOver() {
     m_end.resultCode = m_supervisor->exitCode();
     m_end.commandCode = m_supervisor->commandCode();
     m_end.reason = m_supervisor->reason();
-    m_end.runTimeS = m_supervisor->runTimeS();
+    m_turns.reset();
+    m_taken.pausedS = m_paused ? static_cast<double>(m_paused->totalNs()) * 1e-9 : 0;
+    m_end.runTimeS = m_supervisor->runTimeS() - m_taken.pausedS;
     for (const RankExit &exit : m_supervisor->exits())
         m_end.exits.push_back(exit);
     m_end.wallUs = m_clock.wallUs();
@@ -368,6 +437,8 @@ RunResult LocalRun::result(const std::string &summaryText) {
         result.summary = std::move(*summary);
     result.warnings = m_end.warnings = m_disk->warnings();
     m_samples->addTo(result);
+    if (m_paused)
+        result.turns = m_taken;
     result.logLines = m_journal->nextSeq();
     return result;
 }

@@ -15,14 +15,34 @@ RunSamples::RunSamples(const Clock &clock, RunJournal &journal, const RunSocket 
     : m_clock(clock), m_journal(journal), m_socket(socket), m_sampler(clock, std::move(devices), std::move(nvml)),
       m_livingRanks(std::move(livingRanks)) {}
 
+void RunSamples::pause() {
+    m_pausedBefore = true;
+    m_pause = Pause{m_clock.monoNs(), parseProcStat(readSmallFile("/proc/stat"))};
+}
+
+void RunSamples::goOn() {
+    if (const auto pause = std::exchange(m_pause, std::nullopt)) {
+        const CoreTimesByCore now = parseProcStat(readSmallFile("/proc/stat"));
+        m_sampler.leaveOut(m_clock.monoNs() - pause->beganNs, pause->cores, now);
+        m_surroundings.leaveOut(pause->cores, now);
+    }
+}
+
 void RunSamples::take() {
+    if (m_pause) { // up to now
+        goOn();
+        pause();
+    }
+    if (m_pausedBefore && m_sampler.sinceSampleNs() < shortestSampleNs)
+        return;
     std::vector<Sampler::Watched> viewers;
     for (const pid_t pid : m_socket.viewers())
         viewers.push_back({std::nullopt, pid});
     Frame sample = m_sampler.sample(m_livingRanks(), viewers);
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
-    m_energy.take(std::get<DeviceFrame>(sample.body));
+    if (!m_pausedBefore)
+        m_energy.take(std::get<DeviceFrame>(sample.body));
     sample.monoNs = m_clock.monoNs();
     sample.wallUs = m_clock.wallUs();
     for (const Frame &part : partsOf(std::move(sample)))
@@ -36,7 +56,7 @@ void RunSamples::take() {
 }
 
 std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int64_t toNs) {
-    if (m_clock.monoNs() - m_sampler.lastSampleNs() > shortestSampleNs)
+    if (m_sampler.sinceSampleNs() > shortestSampleNs)
         take(); // so that the samples cover the end of the epoch
     return m_sampler.over(fromNs, toNs);
 }
@@ -44,7 +64,8 @@ std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int6
 void RunSamples::addTo(RunResult &result) const {
     result.watching = m_watching.total();
     result.surroundings = m_surroundings.total();
-    result.energy = m_energy.total();
+    if (!m_pausedBefore)
+        result.energy = m_energy.total();
 }
 
 } // namespace lockstep::agent

@@ -26,10 +26,17 @@ public:
     void take(); ///< call every 200 ms
     /// Use of every device between two times (CLOCK_MONOTONIC, ns), sampled until now.
     [[nodiscard]] std::vector<DeviceEpochUse> deviceUse(std::int64_t fromNs, std::int64_t toNs);
+    /// The run's ranks stand still from now on, or go on: what others do meanwhile is left out.
+    void pause();
+    void goOn();
     void addTo(RunResult &result) const;
     [[nodiscard]] Energy energy() const { return m_energy.total(); }
 
 private:
+    struct Pause {
+        std::int64_t beganNs;
+        CoreTimesByCore cores;
+    };
     const Clock &m_clock;
     RunJournal &m_journal;
     const RunSocket &m_socket;
@@ -38,6 +45,8 @@ private:
     WatchingMeter m_watching;
     SurroundingsMeter m_surroundings{allowedCores()};
     EnergyMeter m_energy;
+    std::optional<Pause> m_pause;
+    bool m_pausedBefore = false; ///< the machine's energy is others', too
 };
 
 } // namespace lockstep::agent

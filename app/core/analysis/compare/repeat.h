@@ -11,7 +11,8 @@ struct Repeat {
     std::string round = {};
     /// When the repeat began, on a clock that all repeats compared share (seconds, or places in the order); absent: unknown.
     std::optional<double> moment = {};
-    /// Of other programs, in cores' worth beyond those free of ranks, mean over the repeat; absent: unknown.
+    /// Of other programs, in cores' worth beyond those free of ranks, mean over the repeat; absent: unknown,
+    /// or of runs that took turns on the same cores, which others slowed alike.
     std::optional<double> load = {};
     int number = 0; ///< among its run's repeats, from 1, as people call it
     /// What epochs before a checkpoint took of the value, seconds. Repeats in which it is equal went on from the same one, whose epochs

@@ -72,8 +72,8 @@ std::string roundOf(const RunOutcome &run) {
 
 Repeat repeatOf(const RunOutcome &run, double value, double earlierS) {
     Repeat out = {value, roundOf(run),
-                  run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt, excessCores(run),
-                  run.repeat};
+                  run.startWallUs > 0 ? std::optional(double(run.startWallUs) * 1e-6) : std::nullopt,
+                  run.conditions.inTurns ? std::nullopt : excessCores(run), run.repeat};
     out.earlierS = earlierS;
     return out;
 }

@@ -131,6 +131,8 @@ void compareGuests(const Pair &pair, Unlikes &out) {
 std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
     if (!run.runTimeS || *run.runTimeS <= 0 || run.startWallUs <= 0 || run.hosts.empty())
         return std::nullopt;
+    if (run.conditions.inTurns)
+        return 0; // the others stood still meanwhile
     const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
     double sum = 0;
     const auto add = [&](const RepeatGroup &group) {

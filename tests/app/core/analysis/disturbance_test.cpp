@@ -6,6 +6,7 @@
 #include <random>
 
 #include "analysis/compare/judgement.h"
+#include "analysis/fairness/fairness.h"
 #include "analysis/fairness/order_effects.h"
 #include "analysis/fairness/shared_load.h"
 
@@ -157,6 +158,30 @@ private Q_SLOTS:
         groups[0].runs[5].conditions.surroundings.reset();
         groups[1].runs[5].conditions.surroundings.reset();
         QVERIFY(!judgementOf(groups).pairs.at(0).training->disturbance);
+    }
+
+    void loadLeavesNoRoundOutWhereRunsTookTurnsAndBoreItAlike() {
+        std::vector<RepeatGroup> groups = twoGroups(6, 0.5, [](int, int repeat) { return repeat <= 3 ? 0.6 : 0; });
+        QVERIFY(judgementOf(groups).pairs.at(0).training->disturbance);
+        for (RepeatGroup &group : groups)
+            for (RunOutcome &run : group.runs)
+                run.conditions.inTurns = true;
+        QVERIFY(!judgementOf(groups).pairs.at(0).training->disturbance);
+    }
+
+    void runsThatTookTurnsHadNoOtherBesideThem() {
+        std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 0.0; });
+        groups.push_back(groupOf("DDP on 4 devices", groups[1].runs)); // at the same times as those on 2
+        for (RunOutcome &run : groups[2].runs)
+            run.run += " too";
+        const auto beside = [&] {
+            const auto findings = fairnessOf(groups[0], groups[1], {}, groups);
+            return std::ranges::find(findings, "side_by_side", &FairnessFinding::key) != findings.end();
+        };
+        QVERIFY(beside());
+        for (RunOutcome &run : groups[1].runs)
+            run.conditions.inTurns = true;
+        QVERIFY(!beside());
     }
 
     void theAdjustedFactorTakesLoadOut() {

@@ -106,6 +106,25 @@ private Q_SLOTS:
         RunConfig sharing = onCpu({"0"});
         sharing.oversubscribe = true;
         QVERIFY(!placeBeside(sharing, {onCpu({"3"})}, four));
+        SideBySide turns = four; // on the same cores
+        turns.inTurns = true;
+        QCOMPARE(placeBeside(onCpu({"0"}), {onCpu({"0"})}, turns)->devices, Devices{"0"});
+    }
+
+    void thatRunsTakeTurnsIsKeptAndGoesToTheirAgents() {
+        Experiment experiment;
+        experiment.id = makeRunId();
+        experiment.sideBySide = {2, {0, 1}, {}, true};
+        experiment.entries.resize(1);
+        experiment.recipe.name = experiment.entries.front().planned.name = "mine";
+        const auto read = experimentFromJson(toJson(experiment));
+        QVERIFY2(read, read ? "" : read.error().message().c_str());
+        QCOMPARE(read->sideBySide, experiment.sideBySide);
+        const auto request = launchRequestFromJson(toJson(requestFor(*read, read->entries.front())));
+        QVERIFY2(request, request ? "" : request.error().message().c_str());
+        QVERIFY(request->record.inTurns);
+        experiment.sideBySide.inTurns = false;
+        QVERIFY(!requestFor(experiment, experiment.entries.front()).record.inTurns);
     }
 
     void theTimeLeftCountsWhatGoesAtOnce() {
@@ -116,6 +135,9 @@ private Q_SLOTS:
         QCOMPARE(time.seconds, 5.0 + 4 + 2); // the last one waits behind the one that needs both
         QCOMPARE(time.mostAtOnce, 2);
         QCOMPARE(timeSideBySide({}, waiting, {}).seconds, 14.0);
+        SideBySide turns = two;
+        turns.inTurns = true;
+        QCOMPARE(timeSideBySide({}, waiting, turns).seconds, 14.0);
         QCOMPARE(timeSideBySide({{onCpu({"1"}), 1}}, {{onCpu({"1"}), 6}}, two).seconds, 6.0);
         const std::vector<TimedRun> oneAlone{{onCpu({"0"}), 3}, {{onCpu({"0"}), true}, 5}, {onCpu({"0"}), 4}};
         QCOMPARE(timeSideBySide({}, oneAlone, two).seconds, 3.0 + 5 + 4);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Runs that take turns on the same cores: real agents and fake ranks.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/agent/agent_process.h"
+#include "trainer/agent/devices/proc_files.h"
+
+using namespace lockstep;
+using namespace lockstep::agent;
+using namespace std::chrono_literals;
+
+namespace {
+
+ServedRun inTurns(const std::string &experiment, const std::string &rank) {
+    auto request = launchRequestFromJson(launchRequest(1));
+    REQUIRE(request);
+    request->record.experiment = experiment;
+    request->record.inTurns = true;
+    return serveRequest(toJson(*request), {{"FAKE_RANK", rank}});
+}
+
+bool standsStill(pid_t pid) {
+    const std::string stat = readSmallFile("/proc/" + std::to_string(pid) + "/stat");
+    const auto end = stat.rfind(')');
+    return end == stat.npos || end + 2 >= stat.size() || stat[end + 2] == 'T';
+}
+
+std::string pausedFileOf(pid_t rank) {
+    const std::string environment = readSmallFile("/proc/" + std::to_string(rank) + "/environ");
+    const std::string key = "LOCKSTEP_PAUSED=";
+    const auto at = environment.find(key);
+    return at == environment.npos ? std::string() : environment.c_str() + at + key.size();
+}
+
+double pausedSeconds(const std::string &file) {
+    const std::string bytes = readSmallFile(file);
+    std::uint64_t ns = 0;
+    REQUIRE(bytes.size() == sizeof ns);
+    std::memcpy(&ns, bytes.data(), sizeof ns);
+    return static_cast<double>(ns) * 1e-9;
+}
+
+int ofTurnsIn(const std::string &folder) {
+    int out = 0;
+    for (const auto &file : std::filesystem::directory_iterator(folder))
+        out += file.path().extension() == ".turns" || file.path().extension() == ".paused";
+    return out;
+}
+
+} // namespace
+
+TEST_CASE("of two runs that take turns one stands still while the other goes on, and each counts its pauses") {
+    const TestHome home;
+    const std::string experiment = makeRunId();
+    const ServedRun first = inTurns(experiment, "epochs=1000;burn"), second = inTurns(experiment, "epochs=1000;burn");
+    const pid_t a = rankPids(first.folder, 1).at(0), b = rankPids(second.folder, 1).at(0);
+    const std::string folder = std::filesystem::path(first.socket).parent_path();
+    const double beganA = processCpuSeconds(a).value_or(0), beganB = processCpuSeconds(b).value_or(0);
+    const double pausedA = pausedSeconds(pausedFileOf(a)), pausedB = pausedSeconds(pausedFileOf(b));
+    const auto start = std::chrono::steady_clock::now();
+    int together = 0, apart = 0;
+    while (secondsSince(start) < 2) {
+        const auto look = std::chrono::steady_clock::now();
+        const bool goesA = !standsStill(a), goesB = !standsStill(b), stillGoesA = !standsStill(a);
+        if (std::chrono::steady_clock::now() - look < 20ms) { // else a turn may have passed between two looks
+            together += goesA && goesB && stillGoesA;
+            apart += goesA != goesB;
+        }
+        std::this_thread::sleep_for(3ms);
+    }
+    CHECK(apart > 20);
+    CHECK(together * 10 < apart); // one that has to stop is not seen to do so until a core looks at it
+    const double tookS = secondsSince(start);
+    const double pausesA = pausedSeconds(pausedFileOf(a)) - pausedA, pausesB = pausedSeconds(pausedFileOf(b)) - pausedB;
+    CHECK(pausesA + pausesB > tookS - 0.5); // each is within a pause that is not counted yet, at most
+    CHECK(std::min(pausesA, pausesB) > 0.25 * tookS);
+    CHECK(processCpuSeconds(a).value_or(0) > beganA + 0.1);
+    CHECK(processCpuSeconds(b).value_or(0) > beganB + 0.1);
+
+    Child({agentBinary(), "stop", first.runId}).wait();
+    const RunResult stopped = resultOf(first.folder);
+    CHECK(stopped.runTimeS < static_cast<double>(stopped.endWallUs - stopped.startWallUs) * 1e-6 - 0.25 * tookS);
+    CHECK_FALSE(stopped.energy);
+    // Alone, the other one goes on without a pause.
+    CHECK(eventually([&] { return !standsStill(b); }));
+    int pauses = 0;
+    for (int look = 0; look < 200; ++look) {
+        pauses += standsStill(b);
+        std::this_thread::sleep_for(2ms);
+    }
+    CHECK(pauses == 0);
+    Child({agentBinary(), "stop", second.runId}).wait();
+    (void)resultOf(second.folder);
+    CHECK(eventually([&] { return !std::filesystem::exists(folder) || ofTurnsIn(folder) == 0; }));
+}
+
+TEST_CASE("what another run does in its turn is no load on a run that stands still meanwhile") {
+    const TestHome home;
+    const std::string experiment = makeRunId();
+    const ServedRun first = inTurns(experiment, "epochs=1000;burn"), second = inTurns(experiment, "epochs=1000;burn");
+    std::this_thread::sleep_for(4s); // of which each has some 2
+    for (const ServedRun *run : {&first, &second})
+        Child({agentBinary(), "stop", run->runId}).wait();
+    for (const ServedRun *run : {&first, &second}) {
+        const RunResult result = resultOf(run->folder);
+        REQUIRE(result.surroundings);
+        CHECK(result.surroundings->measuredS < 0.8 * static_cast<double>(result.endWallUs - result.startWallUs) * 1e-6);
+        for (const DeviceFrame &sample : bodiesOf<DeviceFrame>(framesOf(run->folder)))
+            for (const ProcessSample &rank : sample.processes)
+                CHECK(rank.cpuCores.value_or(0) < 1.6); // by its own time; by the clock on the wall it has half of that
+    }
+}
+
+TEST_CASE("an agent that is killed in its turn holds nobody up") {
+    const TestHome home;
+    const std::string experiment = makeRunId();
+    ServedRun first = inTurns(experiment, "epochs=1000;burn");
+    const ServedRun second = inTurns(experiment, "epochs=1000;burn");
+    const pid_t a = rankPids(first.folder, 1).at(0), b = rankPids(second.folder, 1).at(0);
+    CHECK(eventually([&] { return !standsStill(a); }));
+    ::kill(first.agent, SIGKILL);
+    CHECK(eventually([&] { return !isAlive(a); }));
+    const double before = processCpuSeconds(b).value_or(0);
+    CHECK(eventually([&] { return processCpuSeconds(b).value_or(0) > before + 0.3; }));
+    Child({agentBinary(), "stop", second.runId}).wait();
+    const bool stopped = resultOf(second.folder).state == RunState::Stopped;
+    CHECK(stopped);
+}
+
+TEST_CASE("a run that belongs to no experiment can't take turns") {
+    const TestHome home;
+    auto request = launchRequestFromJson(launchRequest(1));
+    REQUIRE(request);
+    request->record.inTurns = true;
+    Child agent({agentBinary(), "serve"});
+    agent.write(toJson(*request) + "\n");
+    agent.closeInput();
+    const std::string answer = agent.readAll() + agent.errors();
+    CHECK(agent.wait() != 0);
+    CHECK_MESSAGE(answer.find("only runs of an experiment on one machine can take turns") != std::string::npos, answer);
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The clock of a run that takes turns stands still while another run has its turn."""
+import mmap
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+CODE = """
+import sys, time
+from lockstep.clock import clock_ns, paused_ns
+for line in sys.stdin:
+    before = time.monotonic_ns()
+    now = clock_ns()
+    print(now - before + paused_ns(), time.monotonic_ns() - before, paused_ns(), flush=True)
+"""
+
+
+class Clock(unittest.TestCase):
+    def asked(self, path, changes):
+        """By how much the clock is behind, and between which bounds that may lie, after each change."""
+        environment = {**os.environ, "PYTHONPATH": str(support.RESOURCES), "LOCKSTEP_PAUSED": path}
+        process = subprocess.Popen([sys.executable, "-c", CODE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with process:
+            for change in changes:
+                change()
+                process.stdin.write("\n")
+                process.stdin.flush()
+                yield [int(word) for word in process.stdout.readline().split()]
+            process.stdin.close()
+
+    def test_pauses_are_left_out_as_soon_as_they_are_counted(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(struct.pack("@Q", 0))
+            file.flush()
+            with mmap.mmap(file.fileno(), 8) as paused:
+                totals = [0, 250_000_000, 3_600_000_000_000]
+                changes = [lambda total=total: paused.__setitem__(slice(0, 8), struct.pack("@Q", total)) for total in totals]
+                for (behind, took, known), total in zip(self.asked(file.name, changes), totals):
+                    self.assertEqual(known, total)
+                    self.assertTrue(0 <= behind <= took, (behind, took))
+
+    def test_without_such_a_file_it_is_the_machine_s(self):
+        for path in ("", "/nowhere/paused"):
+            ((behind, took, known),) = self.asked(path, [lambda: None])
+            self.assertEqual(known, 0)
+            self.assertTrue(0 <= behind <= took)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/turns.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace lockstep::agent {
+
+namespace {
+
+constexpr off_t turnByte = 0, nextByte = 1;
+constexpr std::chrono::milliseconds looksEvery{1};
+
+Error cannot(const std::string &path) {
+    return Error::failed(path + ", which runs that take turns need, can't be made: " + std::strerror(errno),
+                         "run them one after another");
+}
+
+struct flock onByte(off_t byte, short type) {
+    struct flock range {};
+    range.l_type = type;
+    range.l_whence = SEEK_SET;
+    range.l_start = byte;
+    range.l_len = 1;
+    return range;
+}
+
+/// Takes the lock on that byte (F_WRLCK), unless another process has it, or gives it up (F_UNLCK).
+bool lock(const Fd &fd, off_t byte, short type) {
+    struct flock range = onByte(byte, type);
+    return ::fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
+}
+
+} // namespace
+
+Result<PausedTime> PausedTime::create(const std::string &path) {
+    const Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.valid())
+        return fail(cannot(path));
+    PausedTime out;
+    out.m_path = path;
+    if (::ftruncate(fd.get(), sizeof *out.m_mapped) != 0)
+        return fail(cannot(path));
+    void *mapped = ::mmap(nullptr, sizeof *out.m_mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (mapped == MAP_FAILED)
+        return fail(cannot(path));
+    out.m_mapped = static_cast<std::uint64_t *>(mapped);
+    return out;
+}
+
+PausedTime::PausedTime(PausedTime &&other) noexcept
+    : m_path(std::exchange(other.m_path, {})), m_mapped(std::exchange(other.m_mapped, nullptr)),
+      m_totalNs(other.m_totalNs) {}
+
+PausedTime::~PausedTime() {
+    if (m_mapped)
+        ::munmap(m_mapped, sizeof *m_mapped);
+    if (!m_path.empty())
+        ::unlink(m_path.c_str());
+}
+
+void PausedTime::add(std::int64_t ns) {
+    m_totalNs += ns;
+    std::atomic_ref(*m_mapped).store(static_cast<std::uint64_t>(m_totalNs));
+}
+
+Result<std::unique_ptr<Turns>> Turns::join(EventLoop &loop, const Clock &clock, const std::string &file,
+                                           PausedTime &paused, Handlers handlers) {
+    std::unique_ptr<Turns> out(new Turns(loop, clock, file, paused, std::move(handlers)));
+    if (auto opened = out->open(); !opened)
+        return fail(opened.error());
+    return out;
+}
+
+Turns::Turns(EventLoop &loop, const Clock &clock, std::string file, PausedTime &paused, Handlers handlers)
+    : m_loop(loop), m_clock(clock), m_file(std::move(file)), m_paused(paused), m_handlers(std::move(handlers)) {}
+
+Turns::~Turns() {
+    if (m_waitTimer != 0)
+        m_paused.add(m_clock.monoNs() - m_pausedSinceNs);
+    m_loop.cancel(m_turnTimer);
+    m_loop.cancel(m_waitTimer);
+    if (lock(m_fd, turnByte, F_WRLCK) && (m_next || lock(m_fd, nextByte, F_WRLCK)))
+        ::unlink(m_file.c_str()); // nobody else waits; who opens it just now finds out and opens another one
+}
+
+Result<void> Turns::open() {
+    m_fd = Fd(::open(m_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    m_next = false;
+    if (!m_fd.valid())
+        return fail(cannot(m_file));
+    return {};
+}
+
+void Turns::begin() {
+    m_handlers.pause();
+    m_pausedSinceNs = m_clock.monoNs();
+    wait();
+}
+
+/// Whether it is this run's turn now. Nobody gets two turns while another one waits: who waits is next.
+bool Turns::takes() {
+    m_next = m_next || lock(m_fd, nextByte, F_WRLCK);
+    if (!m_next || !lock(m_fd, turnByte, F_WRLCK))
+        return false;
+    lock(m_fd, nextByte, F_UNLCK);
+    m_next = false;
+    struct stat held {
+    }, named{};
+    if (::fstat(m_fd.get(), &held) == 0 && ::stat(m_file.c_str(), &named) == 0 && held.st_ino == named.st_ino)
+        return true;
+    // The last one of earlier runs has removed it. Where no other can be made, this run goes on as if it were alone.
+    return !open();
+}
+
+void Turns::wait() {
+    if (takes())
+        return goOn();
+    if (m_waitTimer == 0)
+        m_waitTimer = m_loop.every(looksEvery, [this] {
+            if (takes())
+                goOn();
+        });
+}
+
+void Turns::goOn() {
+    m_loop.cancel(m_waitTimer);
+    m_paused.add(m_clock.monoNs() - m_pausedSinceNs);
+    m_handlers.goOn();
+    m_turnTimer = m_loop.after(turn, [this] { give(); });
+}
+
+bool Turns::anyWaits() const {
+    struct flock range = onByte(nextByte, F_WRLCK);
+    return ::fcntl(m_fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+void Turns::give() {
+    if (!anyWaits()) {
+        m_turnTimer = m_loop.after(turn, [this] { give(); });
+        return;
+    }
+    m_handlers.pause();
+    m_pausedSinceNs = m_clock.monoNs();
+    lock(m_fd, turnByte, F_UNLCK);
+    wait();
+}
+
+} // namespace lockstep::agent
