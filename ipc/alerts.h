@@ -39,6 +39,9 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Wait: it may reconnect. If it doesn't, look after its process."},
     {"ranks_fewer", "warning", "agent", "ranks that were started elsewhere are started again, and are fewer",
      "Nothing, if that was meant: the run has as many ranks as were started last."},
+    {"rank_doubled", "warning", "agent",
+     "two processes report as one rank at the same time, as two trainings do that one script starts side by side",
+     "Its numbers are a mixture, and some are dropped. Start the two one after another, or each as a run of its own."},
     {"version_differs", "warning", "agent", "a rank reports with another version of Lockstep than its agent's",
      "Install one version on both sides: what one of them doesn't know is not shown."},
     {"rank_cut", "warning", "agent", "a rank sends what can't be frames, without end",
@@ -131,6 +134,9 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Its ranks have been ended. Look after the network."},
     {"node_refused", "error", "agent", "the first node takes another agent for this node, or has been started anew",
      "The node's ranks have been ended. Start the whole run again."},
+    {"node_oversteps", "warning", "agent",
+     "a node's agent reports for ranks that are not its own, or sends traces that nobody asked for",
+     "None of that counts. Use one version of Lockstep on all nodes, and look who else has the run's token."},
 });
 
 /// The kind's place in alertTable; its size: it is not there.

@@ -11,7 +11,8 @@
 //          or {"type":"error",…} and the connection ends: unknown node, another version;
 //          or {"type":"hello",…,"refused":SENTENCE} and the connection ends: another agent is node K, or another agent 0
 //          has started K's ranks. K ends, with its ranks
-//   K → 0  sealed log lines of node-K.ndjson from M on, byte for byte; among them is a heartbeat each second
+//   K → 0  sealed log lines of node-K.ndjson from M on, byte for byte; among them is a heartbeat each second.
+//          A line about a rank that is not one of K's is left out
 //   0 → K  ack (next_seq: all lines before it are on agent 0's disk); ping, which K answers with pong and both its clocks
 //   0 → K  go (world_size, first_rank, master_addr, master_port, restarts, number): sent when every node has joined;
 //          K starts its ranks. `restarts` is how many are left, `number` counts the starts from 0. A go with a higher
@@ -24,7 +25,7 @@
 //   K → 0  over (state, reason, exit_code, next_seq, energy): its ranks are over; its log ends before next_seq
 //   0 → K  end (state, reason, exit_code): the outcome of the whole run; K writes its result.json and ends
 //   K → 0  trace_part (rank, offset, total, crc, text): a piece of 16 KiB of a rank's trace, which has at most 64 MiB;
-//          after a cut the trace is sent again from its start
+//          after a cut the trace is sent again from its start. One counts for each rank and start, and for each `trace`
 //   0 → K  trace_kept (rank, crc): the whole trace has arrived
 // A connection without traffic for 6 s counts as lost, on either side. K then reconnects with back-off (0.25 s to 5 s)
 // and learns from `hello` from which line on to send. A second connection of an agent replaces its first. Before the first

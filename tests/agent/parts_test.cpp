@@ -272,6 +272,23 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     CHECK(!merge.poll(home.path(), two));
 }
 
+TEST_CASE("a node's name stands in the trace as it is, whatever it holds") {
+    const TestHome home;
+    const std::string name = "no\"de}],\\x\n\xff" + std::string(400, 'x');
+    REQUIRE(realFileSystem()
+                .writeAtomically(home.path() + "/rank-0.json",
+                                 "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                .has_value());
+    TraceMerge merge;
+    const auto merged = merge.poll(home.path(), {{0, {}, 0, {}}, {1, {}, 0, "nothing came of it from " + name}});
+    REQUIRE(merged);
+    REQUIRE(*merged);
+    const auto all = nlohmann::json::parse(*realFileSystem().readAll((*merged)->path)).at("traceEvents");
+    REQUIRE(all.size() == 2);
+    const std::string shown = all[1].at("args").at("name");
+    CHECK(shown.starts_with("rank 1 is missing: nothing came of it from no\"de}],\\x\n\xef\xbf\xbdx"));
+}
+
 TEST_CASE("a trace that can't be written is told once, not read again at once, and written when it can be") {
     const TestHome home;
     const std::string merged = home.path() + "/trace.json", own = home.path() + "/rank-0.json";

@@ -50,6 +50,7 @@ class FollowedFiles(Reports):
         for files in (folder, folder / "rank-0.ndjson"):
             done = self.agent("listen", "--files", files, "--import", code=1)
             self.assertIn(f"there is no frame in {files}", done.stdout + done.stderr)
+            self.assertEqual((done.stdout + done.stderr).count(f"{folder / 'rank-0.ndjson'} is not a regular file: its frames are not read"), 1)
 
     def test_files_are_followed_as_they_grow(self):
         folder = self.home / "shared"

@@ -306,6 +306,65 @@ class Harmless(Case):
                          "lockstep: rank 0 is no longer shown (upgrade the script); training goes on\n")
         self.assertEqual(script.returncode, 0)
 
+    def test_a_script_that_leaves_sigpipe_at_its_default_outlives_its_listener(self):
+        code = ("import lockstep, signal, sys\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+                "run = lockstep.Run()\n"
+                "print('begun', flush=True)\nsys.stdin.read()\n"  # until the listener has gone
+                "for _ in run.epoch(1, range(3)): run.step(1.0, 1)\n"
+                "code = run.close()\nprint('trained')\nsys.exit(code)\n")
+        for family, address in (socket.AF_UNIX, str(self.home / "socket")), (socket.AF_INET, ("127.0.0.1", 0)):
+            with self.subTest(family.name), socket.socket(family) as server:
+                server.bind(address)
+                server.listen()
+                server.settimeout(30)
+                frames = f"unix:{address}" if family == socket.AF_UNIX else "tcp://127.0.0.1:%d" % server.getsockname()[1]
+                script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                          text=True, env={**self.environment, "LOCKSTEP_FRAMES": frames})
+                peer, _ = server.accept()
+                self.assertEqual(script.stdout.readline(), "begun\n")
+                peer.close()
+                server.close()
+                out, stderr = script.communicate(timeout=30)
+                self.assertEqual((script.returncode, out), (0, "trained\n"), stderr)
+                self.assertIn("training goes on", stderr)
+
+    def test_a_file_whose_disk_is_full_for_a_while_has_whole_lines_a_gap_and_the_end(self):
+        folder = self.home / "frames"
+        path = folder / "rank-0.ndjson"
+        code = ("import os, lockstep, lockstep.sender, resource, sys, time\n"
+                "path, wait = sys.argv[1], float(sys.argv[2])\n"
+                "lockstep.sender.RETRY_NS = int(wait * 1e9)\n"
+                "run, hard = lockstep.Run(), resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+                "def say(count):\n"
+                "    for _ in range(count): run.send('log', level='info', source='script', message='x' * 500)\n"
+                "say(2)\n"
+                "resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path) + 1000, hard))\n"  # no room for two
+                "say(4)\n"
+                "assert open(path).read().endswith('\\n')\n"
+                "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
+                "if wait < 1:\n    time.sleep(2 * wait)\n    say(2)\n"
+                "sys.exit(run.close())\n")
+        for wait, later in (0.2, 2), (100, 0):  # the end is written although it is not yet time
+            with self.subTest(wait=wait):
+                stderr = self.call(sys.executable, "-c", code, path, wait, RANK="0", WORLD_SIZE="1", LOCKSTEP_FRAMES=f"file:{folder}").stderr
+                self.assertRegex(stderr, r"^lockstep: rank 0 is no longer shown \([^\n]*File too large\); training goes on\n$")
+                frames = [json.loads(line) for line in path.read_text().splitlines()]
+                numbers = [frame["rseq"] for frame in frames]
+                self.assertEqual(numbers[:4], [0, 1, 2, 3])  # init, what was said before, and the one that there was room for
+                self.assertEqual(numbers, sorted(set(numbers)))
+                self.assertGreater(numbers[4], 4)
+                self.assertEqual(sum(frame["type"] == "log" for frame in frames), 3 + later)
+                self.assertEqual(frames[-1]["state"], "done")
+                path.unlink()
+
+    def test_text_that_is_not_utf_8_costs_no_frame(self):
+        frames, stderr = self.follow("import os\nrun = lockstep.Run(data=os.fsdecode(b'/data/caf\\xe9'), model='\u00e9\U0001f600')\n"
+                                     "run.send('log', level='info', source='script', message=os.fsdecode(b'\\xff'))\nsys.exit(run.close())")
+        self.assertEqual(stderr, "")
+        self.assertEqual([frame["rseq"] for frame in frames], list(range(len(frames))))
+        self.assertEqual((frames[0]["about"]["data"], frames[0]["about"]["model"]), ("/data/caf?", "\u00e9\U0001f600"))
+        self.assertEqual([frame["message"] for frame in frames if frame["type"] == "log"], ["?"])
+
     def test_the_end_waits_for_a_slow_reader(self):
         follower = Follower(self.home / "socket")
         code = ("import lockstep, sys\n"

@@ -383,6 +383,21 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("it holds 16 numbers, and the sizes in config.json need 38") != std::string::npos);
     }
 
+    TEST_CASE("a trained folder is written with any labels, and keeps its weights where the rest of it can't be made") {
+        const TempFolder source, folder;
+        writeText(source / "config.json", "{}");
+        const auto write = [&] {
+            return writeBertFolder(folder.path(), source.path(), {{"w", torch::ones({2})}}, {"n\xe9gatif", "positif"});
+        };
+        writeText(folder / "model.safetensors", "earlier");
+        CHECK_FALSE(write()); // no vocabulary
+        CHECK(readFile(folder / "model.safetensors") == "earlier");
+        writeText(source / "vocab.txt", vocabulary());
+        REQUIRE(write());
+        CHECK(readTensors(folder / "model.safetensors"));
+        CHECK(readFile(folder / "config.json").find("\"0\": \"n\xef\xbf\xbdgatif\"") != std::string::npos);
+    }
+
     TEST_CASE("what torch throws while a model is measured is one sentence") {
         const TempFolder folder;
         writeText(folder / "config.json", R"({"initializer_range": -1, "hidden_size": 12, "vocab_size": 60})");

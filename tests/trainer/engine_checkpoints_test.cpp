@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include <unistd.h>
 
@@ -231,6 +232,46 @@ TEST_SUITE("engine_checkpoints") {
         const Ended ended = alone.run({"--epochs=3", "--resume"});
         CHECK(ended.code == exitFailed);
         CHECK(ended.err.find("taken after step 11 of an epoch of 10 steps") != std::string::npos);
+    }
+
+    TEST_CASE("a sealed checkpoint that nothing can go on from is passed over for the one before") {
+        const Checkpoints made;
+        made.runWell({"--epochs=2"});
+        const auto file = readTensors(made.after(20));
+        REQUIRE(file);
+        const auto goesOnBefore = [&](const std::string &says, const std::function<void(const std::string &)> &damage) {
+            const Checkpoints both;
+            both.take(made, 10);
+            damage(both.after(20));
+            const Ended ended = both.run({"--epochs=3", "--resume"});
+            CAPTURE(ended.err);
+            CHECK(ended.code == exitDone);
+            CHECK(ended.err.find("skipped a checkpoint: ") != std::string::npos);
+            CHECK(ended.err.find(both.after(20)) != std::string::npos);
+            CHECK(ended.err.find(says) != std::string::npos);
+            CHECK(ended.err.find("goes on from " + both.after(10)) != std::string::npos);
+        };
+        goesOnBefore("its random states can't be generators'", [&](const std::string &path) {
+            TensorFile changed = *file;
+            for (auto &[name, tensor] : changed.tensors)
+                if (name == "lockstep.rng.cpu")
+                    tensor = torch::full_like(tensor, 255);
+            REQUIRE(writeTensors(path, changed));
+        });
+        goesOnBefore("its random states can't be generators'", [&](const std::string &path) {
+            TensorFile changed = *file; // GPUs that no rank has
+            changed.tensors.emplace_back("lockstep.rng.device", torch::zeros({7, 16}, torch::kUInt8));
+            REQUIRE(writeTensors(path, changed));
+        });
+        goesOnBefore("the name of its training has a line end", [&](const std::string &path) {
+            TensorFile changed = *file;
+            changed.metadata["training"] = "a\nb\n/etc\n/etc/passwd";
+            REQUIRE(writeTensors(path, changed));
+        });
+        goesOnBefore("its header is no JSON object", [&](const std::string &path) {
+            writeFile(path, {});
+            std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
+        });
     }
 
     TEST_CASE("a training does not go on with other data, or to an epoch that it has passed") {

@@ -143,18 +143,25 @@ TEST_SUITE("engine_run") {
 
     TEST_CASE("a run whose parameters can't be saved fails with that sentence, and has its summary") {
         const TempFolder folder;
-        std::vector<std::string> words = {"-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "sh", trainerBinary()};
-        for (const std::string &argument :
-             withSmallRun({"--summary=" + (folder / "s"), "--save-final=" + (folder / "w")}))
-            words.push_back(argument);
-        const Ended run = Process("/bin/sh", words).wait(); // a file's limit, as a disk that is nearly full
+        const auto runLimited = [](std::vector<std::string> options) {
+            std::vector<std::string> words = {"-c", "ulimit -f 100; exec \"$@\"", "sh", trainerBinary()};
+            for (const std::string &argument : withSmallRun(std::move(options)))
+                words.push_back(argument);
+            return Process("/bin/sh", words).wait(); // a file's limit, as a disk that is nearly full
+        };
+        const Ended run = runLimited({"--summary=" + (folder / "s"), "--save-final=" + (folder / "w")});
         CAPTURE(run.err);
         CHECK(run.code == 1);
         CHECK(run.err.find("can't write " + (folder / "w") + ": File too large") != std::string::npos);
-        CHECK_FALSE(std::filesystem::exists(folder / "w"));
+        CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1); // the summary
         const Summary summary = readSummary(folder / "s");
         CHECK(summary.epochs.size() == 1);
         CHECK(summary.testAccuracy.has_value());
+        const Ended saving = runLimited({"--checkpoint-dir=" + (folder / "c")});
+        CAPTURE(saving.err);
+        CHECK(saving.code == 1);
+        CHECK(saving.err.find("can't write " + (folder / "c/checkpoint-")) != std::string::npos);
+        CHECK(std::filesystem::is_empty(folder / "c"));
     }
 
     TEST_CASE("two DDP ranks end with the same parameters, count each image once and see the same loss") {

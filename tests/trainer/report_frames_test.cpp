@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -218,6 +220,50 @@ TEST_SUITE("report_frames") {
             REQUIRE(frame.has_value());
             CHECK(std::holds_alternative<LogFrame>(frame->body));
         }
+    }
+
+    TEST_CASE(
+        "a file whose disk is full for a while has whole lines all the time, and every frame once there is room") {
+        const TempFolder folder;
+        const std::string path = folder / "rank-0.ndjson";
+        const SystemClock clock;
+        auto sender = FrameSender::open(path, 0, clock, {});
+        REQUIRE(sender.has_value());
+        constexpr int count = 10;
+        rlimit before{};
+        REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit full{1000, before.rlim_max};
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+        for (int i = 0; i < count; ++i)
+            (*sender)->send(LogFrame{"info", std::string(300, 'x'), "trainer"});
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500)); // it has tried again
+        const std::string meanwhile = readFile(path);
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+        std::signal(SIGXFSZ, handler);
+        CHECK(meanwhile.size() > 300);
+        CHECK(meanwhile.size() < 1000);
+        CHECK(meanwhile.ends_with('\n'));
+        StateFrame done;
+        done.state = RunState::Done;
+        (*sender)->send(done);
+        (*sender)->finish(std::chrono::seconds(10));
+        const std::string all = readFile(path);
+        CHECK(all.starts_with(meanwhile));
+        Decoder decoder;
+        std::istringstream lines(all);
+        std::uint64_t rseq = 0;
+        int logs = 0;
+        bool isDone = false;
+        for (std::string line; std::getline(lines, line);) {
+            const auto frame = decoder.decode(line);
+            REQUIRE(frame.has_value());
+            CHECK(frame->rseq == rseq++);
+            logs += std::holds_alternative<LogFrame>(frame->body) ? 1 : 0;
+            isDone = std::holds_alternative<StateFrame>(frame->body);
+        }
+        CHECK(logs == count);
+        CHECK(isDone);
     }
 
     TEST_CASE("frames go into files: not into a pipe, which waits for its reader, nor where a link in a shared folder "

@@ -136,6 +136,33 @@ TEST_SUITE("safetensors") {
         CHECK_FALSE(readTensors(folder / "missing.safetensors"));
     }
 
+    TEST_CASE("a sparse file longer than any memory is refused by its header") {
+        const TempFolder folder;
+        const std::string good = fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
+        for (const auto &[bytes, says] :
+             {std::pair(std::string(), "no JSON object"), std::pair(good, "belong to no tensor")}) {
+            writeFile(folder / "f", bytes);
+            std::filesystem::resize_file(folder / "f", std::uintmax_t{1} << 40);
+            const auto read = readTensors(folder / "f");
+            REQUIRE_FALSE(read);
+            CHECK(read.error().message().find(says) != std::string::npos);
+        }
+    }
+
+    TEST_CASE("tensors are read from where the header says, in the header's order") {
+        const TempFolder folder;
+        const std::string header = R"({"b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]},)"
+                                   R"("e":{"dtype":"U8","shape":[0],"data_offsets":[3,3]},)"
+                                   R"("a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})";
+        writeFile(folder / "f", fileOf(header, 0) + "aaabb");
+        const auto read = readTensors(folder / "f");
+        REQUIRE(read);
+        REQUIRE(read->tensors.size() == 3);
+        CHECK((read->tensors[0].first == "b" && read->tensors[1].first == "e" && read->tensors[2].first == "a"));
+        CHECK((read->tensors[0].second == 'b').all().item<bool>());
+        CHECK((read->tensors[2].second == 'a').all().item<bool>());
+    }
+
     TEST_CASE("the time for a header grows with its size alone") {
         const auto many = [](int count, const std::string &before, const std::string &after) {
             std::string text;

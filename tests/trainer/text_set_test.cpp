@@ -40,6 +40,12 @@ private:
     TempFolder m_folder;
 };
 
+Result<TextSets> loadFile(const std::string &bytes) {
+    const TempFolder folder;
+    writeFile(folder / "texts.csv", bytes);
+    return loadTexts(*findDataSet("text"), {.file = folder / "texts.csv", .vocabulary = fewPieces});
+}
+
 /// Padding that the batches of an epoch hold beside their tokens, and their widths.
 struct Padded {
     std::int64_t tokens = 0, padding = 0;
@@ -145,6 +151,14 @@ TEST_SUITE("text_set") {
         TextOptions another{
             .file = texts.path(), .textColumn = "text", .labelColumn = "label", .vocabulary = fewPieces};
         says(refusal(loadTexts(*findDataSet("sentiment"), another)), "2 different labels, expected 3");
+        // Only labels go where bytes may not be any.
+        const std::string latin = "text,label\n\"a\nb\",good\na,n\xe9gatif\nb,n\xe9gatif\n";
+        says(refusal(loadFile(latin)),
+             "texts.csv:4: the label \"n\xef\xbf\xbdgatif\" is not UTF-8; save the file as UTF-8");
+        std::string many = "text,label\n";
+        for (int i = 0; i < 20; ++i)
+            many += i % 2 == 0 ? "\xe9 a,n\xc3\xa9gatif\n" : "b,\xef\xbf\xbd\n";
+        CHECK(loadFile(many).has_value());
         another.vocabulary = "a\nb\n";
         another.vocabularyFile = "/some/vocab.txt";
         says(refusal(loadTexts(*findDataSet("text"), another)), "/some/vocab.txt");

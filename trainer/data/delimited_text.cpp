@@ -123,6 +123,15 @@ public:
         return columns;
     }
 
+    /// Counted from 0, without the header.
+    std::size_t lineOf(std::size_t record) {
+        for (std::size_t left = record + 1; m_fields.findRecord() && left > 0; --left)
+            do
+                (void)m_fields.next();
+            while (m_fields.hasMore());
+        return m_fields.line();
+    }
+
 private:
     static char delimiterOf(const std::string &path, std::string_view text) {
         const bool named = path.size() >= 4 && path.compare(path.size() - 4, 4, ".tsv") == 0;
@@ -189,6 +198,11 @@ private:
     std::size_t m_records = 0;
 };
 
+std::string_view withoutByteOrderMark(std::string_view bytes) {
+    constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
+    return bytes.starts_with(byteOrderMark) ? bytes.substr(byteOrderMark.size()) : bytes;
+}
+
 } // namespace
 
 Result<std::string> readDelimited(const std::string &path) {
@@ -205,10 +219,11 @@ Result<std::string> readDelimited(const std::string &path) {
 
 Result<std::vector<std::vector<std::string>>> columnsOf(std::string_view bytes, const std::string &path,
                                                         const std::vector<std::string> &names) {
-    constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
-    if (bytes.substr(0, byteOrderMark.size()) == byteOrderMark)
-        bytes.remove_prefix(byteOrderMark.size());
-    return DelimitedFile(path, bytes).columns(names);
+    return DelimitedFile(path, withoutByteOrderMark(bytes)).columns(names);
+}
+
+std::size_t lineOfRecord(std::string_view bytes, const std::string &path, std::size_t record) {
+    return DelimitedFile(path, withoutByteOrderMark(bytes)).lineOf(record);
 }
 
 Result<std::vector<std::vector<std::string>>> readColumns(const std::string &path,

@@ -18,6 +18,8 @@ namespace lockstep::trainer {
 /// The same of a file's bytes that are read already; `path` names it.
 [[nodiscard]] Result<std::vector<std::vector<std::string>>> columnsOf(std::string_view bytes, const std::string &path,
                                                                       const std::vector<std::string> &names);
+/// The line on which a record begins, the first after the header being 0, of a file that columnsOf() takes.
+[[nodiscard]] std::size_t lineOfRecord(std::string_view bytes, const std::string &path, std::size_t record);
 /// The bytes; errors are as above.
 [[nodiscard]] Result<std::string> readDelimited(const std::string &path);
 

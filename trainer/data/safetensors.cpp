@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/data/safetensors.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -10,6 +15,7 @@
 #include <torch/torch.h>
 
 #include "ipc/file_system.h"
+#include "ipc/regular_file.h"
 #include "ipc/sha256.h"
 
 namespace lockstep::trainer {
@@ -103,13 +109,16 @@ Result<Entry> entryOf(const std::string &path, const std::string &name, const De
     return entry;
 }
 
-/// Every byte of the data belongs to exactly one tensor, as the format demands.
-Result<void> checkLayout(const std::string &path, std::vector<Entry> entries, std::uint64_t dataBytes) {
-    std::stable_sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
-        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-    });
+/// Every byte of the data belongs to exactly one tensor, as the format demands: the entries' numbers, in the data's order.
+Result<std::vector<std::size_t>> checkLayout(const std::string &path, const std::vector<Entry> &entries,
+                                             std::uint64_t dataBytes) {
+    std::vector<std::size_t> order(entries.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t number) { return std::pair(entries[number].begin, entries[number].end); });
     std::uint64_t at = 0;
-    for (const auto &entry : entries) {
+    for (const std::size_t number : order) {
+        const Entry &entry = entries[number];
         if (entry.end > dataBytes)
             return damaged(path, "tensor '" + entry.name + "' ends at byte " + numberText(entry.end) +
                                      " of the data, but the file holds " + numberText(dataBytes));
@@ -122,7 +131,7 @@ Result<void> checkLayout(const std::string &path, std::vector<Entry> entries, st
     }
     if (at != dataBytes)
         return damaged(path, numberText(dataBytes - at) + " bytes at the end belong to no tensor");
-    return {};
+    return order;
 }
 
 /// Takes the header while it is parsed, and keeps nothing else of it: as a value of JSON, 100 MB of keys would take hours, for each new
@@ -280,58 +289,110 @@ std::size_t placeOfDigest(std::string_view header) {
                : found + before.size();
 }
 
-/// Compares the digest in the file with that of its bytes, and removes it from the metadata.
-Result<void> checkSeal(const std::string &path, std::string &bytes, std::string_view header, TensorFile &file) {
-    const auto digest = file.metadata.find(digestKey);
-    if (digest == file.metadata.end())
+/// A file to be read from its beginning on, and how long it is.
+struct OpenFile {
+    Fd fd;
+    const std::string &path;
+    std::uint64_t length = 0;
+
+    static Result<OpenFile> open(const std::string &path) {
+        auto fd = openRegular(path);
+        struct stat status {};
+        if (!fd || ::fstat(fd->get(), &status) != 0) {
+            Error error = fd ? Error::system("can't read " + path, errno) : fd.error();
+            error.kind = ErrorKind::BadArgument;
+            return fail(error);
+        }
+        return OpenFile{std::move(*fd), path, static_cast<std::uint64_t>(status.st_size)};
+    }
+
+    /// Its next bytes.
+    Result<void> read(void *into, std::uint64_t bytes) const {
+        for (auto *at = static_cast<char *>(into); bytes > 0;) {
+            const ssize_t got = ::read(fd.get(), at, bytes);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got < 0)
+                return damaged(path, std::string("it can't be read: ") + std::strerror(errno));
+            if (got == 0)
+                return damaged(path, "it was cut while it was read");
+            at += got;
+            bytes -= static_cast<std::uint64_t>(got);
+        }
         return {};
-    const std::size_t at = placeOfDigest(header);
-    if (at == 0 || digest->second.size() != digestLength)
+    }
+};
+
+/// What a sealed file says, and that of its bytes so far.
+struct Seal {
+    std::string digest;
+    Sha256 own;
+};
+
+/// Takes the digest out of the metadata; nothing: the file isn't sealed. Its own begins with the header, zeros in the digest's place.
+Result<std::optional<Seal>> beginSeal(const std::string &path, std::string lengthAndHeader, TensorFile &file) {
+    const auto found = file.metadata.find(digestKey);
+    if (found == file.metadata.end())
+        return std::optional<Seal>();
+    const std::size_t at = placeOfDigest(std::string_view(lengthAndHeader).substr(8));
+    if (at == 0 || found->second.size() != digestLength)
         return damaged(path, "its sha256 is no digest");
-    bytes.replace(8 + at, digestLength, digestLength, '0');
-    const std::string own = sha256Hex(bytes);
-    if (own != digest->second)
-        return damaged(path, "its bytes have changed since it was written: it says sha256 " +
-                                 digest->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
-    file.metadata.erase(digest);
+    std::optional<Seal> seal(Seal{std::move(found->second), {}});
+    file.metadata.erase(found);
     file.sealed = true;
-    return {};
+    lengthAndHeader.replace(8 + at, digestLength, digestLength, '0');
+    seal->own.add(lengthAndHeader);
+    return seal;
 }
 
 } // namespace
 
 Result<TensorFile> readTensors(const std::string &path) {
-    auto bytes = realFileSystem().readAll(path, anySize);
-    if (!bytes) {
-        auto error = bytes.error();
-        error.kind = ErrorKind::BadArgument;
-        return fail(error);
-    }
-    if (bytes->size() < 8)
-        return damaged(path, "it is no safetensors file: " + numberText(bytes->size()) + " bytes");
+    const auto opened = OpenFile::open(path);
+    if (!opened)
+        return fail(opened.error());
+    if (opened->length < 8)
+        return damaged(path, "it is no safetensors file: " + numberText(opened->length) + " bytes");
+    std::string header(8, '\0'); // its length first
+    if (auto read = opened->read(header.data(), 8); !read)
+        return fail(read.error());
     std::uint64_t headerBytes = 0; // little-endian on disk, as on every machine LibTorch runs on
-    std::memcpy(&headerBytes, bytes->data(), 8);
+    std::memcpy(&headerBytes, header.data(), 8);
+    const std::uint64_t rest = opened->length - 8;
     if (headerBytes > maxHeaderBytes)
         return damaged(path, "its header claims " + numberText(headerBytes) + " bytes, at most " +
                                  numberText(maxHeaderBytes) + " are allowed");
-    if (headerBytes > bytes->size() - 8)
+    if (headerBytes > rest)
         return damaged(path, "it is torn: its header claims " + numberText(headerBytes) + " bytes, " +
-                                 numberText(bytes->size() - 8) + " follow");
+                                 numberText(rest) + " follow");
+    header.resize(8 + headerBytes);
+    if (auto read = opened->read(header.data() + 8, headerBytes); !read)
+        return fail(read.error());
     TensorFile file;
-    const auto parsed = HeaderParser(path, file).parse(std::string_view(*bytes).substr(8, headerBytes));
+    auto parsed = HeaderParser(path, file).parse(std::string_view(header).substr(8));
     if (!parsed)
         return fail(parsed.error());
-    const std::vector<Entry> &entries = *parsed;
-    if (auto good = checkLayout(path, entries, bytes->size() - 8 - headerBytes); !good)
-        return fail(good.error());
-    if (auto good = checkSeal(path, *bytes, std::string_view(*bytes).substr(8, headerBytes), file); !good)
-        return fail(good.error());
-    for (const auto &entry : entries) {
-        auto tensor = torch::empty(entry.shape, entry.dtype);
-        if (entry.end > entry.begin)
-            std::memcpy(tensor.data_ptr(), bytes->data() + 8 + headerBytes + entry.begin, entry.end - entry.begin);
-        file.tensors.emplace_back(entry.name, std::move(tensor));
+    const auto order = checkLayout(path, *parsed, rest - headerBytes);
+    if (!order)
+        return fail(order.error());
+    // Only now is memory taken for the data: a sparse file of a few bytes may be longer than any memory.
+    auto sealed = beginSeal(path, std::move(header), file);
+    if (!sealed)
+        return fail(sealed.error());
+    std::optional<Seal> &seal = *sealed;
+    for (const Entry &entry : *parsed)
+        file.tensors.emplace_back(entry.name, torch::empty(entry.shape, entry.dtype));
+    for (const std::size_t next : *order) {
+        auto &tensor = file.tensors[next].second;
+        auto *bytes = static_cast<char *>(tensor.data_ptr());
+        if (auto read = opened->read(bytes, tensor.nbytes()); !read)
+            return fail(read.error());
+        if (seal)
+            seal->own.add({bytes, tensor.nbytes()});
     }
+    if (const std::string own = seal ? seal->own.hex() : std::string(); seal && own != seal->digest)
+        return damaged(path, "its bytes have changed since it was written: it says sha256 " +
+                                 seal->digest.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
     return file;
 }
 

@@ -22,7 +22,7 @@ struct TensorFile {
 };
 
 /// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB), sizes (≤ 64, whose product without zeros fits 62 bits) and, of a sealed
-/// file, the digest; the error names file and tensor.
+/// file, the digest; the error names file and tensor. Takes memory for data only once the header agrees with the file's length.
 [[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
 /// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);

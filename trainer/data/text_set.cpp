@@ -11,6 +11,8 @@
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "ipc/json_writer.h"
+#include "ipc/printable.h"
 #include "ipc/sha256.h"
 #include "trainer/data/delimited_text.h"
 #include "trainer/data/word_piece.h"
@@ -49,6 +51,19 @@ Result<std::map<std::string, std::int64_t>> classesOf(const std::vector<std::str
     for (const std::string &label : different)
         classes.emplace(label, static_cast<std::int64_t>(classes.size()));
     return classes;
+}
+
+/// Labels go into JSON: a trained folder's config, frames. Texts need no check, since tokens are made of what is valid in them.
+Result<void> checkLabels(const std::map<std::string, std::int64_t> &classes, const std::vector<std::string> &labels,
+                         std::string_view bytes, const std::string &file) {
+    const auto isBad = [](const std::string &label) { return validUtf8(label) != label; };
+    if (std::ranges::none_of(classes, isBad, &std::pair<const std::string, std::int64_t>::first))
+        return {};
+    const auto bad = std::ranges::find_if(labels, isBad);
+    const auto record = static_cast<std::size_t>(bad - labels.begin());
+    return fail(Error::badArgument("the label " + quotedWords(validUtf8(*bad)) + " is not UTF-8",
+                                   "save the file as UTF-8",
+                                   file + ":" + std::to_string(lineOfRecord(bytes, file, record))));
 }
 
 /// The numbers of each split's records in the file.
@@ -139,6 +154,8 @@ Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
     const auto classes = classesOf(labels, spec, file, labelColumn);
     if (!classes)
         return fail(classes.error());
+    if (auto good = checkLabels(*classes, labels, *bytes, file); !good)
+        return fail(good.error());
     spec.sample.classes = static_cast<int>(classes->size());
     const TextSetMaker maker(spec, *words, options.maxTokens);
     Records records = recordsOf(texts.size());

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
@@ -79,6 +80,35 @@ bool canBeProgress(const torch::Tensor &table) {
             return false;
     }
     return true;
+}
+
+/// Bytes for a generator in each row.
+bool areStates(const torch::Tensor &table) {
+    return table.defined() && table.dim() == 2 && table.scalar_type() == torch::kUInt8;
+}
+
+/// The same, and CPU generators take them, which only torch knows.
+bool areCpuStates(const torch::Tensor &table) {
+    if (!areStates(table))
+        return false;
+    at::Generator trial = at::detail::createCPUGenerator();
+    try {
+        for (std::int64_t row = 0; row < table.size(0); ++row)
+            trial.set_state(table[row].clone());
+    } catch (const c10::Error &) {
+        return false;
+    }
+    return true;
+}
+
+/// What GPUs' generators take isn't known here; a run without GPUs has none of theirs.
+bool canBeRandomStates(const Checkpoint &checkpoint) {
+    const torch::Tensor &cpu = checkpoint.rng, &gpu = checkpoint.deviceRng, &replicas = checkpoint.replicaRng;
+    if (!areCpuStates(cpu) || cpu.size(0) != checkpoint.worldSize)
+        return false;
+    if (gpu.defined() && (!areStates(gpu) || gpu.size(0) != checkpoint.worldSize))
+        return false;
+    return !replicas.defined() || (gpu.defined() ? areStates(replicas) : areCpuStates(replicas));
 }
 
 std::optional<std::int64_t> wholeNumber(const TensorFile &file, const char *key) {
@@ -213,6 +243,8 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     into.launch = text("launch");
     const bool known = tensors.metadata.contains("training"); // else an earlier version wrote it
     into.training = known ? text("training") : into.launch;
+    if (into.training.find('\n') != std::string::npos) // nodes tell each other of it in a line
+        return fail(notOurs(file, "the name of its training has a line end"));
     into.data = text("data_sha256");
     into.savedUs = wholeNumber(tensors, "saved_us").value_or(0);
     auto earlier = earlierFrom(text("earlier"), file);
@@ -402,14 +434,13 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
         } else
             (name.starts_with("optimizer.") ? checkpoint.optimizer : checkpoint.parameters).emplace_back(name, tensor);
     }
-    const auto rows = [&](const torch::Tensor &t) {
-        return t.defined() && t.dim() == 2 && t.size(0) == checkpoint.worldSize;
-    };
     if (!sound || !canBeProgress(checkpoint.progress))
         return fail(notOurs(file, "its progress can't be a training's"));
-    if (!rows(checkpoint.progress) || !rows(checkpoint.rng) ||
+    if (checkpoint.progress.size(0) != checkpoint.worldSize ||
         static_cast<int>(checkpoint.epochs.size()) != checkpoint.epochsDone)
         return fail(notOurs(file, "its progress does not match its metadata"));
+    if (!canBeRandomStates(checkpoint))
+        return fail(notOurs(file, "its random states can't be generators'"));
     return checkpoint;
 }
 

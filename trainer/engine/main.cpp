@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // lockstep-trainer: one rank. Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -181,5 +183,6 @@ void leave(int code) {
 
 int main(int argc, char **argv) {
     openMissingStandardStreams();
+    ::signal(SIGXFSZ, SIG_IGN); // what is beyond `ulimit -f` can't be written then, as on a full disk
     leave(runProgram(argc, argv));
 }

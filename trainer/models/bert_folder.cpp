@@ -220,22 +220,26 @@ Result<void> writeBertFolder(const std::string &path, const std::string &source,
     }
     (*config)["id2label"] = names;
     (*config)["label2id"] = numbers;
+    std::vector<std::pair<std::string, std::string>> texts; // all made before the weights of an earlier training go
+    for (const char *name : {"vocab.txt", "tokenizer_config.json"}) {
+        auto text = read(source, name);
+        if (!text && std::string_view(name) == "tokenizer_config.json")
+            continue; // older folders have none
+        if (!text)
+            return fail(text.error());
+        texts.emplace_back(name, std::move(*text));
+    }
+    texts.emplace_back("config.json", documents::page(*config)); // last: the folder is whole with it
     TensorFile weights;
     weights.metadata = {{"format", "pt"}};
     for (const auto &[name, tensor] : state)
         weights.tensors.emplace_back(name, tensor.detach().to(torch::kCPU, torch::kFloat32).contiguous());
     if (auto written = writeTensors(path + "/model.safetensors", weights); !written)
         return written;
-    for (const char *name : {"vocab.txt", "tokenizer_config.json"}) {
-        const auto text = read(source, name);
-        if (!text && std::string_view(name) == "tokenizer_config.json")
-            continue; // older folders have none
-        if (!text)
-            return fail(text.error());
-        if (auto written = disk.writeAtomically(path + "/" + name, *text); !written)
+    for (const auto &[name, text] : texts)
+        if (auto written = disk.writeAtomically(path + "/" + name, text); !written)
             return written;
-    }
-    return disk.writeAtomically(path + "/config.json", config->dump(2) + "\n"); // last: the folder is whole with it
+    return {};
 }
 
 Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t maxTokens) {

@@ -14,6 +14,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "ipc/messages.h"
 #include "ipc/printable.h"
@@ -30,6 +32,7 @@ constexpr std::size_t chunkBytes =
 
 constexpr std::size_t rememberedBytes = 1 << 20;
 constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
+constexpr int downMs = 100; ///< between two looks whether it is time for another try
 
 /// Whether the file's last line has no end: the disk was full, or the power was lost.
 bool endsInTornLine(const std::string &path, int file) {
@@ -113,6 +116,7 @@ Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &addres
         sender->m_tcp = address;
     } else {
         fd = openFile(address, rank, sender->m_bytes);
+        sender->m_file = true;
     }
     if (!fd)
         return fail(fd.error());
@@ -185,7 +189,7 @@ void FrameSender::run() {
             const auto untilBeat =
                 static_cast<int>(std::clamp<std::int64_t>((heartbeatNs - sinceNs) / 1'000'000 + 1, 1, 1000));
             lock.unlock();
-            waitForEvent(!m_bytes.empty(), m_finishing ? 10 : untilBeat);
+            waitForEvent(!m_bytes.empty(), m_finishing ? 10 : m_down ? downMs : untilBeat);
             if (m_down)
                 tryAgain();
             else if (m_socket)
@@ -231,11 +235,34 @@ bool FrameSender::writeSome() {
     if (written < 0) {
         if (errno == EAGAIN || errno == EINTR)
             return false;
-        lose(std::strerror(errno));
+        const int why = errno;
+        takeBackBegunLine();
+        lose(std::strerror(why));
         return false;
     }
-    m_bytes.erase(0, static_cast<std::size_t>(written));
+    const auto size = static_cast<std::size_t>(written);
+    if (m_file) {
+        const auto end = std::string_view(m_bytes).substr(0, size).rfind('\n');
+        if (end != std::string::npos)
+            m_begun.clear();
+        const std::size_t begin = end == std::string::npos ? 0 : end + 1;
+        m_begun.append(m_bytes, begin, size - begin);
+    }
+    m_bytes.erase(0, size);
+    if (m_bytes.empty() && std::exchange(m_toldFailed, false)) // a part may find room on a full disk
+        std::fprintf(stderr, "lockstep-trainer: frames of rank %d are written again\n", m_rank);
     return true;
+}
+
+/// Half a line would spoil the next one if this process never came to write the rest. It stays if somebody else has appended since.
+void FrameSender::takeBackBegunLine() {
+    struct stat info {};
+    const off_t end = m_begun.empty() ? -1 : ::lseek(m_out.get(), 0, SEEK_CUR);
+    if (end < 0 || ::fstat(m_out.get(), &info) != 0 || info.st_size != end ||
+        ::ftruncate(m_out.get(), end - static_cast<off_t>(m_begun.size())) != 0)
+        return;
+    m_bytes.insert(0, m_begun);
+    m_begun.clear();
 }
 
 void FrameSender::waitForEvent(bool wantWrite, int timeoutMs) const {
@@ -307,10 +334,14 @@ void FrameSender::remember(std::uint64_t rseq, std::string line) {
     }
 }
 
-/// Reconnects to the listener and sends the hello; the listener answers with the first frame that it lacks.
+/// Reconnects to the listener and sends the hello; the listener answers with the first frame that it lacks. A file is just written to.
 void FrameSender::tryAgain() {
     if (std::chrono::steady_clock::now() < m_nextTry)
         return;
+    if (m_file) {
+        m_down = false;
+        return;
+    }
     auto link = connectToListener(m_tcp, m_rank, againLimit);
     m_nextTry = std::chrono::steady_clock::now() + againEvery;
     if (!link)
@@ -326,6 +357,16 @@ void FrameSender::tryAgain() {
 }
 
 void FrameSender::lose(const std::string &why) {
+    if (m_file) {
+        m_down = true;
+        m_nextTry = std::chrono::steady_clock::now() + againEvery;
+        if (!std::exchange(m_toldFailed, true))
+            std::fprintf(stderr,
+                         "lockstep-trainer: frames of rank %d can't be written: %s; training goes on, and they will be "
+                         "tried again\n",
+                         m_rank, printable(why).c_str());
+        return;
+    }
     m_bytes.clear();
     if (!m_tcp.empty()) {
         m_down = true;

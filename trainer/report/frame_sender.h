@@ -23,7 +23,8 @@ namespace lockstep::trainer {
 /// a file, rank-R.ndjson in a folder (a path that ends in '/' or is one), stdout (-) or nothing. Frames are numbered
 /// (rseq) when they are sent. The thread also sends a heartbeat each second and reads control lines. If a run's socket
 /// disappears, training goes on and frames are dropped. A listener is retried each second and sent what it lacks, from
-/// the last 1 MiB of frames. send() may be called from any thread.
+/// the last 1 MiB of frames. So is a file that can't be written, e.g. on a full disk: it keeps whole lines, and the frames wait.
+/// send() may be called from any thread.
 class FrameSender {
 public:
     using OnStop = std::function<void(const std::string &by)>; ///< called on the sender's thread
@@ -59,6 +60,7 @@ private:
     void handleLine(std::string_view line);
     void sayWhereItIs();
     void lose(const std::string &why);
+    void takeBackBegunLine();
     void tryAgain();
     void remember(std::uint64_t rseq, std::string line);
     void wake() const;
@@ -75,12 +77,18 @@ private:
     std::uint64_t m_rseq = 0;
     std::int64_t m_lastSentNs = 0;
 
+    // For a file:
+    bool m_file = false;
+    std::string m_begun;       ///< the part of a line whose rest is not written yet
+    bool m_toldFailed = false; ///< that it can't be written; until it can
+
     // For a listener on the network:
     std::string m_tcp; ///< its address; empty: another kind of destination
     /// Recent lines with their rseq, to be sent again after a reconnection.
     std::deque<std::pair<std::uint64_t, std::string>> m_recent;
     std::size_t m_recentBytes = 0;
-    bool m_down = false;
+    // For both:
+    bool m_down = false; ///< until the next try
     std::chrono::steady_clock::time_point m_nextTry;
 
     std::mutex m_mutex;

@@ -67,4 +67,5 @@ def _not_finite(value: float) -> str:
 
 
 def _line(values: Mapping[str, Any]) -> bytes:
-    return json.dumps(values).encode() + b"\n"
+    # A path whose name is not UTF-8 is text in Python that UTF-8 can't hold: "?" stands for such characters, or nobody could read the line.
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

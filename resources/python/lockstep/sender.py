@@ -27,6 +27,7 @@ RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
 HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
 UNSENT_BYTES = 4 << 20  # how many may wait for a socket that accepts none; frames beyond are dropped
 REASON_LENGTH = 500  # characters of what the other side gives as one
+NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)  # a script may have SIGPIPE at its default, which ends it where the other side has gone
 
 
 # Of the next frame to an address from a rank: a second sender of this process goes on where the first has left.
@@ -36,10 +37,10 @@ _next_numbers: Dict[Tuple[str, int], int] = {}
 class Link(Protocol):
     """What a sender needs of a socket."""
 
-    def send(self, data: Union[bytes, bytearray]) -> int:
+    def send(self, data: Union[bytes, bytearray], flags: int = 0, /) -> int:
         """Sends some of the data, and says how many bytes."""
 
-    def sendall(self, data: Union[bytes, bytearray]) -> None:
+    def sendall(self, data: Union[bytes, bytearray], flags: int = 0, /) -> None:
         """Sends all of the data."""
 
     def recv(self, most: int) -> bytes:
@@ -68,13 +69,29 @@ class FrameFile:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"rank-{rank}.ndjson")
         self._file = _opened_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._begun = 0  # bytes of a line whose rest is not written yet
         self.greeting = b"\n" if _ends_in_torn_line(path) else b""  # else the first frame would be lost with that line
 
-    def send(self, data: Union[bytes, bytearray]) -> int:
-        """Writes some of the data."""
-        return os.write(self._file, data)
+    def send(self, data: Union[bytes, bytearray], flags: int = 0, /) -> int:
+        """Writes some of the data. If that fails, as on a full disk, a line that was begun is taken back."""
+        try:
+            written = os.write(self._file, data)
+        except OSError:
+            self._take_back()
+            raise
+        whole = data.rfind(b"\n", 0, written) + 1
+        self._begun = written - whole if whole else self._begun + written
+        return written
 
-    def sendall(self, data: Union[bytes, bytearray]) -> None:
+    def _take_back(self) -> None:
+        """Half a line would spoil the next one. It stays if somebody else has appended since."""
+        with contextlib.suppress(OSError):
+            end = os.lseek(self._file, 0, os.SEEK_CUR)
+            if self._begun and os.fstat(self._file).st_size == end:
+                os.ftruncate(self._file, end - self._begun)
+                self._begun = 0
+
+    def sendall(self, data: Union[bytes, bytearray], flags: int = 0, /) -> None:
         """Writes all of the data."""
         while data:
             data = data[self.send(data):]
@@ -119,7 +136,8 @@ class Sender:
     No method raises. Sending never waits: bytes that the socket does not accept stay in a buffer until the next frame.
     Only the first connection and the last frame may wait, for CONNECT_S and FAREWELL_S seconds. If a frame cannot be
     sent, one line on stderr says why. After that a Unix socket is not used again. The heartbeat's thread reconnects to
-    a listener on the network; frames in between are dropped, and the gap in their numbers shows it to the reader.
+    a listener on the network, and a frame opens a file again after RETRY_NS: its disk may have room again. Frames in
+    between are dropped, and the gap in their numbers shows it to the reader.
     """
 
     def __init__(self, address: str, rank: int, token: str = "") -> None:
@@ -211,6 +229,8 @@ class Sender:
         self._ended.set()
         if self._heartbeat:
             self._heartbeat.join(CONNECT_S)
+        if self.address.startswith(FILE):
+            self._retry_at_ns = 0  # nothing comes after it
         self.connect()
         self._send(kind, body, wait=True)
 
@@ -261,6 +281,8 @@ class Sender:
             if self._sends:
                 self._later.append((kind, dict(body)))
                 return
+            if self.address.startswith(FILE):
+                self.connect()  # again, if it is time: a file has no heartbeats
             self._sends = True
             try:
                 self._queue(kind, body)
@@ -302,11 +324,11 @@ class Sender:
             raise ConnectionError("the script has closed the connection")
         if wait:
             self._socket.settimeout(FAREWELL_S)
-            self._socket.sendall(self._unsent)
+            self._socket.sendall(self._unsent, NO_SIGNAL)
             self._unsent.clear()
         self._socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
-            del self._unsent[:self._socket.send(self._unsent)]
+            del self._unsent[:self._socket.send(self._unsent, NO_SIGNAL)]
         with contextlib.suppress(BlockingIOError):
             self._hear(self._socket.recv(HEARD_BYTES))
 
@@ -320,7 +342,9 @@ class Sender:
     def _give_up(self, error: BaseException) -> None:
         if not self.on:
             return
-        self.on = self.address.startswith(TCP) and isinstance(error, OSError)
+        # Of a file, what the system reports may pass. What is no file (_opened_regular), or is no longer ours, does not.
+        self.on = isinstance(error, OSError) and (
+            self.address.startswith(TCP) or self.address.startswith(FILE) and error.errno is not None)
         reason = str(error) or type(error).__name__
         if isinstance(error, OSError):
             reason = self._refusal() or reason

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files of frames that grow while they are read: in which order their lines come, and what recognises them.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +38,7 @@ struct Read {
         FrameFiles::Handlers handlers;
         handlers.onLine = [this](std::string_view line) { times.push_back(wallUsOf(line)); };
         handlers.onBegunAnew = [this](const std::string &) { ++begunAnew; };
+        handlers.onRefused = [this](const std::string &sentence) { refused.push_back(sentence); };
         auto files = FrameFiles::open(folder, std::move(handlers));
         REQUIRE(files);
         return std::move(*files);
@@ -44,6 +46,7 @@ struct Read {
     std::string folder;
     std::vector<std::int64_t> times;
     int begunAnew = 0;
+    std::vector<std::string> refused;
 };
 
 } // namespace
@@ -124,6 +127,26 @@ TEST_CASE("lines that take long leave others their turn, and stay in order") {
     CHECK(!files->behind());
     CHECK(times.size() == lines);
     CHECK(std::is_sorted(times.begin(), times.end()));
+}
+
+TEST_CASE("a file that can't be opened is told once, with the reason, and read once it can be") {
+    const TestHome home;
+    Read read(home);
+    read.add(0, lineAt(0, 10));
+    REQUIRE(::mkfifo(read.fileOf(1).c_str(), 0600) == 0);
+    std::filesystem::create_symlink(read.fileOf(2), read.fileOf(2));
+    FrameFiles files = read.open();
+    CHECK(files.poll());
+    CHECK(!files.poll());
+    REQUIRE(read.refused.size() == 2);
+    CHECK(read.refused[0].starts_with(read.fileOf(1) + " is not a regular file"));
+    CHECK(read.refused[1].starts_with("can't open " + read.fileOf(2)));
+    CHECK(read.refused[1].find("symbolic links") != std::string::npos);
+    std::filesystem::remove(read.fileOf(1));
+    read.add(1, lineAt(1, 20));
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{10, 20});
+    CHECK(read.refused.size() == 2);
 }
 
 TEST_CASE("a file that comes while others are read is recognised at once, and its lines are the next ones") {

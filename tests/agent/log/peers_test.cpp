@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,6 +123,47 @@ TEST_CASE("a healthy rank's frames are passed on beside a thousand connections t
     CHECK(frames > 20);
     test::printFigureLine("a frame of a rank at a viewer, beside 1,000 silent connections",
                           static_cast<double>(longest) * 1e-9, 0.1, "s");
+}
+
+TEST_CASE("two processes that report as one rank at the same time are an alert, one that follows another is none") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;steps=100000;step_ms=20"}});
+    const pid_t rank = rankPids(run.folder, 1).at(0);
+    const auto alerts = [&] {
+        const std::string log = contentsOf(run.folder.log(0));
+        std::size_t count = 0;
+        for (auto at = log.find("\"rank_doubled\""); at != std::string::npos; at = log.find("\"rank_doubled\"", at + 1))
+            ++count;
+        return count;
+    };
+    Hello hello;
+    hello.role = "rank";
+    hello.rank = 0;
+    std::vector<Fd> own = connections(run.socket, 2);
+    CHECK(sendAll(own[0], encode(hello) + "\n"));
+    CHECK(eventually([&] { return alerts() == 1; }));
+    const std::string log = contentsOf(run.folder.log(0));
+    CHECK(log.find("processes " + std::to_string(rank) + " and " + std::to_string(::getpid()) +
+                   " report as rank 0 at the same time") != std::string::npos);
+    CHECK(sendAll(own[1], encode(hello) + "\n")); // once a rank, and the same process again
+    char answer[4096];
+    CHECK(::recv(own[1].get(), answer, sizeof answer, 0) > 0);
+    CHECK(alerts() == 1);
+
+    const ServedRun other = serve(1, {{"FAKE_RANK", "no_connect;epochs=1;steps=100000;step_ms=20"}});
+    for (int process = 0; process < 3; ++process) { // each ends before the next one begins
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const auto fd = connectUnix(other.socket, false);
+            const bool greeted = fd && sendAll(*fd, encode(hello) + "\n");
+            ::_exit(greeted && ::recv(fd->get(), answer, sizeof answer, 0) > 0 ? 0 : 1);
+        }
+        int status = 1;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+    }
+    std::this_thread::sleep_for(1500ms); // the log is written
+    CHECK(contentsOf(other.folder.log(0)).find("rank_doubled") == std::string::npos);
 }
 
 TEST_CASE("a follower that reads slowly keeps an agent for half a minute at most") {

@@ -137,6 +137,8 @@ void FrameFiles::findFiles() {
 bool FrameFiles::fill(const std::string &file, Place &place) {
     // Opened for every read: over NFS that makes new data visible.
     const Result<Fd> fd = openRegular(file);
+    if (!fd && !std::exchange(place.refused, true))
+        m_handlers.onRefused(fd.error().what + ": its frames are not read");
     struct stat info {};
     if (!fd || ::fstat(fd->get(), &info) != 0)
         return false;

@@ -22,6 +22,8 @@ public:
         std::function<void(std::string_view line)> onLine; ///< whole lines, each file's in order
         /// A file became shorter and is read again from its start.
         std::function<void(const std::string &file)> onBegunAnew;
+        /// A file can't be opened, or is something else than a file; once for each. It is tried again nevertheless.
+        std::function<void(const std::string &sentence)> onRefused;
     };
     /// BadArgument: no such file or folder, or the folder of a run that an agent keeps, which lockstepctl shows
     /// directly.
@@ -43,6 +45,7 @@ private:
         std::uint64_t offset = 0; ///< of what was not read yet
         std::uint64_t size = 0;   ///< of the file, when it was read last
         bool endless = false;     ///< skips to the next newline, because the line is longer than any frame
+        bool refused = false;     ///< it was told that it can't be opened
         std::string text;         ///< whole lines
         std::size_t next = 0;     ///< where in the text the next line to pass on begins
         std::int64_t wallUs = 0;  ///< of that line

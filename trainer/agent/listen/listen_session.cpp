@@ -52,6 +52,11 @@ Result<void> ListenSession::openFiles() {
         else
             m_handlers.onNote(sentence);
     };
+    handlers.onRefused = [this](const std::string &sentence) {
+        m_handlers.onNote(sentence);
+        if (m_run)
+            m_run->note(sentence);
+    };
     auto files = FrameFiles::open(m_plan.files, std::move(handlers));
     if (!files)
         return fail(files.error());

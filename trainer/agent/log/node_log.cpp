@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/log/node_log.h"
 
-#include "ipc/log.h"
-
 namespace lockstep::agent {
 
 namespace {
@@ -24,17 +22,31 @@ Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, Lo
     return log;
 }
 
-NodeLog::Verdict NodeLog::take(std::string_view line) {
-    const auto place = placeOfSealedLine(line);
+NodeLog::Verdict NodeLog::verdictOf(const std::optional<SealedPlace> &place) const {
     if (!place || place->node != m_node || place->seq > nextSeq() + largestGap)
         return Verdict::Damaged;
-    if (place->seq < nextSeq())
-        return Verdict::Doubled;
+    return place->seq < nextSeq() ? Verdict::Doubled : Verdict::Taken;
+}
+
+NodeLog::Verdict NodeLog::take(std::string_view line) {
+    const auto place = placeOfSealedLine(line);
+    if (const Verdict verdict = verdictOf(place); verdict != Verdict::Taken)
+        return verdict;
     const bool written = !m_log || m_disk.append(*m_log, std::string(line) + "\n");
     m_window.skipTo(place->seq); // lines that were lost where they were written: the gap stays visible
     m_window.remember(std::string(line), m_bytes, m_log && state().heldBytes > manyHeldBytes);
     m_bytes += written ? line.size() + 1 : 0;
     return Verdict::Taken;
+}
+
+NodeLog::Verdict NodeLog::leaveOut(std::string_view line) {
+    const auto place = placeOfSealedLine(line);
+    const Verdict verdict = verdictOf(place);
+    if (verdict != Verdict::Taken)
+        return verdict;
+    m_window.skipTo(place->seq + 1);
+    m_bytes += m_log ? 0 : line.size() + 1; // in a shared folder its writer has put it into the file
+    return verdict;
 }
 
 void NodeLog::requestSync() {

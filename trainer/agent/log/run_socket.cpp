@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/log/run_socket.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,6 +49,7 @@ struct RunSocket::Peer {
     Role role = Role::Unknown;
     int rank = -1;
     pid_t pid = 0, viewer = 0;
+    std::int64_t process = 0; ///< a rank's, as far as it is known
     bool ownsQueue = false;
     RunJournal::Position position;
     bool allNodes = false;
@@ -225,13 +227,26 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
 
 /// While a rank's process is connected, another one that says it is the same rank is not taken for its successor.
 void RunSocket::noteProcess(Peer &peer, std::int64_t pid) {
+    peer.process = pid;
     readRest(peer.rank, peer);
-    const bool alone = std::ranges::none_of(m_peers, [&](const auto &other) {
-        return other.get() != &peer && other->role == Peer::Role::Rank && other->rank == peer.rank;
-    });
+    bool alone = true;
+    for (const auto &other : m_peers)
+        if (other.get() != &peer && other->role == Peer::Role::Rank && other->rank == peer.rank) {
+            alone = false;
+            sayIfTwo(peer, *other);
+        }
     if (alone && m_processes.greet(peer.rank, std::to_string(pid)) == RankProcesses::Is::Another &&
         m_handlers.onOtherProcess)
         m_handlers.onOtherProcess(peer.rank);
+}
+
+/// A process may connect twice, and what a rank has forked may hold the connection of one that has ended.
+void RunSocket::sayIfTwo(const Peer &peer, const Peer &other) {
+    const bool bothKnown = peer.process > 0 && other.process > 0 && peer.process != other.process;
+    const bool lives =
+        other.pid <= 0 || ::kill(other.pid, 0) == 0 || errno != ESRCH; // 0: it is in a container of its own
+    if (bothKnown && lives && m_handlers.onTwoProcesses && m_doubled.insert(peer.rank).second)
+        m_handlers.onTwoProcesses(peer.rank, other.process, peer.process);
 }
 
 /// What the rank's process before has sent, and that it has closed its connection: its successor may be heard first.

@@ -34,6 +34,8 @@ public:
         /// The rank's process has ended and another one takes its place: a script that starts one after another. Its frames count
         /// from 0 again. Left out: they don't.
         std::function<void(int rank)> onOtherProcess = {};
+        /// Two processes that live are this rank at once. Said once a rank.
+        std::function<void(int rank, std::int64_t pid, std::int64_t other)> onTwoProcesses = {};
         /// A rank that nobody has announced says hello; false: it is refused. Left out: every one is.
         std::function<bool(int rank)> onUnknownRank = {};
         std::function<void(std::string message)> onRefused; ///< an unauthenticated connection
@@ -85,6 +87,7 @@ private:
     void takeLine(Peer &peer, std::string_view line);
     void takeHello(Peer &peer, std::string_view line);
     void noteProcess(Peer &peer, std::int64_t pid);
+    void sayIfTwo(const Peer &peer, const Peer &other);
     void readRest(int rank, const Peer &butOf);
     void refuse(Peer &peer, const Error &why);
     void pumpPeer(Peer &peer);
@@ -102,6 +105,7 @@ private:
     EventLoop::Token m_listenToken = 0, m_foundToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
+    std::set<int> m_doubled; ///< of these ranks two processes were seen at once
     RankProcesses m_processes;
     std::map<int, const LogWindow *> m_others;
     std::list<std::unique_ptr<Peer>> m_peers;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ipc/file_system.h"
+#include "ipc/json_writer.h"
 
 namespace lockstep::agent {
 
@@ -57,10 +58,10 @@ std::string shifted(const std::string &events, double lessUs) {
 }
 
 std::string note(int rank, const char *name, const char *key, const std::string &text) {
-    char line[512]; // all text is our own: nothing needs escaping
-    std::snprintf(line, sizeof line, R"({"ph":"M","name":"%s","pid":%d,"args":{"%s":"%.300s"}})", name, rank, key,
-                  text.c_str());
-    return line;
+    JsonWriter json;
+    json.beginObject().field("ph", "M").field("name", name).field("pid", rank);
+    json.key("args").beginObject().field(key, text).endObject().endObject();
+    return json.take();
 }
 
 std::string clockWords(const RankTrace &rank) {

@@ -75,6 +75,7 @@ void NodeHub::openNode(RemoteNode &node) {
     handlers.onRankFrame = m_handlers.onRankFrame;
     handlers.onTrace = [this, &node](TraceInbox::Whole trace) { m_handlers.onTrace(node.number(), std::move(trace)); };
     handlers.onControl = m_handlers.onControl;
+    handlers.onOverstep = m_handlers.onOverstep;
     node.setHandlers(std::move(handlers));
 }
 

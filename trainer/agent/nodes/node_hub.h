@@ -40,6 +40,7 @@ public:
         std::function<void()> onGone;                          ///< a node's ranks are gone and may be restarted
         std::function<void(const Control &control)> onControl; ///< a request that was made on that node
         std::function<void(std::string message)> onRefused;    ///< an unauthenticated connection
+        std::function<void(std::string message)> onOverstep; ///< a node does what it may not; once for each such thing
     };
     /// `titles` name the nodes from 1 on in messages until they report their host names.
     static Result<std::unique_ptr<NodeHub>> open(EventLoop &loop, const Clock &clock, const RunFolder &folder,

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "ipc/file_system.h"
 #include "ipc/log.h"
@@ -18,6 +20,8 @@ constexpr std::size_t longestName = 200; ///< bytes of a node's name
 constexpr std::size_t firstTrips = 5;    ///< round trips before a clock's offset is trusted
 /// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
+/// Traces of a rank that are awaited at a time. More requests than ranks can have answered make no more of them.
+constexpr int mostTracesDue = 100;
 
 /// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others. Python writes a blank after the colon.
 bool isLookedAt(std::string_view line) {
@@ -29,6 +33,32 @@ bool isLookedAt(std::string_view line) {
         line.remove_prefix(1);
     return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("state")", R"("heartbeat")"},
                                [&](std::string_view type) { return line.starts_with(type); });
+}
+
+/// The rank of a frame that names it where ours do, behind its type. No frame can name another one too: it could not be read.
+std::optional<int> rankAtHead(std::string_view line) {
+    const auto pass = [&line](std::string_view text) {
+        const bool there = line.starts_with(text);
+        line.remove_prefix(there ? text.size() : 0);
+        return there;
+    };
+    if (!pass(R"({"type":)"))
+        return std::nullopt;
+    pass(" ");
+    const std::size_t end = pass("\"") ? line.find_first_of("\"\\") : std::string_view::npos;
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    line.remove_prefix(end);
+    if (!pass("\","))
+        return std::nullopt;
+    pass(" ");
+    if (!pass(R"("rank":)"))
+        return std::nullopt;
+    pass(" ");
+    int rank = 0;
+    const auto read = std::from_chars(line.data(), line.data() + line.size(), rank);
+    const bool whole = read.ec == std::errc() && read.ptr != line.data() + line.size() && *read.ptr == ',';
+    return whole ? std::optional(rank) : std::nullopt;
 }
 } // namespace
 
@@ -100,8 +130,29 @@ void RemoteNode::beginAnew() {
 }
 
 void RemoteNode::send(const NodeMessage &message) {
-    if (m_socket)
-        m_socket->send(encode(message) + "\n");
+    if (!m_socket)
+        return;
+    m_socket->send(encode(message) + "\n");
+    if (message.what == What::Trace)
+        expectTraces();
+}
+
+void RemoteNode::expectTraces() {
+    for (const int rank : m_ranks)
+        m_awaited[rank].due = std::min(m_awaited[rank].due + 1, mostTracesDue);
+}
+
+/// Of those that it does all the time the first is told.
+void RemoteNode::overstep(bool &told, const std::string &does) {
+    if (!std::exchange(told, true))
+        m_handlers.onOverstep("node " + std::to_string(m_number) + " (" + m_title + ") " + does);
+}
+
+std::string RemoteNode::ownRanks() const {
+    if (m_ranks.empty())
+        return "it has none yet";
+    const std::string first = std::to_string(*m_ranks.begin()), last = std::to_string(*m_ranks.rbegin());
+    return m_ranks.size() == 1 ? "it has rank " + first : "it has ranks " + first + " to " + last;
 }
 
 void RemoteNode::lose(const std::string &why, bool closed) {
@@ -168,18 +219,27 @@ void RemoteNode::onLine(std::string_view line) {
 void RemoteNode::onLogLine(std::string_view line) {
     if (!m_log)
         return;
-    const NodeLog::Verdict taken = m_log->take(line);
+    const bool looked = isLookedAt(line);
+    std::optional<Frame> frame;
+    if (looked || !isOwn(rankAtHead(line).value_or(-1)))
+        if (auto decoded = m_decoder.decode(line))
+            frame = std::move(*decoded);
+    const bool foreign = frame && frame->rank && !isOwn(*frame->rank);
+    const NodeLog::Verdict taken = foreign ? m_log->leaveOut(line) : m_log->take(line);
     if (taken == NodeLog::Verdict::Damaged)
         return lose("a damaged line came over the link", true);
     if (taken == NodeLog::Verdict::Doubled)
         return;
-    if (isLookedAt(line))
-        if (const auto frame = m_decoder.decode(line); frame && frame->rank) {
-            if (const auto *exit = std::get_if<ExitFrame>(&frame->body))
-                m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
-            else
-                m_handlers.onRankFrame(*frame->rank, *frame);
-        }
+    if (foreign) {
+        overstep(m_toldOfRank, "reports for rank " + std::to_string(*frame->rank) + ", and " + ownRanks() +
+                                   "; what it says of others is left out");
+    } else if (looked && frame && frame->rank) {
+        const auto *exit = std::get_if<ExitFrame>(&frame->body);
+        if (!exit)
+            m_handlers.onRankFrame(*frame->rank, *frame);
+        else if (m_exited.insert(*frame->rank).second) // a rank ends once a start
+            m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
+    }
     if (m_over)
         checkEnded();
     else if (m_gone)
@@ -242,15 +302,39 @@ bool RemoteNode::ranksGone() const {
 }
 
 void RemoteNode::onTracePart(const NodeMessage &piece) {
+    const auto awaited = m_awaited.find(piece.rank.value_or(-1));
+    if (awaited == m_awaited.end() || awaited->second.due == 0 || awaited->second.taken == piece.crc)
+        return refuseTrace(piece);
     auto whole = m_traces.take(piece, m_ranks);
     if (!whole)
         return;
+    --awaited->second.due;
+    awaited->second.taken = whole->crc;
+    sendTraceKept(whole->rank, whole->crc); // also for a damaged trace: sending it again would not help
+    m_handlers.onTrace(std::move(*whole));
+}
+
+/// The node is told that the trace is kept, else it would send it again after each cut, and wait for that at its end.
+void RemoteNode::refuseTrace(const NodeMessage &piece) {
+    const int rank = piece.rank.value_or(-1);
+    const auto awaited = m_awaited.find(rank);
+    const bool again = awaited != m_awaited.end() && awaited->second.taken == piece.crc; // its confirmation was cut off
+    if (!again)
+        overstep(m_toldOfTrace, isOwn(rank) ? "sends a trace of rank " + std::to_string(rank) +
+                                                  " that nobody has asked for; such traces are left out"
+                                            : "sends a trace of rank " + std::to_string(rank) + ", and " + ownRanks() +
+                                                  "; such traces are left out");
+    const bool last = piece.offset.value_or(0) + piece.text.size() >= piece.total.value_or(0);
+    if (last && m_socket && m_socket->room())
+        sendTraceKept(rank, piece.crc);
+}
+
+void RemoteNode::sendTraceKept(int rank, const std::string &crc) {
     NodeMessage kept;
     kept.what = What::TraceKept;
-    kept.rank = whole->rank;
-    kept.crc = whole->crc;
-    send(kept); // also for a damaged trace: sending it again would not help
-    m_handlers.onTrace(std::move(*whole));
+    kept.rank = rank;
+    kept.crc = crc;
+    send(kept);
 }
 
 void RemoteNode::ping() {
@@ -288,12 +372,17 @@ void RemoteNode::everySecond() {
 }
 
 void RemoteNode::sendGo(const NodeMessage &go, int ranks) {
-    if (m_start != go.number)
+    const bool anew = m_start != go.number;
+    if (anew) {
         m_gone.reset(); // it was about the previous ranks
+        m_exited.clear();
+    }
     m_start = go.number;
     m_ranks.clear();
     for (int i = 0; i < ranks; ++i)
         m_ranks.insert(go.firstRank.value_or(0) + i);
+    if (anew)
+        expectTraces(); // their command may ask for one of their first steps
     send(go);
 }
 

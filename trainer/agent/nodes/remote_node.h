@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,8 +36,9 @@ public:
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
         std::function<void(int rank, const Frame &frame)> onRankFrame; ///< steps, states and heartbeats
-        std::function<void(TraceInbox::Whole trace)> onTrace;
+        std::function<void(TraceInbox::Whole trace)> onTrace;          ///< one that was asked for
         std::function<void(const Control &control)> onControl;
+        std::function<void(std::string message)> onOverstep; ///< once for each thing that it may not do; it is refused
     };
     /// `clock` and `disk` outlive it. `title` names the node in messages until it reports its host name.
     RemoteNode(const Clock &clock, LogDisk &disk, LogFileReader &reader, RunFolder folder, int number,
@@ -46,7 +48,8 @@ public:
     /// Takes a connection of the node's agent, which replaces an older one. Before the first go another agent may come in
     /// the place of one that is lost. An error says why this one can't be the node; the agent is told, and nothing changes.
     Result<void> connect(std::shared_ptr<LineSocket> socket, const Hello &hello);
-    void send(const NodeMessage &message); ///< dropped if there is no connection
+    /// Dropped if there is no connection. After a `trace` each rank's is awaited.
+    void send(const NodeMessage &message);
     /// Orders the node to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
     void sendGo(const NodeMessage &go, int ranks);
     void everySecond();
@@ -85,6 +88,12 @@ private:
     void onMessage(const NodeMessage &message);
     void onJoin(const NodeMessage &message);
     void onTracePart(const NodeMessage &piece);
+    void refuseTrace(const NodeMessage &piece);
+    void sendTraceKept(int rank, const std::string &crc);
+    void expectTraces();
+    [[nodiscard]] bool isOwn(int rank) const { return m_ranks.contains(rank); }
+    [[nodiscard]] std::string ownRanks() const;
+    void overstep(bool &told, const std::string &does);
     void onPong(const NodeMessage &message);
     void ping();
     void lose(const std::string &why, bool closed);
@@ -106,8 +115,15 @@ private:
     Decoder m_decoder;
     std::optional<NodeMessage> m_join, m_over, m_gone;
     std::optional<std::int64_t> m_start; ///< number of the last go
-    std::set<int> m_ranks;
+    std::set<int> m_ranks;               ///< those that it was told to start: it may report for these only
+    std::set<int> m_exited;              ///< of them, since the last start
     TraceInbox m_traces;
+    struct AwaitedTraces {
+        int due = 0;       ///< asked for, and not come yet
+        std::string taken; ///< checksum of the last that came: after a cut it may come again
+    };
+    std::map<int, AwaitedTraces> m_awaited; ///< by rank
+    bool m_toldOfRank = false, m_toldOfTrace = false;
     std::int64_t m_lostNs = 0;
     PeerTcpState m_linkWhenLost;
     bool m_closed = false; ///< the other side closed the connection

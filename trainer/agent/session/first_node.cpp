@@ -104,6 +104,7 @@ void FirstNode::openHub() {
     handlers.onGone = [this] { checkRestart(); };
     handlers.onControl = m_hooks.onControl;
     handlers.onRefused = [this](const std::string &message) { onRefused(message); };
+    handlers.onOverstep = [this](const std::string &message) { m_local.alert("node_oversteps", message); };
     m_hub->start(std::move(handlers));
 }
 

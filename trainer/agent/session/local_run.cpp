@@ -104,6 +104,13 @@ void LocalRun::openSocket() {
         if (m_watch)
             m_watch->startOver(); // the collectives of all count from 0 again
     };
+    handlers.onTwoProcesses = [this](int rank, std::int64_t pid, std::int64_t other) {
+        alertAndLog(*m_journal, "rank_doubled",
+                    "processes " + std::to_string(pid) + " and " + std::to_string(other) + " report as rank " +
+                        std::to_string(rank) +
+                        " at the same time: their numbers can't be told apart, and some are dropped",
+                    rank);
+    };
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
     handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };

@@ -26,14 +26,39 @@ void report(RunJournal &journal, const Result<std::optional<TraceMerge::Merged>>
 }
 } // namespace
 
+WaitingTraces::Put WaitingTraces::put(const TraceInbox::Whole &trace) {
+    const std::lock_guard lock(m_mutex);
+    const auto known = m_traces.find(trace.rank);
+    const std::size_t before = known == m_traces.end() ? 0 : known->second.text.size();
+    if (m_bytes - before + trace.text.size() > m_mostBytes)
+        return Put::Full;
+    m_bytes += trace.text.size() - before;
+    m_traces.insert_or_assign(trace.rank, trace);
+    return known == m_traces.end() ? Put::First : Put::Replaced;
+}
+
+TraceInbox::Whole WaitingTraces::take(int rank) {
+    const std::lock_guard lock(m_mutex);
+    auto taken = m_traces.extract(rank);
+    m_bytes -= taken.mapped().text.size();
+    return std::move(taken.mapped());
+}
+
 void TraceCollection::store(const std::string &host, const TraceInbox::Whole &trace) {
-    (void)m_journal.disk().ask([&journal = m_journal, host, trace, folder = m_folder.traces()] {
-        return [&journal, host, rank = trace.rank, stored = keep(folder, trace)] {
-            if (!stored)
-                journal.note("warning", "the trace of rank " + std::to_string(rank) + " from " + host +
-                                            " is lost: " + stored.error().message());
-        };
-    });
+    const std::string which = "the trace of rank " + std::to_string(trace.rank) + " from " + host;
+    const WaitingTraces::Put put = m_waiting->put(trace);
+    if (put == WaitingTraces::Put::Full)
+        m_journal.note("warning", which + " is lost: traces of " + std::to_string(m_waiting->mostBytes() >> 20) +
+                                      " MiB wait for the disk already; ask again when it has taken them");
+    if (put != WaitingTraces::Put::First)
+        return; // the disk's thread finds the newest
+    (void)m_journal.disk().ask(
+        [&journal = m_journal, which, rank = trace.rank, waiting = m_waiting, folder = m_folder.traces()] {
+            return [&journal, which, stored = keep(folder, waiting->take(rank))] {
+                if (!stored)
+                    journal.note("warning", which + " is lost: " + stored.error().message());
+            };
+        });
 }
 
 void TraceCollection::merge(const std::vector<RankTrace> &ranks) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,24 @@
 #include "trainer/agent/ranks/launch_plan.h"
 
 namespace lockstep::agent {
+
+/// Traces of other nodes' ranks that wait for the disk. A rank's newer trace takes the place of its older one.
+class WaitingTraces {
+public:
+    /// `mostBytes` of all of them: by default as many as are merged.
+    explicit WaitingTraces(std::size_t mostBytes = 512 << 20) : m_mostBytes(mostBytes) {}
+    [[nodiscard]] std::size_t mostBytes() const { return m_mostBytes; }
+    enum class Put { First, Replaced, Full };
+    /// First: the rank had none, so somebody must take this one. Full: it was dropped.
+    Put put(const TraceInbox::Whole &trace);
+    [[nodiscard]] TraceInbox::Whole take(int rank); ///< the one that put() has announced
+
+private:
+    std::size_t m_mostBytes;
+    std::mutex m_mutex;
+    std::map<int, TraceInbox::Whole> m_traces; ///< by rank
+    std::size_t m_bytes = 0;
+};
 
 /// The traces of all ranks in the run's folder. It stores those that come from other nodes, merges all into one
 /// (trace_merge.h) and notes the outcome in the log. The disk's thread does the work: what came of it is noted a moment later.
@@ -23,6 +44,7 @@ public:
 private:
     RunJournal &m_journal;
     RunFolder m_folder;
+    std::shared_ptr<WaitingTraces> m_waiting = std::make_shared<WaitingTraces>();
     std::shared_ptr<TraceMerge> m_merge = std::make_shared<TraceMerge>(); ///< of the disk's thread
 };
 

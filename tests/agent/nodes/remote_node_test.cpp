@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// What agent 0 takes from the agent of another node, and what not.
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/crc32c.h"
+#include "ipc/log.h"
+#include "tests/agent/agent_process.h"
+#include "trainer/agent/nodes/remote_node.h"
+#include "trainer/agent/session/trace_collection.h"
+
+using namespace lockstep;
+using namespace lockstep::agent;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Agent 0's node 1, and the other end of its link.
+class LinkedNode {
+public:
+    LinkedNode() {
+        int ends[2];
+        REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+        m_end = Fd(ends[1]);
+        m_node.setHandlers({[] {}, [](const NodeMessage &) {}, [] {}, [](const LinkFrame &) {},
+                            [this](const RankExit &exit) { exits.push_back(exit.rank); },
+                            [this](int rank, const Frame &) { frames.push_back(rank); },
+                            [this](const TraceInbox::Whole &trace) { traces.push_back(trace.text); },
+                            [](const Control &) {},
+                            [this](const std::string &message) { oversteps.push_back(message); }});
+        Hello hello;
+        hello.agent = "a";
+        hello.name = "hostB";
+        REQUIRE(m_node.connect(LineSocket::open(m_loop, m_clock, Fd(ends[0]), {}), hello));
+        NodeMessage join;
+        join.what = NodeMessage::What::Join;
+        join.processes = 2;
+        say(join);
+        log(R"({"type":"header","mono_ns":1,"wall_us":1,"format":1,"run":"r","host":"hostB"})");
+        hear();
+        REQUIRE(m_node.log());
+        go(0);
+    }
+    RemoteNode &node() { return m_node; }
+    /// Ranks 1 and 2 are its.
+    void go(int number) {
+        NodeMessage go;
+        go.what = NodeMessage::What::Go;
+        go.number = number;
+        go.firstRank = 1;
+        m_node.sendGo(go, 2);
+    }
+    void ask() {
+        NodeMessage trace;
+        trace.what = NodeMessage::What::Trace;
+        trace.steps = 5;
+        m_node.send(trace);
+    }
+    void log(const std::string &frame) { write(sealLine(frame, 1, m_seq++)); }
+    void trace(int rank, const std::string &text) {
+        NodeMessage piece;
+        piece.what = NodeMessage::What::TracePart;
+        piece.rank = rank;
+        piece.offset = 0;
+        piece.total = text.size();
+        piece.crc = crcText(crc32c(text));
+        piece.text = text;
+        say(piece);
+    }
+    /// Takes what was sent, and counts the traces that it says it has kept.
+    void hear() {
+        EventLoop::Token timer = m_loop.after(30ms, [this] { m_loop.quit(); });
+        m_loop.run();
+        m_loop.cancel(timer);
+        char bytes[65536];
+        for (ssize_t got = 0; (got = ::recv(m_end.get(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0;)
+            m_heard.append(bytes, static_cast<std::size_t>(got));
+    }
+    [[nodiscard]] int kept() const {
+        int count = 0;
+        for (auto at = m_heard.find("trace_kept"); at != std::string::npos; at = m_heard.find("trace_kept", at + 1))
+            ++count;
+        return count;
+    }
+    [[nodiscard]] std::string copy() const {
+        std::string lines;
+        LogWindow::Position from;
+        m_node.window()->read(from, lines, 1 << 20);
+        return lines;
+    }
+    [[nodiscard]] std::uint64_t sent() const { return m_seq; }
+
+    std::vector<int> exits, frames;
+    std::vector<std::string> traces, oversteps;
+
+private:
+    void write(const std::string &line) { REQUIRE(::send(m_end.get(), (line + "\n").data(), line.size() + 1, 0) > 0); }
+    void say(const NodeMessage &message) { write(encode(message)); }
+
+    TestHome m_home;
+    SystemClock m_clock;
+    EventLoop m_loop;
+    LogDisk m_disk;
+    LogFileReader m_reader;
+    RemoteNode m_node{m_clock, m_disk, m_reader, RunFolder{m_home.path()}, 1, "node 1"};
+    Fd m_end;
+    std::uint64_t m_seq = 0;
+    std::string m_heard;
+};
+
+std::string exitOf(int rank) {
+    return R"({"type":"exit","rank":)" + std::to_string(rank) +
+           R"(,"mono_ns":1,"wall_us":1,"pid":7,"host":"hostB","code":0})";
+}
+
+} // namespace
+
+TEST_CASE(
+    "a node's agent speaks for that node's ranks and for itself; of others it is told once, and none of it counts") {
+    LinkedNode linked;
+    for (const int rank : {0, 1, 2, 3})
+        for (int again = 0; again < 3; ++again)
+            linked.log(exitOf(rank));
+    linked.log(R"({"type":"eval","rank":0,"rseq":1,"mono_ns":2,"wall_us":2,"epoch":3,"accuracy":0.99,"samples":10})");
+    linked.log(
+        R"({"rank": 0, "mono_ns": 2, "wall_us": 2, "type": "eval", "epoch": 3, "accuracy": 0.98, "samples": 10})");
+    linked.log(
+        R"({"type": "eval", "rank": 1, "rseq": 1, "mono_ns": 2, "wall_us": 2, "epoch": 3, "accuracy": 0.5, "samples": 10})");
+    linked.log(R"({"type":"heartbeat","rank":0,"mono_ns":3,"wall_us":3,"at":{"step":3,"collectives":5}})");
+    linked.log(R"({"type":"heartbeat","rank":2,"rseq":1,"mono_ns":3,"wall_us":3,"at":{"step":3,"collectives":5}})");
+    linked.log(R"({"type":"heartbeat","mono_ns":3,"wall_us":3})");
+    linked.log(R"({"type":"log","mono_ns":4,"wall_us":4,"level":"info","source":"agent","message":"its own"})");
+    linked.hear();
+    CHECK(linked.exits == std::vector<int>{1, 2});
+    CHECK(linked.frames == std::vector<int>{2});
+    const std::string copy = linked.copy();
+    CHECK(copy.find("0.99") == std::string::npos);
+    CHECK(copy.find("0.98") == std::string::npos);
+    CHECK(copy.find("\"rank\":3") == std::string::npos);
+    CHECK(copy.find("\"accuracy\": 0.5") != std::string::npos);
+    CHECK(copy.find("its own") != std::string::npos);
+    CHECK(linked.node().logLines() == linked.sent());
+    REQUIRE(linked.oversteps.size() == 1);
+    CHECK(linked.oversteps[0] ==
+          "node 1 (hostB) reports for rank 0, and it has ranks 1 to 2; what it says of others is left out");
+
+    linked.go(1); // started again, they end again
+    linked.log(exitOf(1));
+    linked.log(exitOf(0));
+    linked.hear();
+    CHECK(linked.exits == std::vector<int>{1, 2, 1});
+    CHECK(linked.node().logLines() == linked.sent());
+    CHECK(linked.oversteps.size() == 1);
+    CHECK(linked.node().connected());
+}
+
+TEST_CASE("a trace is taken once a rank for each start and each request, and again after a cut it is only confirmed") {
+    LinkedNode linked;
+    linked.trace(1, "of its command");
+    linked.hear();
+    CHECK(linked.traces == std::vector<std::string>{"of its command"});
+    linked.trace(1, "of its command"); // the confirmation was lost
+    linked.hear();
+    CHECK(linked.traces.size() == 1);
+    CHECK(linked.oversteps.empty());
+    CHECK(linked.kept() == 2);
+
+    for (int unasked = 0; unasked < 20; ++unasked)
+        linked.trace(1, "unasked " + std::to_string(unasked));
+    linked.trace(0, "of another node's rank");
+    linked.hear();
+    CHECK(linked.traces.size() == 1);
+    REQUIRE(linked.oversteps.size() == 1);
+    CHECK(linked.oversteps[0] ==
+          "node 1 (hostB) sends a trace of rank 1 that nobody has asked for; such traces are left out");
+    CHECK(linked.kept() == 2 + 20 + 1); // it would wait for that at its end
+
+    linked.ask();
+    for (const int rank : {1, 2})
+        for (int trace = 0; trace < 3; ++trace)
+            linked.trace(rank, std::to_string(rank) + ", " + std::to_string(trace));
+    linked.hear();
+    CHECK(linked.traces == std::vector<std::string>{"of its command", "1, 0", "2, 0", "2, 1"}); // rank 2 had sent none
+    linked.go(0);                                                                               // repeated after a cut
+    linked.trace(1, "unasked");
+    linked.hear();
+    CHECK(linked.traces.size() == 4);
+}
+
+TEST_CASE("of a rank's traces the newest waits for the disk, and all that wait have a bounded size") {
+    WaitingTraces waiting(100);
+    const auto put = [&](int rank, const std::string &text) { return waiting.put({rank, text, {}, true}); };
+    CHECK(put(1, std::string(60, 'a')) == WaitingTraces::Put::First);
+    CHECK(put(1, std::string(70, 'b')) == WaitingTraces::Put::Replaced);
+    CHECK(put(2, std::string(40, 'c')) == WaitingTraces::Put::Full);
+    CHECK(waiting.take(1).text == std::string(70, 'b'));
+    CHECK(put(2, std::string(40, 'c')) == WaitingTraces::Put::First);
+    CHECK(put(1, std::string(60, 'd')) == WaitingTraces::Put::First);
+}
