@@ -8,6 +8,7 @@
 #include "ipc/device_fields.h"
 #include "ipc/frames.h"
 #include "ipc/object_reader_detail.h"
+#include "ipc/placement.h"
 
 namespace lockstep {
 
@@ -315,7 +316,7 @@ void read(ObjectReader &reader, ExitFrame &exit) {
 
 void read(ObjectReader &reader, LinkFrame &link) {
     std::optional<int> node;
-    reader.integer("of_node", node, 0, maxRank);
+    reader.integer("of_node", node, 0, mostNodes - 1);
     link.ofNode = node.value_or(0);
     reader.text("host", link.host);
     reader.text("link", link.link, true);
@@ -403,7 +404,7 @@ Result<Frame> Decoder::decode(std::string_view line) {
     reader.counter("rseq", frame.rseq);
     reader.integer("mono_ns", frame.monoNs, 0, latestMonoNs);
     reader.integer("wall_us", frame.wallUs, 0, latestWallUs);
-    reader.integer("node", frame.node, 0, maxRank);
+    reader.integer("node", frame.node, 0, mostNodes - 1);
     reader.counter("seq", frame.seq);
     static_cast<void>(reader.find("crc"));
     if (frame.rseq && !frame.rank)

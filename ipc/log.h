@@ -24,7 +24,7 @@ class LineFile;
 /// Whether a line (no newline) has a crc and it is correct.
 [[nodiscard]] bool crcHolds(std::string_view line);
 
-/// Node and seq of a sealed line.
+/// Node and seq of a sealed line. A node beyond a run's most (mostNodes) is none.
 struct SealedPlace {
     int node = 0;
     std::uint64_t seq = 0;

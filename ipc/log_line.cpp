@@ -4,6 +4,7 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/log.h"
+#include "ipc/placement.h"
 
 namespace lockstep {
 
@@ -61,7 +62,7 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     line.remove_suffix(sealLength);
     const auto seq = numberAtEnd<std::uint64_t>(line, ",\"seq\":");
     const auto node = seq ? numberAtEnd<int>(line, "\"node\":") : std::nullopt;
-    if (!node || *node < 0 || *seq > mostSeq)
+    if (!node || *node < 0 || *node >= mostNodes || *seq > mostSeq)
         return std::nullopt;
     return SealedPlace{*node, *seq};
 }

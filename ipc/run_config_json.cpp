@@ -28,8 +28,8 @@ std::string page(const Json &json) {
 
 namespace {
 
-/// What a document may cost beside its size: Json keeps an object's keys in their order and compares each new one with all before
-/// it. It is read once for that alone, since a parser with a callback looks through a whole list after each object in it.
+/// What a document may cost beside its size: each value takes some 40 bytes, however short its text is, and Json keeps an object's
+/// keys in their order and compares each new one with all before it. It is read once for that alone, since a parser with a callback looks through a whole list after each object in it.
 class ParseLimits final : public nlohmann::json_sax<Json> {
 public:
     explicit ParseLimits(std::size_t textBytes)
@@ -52,15 +52,19 @@ public:
     }
     bool parse_error(std::size_t, const std::string &, const nlohmann::detail::exception &) override { return false; }
 
-    /// What the document is beyond them; null: within.
-    [[nodiscard]] const char *broken() const {
-        return m_tooDeep ? " is nested too deeply" : m_compared > m_mostCompared ? " has too many keys" : nullptr;
+    /// What the document is beyond them; empty: within.
+    [[nodiscard]] std::string broken() const {
+        if (m_tooDeep)
+            return " is nested too deeply";
+        if (m_values > mostValues)
+            return " has more than " + std::to_string(mostValues) + " values";
+        return m_compared > m_mostCompared ? " has too many keys" : "";
     }
 
 private:
     bool value() {
         m_tooDeep = m_depth > deepest;
-        return !m_tooDeep;
+        return !m_tooDeep && ++m_values <= mostValues;
     }
     bool open() {
         if (!value())
@@ -74,18 +78,22 @@ private:
     }
 
     static constexpr std::size_t deepest = 64;
-    std::size_t m_mostCompared, m_compared = 0, m_depth = 0;
+    std::size_t m_mostCompared, m_compared = 0, m_depth = 0, m_values = 0;
     std::array<std::size_t, deepest + 2> m_keys{}; ///< of the object that is open at that depth
     bool m_tooDeep = false;
 };
 
 } // namespace
 
+std::string limitBroken(std::string_view text) {
+    ParseLimits limits(text.size());
+    (void)Json::sax_parse(text.begin(), text.end(), &limits);
+    return limits.broken();
+}
+
 Result<Json> parseObject(std::string_view text, std::string_view what) {
     try {
-        ParseLimits limits(text.size());
-        (void)Json::sax_parse(text.begin(), text.end(), &limits);
-        if (const char *broken = limits.broken())
+        if (const std::string broken = limitBroken(text); !broken.empty())
             return fail(Error::badArgument(std::string(what) + broken));
         Json json = Json::parse(text.begin(), text.end());
         if (!json.is_object())

@@ -206,6 +206,9 @@ private Q_SLOTS:
         row("a clock offset of a thousand years",
             R"({"type":"link","mono_ns":1,"wall_us":2,"of_node":1,"link":"up","clock_offset_s":-4e10})",
             "clock_offset_s");
+        row("a node beyond a run's most", R"({"type":"heartbeat","node":4096,"mono_ns":1,"wall_us":2})", "node");
+        row("a link's node beyond a run's most",
+            R"({"type":"link","mono_ns":1,"wall_us":2,"of_node":4096,"link":"up"})", "of_node");
         row("negative rank", R"({"type":"heartbeat","rank":-1,"mono_ns":2,"wall_us":2})", "rank");
         row("huge rank", R"({"type":"heartbeat","rank":2000000000,"mono_ns":2,"wall_us":2})", "rank");
         row("rseq without rank", R"({"type":"heartbeat","rseq":1,"mono_ns":2,"wall_us":2})", "rank");

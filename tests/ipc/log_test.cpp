@@ -139,7 +139,7 @@ private Q_SLOTS:
         const auto place = placeOfSealedLine(good);
         QVERIFY(place && place->node == 0 && place->seq == 0);
         for (const char *body :
-             {R"({"type":"log","seq":0)", R"({"type":"log","node":-1,"seq":0)",
+             {R"({"type":"log","seq":0)", R"({"type":"log","node":-1,"seq":0)", R"({"type":"log","node":4096,"seq":0)",
               R"({"type":"log","node":0,"seq":18446744073709551615)",
               R"({"type":"log","node":0,"seq":9223372036854775808)", R"({"type":"log","node":0,"seq":-1)"}) {
             const std::string line = sealed(body);

@@ -133,6 +133,16 @@ private Q_SLOTS:
         QVERIFY2(record.error().message().find("too many keys") != std::string::npos, record.error().message().c_str());
     }
 
+    void aDocumentOfVeryManyValuesIsRefusedHoweverShortTheyAre() {
+        std::string text = "{\"pad\":[0";
+        for (int i = 0; i < 3'000'000; ++i)
+            text += ",0";
+        const auto record = runRecordFromJson(text + "]}");
+        QVERIFY(!record);
+        QVERIFY2(record.error().message().find("more than 3000000 values") != std::string::npos,
+                 record.error().message().c_str());
+    }
+
     void runIdsAreTimesAndChance() {
         QCOMPARE(makeRunId(FixedClock(), 0x89abcdef), std::string("20260102T030405Z-89abcdef"));
         QCOMPARE(makeRunId(FixedClock(), 1), std::string("20260102T030405Z-00000001"));

@@ -372,6 +372,10 @@ Result<std::string> documentOf(const Experiment &experiment) {
             Error::badArgument("experiment " + experiment.id + " would take " + std::to_string(text.size()) + " bytes",
                                "at most " + std::to_string(largestDocument) +
                                    " are read: start another experiment, or shorten its notes"));
+    if (text.size() > 4 * documents::mostValues) // an indented value takes four bytes at least
+        if (const std::string broken = documents::limitBroken(text); !broken.empty())
+            return fail(Error::badArgument("experiment " + experiment.id + broken,
+                                           "no more are read: start another experiment"));
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analysis/compare/verdict.h"
+#include "base/xml_text.h"
 #include "export/report.h"
 #include "export/svg_chart.h"
 
@@ -39,7 +40,7 @@ std::string_view svgElement(std::string_view svg) {
 
 std::string htmlText(std::string_view text) {
     std::string out;
-    for (const char c : text)
+    for (const char c : allowedInXml(text)) // the svg elements are written as files, too
         switch (c) {
         case '&':
             out += "&amp;";

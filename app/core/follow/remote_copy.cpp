@@ -2,6 +2,7 @@
 #include "follow/remote_copy.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <QTimer>
 
 #include "base/command_request.h"
+#include "ipc/disk_space.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
@@ -27,6 +29,7 @@ namespace {
 
 constexpr qint64 largestStatus = 8 << 20;
 constexpr std::chrono::seconds statusLimit{60};
+constexpr std::size_t mostOpenLogs = 64; ///< of a run's 4,096: descriptors are few
 
 documents::Json readOrigin(const RunFolder &folder) {
     if (!QFile::exists(QString::fromStdString(folder.origin())))
@@ -95,7 +98,7 @@ RemoteCopy::Log *RemoteCopy::logOf(int node) {
     if (const auto found = m_logs.find(node); found != m_logs.end())
         return found->second ? &*found->second : nullptr;
     auto &kept = m_logs[node];
-    Result<Fd> file = openToWrite(m_folder.log(node), O_RDWR);
+    Result<Fd> file = openLog(node);
     if (!file) {
         logWarning("the copy " + m_folder.log(node) + " can't be written: " + file.error().message());
         return nullptr;
@@ -115,8 +118,8 @@ RemoteCopy::Log *RemoteCopy::logOf(int node) {
 
 void RemoteCopy::append(std::string_view line) {
     constexpr std::size_t mostWaiting = 64 * 1024;
-    const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
-    Log *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;
+    const auto place = m_lock && !m_diskFull ? placeOfSealedLine(line) : std::nullopt;
+    Log *log = place ? logOf(place->node) : nullptr;
     if (!log)
         return;
     log->waiting.append(line).push_back('\n');
@@ -124,7 +127,53 @@ void RemoteCopy::append(std::string_view line) {
         write(place->node, *log);
 }
 
+Result<Fd> RemoteCopy::openLog(int node) {
+    if (m_openLogs >= mostOpenLogs) {
+        for (auto &[other, log] : m_logs)
+            if (log)
+                log->file = Fd();
+        m_openLogs = 0;
+    }
+    ++m_openLogs;
+    return openToWrite(m_folder.log(node), O_RDWR);
+}
+
+void RemoteCopy::end(int node, const std::string &why) {
+    logWarning("the copy of run " + m_run + " ends here: " + why);
+    m_logs[node].reset();
+}
+
+/// The disk is asked once for many lines.
+bool RemoteCopy::hasRoom(std::size_t bytes) {
+    constexpr double asked = 16.0 * 1024 * 1024;
+    if (m_roomBytes < double(bytes)) {
+        m_roomBytes = std::max(asked, double(bytes));
+        if (const auto disk = diskSpace(m_folder.path); disk && disk->freeBytes - m_roomBytes < reservedBytes(*disk))
+            return false;
+    }
+    m_roomBytes -= double(bytes);
+    return true;
+}
+
 void RemoteCopy::write(int node, Log &log) {
+    if (log.waiting.empty())
+        return;
+    if (!hasRoom(log.waiting.size())) {
+        end(node, "the disk under " + m_folder.path + " is nearly full: free some space, then follow the run again");
+        m_diskFull = true;
+        for (auto &[other, kept] : m_logs)
+            kept.reset();
+        return;
+    }
+    if (!log.file.valid()) {
+        Result<Fd> file = openLog(node);
+        if (!file)
+            return end(node, file.error().message());
+        struct stat status {};
+        if (::fstat(file->get(), &status) != 0 || status.st_size != log.size)
+            return end(node, "something else has changed " + m_folder.log(node));
+        log.file = std::move(*file);
+    }
     std::string_view left = log.waiting;
     while (!left.empty()) {
         const ssize_t n =
@@ -132,11 +181,9 @@ void RemoteCopy::write(int node, Log &log) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            logWarning("the copy of run " + m_run +
-                       " ends here: " + Error::system("can't write " + m_folder.log(node), errno).message());
+            const Error why = Error::system("can't write " + m_folder.log(node), errno);
             (void)!::ftruncate(log.file.get(), log.size);
-            m_logs[node].reset();
-            return;
+            return end(node, why.message());
         }
         left.remove_prefix(std::size_t(n));
     }

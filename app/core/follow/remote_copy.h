@@ -16,7 +16,8 @@
 
 namespace lockstep::core {
 
-/// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json.
+/// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json. The logs' copy
+/// ends, as a warning says, before the disk is full (reservedBytes()).
 /// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy; one that
 /// was copied from another host stays that host's.
 class RemoteCopy : public QObject {
@@ -45,19 +46,25 @@ private:
     void takeStatus(const QByteArray &text, Status &status);
 
     struct Log {
-        Fd file;
+        Fd file;             ///< not valid while it is closed for those of other nodes
         off_t size = 0;      ///< whole lines in the file
         std::string waiting; ///< lines to write
     };
     [[nodiscard]] bool isRunsOwn() const;
     Log *logOf(int node);
+    [[nodiscard]] Result<Fd> openLog(int node);
     void write(int node, Log &log);
+    void end(int node, const std::string &why);
+    [[nodiscard]] bool hasRoom(std::size_t bytes);
 
     RunFolder m_folder;
     std::string m_run;
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     std::map<int, std::optional<Log>> m_logs; ///< by node, opened when its first line comes; absent: can't be written
+    std::size_t m_openLogs = 0;               ///< at most
+    double m_roomBytes = 0;                   ///< that may be written before the disk is asked again
+    bool m_diskFull = false;
     std::unique_ptr<QProcess> m_fetch;
     std::function<void(const Status &)> m_next; ///< called after m_fetch
 };

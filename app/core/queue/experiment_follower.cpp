@@ -27,11 +27,12 @@ ExperimentFollower::ExperimentFollower(QObject *parent) : QObject(parent) {
 ExperimentFollower::~ExperimentFollower() = default;
 
 Result<void> ExperimentFollower::open(const std::string &experimentId) {
+    std::string stamp = experimentStamp(experimentId);
     const Result<Experiment> experiment = readExperiment(experimentId);
     if (!experiment)
         return fail(experiment.error());
     m_id = experimentId;
-    m_stamp.clear();
+    m_stamp = std::move(stamp);
     m_runs.clear();
     m_bridge.reset();
     m_experiment = *experiment;

@@ -97,12 +97,13 @@ void QueueBridge::readyRead() {
 }
 
 void QueueBridge::takeLine(const QByteArray &line) {
-    const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+    auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
     if (!json.is_object())
         return;
     if (documents::valueIn(json, "type", "") == "answer") {
         return takeAnswer(documents::valueIn(json, "number", 0), documents::valueIn(json, "error", ""));
     }
+    json = nullptr; // it may be large, and is read again
     const Result<QueueSnapshot> snapshot = snapshotFromJson({line.constData(), std::size_t(line.size())}, m_origin);
     if (!snapshot || snapshot->experiment.id != m_id) {
         logWarning("dropped a line that is not about queue " + m_id);

@@ -160,16 +160,19 @@ std::string toJson(const QueueSnapshot &snapshot) {
 }
 
 Result<QueueSnapshot> snapshotFromJson(std::string_view line, const QueueOrigin &origin) {
-    const Json json = documents::objectOrNull(line);
+    Json json = documents::objectOrNull(line);
     if (!json.is_object() || documents::valueIn(json, "type", "") != "queue" || !json.contains("experiment"))
         return fail(Error::failed("lockstepctl on " + origin.prefix.host + "'s answer is not a queue",
                                   "update it: lockstepctl nodes sync " + origin.prefix.host));
-    Result<Experiment> experiment = experimentFromJson(json["experiment"].dump());
+    const bool owned = documents::valueIn(json, "owned", false);
+    const std::string document = json["experiment"].dump();
+    json = nullptr; // another machine's may be large: it is held once
+    Result<Experiment> experiment = experimentFromJson(document);
     if (!experiment)
         return fail(experiment.error());
     experiment->host = origin.prefix.host;
     experiment->remoteAgent = origin.prefix.agent;
-    return QueueSnapshot{std::move(*experiment), documents::valueIn(json, "owned", false)};
+    return QueueSnapshot{std::move(*experiment), owned};
 }
 
 Result<void> keepCopy(const QueueSnapshot &snapshot) {

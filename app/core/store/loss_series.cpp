@@ -65,51 +65,48 @@ void LossMerger::pass(int rank, std::int64_t step, LossSeries &out) {
 }
 
 void LossMerger::add(int rank, Window window, LossSeries &out) {
+    const std::int64_t step = window.at;
     const auto last = m_last.find(rank);
-    if (last != m_last.end() && window.step <= last->second) { // all ranks began again, from a checkpoint or the start
-        flush(out);                                            // what is made again replaces it, the rest stays
+    if (last != m_last.end() && step <= last->second) { // all ranks began again, from a checkpoint or the start
+        flush(out);                                     // what is made again replaces it, the rest stays
         m_last.clear();
         m_taken = -1;
     }
-    m_last[rank] = window.step;
+    m_last[rank] = step;
     if (m_ranks <= 1 && m_last.size() <= 1) {
         if (window.point)
             out.append(*window.point);
         return;
     }
-    if (window.step <= m_taken)
+    if (step <= m_taken)
         return; // it comes too late
-    std::deque<Window> &own = m_waiting[rank];
-    own.push_back(std::move(window));
-    if (own.size() > mostWaiting)
-        takeAllBut(mostWaiting, out);
-    if (int(m_waiting.size()) < m_ranks)
+    m_newest.set(rank, step);
+    if (const auto upTo = m_waiting.add(rank, std::move(window), mostWaiting))
+        takeWithoutMissing(*upTo, out);
+    if (int(m_waiting.ranks()) < m_ranks || !m_waiting.allWait())
         return;
-    std::int64_t all = INT64_MAX; // the step that every rank has reached
-    for (const auto &[other, points] : m_waiting)
-        all = std::min(all, points.empty() ? -1 : points.back().step);
-    if (all >= 0)
-        take(all, out);
+    if (const auto all = m_newest.least(); all && *all >= 0) // the step that every rank has reached
+        take(*all, out);
 }
 
-void LossMerger::takeAllBut(std::size_t windows, LossSeries &out) {
-    while (const auto step = stepToJoin(m_waiting, windows, &Window::step)) {
-        m_taken = *step;
-        take(*step, out);
-    }
+void LossMerger::flush(LossSeries &out) {
+    m_waiting.takeAll([&](std::int64_t upTo) { takeWithoutMissing(upTo, out); });
+}
+
+void LossMerger::takeWithoutMissing(std::int64_t upTo, LossSeries &out) {
+    m_taken = upTo;
+    take(upTo, out);
 }
 
 void LossMerger::take(std::int64_t upTo, LossSeries &out) {
     std::optional<LossPoint> sum;
-    for (auto &[rank, points] : m_waiting)
-        while (!points.empty() && points.front().step <= upTo) {
-            const std::optional<LossPoint> next = points.front().point;
-            points.pop_front();
-            if (!next || !sum)
-                sum = next ? next : sum;
-            else
-                sum = next->step >= sum->step ? joined(*sum, *next) : joined(*next, *sum);
-        }
+    m_waiting.take(upTo, [&](int, const Window &window) {
+        const std::optional<LossPoint> &next = window.point;
+        if (!next || !sum)
+            sum = next ? next : sum;
+        else
+            sum = next->step >= sum->step ? joined(*sum, *next) : joined(*next, *sum);
+    });
     if (sum)
         out.append(*sum);
 }

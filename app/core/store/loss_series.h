@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "ipc/metrics.h"
 #include "store/run_data.h"
+#include "store/waiting_windows.h"
 
 namespace lockstep::core {
 
@@ -40,17 +40,6 @@ private:
     int m_generation = 0, m_windowsAPoint = 1;
 };
 
-/// Windows of each rank that wait for those of the others, oldest first, are joined without the missing ranks while one rank has more
-/// than `windows`: up to this step, the end of the oldest one of the rank that has most. Absent: none has more.
-template <class Waiting, class StepOf>
-[[nodiscard]] std::optional<std::int64_t> stepToJoin(const std::map<int, std::deque<Waiting>> &ranks,
-                                                     std::size_t windows, StepOf stepOf) {
-    const auto most = std::ranges::max_element(ranks, {}, [](const auto &rank) { return rank.second.size(); });
-    if (most == ranks.end() || most->second.size() <= windows)
-        return std::nullopt;
-    return std::invoke(stepOf, most->second.front());
-}
-
 /// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank of which nothing is heard, no
 /// more than mostWaiting windows of each other rank are held back.
 class LossMerger {
@@ -62,20 +51,22 @@ public:
     /// A rank has come to this step and reports no loss: of a pipeline, one rank reports it for all.
     void pass(int rank, std::int64_t step, LossSeries &out);
     /// The run is over: joins the remaining windows without the missing ranks.
-    void flush(LossSeries &out) { takeAllBut(0, out); }
+    void flush(LossSeries &out);
 
 private:
     struct Window {
-        std::int64_t step = 0;
+        std::int64_t at = 0;
         std::optional<LossPoint> point; ///< absent: without a loss
+        [[nodiscard]] std::int64_t step() const { return at; }
     };
     void add(int rank, Window window, LossSeries &out);
     void take(std::int64_t upTo, LossSeries &out);
-    void takeAllBut(std::size_t windows, LossSeries &out); ///< without the missing ranks
+    void takeWithoutMissing(std::int64_t upTo, LossSeries &out);
     int m_ranks = 1;
     std::int64_t m_taken = -1;          ///< up to that step the curve was made without the missing ranks
     std::map<int, std::int64_t> m_last; ///< each rank's newest step
-    std::map<int, std::deque<Window>> m_waiting;
+    WaitingWindows<Window> m_waiting;
+    NewestSteps m_newest; ///< of the ranks' windows in m_waiting, or that were there
 };
 
 } // namespace lockstep::core

@@ -6,9 +6,13 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::size_t consoleLimit = 20'000;
+constexpr std::size_t consoleLimit = 20'000, mostConsoleBytes = 64 << 20; ///< a line may have as much as a frame
 constexpr std::size_t mostKept = 10'000; ///< changes of state: a rank may report them without end
 constexpr std::size_t ofKindKept = 1000; ///< alerts of a kind, at least; twice as many are cut to it
+
+std::size_t bytesOf(const ConsoleLine &line) {
+    return line.message.size() + line.level.size() + line.source.size();
+}
 
 std::string earlierInWords(std::uint64_t count, std::size_t place) {
     const std::string kind =
@@ -19,8 +23,10 @@ std::string earlierInWords(std::uint64_t count, std::size_t place) {
 } // namespace
 
 void RunMessages::append(ConsoleLine line) {
+    m_consoleBytes += bytesOf(line);
     m_console.push_back(std::move(line));
-    if (m_console.size() > consoleLimit) {
+    while (m_console.size() > consoleLimit || m_consoleBytes > mostConsoleBytes) {
+        m_consoleBytes -= bytesOf(m_console.front());
         m_console.pop_front();
         ++m_consoleDropped;
     }

@@ -18,7 +18,7 @@ public:
     void take(const Frame &frame, const AlertFrame &body);
     void take(const Frame &frame, const StateFrame &body);
 
-    [[nodiscard]] const std::deque<ConsoleLine> &console() const { return m_console; } ///< the last 20,000
+    [[nodiscard]] const std::deque<ConsoleLine> &console() const { return m_console; } ///< the last 20,000, and 64 MiB
     [[nodiscard]] std::uint64_t consoleDropped() const { return m_consoleDropped; } ///< lines before console().front()
     /// As they came: at least the newest 1,000 of each kind; those that a script invents are one kind. In place of earlier ones stands
     /// one line of that kind that says how many they were.
@@ -40,6 +40,7 @@ private:
 
     std::deque<ConsoleLine> m_console;
     std::uint64_t m_consoleDropped = 0;
+    std::size_t m_consoleBytes = 0;
     std::vector<AlertLine> m_alerts;
     std::uint64_t m_alertsCame = 0;
     std::array<OfKind, alertTable.size() + 1> m_ofKind{}; ///< by placeOfAlert()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "store/run_data.h"
 
@@ -32,14 +33,13 @@ RunMetrics::Metric *RunMetrics::metric(std::string_view name) {
 }
 
 void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place) {
-    const auto reached = m_reached.find(rank);
-    if (reached != m_reached.end() && goesBack(frame, reached->second)) { // all ranks restarted
+    if (const auto reached = m_reached.of(rank); reached && goesBack(frame, *reached)) { // all ranks restarted
         m_reached.clear();
         flush(); // what is made again replaces it, the rest stays
         for (auto &[name, metric] : m_metrics)
             metric.joined = -1;
     }
-    m_reached[rank] = frame.lastStep;
+    m_reached.set(rank, frame.lastStep);
     const Scalars scalars = scalarsOf(frame);
     for (const auto &[name, window] : scalars)
         if (Metric *own = rank < int(mostRunDevices) ? metric(name) : nullptr) {
@@ -47,17 +47,15 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
                 .first->second.append(pointOf(place, own->spec, window));
             if (place.step <= own->joined)
                 continue; // it comes too late
-            std::deque<Waiting> &waiting = own->waiting[rank];
-            waiting.push_back({place, window});
-            if (waiting.size() > LossMerger::mostWaiting)
-                joinAllBut(LossMerger::mostWaiting, *own);
+            if (const auto upTo = own->waiting.add(rank, {place, window}, LossMerger::mostWaiting))
+                joinWithoutMissing(*own, *upTo);
         }
     m_totals.take(rank, frame, scalars);
-    if (int(m_reached.size()) < m_ranks)
+    if (int(m_reached.ranks()) < m_ranks)
         return;
-    const auto slowest = std::ranges::min_element(m_reached, {}, [](const auto &one) { return one.second; });
+    const std::int64_t all = *m_reached.least(); // the step that every rank has reached
     for (auto &[name, metric] : m_metrics)
-        join(metric, slowest->second);
+        join(metric, all);
 }
 
 void RunMetrics::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
@@ -70,35 +68,29 @@ void RunMetrics::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
 
 void RunMetrics::flush() {
     for (auto &[name, metric] : m_metrics)
-        joinAllBut(0, metric);
+        metric.waiting.takeAll([&own = metric](std::int64_t upTo) { joinWithoutMissing(own, upTo); });
 }
 
-void RunMetrics::joinAllBut(std::size_t windows, Metric &metric) {
-    const auto stepOf = [](const Waiting &waiting) { return waiting.place.step; };
-    while (const auto step = stepToJoin(metric.waiting, windows, stepOf)) {
-        metric.joined = *step;
-        join(metric, *step);
-    }
+void RunMetrics::joinWithoutMissing(Metric &metric, std::int64_t upTo) {
+    metric.joined = upTo;
+    join(metric, upTo);
 }
 
 /// Merges the waiting windows up to that step into one point, at the position of the latest window.
 void RunMetrics::join(Metric &metric, std::int64_t upTo) {
     std::vector<ScalarWindow> ranks;
+    std::optional<int> last;
     LossPoint place;
     place.step = -1;
-    for (auto &[rank, waiting] : metric.waiting) {
-        std::optional<ScalarWindow> own;
-        for (; !waiting.empty() && waiting.front().place.step <= upTo; waiting.pop_front()) {
-            if (own)
-                merge(*own, waiting.front().window);
-            else
-                own = waiting.front().window;
-            if (waiting.front().place.step >= place.step)
-                place = waiting.front().place;
-        }
-        if (own)
-            ranks.push_back(*own);
-    }
+    metric.waiting.take(upTo, [&](int rank, const Waiting &waiting) {
+        if (last == rank)
+            merge(ranks.back(), waiting.window);
+        else
+            ranks.push_back(waiting.window);
+        last = rank;
+        if (waiting.place.step >= place.step)
+            place = waiting.place;
+    });
     if (ranks.empty())
         return;
     ScalarWindow all = overRanks(metric.spec, ranks);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "ipc/metric_totals.h"
 #include "store/loss_series.h"
+#include "store/waiting_windows.h"
 
 namespace lockstep::core {
 
@@ -39,21 +39,22 @@ private:
     struct Waiting {
         LossPoint place;
         ScalarWindow window;
+        [[nodiscard]] std::int64_t step() const { return place.step; }
     };
     struct Metric {
         MetricSpec spec;
         LossSeries all;
         std::map<int, LossSeries> ranks;
-        std::map<int, std::deque<Waiting>> waiting{}; ///< by rank
-        std::int64_t joined = -1;                     ///< up to that step `all` was made without the missing ranks
+        WaitingWindows<Waiting> waiting{};
+        std::int64_t joined = -1; ///< up to that step `all` was made without the missing ranks
     };
     Metric *metric(std::string_view name);
     static void join(Metric &metric, std::int64_t upTo);
-    static void joinAllBut(std::size_t windows, Metric &metric); ///< without the missing ranks
+    static void joinWithoutMissing(Metric &metric, std::int64_t upTo);
 
     int m_ranks = 1;
     std::map<std::string, Metric, std::less<>> m_metrics;
-    std::map<int, std::int64_t> m_reached; ///< each rank's newest step, with or without a metric
+    NewestSteps m_reached; ///< with or without a metric
     MetricTotals m_totals;
 };
 

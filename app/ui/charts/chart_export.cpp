@@ -10,6 +10,7 @@
 
 #include "app/ui/charts/chart_source.h"
 #include "base/whole_file.h"
+#include "base/xml_text.h"
 #include "export/cell_text.h"
 
 namespace lockstep::ui {
@@ -58,7 +59,7 @@ QByteArray chartSvg(ChartSource &chart, const QSize &size) {
         QPainter painter(&generator);
         chart.renderChart(&painter, size);
     }
-    return buffer.data();
+    return QByteArray::fromStdString(core::allowedInXml(buffer.data().toStdString())); // Qt writes names as they are
 }
 
 namespace {

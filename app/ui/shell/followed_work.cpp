@@ -167,8 +167,14 @@ void FollowedWork::lookForRunning() {
             const bool owned = core::isOwned(all[i]);
             if (!owned && i > 0)
                 continue;
+            const std::string stamp = core::experimentStamp(all[i]);
+            if (const auto known = m_overAt.find(all[i]); known != m_overAt.end() && known->second == stamp)
+                continue;
             Error error;
+            const std::size_t followed = m_followers.size();
             core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
+            if (follower && m_followers.size() > followed && follower->experiment().over()) // as it was just read
+                m_overAt[all[i]] = stamp;
             const bool elsewhere = follower && !follower->queueHost().isEmpty();
             if (follower && !follower->experiment().over() &&
                 (owned || elsewhere || follower->experiment().current()) &&

@@ -3,7 +3,9 @@
 #include <QObject>
 #include <QTimer>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "follow/run_follower.h"
@@ -69,6 +71,7 @@ private:
     std::unique_ptr<core::RunStore> m_run;
     std::unique_ptr<core::RunFollower> m_runFollower;
     core::RunSet m_runs{this};
+    std::map<std::string, std::string> m_overAt; ///< stamps of experiments that were over: not read again
     QTimer m_poll;
 };
 

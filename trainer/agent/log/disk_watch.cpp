@@ -2,15 +2,14 @@
 #include "trainer/agent/log/disk_watch.h"
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <chrono>
+
+#include "ipc/disk_space.h"
 
 namespace lockstep::agent {
 
 namespace {
-constexpr double spaceLowShare = 0.05;
-
 std::string wordsOfReplaced(const std::string &path) {
     return "the log " + path + " was removed or replaced during the run: its lines are lost, unless a viewer has them";
 }
@@ -57,9 +56,8 @@ void DiskWatch::look() {
             const std::lock_guard lock(seen->mutex);
             seen->replaced.insert(path);
         }
-        struct statvfs info {};
-        if (::statvfs(held->path().c_str(), &info) == 0 && info.f_blocks > 0)
-            seen->freeShare = static_cast<double>(info.f_bavail) / static_cast<double>(info.f_blocks);
+        if (const auto disk = diskSpace(held->path()))
+            seen->freeShare = disk->freeShare();
     });
 }
 
@@ -80,7 +78,7 @@ void DiskWatch::checkSilence() {
 
 void DiskWatch::checkSpace() {
     const double share = m_seen->freeShare;
-    const bool low = share < spaceLowShare;
+    const bool low = share < lowDiskShare;
     if (low && !m_spaceLow)
         alertAndLog(m_journal, "disk_low",
                     "the disk under " + m_folder.folder().path + " has " +

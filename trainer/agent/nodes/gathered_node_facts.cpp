@@ -6,7 +6,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
+#include "ipc/disk_space.h"
 #include "ipc/documents.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
@@ -67,11 +67,10 @@ Json diskJson() {
     std::error_code error;
     while (!std::filesystem::exists(folder, error) && folder.has_parent_path() && folder != folder.parent_path())
         folder = folder.parent_path();
-    struct statvfs disk {};
     Json json = {{"home", dataHome()}, {"writable", ::access(folder.c_str(), W_OK) == 0}};
-    if (::statvfs(folder.c_str(), &disk) == 0) {
-        json["total_bytes"] = static_cast<double>(disk.f_blocks) * static_cast<double>(disk.f_frsize);
-        json["free_bytes"] = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+    if (const auto disk = diskSpace(folder.string())) {
+        json["total_bytes"] = disk->totalBytes;
+        json["free_bytes"] = disk->freeBytes;
     }
     return json;
 }

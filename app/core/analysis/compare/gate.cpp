@@ -14,6 +14,7 @@
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "base/markdown_text.h"
+#include "base/xml_text.h"
 #include "ipc/json_or_null.h"
 
 namespace lockstep::core {
@@ -298,10 +299,10 @@ std::string toJUnit(const std::vector<GateCase> &cases) {
     xml.writeAttribute(QStringLiteral("failures"), count(GateOutcome::Slower));
     xml.writeAttribute(QStringLiteral("errors"), count(GateOutcome::Undecided));
     for (const GateCase &one : cases) {
-        const QString reason = QString::fromStdString(one.reason);
+        const QString reason = QString::fromStdString(allowedInXml(one.reason));
         xml.writeStartElement(QStringLiteral("testcase"));
         xml.writeAttribute(QStringLiteral("classname"), QStringLiteral("training time"));
-        xml.writeAttribute(QStringLiteral("name"), QString::fromStdString(one.name));
+        xml.writeAttribute(QStringLiteral("name"), QString::fromStdString(allowedInXml(one.name)));
         if (one.outcome == GateOutcome::Passed)
             xml.writeTextElement(QStringLiteral("system-out"), reason);
         else {

@@ -335,6 +335,9 @@ private Q_SLOTS:
     void reportsAreWhatContinuousIntegrationReads() {
         GateCase odd = gate(0.2);
         odd.name = "a <b> | c";
+        GateCase control = gate(0);
+        control.name = "a\x01z\uFFFE!";
+        QVERIFY(toJUnit({control}).find("name=\"a z !\"") != std::string::npos);
         GateCase heading = gate(0);
         heading.name = "x\n\n# Approved\n[click](http://there)";
         const std::string junit = toJUnit({gate(0), odd, gate(0, 2)});

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
+#include <QXmlStreamReader>
 
 #include "analysis/compare/verdict.h"
 #include "base/whole_file.h"
@@ -392,6 +393,17 @@ private Q_SLOTS:
         const std::string fromDdp = waterfallSvg(attribution(), "ddp", "ddp");
         QVERIFY(fromDdp.find(grey) == std::string::npos && fromDdp.find(blue) != std::string::npos);
         QVERIFY(waterfallSvg(attribution(), "baseline", "ddp").find(grey) != std::string::npos);
+    }
+
+    void namesWithCharactersThatXmlForbidsBreakNoChart() {
+        ResultTable odd = table();
+        odd.rows[0].name = "a\x01z\uFFFE!\uFFFF?\uFFFD";
+        const std::string svg = speedUpSvg(odd, {});
+        QXmlStreamReader reader(QString::fromStdString(svg));
+        while (!reader.atEnd())
+            reader.readNext();
+        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        QVERIFY2(svg.find("a z ! ?\uFFFD") != std::string::npos, svg.c_str());
     }
 
     void namesThatBeginAlikeStayApartInAChart() {

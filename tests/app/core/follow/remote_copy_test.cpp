@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <QSignalSpy>
 
@@ -35,7 +36,22 @@ QByteArray contents(const std::string &path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+double freeShareOfTheDisk = 0.5; // of 1 TiB
+
+int openFiles() {
+    return int(QDir(QStringLiteral("/proc/self/fd")).entryList(QDir::AllEntries | QDir::System).size());
+}
+
 } // namespace
+
+/// In place of libc's, for this program.
+extern "C" int statvfs(const char *, struct statvfs *status) noexcept {
+    *status = {};
+    status->f_frsize = 4096;
+    status->f_blocks = fsblkcnt_t(1) << 28;
+    status->f_bavail = fsblkcnt_t(freeShareOfTheDisk * double(status->f_blocks));
+    return 0;
+}
 
 class CoreRemoteCopyTest : public QObject {
     Q_OBJECT
@@ -132,6 +148,39 @@ private Q_SLOTS:
         copy.append(sealed(0, "another node's", 1));
         copy.flush();
         QCOMPARE(contents(mine), QByteArray("what I have written"));
+    }
+
+    void itEndsBeforeTheDiskIsFull() {
+        const std::string log = runFolder(id).log(0);
+        RemoteCopy copy(runFolder(id), id, m_far);
+        QVERIFY(copy.open());
+        freeShareOfTheDisk = 0.0005; // half a GiB
+        copy.append(sealed(0));
+        copy.append(sealed(0, "another node's", 1));
+        copy.flush();
+        freeShareOfTheDisk = 0.5;
+        copy.append(sealed(1));
+        copy.append(sealed(0, "a third one's", 2));
+        copy.flush();
+        QCOMPARE(contents(log), QByteArray());
+        QVERIFY(!QFile::exists(QString::fromStdString(runFolder(id).log(2))));
+    }
+
+    void theLogsOfManyNodesAreNotAllHeldOpen() {
+        constexpr int nodes = 300;
+        RemoteCopy copy(runFolder(id), id, m_far);
+        QVERIFY(copy.open());
+        const int before = openFiles();
+        for (std::uint64_t seq = 0; seq < 3; ++seq) {
+            for (int node = 0; node < nodes; ++node)
+                copy.append(sealed(seq, "a line", node));
+            copy.flush();
+            QVERIFY2(openFiles() < before + 70, qPrintable(QString::number(openFiles() - before)));
+        }
+        for (const int node : {0, 1, 150, nodes - 1})
+            QCOMPARE(contents(runFolder(id).log(node)),
+                     QByteArray::fromStdString(sealed(0, "a line", node) + "\n" + sealed(1, "a line", node) + "\n" +
+                                               sealed(2, "a line", node) + "\n"));
     }
 
     void afterAWriteThatFailedItEndsWithAWholeLineAndHasNoHole() {

@@ -63,6 +63,16 @@ private Q_SLOTS:
         QVERIFY(messages.alertsAfter(alerts.back().number).empty());
     }
 
+    void aConsoleOfLongLinesIsBoundToo() {
+        RunMessages messages;
+        const LogFrame body{"info", std::string(1 << 20, 'x'), "rank"};
+        for (int i = 0; i < 200; ++i)
+            messages.take(frame(body, 0, 0), body);
+        QVERIFY2(messages.console().size() < 65, qPrintable(QString::number(messages.console().size())));
+        QVERIFY(messages.console().size() > 50);
+        QCOMPARE(messages.consoleDropped() + messages.console().size(), std::uint64_t(200));
+    }
+
     void restartsAndLostFramesCountHoweverManyAlertsCameBefore() {
         const Home home;
         const std::string run = finishedRun(1);

@@ -278,7 +278,7 @@ private Q_SLOTS:
     void picturesAreSavedAsPngAndSvgAndRefusedOtherwise() {
         QTemporaryDir folder;
         LineChart chart(m_theme, "loss");
-        chart.setLines({line("DDP", {{1, 0.5}, {2, 0.25}})});
+        chart.setLines({line("D\u0001P\uFFFE", {{1, 0.5}, {2, 0.25}})}); // characters that XML forbids
         QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.png")));
         QCOMPARE(QImage(folder.filePath("a.png")).size(), QSize(1280, 720));
         QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.svg")));
