@@ -104,10 +104,8 @@ void ProgressPrinter::printEpochs(const RunStore &store, Printed &printed) {
         printed.epoch = epoch.epoch;
         const int all = core::progressOf(store).epochs.value_or(0);
         line(QStringLiteral("%1  epoch %2%3  loss %4  %5")
-                 .arg(printed.name)
-                 .arg(epoch.epoch)
-                 .arg(all > 0 ? QStringLiteral("/%1").arg(all) : QString())
-                 .arg(core::significant(epoch.lostLoss ? epoch.lostLoss : epoch.loss), core::seconds(epoch.durationS)));
+                 .arg(printed.name, QString::number(epoch.epoch), all > 0 ? QStringLiteral("/%1").arg(all) : QString(),
+                      core::significant(epoch.lostLoss ? epoch.lostLoss : epoch.loss), core::seconds(epoch.durationS)));
     }
 }
 

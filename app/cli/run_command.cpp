@@ -151,9 +151,8 @@ QString leftText(const core::Experiment &experiment, std::optional<double> leftS
 
 void printPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {
     printer.line(QStringLiteral("%1: %2 runs, %3, experiment %4")
-                     .arg(QString::fromStdString(experiment.title))
-                     .arg(experiment.runnableCount())
-                     .arg(leftText(experiment, leftS), QString::fromStdString(experiment.id)));
+                     .arg(QString::fromStdString(experiment.title), QString::number(experiment.runnableCount()),
+                          leftText(experiment, leftS), QString::fromStdString(experiment.id)));
     const bool drawn = !std::is_sorted(experiment.order.begin(), experiment.order.end());
     if (drawn && experiment.orderSeed != 0)
         printer.line(

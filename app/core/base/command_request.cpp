@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <sys/prctl.h>
+#include <unistd.h>
 #include <utility>
 
 #include <QCoreApplication>
@@ -15,6 +16,14 @@ constexpr int killAfterMs = 1000;
 constexpr const char *stderrProperty = "endOfStderr";
 
 } // namespace
+
+void endWithUs(QProcess &process, bool ownGroup) {
+    process.setChildProcessModifier([ownGroup] {
+        if (ownGroup)
+            ::setpgid(0, 0);
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    });
+}
 
 void boundOutput(QProcess &process, qint64 mostUnread) {
     QObject::connect(&process, &QProcess::readyReadStandardOutput, &process, [&process, mostUnread] {
@@ -45,7 +54,7 @@ CommandRequest::CommandRequest(const std::vector<std::string> &words, const std:
     QStringList list;
     for (const std::string &word : words)
         list << QString::fromStdString(word);
-    m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    endWithUs(*m_process);
     boundOutput(*m_process, mostAnswerBytes);
     const QString program = list.takeFirst();
     m_process->start(program, list);

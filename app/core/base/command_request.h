@@ -39,6 +39,9 @@ private:
     Judge m_judge;
 };
 
+/// The process is ended with this one, however this one ends. `ownGroup`: Ctrl-C here does not reach it. Call it before the start,
+/// which is to be on a thread that lasts, as the main thread does.
+void endWithUs(QProcess &process, bool ownGroup = false);
 /// For a process that talks for as long as it lives: another machine's may say anything, without end. One that leaves more than
 /// `mostUnread` bytes of its output unread is killed, and of stderr only the end is kept. Call it once, before the start.
 void boundOutput(QProcess &process, qint64 mostUnread);

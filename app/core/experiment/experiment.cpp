@@ -318,6 +318,16 @@ LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &en
     return request;
 }
 
+std::optional<std::string> notItsRun(const Experiment &experiment, const ExperimentEntry &entry) {
+    if (entry.run.empty())
+        return std::nullopt;
+    const Result<RunRecord> record = readRunRecord(runFolder(entry.run));
+    if (!record || record->experiment == experiment.id)
+        return std::nullopt;
+    return "run " + entry.run + " is none of this experiment's: its record names " +
+           (record->experiment.empty() ? "no experiment" : "experiment " + printableName(record->experiment));
+}
+
 Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where) {
     Experiment experiment;
     experiment.id = makeRunId();

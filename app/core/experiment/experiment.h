@@ -94,6 +94,9 @@ struct ExperimentFolder {
 
 /// The request to lockstep-agent that starts an entry.
 [[nodiscard]] LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry);
+/// Why the entry's run is none of this experiment's: the record in its folder (of a run elsewhere: in its copy) names another one, or
+/// none, as in a document that somebody else made. Such a run is not followed, stopped, removed or counted. Nothing while there is no record.
+[[nodiscard]] std::optional<std::string> notItsRun(const Experiment &experiment, const ExperimentEntry &entry);
 /// A new experiment for a plan, not yet on disk. Its folder is this process's.
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);

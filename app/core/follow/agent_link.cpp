@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "follow/agent_link.h"
 
-#include <unistd.h>
-
 #include "base/command_request.h"
 #include "base/last_line.h"
 
@@ -42,8 +40,7 @@ void AgentLink::runCommand(const std::vector<std::string> &command) {
     m_framer = std::make_unique<LineFramer>();
     m_answered = false;
     m_process = std::make_unique<QProcess>();
-    m_process->setChildProcessModifier(
-        [] { ::setpgid(0, 0); }); // Ctrl-C must not end ssh: the link still has to carry the stop
+    endWithUs(*m_process, true); // Ctrl-C must not end ssh: the link still has to carry the stop
     boundOutput(*m_process, qint64(maxFrameBytes) * 1024); // read as it comes
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &AgentLink::read);
     connect(m_process.get(), &QProcess::finished, this, &AgentLink::close);

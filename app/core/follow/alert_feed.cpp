@@ -28,8 +28,9 @@ std::string groupOf(const AlertFrame &alert) {
 
 QString sentenceOf(const RaisedAlert &raised) {
     const QString message = QString::fromStdString(raised.alert.message);
-    return raised.others > 0 ? QStringLiteral("%1 (and %2 more of this kind)").arg(message).arg(raised.others)
-                             : message;
+    return raised.others > 0
+               ? QStringLiteral("%1 (and %2 more of this kind)").arg(message, QString::number(raised.others))
+               : message;
 }
 
 AlertFeed::AlertFeed(QObject *parent, std::chrono::milliseconds quiet) : QObject(parent), m_quiet(quiet) {}

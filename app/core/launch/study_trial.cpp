@@ -102,7 +102,8 @@ void StudyTrialJob::next() {
     if (m_at >= m_runs.size())
         return end({});
     Q_EMIT trying(
-        QStringLiteral("%1 (%2 of %3)").arg(QString::fromStdString(run().name)).arg(m_at + 1).arg(m_runs.size()));
+        QStringLiteral("%1 (%2 of %3)")
+            .arg(QString::fromStdString(run().name), QString::number(m_at + 1), QString::number(m_runs.size())));
     begin(run());
 }
 

@@ -25,7 +25,8 @@ QString placesText(int first, int count) {
 }
 
 QString nameOf(const PlannedRun &run) {
-    return run.repeats > 1 ? QStringLiteral("%1 (%2 of %3)").arg(qs(run.name)).arg(run.repeat).arg(run.repeats)
+    return run.repeats > 1 ? QStringLiteral("%1 (%2 of %3)")
+                                 .arg(qs(run.name), QString::number(run.repeat), QString::number(run.repeats))
                            : qs(run.name);
 }
 

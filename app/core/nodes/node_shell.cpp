@@ -2,8 +2,6 @@
 #include "nodes/node_shell.h"
 
 #include <algorithm>
-#include <csignal>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <QDeadlineTimer>
@@ -30,7 +28,7 @@ std::unique_ptr<QProcess> start(std::vector<std::string> words) {
     QStringList list;
     for (const std::string &word : words)
         list << QString::fromStdString(word);
-    process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    endWithUs(*process);
     process->setProgram(list.takeFirst());
     process->setArguments(list);
     boundOutput(*process, mostAnswerBytes);

@@ -2,8 +2,6 @@
 #include "nodes/node_watch.h"
 
 #include <algorithm>
-#include <csignal>
-#include <sys/prctl.h>
 
 #include <nlohmann/json.hpp>
 
@@ -62,7 +60,7 @@ void NodeWatch::start() {
         list << QString::fromStdString(word);
     m_process = std::make_unique<QProcess>();
     m_process->setProcessEnvironment(environmentWith(*environment));
-    m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    endWithUs(*m_process);
     boundOutput(*m_process, longestLine);
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &NodeWatch::read);
     connect(m_process.get(), &QProcess::finished, this, &NodeWatch::over);

@@ -80,7 +80,8 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
 
 void ExperimentRunner::start() {
     m_poll.start();
-    const std::vector<int> inherited = experiment().currents();
+    std::vector<int> inherited = experiment().currents();
+    std::erase_if(inherited, [this](int entry) { return leftAlone(entry); });
     for (const int entry : inherited) // all of them before the first can end and make room
         underWay(entry).inherited = true;
     for (const int entry : inherited)
@@ -218,13 +219,16 @@ void ExperimentRunner::ended(int entry) {
         Q_EMIT runFinished(entry);
         one.run->forget();
     };
+    if (leftAlone(entry)) // its record came from another machine
+        return next();
     if (link == LinkState::Failed && at(entry).state == EntryState::Launching) {
         forget();
         return one.run->notThere();
     }
     if (refusal) {
         forget();
-        if (m_queue->prefixOf(entry).local()) { // a refused run does not count as a run
+        // A refused run does not count as a run. Removed is only what says that it is this experiment's.
+        if (m_queue->prefixOf(entry).local() && readRunRecord(runFolder(at(entry).run))) {
             std::error_code ignored;
             std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
         }
@@ -242,6 +246,20 @@ void ExperimentRunner::ended(int entry) {
     Q_EMIT runFinished(entry);
     drop(entry);
     next();
+}
+
+/// True: the entry has failed, since its run is none of the experiment's, and nothing is done to that one.
+bool ExperimentRunner::leftAlone(int entry) {
+    const std::optional<std::string> why = notItsRun(experiment(), at(entry));
+    if (!why)
+        return false;
+    m_namedOthers = true;
+    if (const auto found = m_underWay.find(entry); found != m_underWay.end() && found->second.run->store())
+        Q_EMIT runFinished(entry);
+    drop(entry);
+    at(entry).run.clear();
+    setState(entry, EntryState::Failed, QString::fromStdString(*why));
+    return true;
 }
 
 void ExperimentRunner::neverRan(int entry, EntryState state, const QString &reason) {
@@ -301,11 +319,13 @@ void ExperimentRunner::stop(const QString &by) {
     (void)apply(whole,
                 m_queue->experiment()); // at once: what is queued from now on runs. A request was carried out already
     save();
+    std::map<int, UnderWay> asked = m_underWay; // an answer may come at once and end a run
+    std::erase_if(asked, [this](const auto &one) { return leftAlone(one.first); });
     if (m_underWay.empty())
         return next();
     for (auto &[entry, one] : m_underWay)
         one.stoppedBy = by;
-    for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once and end a run
+    for (const auto &[entry, one] : asked)
         one.run->stop(by);
 }
 
@@ -328,12 +348,13 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
         stop(QString::fromStdString(request.by));
         return true;
     }
-    const std::vector<int> stopped = stopsCurrents(request, experiment());
+    std::vector<int> stopped = stopsCurrents(request, experiment());
     if (const Result<void> written = m_queue->carryOut(pending); !written) {
         tellUnsaved(written.error());
         return false;
     }
     Q_EMIT experimentChanged();
+    std::erase_if(stopped, [this](int entry) { return leftAlone(entry); });
     for (const int entry : stopped) {
         const QString by = QString::fromStdString(request.by);
         underWay(entry).skippedBy = by;
@@ -407,7 +428,8 @@ void ExperimentRunner::tellUnsaved(const Error &why) {
 }
 
 void ExperimentRunner::discard() {
-    m_queue->remove();
+    if (!m_namedOthers)
+        m_queue->remove();
 }
 
 void ExperimentRunner::finish(int exitCode, const QString &sentence) {

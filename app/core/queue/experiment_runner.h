@@ -41,7 +41,7 @@ public:
     /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
     [[nodiscard]] int exitCode() const { return m_exitCode; }
     [[nodiscard]] QString sentence() const { return m_sentence; } ///< why not 0
-    /// Removes the experiment's folder after a refusal before anything ran.
+    /// Removes the experiment's folder after a refusal before anything ran; not one that named runs of others.
     void discard();
 
 Q_SIGNALS:
@@ -69,6 +69,7 @@ private:
     bool launch(int entry, const std::string &id = {});
     void follow(int entry);
     void ended(int entry);
+    bool leftAlone(int entry);
     void refused(int entry, const Error &error);
     [[nodiscard]] bool reachedBefore() const;
     void neverRan(int entry, EntryState state, const QString &reason);
@@ -94,6 +95,7 @@ private:
     bool m_finished = false;
     bool m_unsaved = false;             ///< the queue's state could not be written: no run starts until it could
     bool m_taking = false;              ///< takeRequests() goes on
+    bool m_namedOthers = false;         ///< runs that are none of the experiment's
     std::optional<QString> m_refused;   ///< why, reported when no run goes on; until something is queued again
     std::optional<QString> m_stoppedBy; ///< the queue is being stopped; until something is queued again
     int m_exitCode = 0;

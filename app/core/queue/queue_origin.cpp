@@ -148,8 +148,12 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
                                            (words.empty() ? "" : " (" + words + ")"),
                                        wayOut, "--queue-on"));
     }
-    if (slash == std::string::npos)
+    if (slash == std::string::npos) {
         origin.prefix.agent = json["agent"].get<std::string>();
+        if (const Result<void> known = rememberPlaces(placesOf(origin));
+            !known) // its own, which that machine has just said
+            return fail(known.error());
+    }
     return origin;
 }
 

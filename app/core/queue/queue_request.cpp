@@ -186,6 +186,12 @@ struct OwnerlessChange {
     /// A run that had ended keeps its own end, and one whose agent lives but can't be asked is not called stopped: it trains on.
     void end(ExperimentEntry &entry, const Result<void> &asked, const std::string &by) const {
         using Kind = RunStatus::Kind;
+        if (const std::optional<std::string> why = notItsRun(experiment, entry)) {
+            entry.run.clear();
+            entry.state = EntryState::Failed;
+            entry.reason = *why;
+            return;
+        }
         const RunStatus status = readRunStatus(runFolder(entry.run));
         if (status.kind == Kind::Finished) {
             const EntryEnd own = entryEndOf(*status.result);
@@ -210,7 +216,7 @@ void askRuns(Stops &stops, const QueueRequest &request, const Experiment &queue)
     const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
     for (const int current : stopsCurrents(request, queue)) {
         const ExperimentEntry &entry = queue.entries[std::size_t(current)];
-        if (!prefix || entry.run.empty() || !stops.entries.insert(current).second)
+        if (!prefix || entry.run.empty() || notItsRun(queue, entry) || !stops.entries.insert(current).second)
             continue;
         Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
         if (!asked)

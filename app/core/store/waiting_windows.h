@@ -100,7 +100,8 @@ private:
         std::ranges::push_heap(m_oldest, std::greater());
     }
     std::map<int, std::deque<Window>> m_ranks;
-    std::vector<std::pair<std::int64_t, int>> m_oldest; ///< a heap: the first step and the rank of those that have windows
+    std::vector<std::pair<std::int64_t, int>>
+        m_oldest; ///< a heap: the first step and the rank of those that have windows
 };
 
 } // namespace lockstep::core

@@ -360,9 +360,7 @@ QString LaneView::chartData() const {
     for (const Lane &lane : m_lanes)
         for (const QPointF &p : lane.samples)
             out += QStringLiteral("%1\t%2\t%3\t%4\n")
-                       .arg(lane.run, lane.device)
-                       .arg(p.x(), 0, 'f', 3)
-                       .arg(p.y(), 0, 'f', 4);
+                       .arg(lane.run, lane.device, QString::number(p.x(), 'f', 3), QString::number(p.y(), 'f', 4));
     return out;
 }
 

@@ -126,7 +126,8 @@ QList<ReadRow> byGroup(const QList<ReadRow> &rows) {
     }
     for (ReadRow &row : out)
         if (row.name.isEmpty())
-            row.name = QCoreApplication::translate("LineChart", "%1, %2 runs").arg(row.group).arg(row.count);
+            row.name =
+                QCoreApplication::translate("LineChart", "%1, %2 runs").arg(row.group, QString::number(row.count));
     return out;
 }
 

@@ -176,9 +176,11 @@ QString PhaseBars::chartData() const {
     QString out = QStringLiteral("row\tphase\ttime_per_step_s\tnested\n");
     for (const PhaseBar &bar : bars()) {
         for (const PhasePart &part : bar.parts)
-            out += QStringLiteral("%1\t%2\t%3\tfalse\n").arg(bar.label, part.phase).arg(part.seconds, 0, 'g', 9);
+            out +=
+                QStringLiteral("%1\t%2\t%3\tfalse\n").arg(bar.label, part.phase, QString::number(part.seconds, 'g', 9));
         for (const PhasePart &part : bar.nested)
-            out += QStringLiteral("%1\t%2\t%3\ttrue\n").arg(bar.label, part.phase).arg(part.seconds, 0, 'g', 9);
+            out +=
+                QStringLiteral("%1\t%2\t%3\ttrue\n").arg(bar.label, part.phase, QString::number(part.seconds, 'g', 9));
     }
     return out;
 }

@@ -160,10 +160,8 @@ QString StageView::chartData() const {
     for (const StageBar &bar : bars())
         for (const StageWork &work : bar.work)
             out += QStringLiteral("%1\t%2\t%3\t%4\t%5\t%6\n")
-                       .arg(bar.run, bar.device, phaseOf(work))
-                       .arg(work.microBatch + 1)
-                       .arg(work.startS, 0, 'g', 9)
-                       .arg(work.endS, 0, 'g', 9);
+                       .arg(bar.run, bar.device, phaseOf(work), QString::number(work.microBatch + 1),
+                            QString::number(work.startS, 'g', 9), QString::number(work.endS, 'g', 9));
     return out;
 }
 

@@ -269,11 +269,8 @@ QString TopologyView::hint(const QPointF &position) const {
         if (boxOf(i, area).contains(position))
             return tr("<b>%1</b> (%2): node %3 of %4, %5 %6 devices.<br>Interface: the network card that Gloo and NCCL "
                       "use there.")
-                .arg(qs(node.name).toHtmlEscaped(), qs(node.host).toHtmlEscaped())
-                .arg(i)
-                .arg(m_topology.nodes.size())
-                .arg(node.devices)
-                .arg(qs(node.deviceKind));
+                .arg(qs(node.name).toHtmlEscaped(), qs(node.host).toHtmlEscaped(), QString::number(i),
+                     QString::number(m_topology.nodes.size()), QString::number(node.devices), qs(node.deviceKind));
     }
     for (const core::TopologyLink &link : m_topology.links) {
         const QLineF line = lineOf(link, area);

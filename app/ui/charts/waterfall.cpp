@@ -139,12 +139,10 @@ QString Waterfall::hint(const QPointF &position) const {
 QString Waterfall::chartData() const {
     QString out = QStringLiteral("row\tseconds\tlow_s\thigh_s\ttotal\n");
     for (const WaterfallBar &bar : bars())
-        out += QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
-                   .arg(bar.name)
-                   .arg(bar.seconds, 0, 'g', 9)
-                   .arg(bar.low, 0, 'g', 9)
-                   .arg(bar.high, 0, 'g', 9)
-                   .arg(bar.total ? QStringLiteral("true") : QStringLiteral("false"));
+        out +=
+            QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
+                .arg(bar.name, QString::number(bar.seconds, 'g', 9), QString::number(bar.low, 'g', 9),
+                     QString::number(bar.high, 'g', 9), bar.total ? QStringLiteral("true") : QStringLiteral("false"));
     return out;
 }
 

@@ -94,8 +94,8 @@ void LabForecast::showForecast() {
     QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5.")
                              .arg(QString::fromStdString(record->title), core::wallTime(record->startWallUs),
                                   core::shortTime(record->forecast.oneDeviceStepS),
-                                  core::bytes(record->forecast.gradientBytes))
-                             .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
+                                  core::bytes(record->forecast.gradientBytes),
+                                  buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
     QStringList best;
     for (const std::string &sentence : core::bestDevicesSentences(record->input.config, record->forecast))
         best << QString::fromStdString(sentence);

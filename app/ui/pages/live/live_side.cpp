@@ -271,7 +271,7 @@ void LiveSide::setStyles(const std::vector<RunStyle> &styles) {
     for (const RunStyle &style : styles) {
         const bool repeats = std::count_if(styles.begin(), styles.end(),
                                            [&](const RunStyle &other) { return other.name == style.name; }) > 1;
-        names.append(repeats ? tr("%1 #%2").arg(style.name).arg(style.repeat) : style.name);
+        names.append(repeats ? tr("%1 #%2").arg(style.name, QString::number(style.repeat)) : style.name);
     }
     m_choice.setNames(names);
     static_cast<RunOrder *>(m_order)->arrange(ranksOf(styles));

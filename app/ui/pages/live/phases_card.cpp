@@ -43,7 +43,7 @@ void PhasesCard::draw(Changes) {
         const core::RunStore &run = shown().storeOf(style);
         for (const core::RankStep &step : core::rankSteps(run)) {
             const QString label =
-                run.ranks().expected() > 1 ? tr("%1 rank %2").arg(style.name).arg(step.rank) : style.name;
+                run.ranks().expected() > 1 ? tr("%1 rank %2").arg(style.name, QString::number(step.rank)) : style.name;
             if (!step.additive.empty())
                 bars.append({label, style.color, phaseParts(step.additive), phaseParts(step.nested), style.key()});
         }

@@ -65,8 +65,7 @@ void UpdatesCard::draw(Changes) {
             const double share =
                 double(std::accumulate(counts.begin() + std::ptrdiff_t(stale), end, std::int64_t(0))) / all;
             BarData bar;
-            bar.name =
-                last ? tr("%1, %2 or more").arg(style.name).arg(stale) : tr("%1, %2 stale").arg(style.name).arg(stale);
+            bar.name = (last ? tr("%1, %2 or more") : tr("%1, %2 stale")).arg(style.name, QString::number(stale));
             bar.color = style.color;
             bar.value = share * 100;
             bar.text = core::percent(share, 1);

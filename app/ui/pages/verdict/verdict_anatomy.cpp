@@ -28,7 +28,7 @@ void VerdictAnatomy::refresh(const core::ResultTable &table) {
         const QString name = QString::fromStdString(one.name);
         runs.append({name, methodColor(QString::fromStdString(one.method)), one.anatomy});
         if (!name.isEmpty() && one.repeats > 1)
-            drawn.append(tr("%1 #%2").arg(paintedName(name)).arg(one.repeat));
+            drawn.append(tr("%1 #%2").arg(paintedName(name), QString::number(one.repeat)));
     }
     setNote(drawn.isEmpty() ? QString() : tr("median repeats: %1").arg(drawn.join(QStringLiteral(", "))));
     m_view->setRuns(runs);

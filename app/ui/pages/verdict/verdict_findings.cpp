@@ -112,7 +112,7 @@ QString boundsFinding(const core::Judgement &judgement) {
     for (const auto &[bound, runs] : byBound) {
         QString names = runs.mid(0, mostNamed).join(QStringLiteral(", "));
         if (runs.size() > mostNamed)
-            names = words("%1 and %2 more").arg(names).arg(runs.size() - mostNamed);
+            names = words("%1 and %2 more").arg(names, QString::number(runs.size() - mostNamed));
         out.append(QString::fromStdString(core::atStart(std::string(core::toString(bound)))) + QStringLiteral(": ") +
                    names);
     }

@@ -46,7 +46,7 @@ void VerdictTraffic::refresh(const core::ResultTable &table) {
             const Method method = one.run->record()->config->method;
             kinds.insert(specOf(method).traffic);
             BarData bar;
-            bar.name = tr("%1, rank %2").arg(QString::fromStdString(one.name)).arg(traffic.rank);
+            bar.name = tr("%1, rank %2").arg(QString::fromStdString(one.name), QString::number(traffic.rank));
             bar.color = methodColor(method);
             bar.value = traffic.counted / 1e6;
             bar.text = traffic.formula

@@ -46,6 +46,9 @@ private Q_SLOTS:
         QCOMPARE(m_heard.size(), std::size_t(2));
         QTRY_COMPARE(m_heard.size(), std::size_t(3));
         QCOMPARE(sentenceOf(m_heard[2]), QStringLiteral("rank 4 is slow (and 2 more of this kind)"));
+        RaisedAlert odd = m_heard[2];
+        odd.alert.message = "%2 of %1";
+        QCOMPARE(sentenceOf(odd), QStringLiteral("%2 of %1 (and 2 more of this kind)"));
         QTest::qWait(500); // quiet by then
         QCOMPARE(m_heard.size(), std::size_t(3));
         raise(store, makeAlert("straggler", "rank 5 is slow"));

@@ -292,6 +292,65 @@ private Q_SLOTS:
             QVERIFY2(!queueRequestFromJson(text), text);
     }
 
+    void aRunOfAnotherIsNeitherFollowedNorStoppedNorRemoved_data() {
+        QTest::addColumn<EntryState>("state");
+        QTest::addColumn<std::string>("whose");
+        QTest::addColumn<bool>("stopped");
+        QTest::newRow("running, nobody's") << EntryState::Running << std::string() << false;
+        QTest::newRow("running, another's") << EntryState::Running << makeRunId() << false;
+        QTest::newRow("launching") << EntryState::Launching << makeRunId() << false;
+        QTest::newRow("stopped, nobody's") << EntryState::Running << std::string() << true;
+        QTest::newRow("stopped, another's") << EntryState::Launching << makeRunId() << true;
+    }
+    void aRunOfAnotherIsNeitherFollowedNorStoppedNorRemoved() {
+        QFETCH(EntryState, state);
+        QFETCH(std::string, whose);
+        QFETCH(bool, stopped);
+        RunRecord record = ddpRecord({});
+        record.experiment = whose;
+        Experiment experiment = ofOneRun(state);
+        const std::string run = finishedRun(1, &record), console = runFolder(run).path + "/precious";
+        RunResult refused = doneResult(run, 1); // as a script ends by exit 2
+        refused.state = RunState::Failed;
+        refused.exitCode = exitBadArguments;
+        write(runFolder(run).result(), toJson(refused));
+        write(runFolder(run).log(0), sealed(run, {}).front() + "\n");
+        write(console, "important");
+        experiment.entries[0].run = run;
+        QVERIFY(writeExperiment(experiment).has_value());
+        if (stopped) {
+            const auto alive = FileLock::acquire(runFolder(run).lock(0)); // it would be asked, and would not answer
+            QVERIFY(alive.has_value());
+            const Result<void> asked = requestQueue(experiment.id, request(Kind::Stop));
+            QVERIFY2(asked.has_value(), asked ? "" : asked.error().message().c_str());
+        } else {
+            ExperimentRunner runner;
+            QVERIFY(runner.own(experiment.id).has_value());
+            QSignalSpy finished(&runner, &ExperimentRunner::finished), followed(&runner, &ExperimentRunner::runStarted);
+            runner.start();
+            QTRY_COMPARE(finished.count(), 1);
+            QCOMPARE(finished[0][0].toInt(), 1);
+            QCOMPARE(followed.count(), 0);
+            runner.discard();
+        }
+        QVERIFY(isThere(console));
+        const ExperimentEntry after = read(experiment.id).entries.at(0);
+        QVERIFY(after.state == EntryState::Failed && after.run.empty());
+        QCOMPARE(after.reason, "run " + run + " is none of this experiment's: its record names " +
+                                   (whose.empty() ? "no experiment" : "experiment " + whose));
+    }
+
+    void aRunIsItsExperimentsUntilARecordSaysOtherwise() {
+        Experiment experiment = ofOneRun(EntryState::Launching);
+        QVERIFY(!notItsRun(experiment, experiment.entries[0]));
+        experiment.entries[0].run = makeRunId(); // its agent is about to start
+        QVERIFY(!notItsRun(experiment, experiment.entries[0]));
+        RunRecord record = ddpRecord({});
+        record.experiment = experiment.id;
+        experiment.entries[0].run = finishedRun(1, &record);
+        QVERIFY(!notItsRun(experiment, experiment.entries[0]));
+    }
+
     void anOwnersOutputGoesIntoAFileOnly_data() {
         QTest::addColumn<bool>("link");
         QTest::addColumn<bool>("slurm");

@@ -235,6 +235,30 @@ private Q_SLOTS:
         QVERIFY(started());
     }
 
+    void theLinkToARunElsewhereEndsWithItsViewer() {
+        if (!QFile::exists(bin + QStringLiteral("/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        const std::string run = plantedRun();
+        const QString program = far("bin/lockstep-agent");
+        write(program.toStdString(), "#!/bin/sh\necho $$ > \"$FAR/pid\"\nexec sleep 600\n");
+        QVERIFY(QFile::setPermissions(program, QFile::ReadOwner | QFile::ExeOwner));
+        const auto pidIn = [&](const char *file) {
+            return std::atoi(realFileSystem().readAll(far(file).toStdString()).value_or("").c_str());
+        };
+        QProcess viewer;
+        viewer.start(bin + QStringLiteral("/lockstepctl"),
+                     {QStringLiteral("attach"), QString::fromStdString(run), QStringLiteral("--connect")});
+        QTRY_VERIFY(pidIn("pid") > 1);
+        viewer.kill();
+        QVERIFY(viewer.waitForFinished());
+        const auto ended = [&] { // nobody may have waited for it yet
+            QFile words(QStringLiteral("/proc/%1/cmdline").arg(pidIn("links")));
+            return !words.open(QIODevice::ReadOnly) || words.readAll().isEmpty();
+        };
+        QTRY_VERIFY(ended());
+        ::kill(pidIn("pid"), SIGKILL); // as sshd there does
+    }
+
     void aRunWhoseFolderSaysOnlyLaterWhereItIsIsFollowedThere() {
         const std::string run = makeRunId();
         QVERIFY(realFileSystem().makeFolders(runFolder(run).path).has_value());
@@ -453,6 +477,23 @@ private Q_SLOTS:
             QCOMPARE(realFileSystem().readAll(runFolder(run).log(0)).value(),
                      realFileSystem().readAll(far("home").toStdString() + "/runs/" + run + "/node-0.ndjson").value());
         }
+    }
+
+    void anotherMachineFollowsAQueueByThePathThatItsHostAnswers() {
+        if (!useFakeRanks())
+            QSKIP("the programs are not built");
+        qputenv("FAKE_RANK", "epochs=2;steps=40;step_ms=10");
+        const std::string id = begin(2);
+        QVERIFY(!id.empty());
+        m_home.reset();
+        m_home = std::make_unique<Home>(); // the other machine
+        qunsetenv("LOCKSTEP_REMOTE_AGENT");
+        qputenv("PATH", far("bin").toUtf8() + ':' + bin.toUtf8() + ':' + m_path);
+        const Answer followed = ctl({QStringLiteral("attach"), QString::fromStdString(id), QStringLiteral("--queue-on"),
+                                     QStringLiteral("far")});
+        QVERIFY2(followed.code == 0, followed.err.constData());
+        QCOMPARE(queueOriginOf(id).value().prefix.agent, (bin + QStringLiteral("/lockstep-agent")).toStdString());
+        QCOMPARE(farState(id, 1), std::string("done"));
     }
 
     void aQueueWithoutAnOwnerThereIsResumedThere() {

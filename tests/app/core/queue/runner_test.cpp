@@ -96,7 +96,9 @@ private Q_SLOTS:
         QFETCH(bool, cameUp);
         Experiment experiment = oneRun();
         experiment.entries[0].state = EntryState::Launching;
-        experiment.entries[0].run = cameUp ? finishedRun(1) : "20260102T030405Z-0badcafe";
+        RunRecord record = ddpRecord({});
+        record.experiment = experiment.id;
+        experiment.entries[0].run = cameUp ? finishedRun(1, &record) : "20260102T030405Z-0badcafe";
         QVERIFY(writeExperiment(experiment).has_value());
         ExperimentRunner runner;
         QVERIFY(runner.own(experiment.id).has_value());

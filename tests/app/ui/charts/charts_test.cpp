@@ -49,6 +49,19 @@ class ChartsTest : public QObject {
     Theme m_theme{ThemeMode::Light};
 
 private Q_SLOTS:
+    void aNameThatLooksLikeAPlaceChangesNoNumber() {
+        PhaseBars phases(m_theme, "phases");
+        Waterfall waterfall(m_theme, "waterfall");
+        LaneView lanes(m_theme, "devices");
+        phases.setBars({{QStringLiteral("%3"), Qt::blue, {{"forward", 0.004}}, {}}});
+        waterfall.setBars({{.name = QStringLiteral("%2"), .seconds = 1.5, .total = false}});
+        lanes.setLanes({{.run = "%3", .runId = "a", .device = "%4", .color = Qt::blue, .samples = {{0, 0.5}}}}, 0, 5,
+                       "s");
+        QVERIFY2(phases.chartData().endsWith("\n%3\tforward\t0.004\tfalse\n"), qPrintable(phases.chartData()));
+        QVERIFY2(waterfall.chartData().contains("\n%2\t1.5\t"), qPrintable(waterfall.chartData()));
+        QVERIFY2(lanes.chartData().endsWith("\n%3\t%4\t0.000\t0.5000\n"), qPrintable(lanes.chartData()));
+    }
+
     void aPaintedPictureAtItsLeastHeightHasItsWholeAxis() {
         PhaseBars phases(m_theme, "phases");
         Waterfall waterfall(m_theme, "waterfall");
