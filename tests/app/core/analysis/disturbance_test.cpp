@@ -179,8 +179,9 @@ private Q_SLOTS:
             return std::ranges::find(findings, "side_by_side", &FairnessFinding::key) != findings.end();
         };
         QVERIFY(beside());
-        for (RunOutcome &run : groups[1].runs)
-            run.conditions.inTurns = true;
+        for (RepeatGroup &group : groups)
+            for (RunOutcome &run : group.runs)
+                run.conditions.inTurns = true;
         QVERIFY(!beside());
     }
 

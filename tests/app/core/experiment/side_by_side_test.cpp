@@ -117,6 +117,7 @@ private Q_SLOTS:
         experiment.sideBySide = {2, {0, 1}, {}, true};
         experiment.entries.resize(1);
         experiment.recipe.name = experiment.entries.front().planned.name = "mine";
+        experiment.recipe.runs.emplace_back().name = "one";
         const auto read = experimentFromJson(toJson(experiment));
         QVERIFY2(read, read ? "" : read.error().message().c_str());
         QCOMPARE(read->sideBySide, experiment.sideBySide);
