@@ -72,7 +72,7 @@ private Q_SLOTS:
         QTest::newRow("the optimizer") << alone + QStringLiteral(
                                                       ",\"optimizer\":\"adamw\",\"batch_size\":4,\"train_samples\":256")
                                        << QByteArray("0:optimizer:100") << int(Cause::Compute);
-        QTest::newRow("backward of one rank") << two << QByteArray("1:backward:15") << int(Cause::Imbalance);
+        QTest::newRow("backward of one rank") << two << QByteArray("1:backward:30") << int(Cause::Imbalance);
     }
     /// A delay makes its phase F times as long, so (F - 1) / F of what was measured in it was planted. Computing is forward and
     /// backward too: what these changed by, measured, was not planted, is in the bar rightly, and is expected there.
