@@ -21,6 +21,13 @@
 
 namespace lockstep {
 
+bool isFileAt(int fd, const std::string &path) {
+    struct stat held {
+    }, named{};
+    return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
 namespace {
 
 struct flock wholeFile() {
@@ -41,13 +48,6 @@ std::string heldSentence(const std::string &path, int fd) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return path + " is held by another process";
-}
-
-bool sameFile(int fd, const std::string &path) {
-    struct stat held {
-    }, named{};
-    return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
 }
 
 /// 0: unknown.
@@ -73,7 +73,7 @@ Result<Fd> lockFile(const std::string &path, bool &held) {
             held = true;
             return fail(Error::failed(heldSentence(path, fd.get())));
         }
-        if (!sameFile(fd.get(), path))
+        if (!isFileAt(fd.get(), path))
             continue;
         const std::string owner = std::to_string(::getpid()) + "\n" + std::to_string(inodeOf(fd.get())) + "\n";
         if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), owner.data(), owner.size(), 0) < 0) {
@@ -92,7 +92,7 @@ Result<Fd> detail::acquireLock(const std::string &path) {
 }
 
 bool FileLock::isAt(const std::string &path) const {
-    return sameFile(m_fd.get(), path);
+    return isFileAt(m_fd.get(), path);
 }
 
 Result<FileLock> FileLock::acquire(const std::string &path, std::chrono::milliseconds patience) {

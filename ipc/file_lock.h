@@ -10,4 +10,7 @@ namespace lockstep {
 /// opened, on a full disk for example, the error says that.
 [[nodiscard]] Result<FileLock> takeLock(const std::string &path, Error ifHeld);
 
+/// Whether the path still leads to the open file: it may have been removed, or replaced by another one.
+[[nodiscard]] bool isFileAt(int fd, const std::string &path);
+
 } // namespace lockstep

@@ -29,7 +29,8 @@ std::string page(const Json &json) {
 namespace {
 
 /// What a document may cost beside its size: each value takes some 40 bytes, however short its text is, and Json keeps an object's
-/// keys in their order and compares each new one with all before it. It is read once for that alone, since a parser with a callback looks through a whole list after each object in it.
+/// keys in their order and compares each new one with all before it. It is read once for that alone, since a parser with a callback
+/// looks through a whole list after each object in it.
 class ParseLimits final : public nlohmann::json_sax<Json> {
 public:
     explicit ParseLimits(std::size_t textBytes)

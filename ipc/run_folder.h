@@ -251,7 +251,6 @@ struct RankExit {
     std::optional<int> code, signal;
     std::string signalName;
 };
-/// The content of result.json.
 /// The pauses of a run that took turns with others on the same cores, on this machine.
 struct TurnsTaken {
     double pausedS = 0;      ///< in all
@@ -260,6 +259,7 @@ struct TurnsTaken {
     /// on in a pause.
     std::int64_t waiting = 0;
 };
+/// The content of result.json.
 struct RunResult {
     std::string run;
     RunState state = RunState::Failed; ///< done, failed, stopped

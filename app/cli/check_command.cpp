@@ -10,7 +10,6 @@
 
 #include "analysis/compare/gate.h"
 #include "analysis/compare/repeat_group.h"
-#include "base/machine_facts.h"
 #include "checkout.h"
 #include "commands.h"
 #include "experiment/script_flags.h"
@@ -162,15 +161,7 @@ core::RunSpec runIn(const Checkout *checkout, const std::string &name, const Che
     return spec;
 }
 
-/// Whether the two may take turns on the same cores. A GPU goes on with what it was given while its process stands still, and
-/// lockstep-trainer's clock doesn't.
-bool canTakeTurns(const CheckOptions &options) {
-    const auto facts = core::machineFacts({});
-    return facts && facts->gpuUuids.empty() &&
-           !QString::fromStdString(options.what.front()).endsWith(u"lockstep-trainer");
-}
-
-/// Runs both revisions, in turns or one after another; gives the experiment.
+/// Runs both revisions, in turns if that is wanted and they can, or one after another; gives the experiment.
 Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkout, const std::string &base,
                             bool inTurns, int &exitCode) {
     core::Recipe recipe;
@@ -189,10 +180,12 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     auto experiment = prepare(run);
     if (!experiment)
         return fail(experiment.error().front());
-    if (inTurns) {
-        experiment->sideBySide.inTurns = true;
-        experiment->sideBySide.runs = int(recipe.runs.size());
-    }
+    // A GPU goes on with what it was given while its process stands still, and lockstep-trainer's clock doesn't leave pauses out.
+    core::SideBySide &places = experiment->sideBySide;
+    places.inTurns =
+        inTurns && places.gpus.empty() && !QString::fromStdString(options.what.front()).endsWith(u"lockstep-trainer");
+    if (places.inTurns)
+        places.runs = int(recipe.runs.size());
     if (const auto written = core::createExperiment(*experiment); !written)
         return fail(written.error());
     run.experiment = experiment->id;
@@ -261,9 +254,8 @@ int checkCommand(CheckOptions options) {
         if (const auto made = checkout.make(revision); !made)
             return complain(made.error());
         int exitCode = Done;
-        const bool inTurns = !options.oneAfterAnother && canTakeTurns(options);
-        auto experiment = runBoth(options, checkout, revision, inTurns, exitCode);
-        if (const std::string why = experiment && inTurns ? whyNotInTurns(*experiment) : ""; !why.empty()) {
+        auto experiment = runBoth(options, checkout, revision, !options.oneAfterAnother, exitCode);
+        if (const std::string why = experiment ? whyNotInTurns(*experiment) : ""; !why.empty()) {
             std::fprintf(stderr, "%s. They run one after another now, as with --one-after-another\n",
                          printable(why).c_str());
             experiment = runBoth(options, checkout, revision, false, exitCode);

@@ -67,7 +67,7 @@ int studyCommand(StudyOptions options);
 struct CheckOptions {
     std::vector<std::string>
         what;            ///< base and new, each an experiment or runs separated by commas; with `against` a command
-    std::string against; ///< "git:main" or a revision: both are run, repeats in turns
+    std::string against; ///< "git:main" or a revision: both are run
     std::string maxSlower = "5%", junit, markdown;
     std::optional<std::int64_t> maxSteps; ///< of both
     bool oneAfterAnother = false;         ///< they don't take turns on the same cores

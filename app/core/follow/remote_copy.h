@@ -62,7 +62,7 @@ private:
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     std::map<int, std::optional<Log>> m_logs; ///< by node, opened when its first line comes; absent: can't be written
-    std::size_t m_openLogs = 0;               ///< at most
+    std::size_t m_openLogs = 0;               ///< no more than so many of their files are open
     double m_roomBytes = 0;                   ///< that may be written before the disk is asked again
     bool m_diskFull = false;
     std::unique_ptr<QProcess> m_fetch;

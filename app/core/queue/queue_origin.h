@@ -42,7 +42,8 @@ struct QueueOrigin {
 [[nodiscard]] std::vector<std::string> ctlCommand(const QueueOrigin &origin, const std::vector<std::string> &arguments);
 
 /// The origin of queues on `prefix`'s machine, which this user has just named: its places are remembered. With the
-/// lockstepctl next to its agent; where only PATH there leads to them, the place that it answers is remembered, too. Checks that it is there and of this version. Blocks. The error names the sync that fixes it.
+/// lockstepctl next to its agent; where only PATH there leads to them, the place that it answers is remembered, too. Checks that it
+/// is there and of this version. Blocks. The error names the sync that fixes it.
 [[nodiscard]] Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix);
 
 /// A queue's state on its own machine.

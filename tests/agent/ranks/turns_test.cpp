@@ -29,9 +29,8 @@ ServedRun inTurns(const std::string &experiment, const std::string &rank) {
 }
 
 bool standsStill(pid_t pid) {
-    const std::string stat = readSmallFile("/proc/" + std::to_string(pid) + "/stat");
-    const auto end = stat.rfind(')');
-    return end == stat.npos || end + 2 >= stat.size() || stat[end + 2] == 'T';
+    const char state = stateIn("/proc/" + std::to_string(pid));
+    return state == 'T' || state == '\0';
 }
 
 std::string pausedFileOf(pid_t rank) {

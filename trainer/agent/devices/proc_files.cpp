@@ -115,14 +115,17 @@ std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
     return waited;
 }
 
+char stateIn(const std::string &folder) {
+    const std::string stat = readSmallFile(folder + "/stat");
+    const auto end = stat.rfind(')'); // the name before it may hold anything
+    return end != std::string::npos && end + 2 < stat.size() ? stat[end + 2] : '\0';
+}
+
 bool anyComputes(const std::vector<pid_t> &processes) {
     for (const pid_t pid : processes)
-        for (const std::string &folder : threadFoldersOf(pid)) {
-            const std::string stat = readSmallFile(folder + "/stat");
-            const auto end = stat.rfind(')'); // the name before it may hold anything
-            if (end != std::string::npos && end + 2 < stat.size() && stat[end + 2] == 'R')
+        for (const std::string &folder : threadFoldersOf(pid))
+            if (stateIn(folder) == 'R')
                 return true;
-        }
     return false;
 }
 

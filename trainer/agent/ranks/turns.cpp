@@ -3,13 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "ipc/file_lock.h"
 
 namespace lockstep::agent {
 
@@ -112,9 +113,7 @@ bool Turns::takes() {
         return false;
     lock(m_fd, nextByte, F_UNLCK);
     m_next = false;
-    struct stat held {
-    }, named{};
-    if (::fstat(m_fd.get(), &held) == 0 && ::stat(m_file.c_str(), &named) == 0 && held.st_ino == named.st_ino)
+    if (isFileAt(m_fd.get(), m_file))
         return true;
     // The last one of earlier runs has removed it. Where no other can be made, this run goes on as if it were alone.
     return !open();

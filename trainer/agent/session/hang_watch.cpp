@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "ipc/alerts.h"
-#include "ipc/file_system.h"
 #include "ipc/list_in_words.h"
 #include "ipc/median.h"
+#include "trainer/agent/devices/proc_files.h"
 
 namespace lockstep::agent {
 
@@ -157,11 +157,7 @@ std::optional<AlertFrame> HangWatch::over() {
 }
 
 std::string oddStateOf(int pid) {
-    const auto stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat");
-    const auto end = stat ? stat->rfind(')') : std::string::npos; // the name before it may hold anything
-    if (end == std::string::npos || end + 2 >= stat->size())
-        return {};
-    switch (stat->at(end + 2)) {
+    switch (stateIn("/proc/" + std::to_string(pid))) {
     case 'T':
     case 't':
         return "its process is stopped (by SIGSTOP or a debugger)";

@@ -170,62 +170,12 @@ Result<void> LocalRun::startRanks() {
 }
 
 Result<void> LocalRun::joinTurns() {
-    const RunRecord &record = m_plan.record;
-    if (m_plan.nodes.count > 1 || !isRunId(record.experiment))
-        return fail(
-            Error::badArgument("only runs of an experiment on one machine can take turns", "leave in_turns out"));
-    const std::string folder = std::filesystem::path(m_socket->path()).parent_path();
-    auto paused = PausedTime::create(folder + "/" + record.run + ".paused");
-    if (!paused)
-        return fail(paused.error());
-    m_paused.emplace(std::move(*paused));
-    m_keeper.removeLater(m_paused->path());
-    auto turns = Turns::join(m_loop, m_clock, folder + "/" + record.experiment + ".turns", *m_paused,
-                             {[this] { pauseRanks(); }, [this] { letRanksGoOn(); }});
+    auto turns = RanksInTurns::join(m_loop, m_clock, m_plan, std::filesystem::path(m_socket->path()).parent_path(),
+                                    m_keeper, *m_samples, [this] { return m_supervisor->livingRanks(); });
     if (!turns)
         return fail(turns.error());
     m_turns = std::move(*turns);
-    for (RankPlan &rank : m_plan.ranks)
-        rank.environment.emplace_back(PausedTime::variable, m_paused->path());
     return {};
-}
-
-std::vector<pid_t> LocalRun::processesOfRanks() const {
-    std::vector<pid_t> out;
-    for (const Sampler::Watched &rank : m_supervisor->livingRanks())
-        for (const pid_t pid : treeOf(rank.pid)) // some may have left the rank's group
-            out.push_back(pid);
-    return out;
-}
-
-void LocalRun::signalRanks(int number) {
-    for (const pid_t pid : processesOfRanks())
-        ::kill(pid, number);
-    for (const Sampler::Watched &rank : m_supervisor->livingRanks())
-        ::kill(-rank.pid, number); // children that were started meanwhile
-}
-
-/// They don't notice a request to end before their next turn, which is near.
-void LocalRun::pauseRanks() {
-    ++m_pauses;
-    m_pausesWaiting += anyComputes(processesOfRanks()) ? 0 : 1;
-    signalRanks(SIGSTOP);
-    m_samples->pause();
-}
-
-/// Steps are reported: what has come since the first of them was in training.
-void LocalRun::countPauses() {
-    if (!std::exchange(m_stepsSeen, true)) {
-        m_pauses = m_pausesWaiting = 0;
-        return;
-    }
-    m_taken.pauses = m_pauses;
-    m_taken.waiting = m_pausesWaiting;
-}
-
-void LocalRun::letRanksGoOn() {
-    m_samples->goOn();
-    signalRanks(SIGCONT);
 }
 
 void LocalRun::makeIntake() {
@@ -294,7 +244,7 @@ void LocalRun::everySecond() {
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
     if (m_turns && std::holds_alternative<StepsFrame>(frame.body))
-        countPauses();
+        m_turns->stepsReported();
     if (m_watch)
         m_watch->take(rank, frame);
 }
@@ -373,9 +323,11 @@ void LocalRun::onRanksOver() {
     m_end.resultCode = m_supervisor->exitCode();
     m_end.commandCode = m_supervisor->commandCode();
     m_end.reason = m_supervisor->reason();
-    m_turns.reset();
-    m_taken.pausedS = m_paused ? static_cast<double>(m_paused->totalNs()) * 1e-9 : 0;
-    m_end.runTimeS = m_supervisor->runTimeS() - m_taken.pausedS;
+    m_end.runTimeS = m_supervisor->runTimeS();
+    if (m_turns) {
+        m_turns->end();
+        m_end.runTimeS -= m_turns->taken().pausedS;
+    }
     for (const RankExit &exit : m_supervisor->exits())
         m_end.exits.push_back(exit);
     m_end.wallUs = m_clock.wallUs();
@@ -444,8 +396,8 @@ RunResult LocalRun::result(const std::string &summaryText) {
         result.summary = std::move(*summary);
     result.warnings = m_end.warnings = m_disk->warnings();
     m_samples->addTo(result);
-    if (m_paused)
-        result.turns = m_taken;
+    if (m_turns)
+        result.turns = m_turns->taken();
     result.logLines = m_journal->nextSeq();
     return result;
 }

@@ -14,8 +14,8 @@
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/ranks/launch_plan.h"
 #include "trainer/agent/ranks/supervisor.h"
-#include "trainer/agent/ranks/turns.h"
 #include "trainer/agent/session/rank_watch.h"
+#include "trainer/agent/session/ranks_in_turns.h"
 #include "trainer/agent/session/run_end.h"
 #include "trainer/agent/session/run_samples.h"
 
@@ -84,11 +84,6 @@ private:
     bool adopt(int rank);
     void makeSupervisor();
     Result<void> joinTurns();
-    void pauseRanks();
-    void letRanksGoOn();
-    void countPauses();
-    void signalRanks(int number);
-    [[nodiscard]] std::vector<pid_t> processesOfRanks() const;
     void everySecond();
     void checkFolder();
     void checkHang();
@@ -114,11 +109,7 @@ private:
     std::unique_ptr<FrameIntake> m_intake; ///< once started
     std::optional<EpochNumbers::Made> m_agreed;
     std::unique_ptr<Supervisor> m_supervisor; ///< once started
-    std::optional<PausedTime> m_paused;       ///< with m_turns, of runs that take turns
-    std::unique_ptr<Turns> m_turns;           ///< until the ranks are over
-    TurnsTaken m_taken;
-    std::int64_t m_pauses = 0, m_pausesWaiting = 0; ///< since training began
-    bool m_stepsSeen = false;
+    std::unique_ptr<RanksInTurns> m_turns;    ///< once started, of a run that takes turns
     EventLoop::Token m_keeperToken = 0, m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0;
     bool m_training = false, m_over = false;
     RunEnd m_end;
