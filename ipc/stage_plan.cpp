@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t playedSteps = 4; ///< the last of them is what a step takes
 
+constexpr double worthMoving = 1e-6; ///< of a step: less is a rounding
+
 /// A stage while steps are played. Micro-batches are numbered on from step to step.
 struct PlayedStage {
     std::vector<StageAction> actions; ///< of a step
@@ -69,6 +71,29 @@ bool play(std::vector<PlayedStage> &all, std::size_t stage, const std::vector<St
     return own.done > before;
 }
 
+/// The stages' times if they are cut so.
+std::vector<StageTimes> timesOf(const CutCosts &costs, const std::vector<std::size_t> &begins) {
+    std::vector<StageTimes> times(costs.layers.size());
+    for (std::size_t stage = 0; stage < times.size(); ++stage) {
+        for (std::size_t layer = begins[stage]; layer < begins[stage + 1]; ++layer) {
+            times[stage].forwardS += costs.layers[stage][layer].forwardS;
+            times[stage].backwardS += costs.layers[stage][layer].backwardS;
+        }
+        if (stage + 1 == times.size())
+            continue;
+        const double wayS = costs.messageS[stage][begins[stage + 1] - 1];
+        if (!costs.messagesAreWork) {
+            times[stage].messageS = wayS;
+            continue;
+        }
+        for (StageTimes *end : {&times[stage], &times[stage + 1]}) { // one message of each direction
+            end->forwardS += wayS;
+            end->backwardS += wayS;
+        }
+    }
+    return times;
+}
+
 } // namespace
 
 std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds,
@@ -99,6 +124,42 @@ std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &sec
     std::vector<std::size_t> begins(stages + 1, layers);
     for (std::size_t s = stages; s > 0; --s)
         begins[s - 1] = cut[s][begins[s]];
+    return begins;
+}
+
+std::vector<std::size_t> cutLayers(std::string_view schedule, std::size_t microBatches, const CutCosts &costs) {
+    std::vector<std::vector<double>> seconds, messages;
+    for (const auto &stage : costs.layers) {
+        seconds.emplace_back();
+        for (const LayerTime &layer : stage)
+            seconds.back().push_back(layer.bothS());
+    }
+    for (const auto &stage : costs.messageS) {
+        messages.emplace_back();
+        for (const double wayS : stage)
+            messages.back().push_back(2 * wayS); // there and back
+    }
+    const auto stepS = [&](const std::vector<std::size_t> &begins) {
+        return playSteps(schedule, timesOf(costs, begins), microBatches).stepS;
+    };
+    std::vector<std::size_t> begins = splitLayers(seconds, messages);
+    double leastS = stepS(begins);
+    for (bool better = true; better;) {
+        better = false;
+        const std::vector<std::size_t> from = begins;
+        for (std::size_t stage = 1; stage + 1 < from.size(); ++stage)
+            for (const std::size_t border : {from[stage] - 1, from[stage] + 1}) {
+                if (border <= from[stage - 1] || border >= from[stage + 1]) // a stage without layers
+                    continue;
+                std::vector<std::size_t> moved = from;
+                moved[stage] = border;
+                if (const double tookS = stepS(moved); tookS < leastS * (1 - worthMoving)) {
+                    leastS = tookS;
+                    begins = moved;
+                    better = true;
+                }
+            }
+    }
     return begins;
 }
 

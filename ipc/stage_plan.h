@@ -14,6 +14,29 @@ namespace lockstep {
 [[nodiscard]] std::vector<std::size_t> splitLayers(const std::vector<std::vector<double>> &seconds,
                                                    const std::vector<std::vector<double>> &messages = {});
 
+/// What a layer takes for a micro-batch.
+struct LayerTime {
+    double forwardS = 0, backwardS = 0;
+    [[nodiscard]] double bothS() const { return forwardS + backwardS; }
+    bool operator==(const LayerTime &) const = default;
+};
+
+/// What the stages of a pipeline may be cut by.
+struct CutCosts {
+    /// Of each stage: every layer on its device; at least as many layers as stages.
+    std::vector<std::vector<LayerTime>> layers;
+    /// Of each stage but the last: a micro-batch's way to the next stage if they are cut after this layer; its gradients take as long.
+    std::vector<std::vector<double>> messageS;
+    /// A message is work of both stages for all its way, as on CPU devices of one machine; else they only wait for it.
+    bool messagesAreWork = false;
+};
+
+/// Where each stage's layers begin, as splitLayers() gives it, but by what a step takes (playSteps()): from the cut whose slowest stage
+/// is the fastest, one border at a time is moved by a layer while that makes steps shorter. With few layers two cuts may have stages that are
+/// equally slow, and steps that are not equally long: what a stage waits for at a step's beginning is not in its own time.
+[[nodiscard]] std::vector<std::size_t> cutLayers(std::string_view schedule, std::size_t microBatches,
+                                                 const CutCosts &costs);
+
 struct StageAction {
     enum Kind { Forward, Backward } kind;
     std::size_t microBatch;

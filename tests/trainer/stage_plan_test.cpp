@@ -53,6 +53,28 @@ double leastSlowest(const Seconds &seconds, const Seconds &messages) {
     return least;
 }
 
+/// A step of GPipe, cut so.
+double stepOf(const CutCosts &costs, const std::vector<std::size_t> &begins, std::size_t microBatches) {
+    std::vector<StageTimes> times(costs.layers.size());
+    for (std::size_t stage = 0; stage < times.size(); ++stage) {
+        double workS = 0; // of its messages, in each direction
+        for (const std::size_t border : {stage, stage + 1})
+            if (border > 0 && border < times.size()) {
+                const double wayS = costs.messageS[border - 1][begins[border] - 1];
+                if (costs.messagesAreWork)
+                    workS += wayS;
+                else if (border > stage)
+                    times[stage].messageS = wayS;
+            }
+        times[stage].forwardS = times[stage].backwardS = workS;
+        for (std::size_t layer = begins[stage]; layer < begins[stage + 1]; ++layer) {
+            times[stage].forwardS += costs.layers[stage][layer].forwardS;
+            times[stage].backwardS += costs.layers[stage][layer].backwardS;
+        }
+    }
+    return playSteps("gpipe", times, microBatches).stepS;
+}
+
 /// Steps in which a forward takes 1, a backward takes 2, and a message `wayS`. An order that deadlocks leaves work undone: CHECKed.
 PlayedStep play(std::string_view schedule, std::size_t stages, std::size_t microBatches, double wayS = 0) {
     const PlayedStep played = playSteps(
@@ -99,6 +121,54 @@ TEST_SUITE("stage_plan") {
         const Seconds even(2, {1, 1, 1, 1});
         CHECK(splitLayers(even, {{3, 3, 0.5, 3}}) == std::vector<std::size_t>{0, 3, 4});
         CHECK(splitLayers(even, {{1, 1, 0.5, 1}}) == std::vector<std::size_t>{0, 2, 4});
+    }
+
+    TEST_CASE("of cuts whose slowest stages are about as long, the one whose steps are shorter is taken") {
+        const auto costs = [](const std::vector<double> &layers, const std::vector<double> &messages, bool areWork) {
+            CutCosts out{.layers = {{}}, .messageS = {messages}, .messagesAreWork = areWork};
+            for (const double seconds : layers)
+                out.layers.front().push_back({seconds / 3, seconds * 2 / 3});
+            out.layers.push_back(out.layers.front());
+            return out;
+        };
+        const std::vector<double> layers = {3.1, 4.6, 3}, silent = {0, 0, 0};
+        const std::vector<std::size_t> late = {0, 2, 3}, early = {0, 1, 3};
+        REQUIRE(splitLayers({layers, layers}) ==
+                early); // a slow second stage waits for the first forward pass of each step
+        CHECK(cutLayers("1f1b", 4, costs(layers, silent, true)) == late);
+        CHECK(cutLayers("1f1b", 4, costs(layers, {0, 0.4, 0}, true)) == early); // messages that are work
+        CHECK(cutLayers("1f1b", 4, costs(layers, {0, 0.4, 0}, false)) == late); // that travel while both compute
+        CHECK(cutLayers("1f1b", 1, costs(layers, {0.2, 0.1, 0}, false)) ==
+              late); // one micro-batch: nothing is done at the same time
+        CHECK(cutLayers("1f1b", 1, costs(layers, {0.1, 0.2, 0}, false)) == early);
+    }
+
+    TEST_CASE("no border that is moved by a layer makes a cut's steps shorter") {
+        std::mt19937 random(11);
+        std::uniform_real_distribution<double> time(0.1, 5);
+        for (int trial = 0; trial < 100; ++trial) {
+            const std::size_t stages = 2 + random() % 3, count = stages + random() % 5, microBatches = 1 + random() % 6;
+            CutCosts costs{.layers = std::vector(stages, std::vector<LayerTime>(count)),
+                           .messageS = std::vector(stages - 1, std::vector<double>(count)),
+                           .messagesAreWork = trial % 2 == 0};
+            for (auto &stage : costs.layers)
+                for (LayerTime &layer : stage)
+                    layer = {time(random), time(random)};
+            for (auto &stage : costs.messageS)
+                for (double &wayS : stage)
+                    wayS = time(random) / 5;
+            const auto begins = cutLayers("gpipe", microBatches, costs);
+            CHECK(begins.front() == 0);
+            CHECK(begins.back() == count);
+            const double leastS = stepOf(costs, begins, microBatches);
+            for (std::size_t stage = 1; stage < stages; ++stage)
+                for (const int by : {-1, 1}) {
+                    auto moved = begins;
+                    moved[stage] = std::size_t(int(moved[stage]) + by);
+                    if (moved[stage] > moved[stage - 1] && moved[stage] < moved[stage + 1])
+                        CHECK(stepOf(costs, moved, microBatches) > leastS * (1 - 1e-5));
+                }
+        }
     }
 
     TEST_CASE("both schedules end without a deadlock and idle as long as the formula says") {
@@ -166,13 +236,15 @@ TEST_SUITE("stage_plan") {
         REQUIRE(json.at("layers").size() == 5);
         std::int64_t ofLayers = 0, ofParameters = 0;
         for (const auto &layer : json.at("layers")) {
-            const auto seconds = layer.at("seconds").get<std::vector<double>>();
-            REQUIRE(seconds.size() == 2);
-            CHECK(seconds[0] > 0);
-            CHECK(seconds[1] > 0);
+            for (const char *pass : {"forward_s", "backward_s"}) {
+                const auto seconds = layer.at(pass).get<std::vector<double>>();
+                REQUIRE(seconds.size() == 2);
+                CHECK(seconds[0] > 0);
+                CHECK(seconds[1] > 0);
+            }
             ofLayers += layer.at("parameter_bytes").get<std::int64_t>();
         }
-        const auto convolution = json.at("layers").front().at("seconds").get<std::vector<double>>();
+        const auto convolution = json.at("layers").front().at("forward_s").get<std::vector<double>>();
         CHECK(convolution[1] > convolution[0]); // 64 times as much work
         for (const auto &bytes : json.at("parameter_bytes"))
             ofParameters += bytes.get<std::int64_t>();

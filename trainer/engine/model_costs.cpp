@@ -42,10 +42,12 @@ Result<std::string> modelCostsJson(const RunConfig &config, const std::vector<st
             layerCosts(**model, exampleInput(sample, samples, config.maxTokens, at::TensorOptions(type)));
         for (std::size_t layer = 0; layer < costs.size(); ++layer) {
             if (layer == layers.size())
-                layers.push_back({{"seconds", Json::array()},
+                layers.push_back({{"forward_s", Json::array()},
+                                  {"backward_s", Json::array()},
                                   {"output_bytes_per_sample", costs[layer].outputBytes / samples},
                                   {"parameter_bytes", costs[layer].parameterBytes}});
-            layers[layer]["seconds"].push_back(costs[layer].seconds);
+            layers[layer]["forward_s"].push_back(costs[layer].time.forwardS);
+            layers[layer]["backward_s"].push_back(costs[layer].time.backwardS);
         }
     }
     return Json({{"type", "model"}, {"parameter_bytes", parameters}, {"batches", batches}, {"layers", layers}}).dump();

@@ -18,7 +18,7 @@ constexpr std::int64_t usualTokens = 32;                 // of a text, at most w
 
 struct TimedLayer {
     torch::Tensor output;
-    std::int64_t tookNs = 0; ///< forward and backward
+    std::int64_t forwardNs = 0, backwardNs = 0;
 };
 
 /// A forward and a backward pass, layer by layer, in a training step's order.
@@ -32,14 +32,14 @@ std::vector<TimedLayer> timePass(Model &model, const torch::Tensor &input) {
         inputs.push_back(own);
         const std::int64_t startNs = monotonicNs();
         layers[layer].output = model.forwardThrough(layer, layer + 1, own);
-        layers[layer].tookNs += monotonicNs() - startNs;
+        layers[layer].forwardNs = monotonicNs() - startNs;
     }
     torch::Tensor gradient = at::ones_like(layers.back().output);
     for (std::size_t layer = layers.size();
          layer-- > 0 && gradient.defined() && layers[layer].output.requires_grad();) {
         const std::int64_t startNs = monotonicNs();
         layers[layer].output.backward(gradient);
-        layers[layer].tookNs += monotonicNs() - startNs;
+        layers[layer].backwardNs = monotonicNs() - startNs;
         gradient = inputs[layer].grad();
     }
     return layers;
@@ -61,21 +61,23 @@ torch::Tensor exampleInput(const SampleSpec &sample, std::int64_t samples, std::
 }
 
 std::vector<LayerCost> layerCosts(Model &model, const torch::Tensor &input) {
-    model.eval();                                         // draws nothing
-    const auto first = timePass(model, input);            // loads kernels: its times don't count
-    std::vector<std::vector<double>> tookS(first.size()); // of each layer, pass by pass
+    model.eval();                              // draws nothing
+    const auto first = timePass(model, input); // loads kernels: its times don't count
+    std::vector<std::vector<double>> forwardS(first.size()), backwardS(first.size()); // of each layer, pass by pass
     const std::int64_t startNs = monotonicNs();
     for (std::size_t passes = 0; passes < fewestPasses || (passes < mostPasses && monotonicNs() - startNs < enoughNs);
          ++passes) {
         const auto pass = timePass(model, input);
-        for (std::size_t layer = 0; layer < pass.size(); ++layer)
-            tookS[layer].push_back(static_cast<double>(pass[layer].tookNs) * 1e-9);
+        for (std::size_t layer = 0; layer < pass.size(); ++layer) {
+            forwardS[layer].push_back(static_cast<double>(pass[layer].forwardNs) * 1e-9);
+            backwardS[layer].push_back(static_cast<double>(pass[layer].backwardNs) * 1e-9);
+        }
     }
     model.train();
     std::vector<LayerCost> costs;
     for (std::size_t layer = 0; layer < first.size(); ++layer)
-        costs.push_back(
-            {.seconds = *median(tookS[layer]), .outputBytes = static_cast<std::int64_t>(first[layer].output.nbytes())});
+        costs.push_back({.time = {.forwardS = *median(forwardS[layer]), .backwardS = *median(backwardS[layer])},
+                         .outputBytes = static_cast<std::int64_t>(first[layer].output.nbytes())});
     for (const auto &item : model.named_parameters()) {
         costs[model.layerOf(item.key())].parameterBytes += static_cast<std::int64_t>(item.value().nbytes());
         item.value().mutable_grad() = torch::Tensor();

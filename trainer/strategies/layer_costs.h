@@ -6,13 +6,14 @@
 #include <torch/types.h>
 
 #include "ipc/models.h"
+#include "ipc/stage_plan.h"
 #include "trainer/models/model.h"
 
 namespace lockstep::trainer {
 
 /// What a layer of a model costs a stage of a pipeline.
 struct LayerCost {
-    double seconds = 0;           ///< forward and backward
+    LayerTime time;
     std::int64_t outputBytes = 0; ///< that it passes on
     std::int64_t parameterBytes = 0;
 };

@@ -17,6 +17,7 @@ constexpr int tag = 100;
 constexpr std::int64_t fewestExchanges = 2, mostExchanges = 10; // that are timed
 constexpr std::int64_t enoughBytes = 32 << 20; // for more than the fewest: a slow network takes a third of a second
 
+/// One sent and one received.
 double exchangeSeconds(c10d::ProcessGroup &group, int peer, std::int64_t bytes) {
     const torch::Tensor content = at::ones({bytes}, at::kByte);
     std::vector<torch::Tensor> sent{at::zeros({bytes}, at::kByte)}, received{at::zeros({bytes}, at::kByte)};
@@ -43,7 +44,7 @@ std::vector<double> messageSeconds(c10d::ProcessGroup &group, int peer, const st
     for (const std::int64_t size : bytes) {
         const auto [place, isNew] = known.try_emplace(size);
         if (isNew)
-            place->second = exchangeSeconds(group, peer, size);
+            place->second = exchangeSeconds(group, peer, size) / 2;
         seconds.push_back(place->second);
     }
     return seconds;

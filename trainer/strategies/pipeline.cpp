@@ -13,7 +13,7 @@
 
 #include "trainer/strategies/flat_tensors.h"
 #include "trainer/strategies/layer_costs.h"
-#include "trainer/strategies/message_costs.h"
+#include "trainer/strategies/stage_costs.h"
 
 namespace lockstep::trainer {
 
@@ -47,15 +47,8 @@ void Pipeline::shareOutLayers(const Options &options) {
         exampleInput(options.sample, std::max<std::int64_t>(1, options.batch / options.microBatches),
                      options.mostTokens, m_model->parameters().front().options().requires_grad(false));
     if (options.layersPerStage.empty()) {
-        std::vector<double> seconds;
-        std::vector<std::int64_t> bytes;
-        for (const LayerCost &layer : layerCosts(*m_model, input)) {
-            seconds.push_back(layer.seconds);
-            bytes.push_back(layer.outputBytes);
-        }
-        auto messages = slowestByStage(messagesToNext(bytes));
-        messages.pop_back(); // the last stage sends none
-        m_begins = splitLayers(slowestByStage(seconds), messages);
+        m_begins = cutLayers(m_schedule, static_cast<std::size_t>(m_microBatches),
+                             measuredCosts(*m_model, m_communicator, m_stages, input, m_oneNode));
     } else {
         m_begins = {0};
         for (const int layers : options.layersPerStage)
@@ -63,31 +56,6 @@ void Pipeline::shareOutLayers(const Options &options) {
     }
     const torch::Tensor one = input.narrow(0, 0, 1);
     openChannels(m_texts ? std::vector{one, one.narrow(1, 0, one.size(1) - 1)} : std::vector{one});
-}
-
-/// What the layers' outputs, of so many bytes, cost this stage and the next one; of the last stage zeros. First every other pair of
-/// neighbours measures, then the rest.
-std::vector<double> Pipeline::messagesToNext(const std::vector<std::int64_t> &bytes) {
-    std::vector<double> seconds(bytes.size());
-    for (const int first : {0, 1}) {
-        const bool sends = m_stage % 2 == first;
-        if (sends ? isLast() : isFirst())
-            continue;
-        const auto own = messageSeconds(*m_communicator.group(), m_communicator.rank() + (sends ? 1 : -1), bytes);
-        if (sends)
-            seconds = own;
-    }
-    return seconds;
-}
-
-/// All stages' numbers; of several pipelines the greatest.
-std::vector<std::vector<double>> Pipeline::slowestByStage(const std::vector<double> &own) {
-    const auto ofRanks = m_communicator.gather(own);
-    std::vector<std::vector<double>> out(ofRanks.begin(), ofRanks.begin() + m_stages);
-    for (std::size_t rank = out.size(); rank < ofRanks.size(); ++rank)
-        std::ranges::transform(ofRanks[rank], out[rank % out.size()], out[rank % out.size()].begin(),
-                               [](double one, double other) { return std::max(one, other); });
-    return out;
 }
 
 /// `samples`: one, or of texts two, the second of which is shorter by a token.

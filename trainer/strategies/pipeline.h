@@ -59,8 +59,6 @@ private:
         torch::Tensor input, output;
     };
     void shareOutLayers(const Options &options);
-    [[nodiscard]] std::vector<double> messagesToNext(const std::vector<std::int64_t> &bytes);
-    [[nodiscard]] std::vector<std::vector<double>> slowestByStage(const std::vector<double> &own);
     void openChannels(const std::vector<torch::Tensor> &samples);
     void cut(const Batch &batch);
     void expect(std::size_t number);

@@ -63,22 +63,30 @@ ComputeProbe probeFrom(const Json &json) {
 }
 
 Json jsonOf(const LayerCost &layer) {
-    Json seconds = Json::object();
-    for (const auto &[samples, took] : layer.secondsAt)
-        seconds[std::to_string(samples)] = took;
-    return {{"seconds", seconds},
+    Json times = Json::object();
+    for (const auto &[samples, took] : layer.timesAt)
+        times[std::to_string(samples)] = {{"forward_s", took.forwardS}, {"backward_s", took.backwardS}};
+    return {{"times", times},
             {"output_bytes_per_sample", layer.outputBytesPerSample},
             {"parameter_bytes", layer.parameterBytes}};
 }
 LayerCost layerFrom(const Json &json) {
     LayerCost layer{.outputBytesPerSample = json.at("output_bytes_per_sample").get<double>(),
                     .parameterBytes = json.at("parameter_bytes").get<double>()};
-    const Json &seconds = json.at("seconds");
-    if (seconds.is_number()) // a version that timed the layers with one batch
-        layer.secondsAt = {{1, seconds.get<double>()}};
-    else
-        for (const auto &[samples, took] : seconds.items())
-            layer.secondsAt.emplace(std::stoll(samples), took.get<double>());
+    if (!json.contains("times")) { // a version that timed the layers' two passes together
+        const Json &seconds = json.at("seconds");
+        const auto add = [&layer](std::int64_t samples, double took) {
+            layer.timesAt[samples] = {.forwardS = took / 3, .backwardS = took * 2 / 3};
+        };
+        if (seconds.is_number()) // an older one, with one batch
+            add(1, seconds.get<double>());
+        else
+            for (const auto &[samples, took] : seconds.items())
+                add(std::stoll(samples), took.get<double>());
+        return layer;
+    }
+    for (const auto &[samples, times] : json.at("times").items())
+        layer.timesAt[std::stoll(samples)] = {durationFrom(times, "forward_s"), durationFrom(times, "backward_s")};
     return layer;
 }
 

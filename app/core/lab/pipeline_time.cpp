@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "ipc/stage_plan.h"
-
 namespace lockstep::core {
 namespace {
 
@@ -15,7 +13,7 @@ std::optional<Prediction> messageOf(const LayerCost &last, const PipelinePlan &p
     return communication.predict("send_recv", 2, last.outputBytesPerSample * double(plan.samples));
 }
 
-/// Where each stage's layers begin, as splitLayers() gives it. Absent: the lab measured no messages.
+/// Where each stage's layers begin, as cutLayers() gives it. Absent: the lab measured no messages.
 std::optional<std::vector<std::size_t>> beginsOf(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
                                                  const CommunicationModel &communication) {
     std::vector<std::size_t> begins = {0};
@@ -24,21 +22,25 @@ std::optional<std::vector<std::size_t>> beginsOf(const std::vector<LayerCost> &l
             begins.push_back(begins.back() + std::size_t(count));
         return begins;
     }
-    std::vector<double> seconds, messages;
+    std::vector<LayerTime> times;
+    std::vector<double> messages;
     for (const LayerCost &layer : layers) {
         const auto message = messageOf(layer, plan, communication);
         if (!message)
             return std::nullopt;
-        seconds.push_back(layer.seconds(plan.samples));
-        messages.push_back(2 * message->seconds); // one each way
+        times.push_back(layer.time(plan.samples));
+        messages.push_back(message->seconds);
     }
-    return splitLayers(std::vector(std::size_t(plan.stages), seconds),
-                       std::vector(std::size_t(plan.stages - 1), messages));
+    return cutLayers(plan.schedule, std::size_t(plan.microBatches),
+                     {.layers = std::vector(std::size_t(plan.stages), times),
+                      .messageS = std::vector(std::size_t(plan.stages - 1), messages),
+                      .messagesAreWork = plan.ownCores});
 }
 
 /// What is known of a stage.
 struct Stage {
-    double share = 0, ofParameters = 0; ///< of the layers' time, and of the parameters
+    LayerTime share;         ///< of all layers' times
+    double ofParameters = 0; ///< its share of the parameters
     Prediction message{}, average{};
 };
 
@@ -60,8 +62,8 @@ std::vector<StageTimes> timesOf(const std::vector<Stage> &stages, const Pipeline
         const double before = i > 0 ? of(stages[i - 1].message, which) * messages : 0;
         const bool pays = plan.ownCores && which != Case::Low;
         const double work = pays ? own + before : 0; // there and back: one message of each in each direction
-        times.push_back({.forwardS = of1 * stages[i].share * micro.forwardS + work,
-                         .backwardS = of1 * stages[i].share * micro.backwardS + work,
+        times.push_back({.forwardS = of1 * stages[i].share.forwardS * micro.forwardS + work,
+                         .backwardS = of1 * stages[i].share.backwardS * micro.backwardS + work,
                          .messageS = pays ? 0 : own,
                          .betweenS = of1 * (stages[i].ofParameters * micro.optimizerS + (i == 0 ? loadingS : 0)) +
                                      of(stages[i].average, which) * messages});
@@ -71,10 +73,10 @@ std::vector<StageTimes> timesOf(const std::vector<Stage> &stages, const Pipeline
 
 } // namespace
 
-double LayerCost::seconds(std::int64_t samples) const {
+LayerTime LayerCost::time(std::int64_t samples) const {
     const auto nearest = std::ranges::min_element(
-        secondsAt, {}, [samples](const auto &measured) { return std::abs(measured.first - samples); });
-    return nearest == secondsAt.end() ? 0 : nearest->second;
+        timesAt, {}, [samples](const auto &measured) { return std::abs(measured.first - samples); });
+    return nearest == timesAt.end() ? LayerTime() : nearest->second;
 }
 
 std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const PipelinePlan &plan,
@@ -84,9 +86,11 @@ std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const
     if (!cuts)
         return std::nullopt;
     const std::vector<std::size_t> &begins = *cuts;
-    double seconds = 0, parameters = 0;
+    LayerTime all;
+    double parameters = 0;
     for (const LayerCost &layer : layers) {
-        seconds += layer.seconds(plan.samples);
+        all.forwardS += layer.time(plan.samples).forwardS;
+        all.backwardS += layer.time(plan.samples).backwardS;
         parameters += layer.parameterBytes;
     }
     StepTime out;
@@ -95,7 +99,8 @@ std::optional<StepTime> pipelineTime(const std::vector<LayerCost> &layers, const
         Stage stage;
         double bytes = 0;
         for (std::size_t layer = begins[i]; layer < begins[i + 1]; ++layer) {
-            stage.share += layers[layer].seconds(plan.samples) / seconds;
+            stage.share.forwardS += layers[layer].time(plan.samples).forwardS / all.forwardS;
+            stage.share.backwardS += layers[layer].time(plan.samples).backwardS / all.backwardS;
             bytes += layers[layer].parameterBytes;
         }
         stage.ofParameters = bytes / parameters;

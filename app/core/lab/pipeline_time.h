@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "ipc/stage_plan.h"
 #include "lab/cost_model.h"
 #include "lab/device_time.h"
 
@@ -22,13 +23,13 @@ namespace lockstep::core {
 
 /// What a layer of the model costs a stage of a pipeline.
 struct LayerCost {
-    /// Forward and backward, by the samples of a batch; it counts beside the other layers' only.
-    std::map<std::int64_t, double> secondsAt = {};
+    /// By the samples of a batch; they count beside the other layers' only.
+    std::map<std::int64_t, LayerTime> timesAt = {};
     double outputBytesPerSample = 0; ///< that it passes on
     double parameterBytes = 0;
     bool operator==(const LayerCost &) const = default;
     /// At the nearest number of samples that was measured.
-    [[nodiscard]] double seconds(std::int64_t samples) const;
+    [[nodiscard]] LayerTime time(std::int64_t samples) const;
 };
 
 struct PipelinePlan {

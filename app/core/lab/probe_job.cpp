@@ -66,8 +66,8 @@ std::vector<std::string> commandOnNode(const RunConfig &config, const std::strin
 std::int64_t stepsFor(const ModelCosts &costs, std::int64_t batch) {
     double perSampleS = 0; // at the largest batch that the layers were timed with
     for (const LayerCost &layer : costs.layers)
-        if (!layer.secondsAt.empty())
-            perSampleS += layer.secondsAt.rbegin()->second / double(layer.secondsAt.rbegin()->first);
+        if (!layer.timesAt.empty())
+            perSampleS += layer.timesAt.rbegin()->second.bothS() / double(layer.timesAt.rbegin()->first);
     const double steps = mostEpochS / (perSampleS * double(batch));
     return std::isfinite(steps) ? std::clamp(std::int64_t(steps), fewestSteps, mostSteps) : mostSteps;
 }
@@ -234,7 +234,8 @@ std::optional<ModelCosts> modelCostsFrom(std::string_view text) {
             LayerCost cost{.outputBytesPerSample = layer.at("output_bytes_per_sample").get<double>(),
                            .parameterBytes = layer.at("parameter_bytes").get<double>()};
             for (std::size_t i = 0; i < batches.size(); ++i)
-                cost.secondsAt[batches[i]] = layer.at("seconds").at(i).get<double>();
+                cost.timesAt[batches[i]] = {layer.at("forward_s").at(i).get<double>(),
+                                            layer.at("backward_s").at(i).get<double>()};
             costs.layers.push_back(std::move(cost));
         }
     } catch (const std::exception &) {

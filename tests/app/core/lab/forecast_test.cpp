@@ -29,8 +29,12 @@ ForecastInput simpleInput() {
     return input;
 }
 
+LayerTime third(double seconds) {
+    return {.forwardS = seconds / 3, .backwardS = seconds * 2 / 3};
+}
+
 LayerCost layer(double seconds) {
-    return {{{16, seconds}}, 400, 100};
+    return {{{16, third(seconds)}}, 400, 100};
 }
 
 } // namespace
@@ -182,9 +186,9 @@ private Q_SLOTS:
         micro.forwardS = 0.5e-3;
         input.probes = {whole, micro, half};
         // Of small batches the first layer takes half, of large ones the last.
-        input.layers = {{{{16, 2e-3}, {64, 2e-3}}, 400, 100},
-                        {{{16, 1e-3}, {64, 2e-3}}, 400, 100},
-                        {{{16, 1e-3}, {64, 4e-3}}, 400, 100}};
+        input.layers = {{{{16, third(2e-3)}, {64, third(2e-3)}}, 400, 100},
+                        {{{16, third(1e-3)}, {64, third(2e-3)}}, 400, 100},
+                        {{{16, third(1e-3)}, {64, third(4e-3)}}, 400, 100}};
         const auto slowest = [&](double alpha, double rate) {
             const auto out = forecast(input, simpleModel(alpha, rate));
             return std::pair(out->rows.front().computeS, out->rows.back().computeS);
@@ -212,7 +216,7 @@ private Q_SLOTS:
         record.id = "20260102T030405Z-00000001";
         record.input = simpleInput();
         record.input.runs = runsOf({way, {Method::Ddp}}, {2});
-        record.input.layers = {{{{8, 1e-3}, {32, 3e-3}}, 400, 100}, {{{8, 2e-3}}, 40, 50}};
+        record.input.layers = {{{{8, {1e-3, 2e-3}}, {32, {3e-3, 5e-3}}}, 400, 100}, {{{8, {2e-3, 1e-3}}}, 40, 50}};
         record.forecast = *forecast(record.input, simpleModel());
         const auto read = forecastRecordFromJson(toJson(record));
         QVERIFY(read.has_value());
@@ -332,16 +336,17 @@ private Q_SLOTS:
     }
 
     void whatAModelCostsIsReadFromTheTrainersAnswer() {
-        const auto costs =
-            modelCostsFrom(R"({"type":"model","parameter_bytes":[12,8],"batches":[16,64],"layers":[)"
-                           R"({"seconds":[0.5,1.5],"output_bytes_per_sample":20,"parameter_bytes":20}]})");
+        const auto costs = modelCostsFrom(
+            R"({"type":"model","parameter_bytes":[12,8],"batches":[16,64],"layers":[)"
+            R"({"forward_s":[0.5,1.5],"backward_s":[1,3],"output_bytes_per_sample":20,"parameter_bytes":20}]})");
         QVERIFY(costs.has_value());
         QCOMPARE(costs->parameterBytes, (std::vector<double>{12, 8}));
-        QCOMPARE(costs->layers, (std::vector<LayerCost>{{{{16, 0.5}, {64, 1.5}}, 20, 20}}));
+        QCOMPARE(costs->layers, (std::vector<LayerCost>{{{{16, {0.5, 1}}, {64, {1.5, 3}}}, 20, 20}}));
         QVERIFY(!modelCostsFrom("welcome to this node"));
         QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":"many"})"));
-        QVERIFY(!modelCostsFrom(R"({"type":"model","parameter_bytes":[12],"batches":[16,64],"layers":[)"
-                                R"({"seconds":[0.5],"output_bytes_per_sample":20,"parameter_bytes":12}]})"));
+        QVERIFY(!modelCostsFrom(
+            R"({"type":"model","parameter_bytes":[12],"batches":[16,64],"layers":[)"
+            R"({"forward_s":[0.5],"backward_s":[1],"output_bytes_per_sample":20,"parameter_bytes":12}]})"));
     }
 
     void probesAreOneDeviceAndRanksSideBySide() {
