@@ -9,6 +9,10 @@ AlertFrame makeAlert(AlertName name, std::string message, std::optional<std::int
     return {std::string(name.row().severity), std::string(name.row().kind), std::move(message), step};
 }
 
+bool isRestart(const AlertFrame &alert) {
+    return alert.kind == ranksRestarted.row().kind;
+}
+
 std::string adviceFor(std::string_view kind) {
     const AlertKind *row = findAlert(kind);
     return row ? std::string(row->advice) : std::string();

@@ -135,7 +135,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"node_refused", "error", "agent", "the first node takes another agent for this node, or has been started anew",
      "The node's ranks have been ended. Start the whole run again."},
     {"node_oversteps", "warning", "agent",
-     "a node's agent reports for ranks that are not its own, or sends traces that nobody asked for",
+     "a node's agent reports what is not its own to report, or sends traces that nobody asked for",
      "None of that counts. Use one version of Lockstep on all nodes, and look who else has the run's token."},
 });
 
@@ -176,6 +176,9 @@ inline constexpr AlertName nonFiniteLoss = "non_finite_loss";
 
 /// `message`: one sentence.
 [[nodiscard]] AlertFrame makeAlert(AlertName name, std::string message, std::optional<std::int64_t> step = {});
+
+/// Whether it says that ranks were started again after a failure.
+[[nodiscard]] bool isRestart(const AlertFrame &alert);
 
 /// What to do about alerts of that kind; empty for a kind that a script invents.
 [[nodiscard]] std::string adviceFor(std::string_view kind);

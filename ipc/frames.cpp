@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "ipc/alerts.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep {
@@ -81,6 +82,18 @@ std::string_view typeOf(const Frame &frame) {
     if (const auto *unknown = std::get_if<UnknownFrame>(&frame.body))
         return unknown->type;
     return typeNames[frame.body.index()];
+}
+
+bool canBeOf(int node, const Frame &frame) {
+    const std::string_view type = typeOf(frame);
+    if (type == "steps" || type == "epoch" || type == "eval" || type == "comm" || type == "exit")
+        return frame.rank.has_value();
+    if (type == "device")
+        return !frame.rank;
+    if (type == "link")
+        return !frame.rank && node == 0;
+    const auto *alert = std::get_if<AlertFrame>(&frame.body);
+    return !alert || frame.rank || node == 0 || !isRestart(*alert);
 }
 
 std::string placeInWords(const RankPosition &at) {

@@ -62,7 +62,8 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
     line.remove_suffix(sealLength);
     const auto seq = numberAtEnd<std::uint64_t>(line, ",\"seq\":");
     const auto node = seq ? numberAtEnd<int>(line, "\"node\":") : std::nullopt;
-    if (!node || *node < 0 || *node >= mostNodes || *seq > mostSeq)
+    const bool isKey = line == "{" || line.ends_with(','); // else a longer one, with an escaped quote, ends like it
+    if (!node || !isKey || *node < 0 || *node >= mostNodes || *seq > mostSeq)
         return std::nullopt;
     return SealedPlace{*node, *seq};
 }

@@ -150,6 +150,22 @@ private Q_SLOTS:
         }
     }
 
+    /// The frame's reader would take the other key, and the line for another node's.
+    void aKeyThatOnlyEndsLikeTheSealsNodeIsNoPartOfTheSeal() {
+        const auto sealed = [](std::string body) { return body + ",\"crc\":\"" + crcText(crc32c(body)) + "\"}"; };
+        const std::string head = R"({"type":"state","mono_ns":1,"wall_us":1,"state":"failed","node":0,")";
+        for (const char *before : {"\\", "x\\", ",\\", "{\\", "\\\\\\"}) { // each ends in the backslash of a quote
+            const std::string line = sealed(head + before + R"("node":1,"seq":0)");
+            const auto frame = Decoder().decode(line);
+            QVERIFY2(frame && frame->node == 0, line.c_str());
+            QVERIFY2(crcHolds(line) && !placeOfSealedLine(line), line.c_str());
+        }
+        for (const char *frame : {"{}", "{\"\\\"node\":5}", R"({"type":"log"})"}) {
+            const auto place = placeOfSealedLine(sealLine(frame, 3, 4));
+            QVERIFY2(place && place->node == 3 && place->seq == 4, frame);
+        }
+    }
+
     // Fault 13: any byte of a log flipped.
     void aFlippedByteLosesOnlyItsRecordAndTheGapSaysWhich() {
         constexpr int lines = 12;

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/alerts.h"
 #include "ipc/frames.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
@@ -89,11 +88,6 @@ struct AlertLine {
     AlertFrame alert;
     std::uint64_t number = 0; ///< of the run's alerts, from 1
 };
-
-/// Whether it says that all ranks were started again after a failure.
-[[nodiscard]] inline bool isRestart(const AlertLine &line) {
-    return line.alert.kind == ranksRestarted.row().kind;
-}
 
 struct StateChange {
     std::int64_t wallUs = 0;

@@ -36,7 +36,8 @@ void RunStore::flush() {
 void RunStore::take(const Frame &frame) {
     ++m_log.frames;
     m_identity.hearBegin(frame);
-    if (m_log.ofOtherRuns.contains(frame.node.value_or(0)))
+    const int node = frame.node.value_or(0);
+    if (m_log.ofOtherRuns.contains(node) || !canBeOf(node, frame))
         return;
     if (const auto offsetS = frame.node ? m_links.clockOffsetS(*frame.node) : std::nullopt) {
         Frame here = frame;
@@ -135,7 +136,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
-    const StepNumbers::Numbered numbered = m_numbers.take(frame.rank.value_or(0), body, m_length);
+    const StepNumbers::Numbered numbered = m_numbers.take(*frame.rank, body, m_length);
     if (numbered.again)
         m_length.forget(body.epoch);
     if (numbered.shift == 0)
@@ -147,7 +148,7 @@ void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
 }
 
 void RunStore::takeSteps(const Frame &frame, const StepsFrame &body) {
-    const int rank = frame.rank.value_or(0);
+    const int rank = *frame.rank;
     m_length.take(body);
     m_ranks.take(rank, body);
     forget(m_epochs.take(rank, body));
@@ -164,7 +165,7 @@ void RunStore::takeSteps(const Frame &frame, const StepsFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
-    const int rank = frame.rank.value_or(0);
+    const int rank = *frame.rank;
     forget(m_epochs.madeAgain(body.epoch));
     if (!m_epochs.take(rank, frame, body, m_ranks.expected()))
         return;
@@ -182,8 +183,8 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
 void RunStore::takeBody(const Frame &frame, const CommFrame &body) {
     if (body.staleness.empty() && body.stageWork.empty())
         return;
-    m_updates.take(frame.rank.value_or(0), body);
-    m_stages.take(frame.rank.value_or(0), body);
+    m_updates.take(*frame.rank, body);
+    m_stages.take(*frame.rank, body);
     note(Phases);
 }
 
@@ -212,21 +213,18 @@ void RunStore::takeBody(const Frame &frame, const LogFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const AlertFrame &body) {
     m_messages.take(frame, body);
-    if (!frame.rank && isRestart({frame.wallUs, frame.rank, body}))
+    if (!frame.rank && isRestart(body))
         m_epochs.startOver();
     note(Alerts);
 }
 
 void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
-    if (frame.rank)
-        m_ranks.take(*frame.rank, body);
+    m_ranks.take(*frame.rank, body);
     m_messages.take(frame, body);
     note(Changes(State) | Console);
 }
 
 void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
-    if (frame.rank) // only agent 0 knows its links; older agents accepted this from ranks
-        return;
     m_links.take(frame, body);
     note(Link | State);
 }

@@ -63,6 +63,7 @@ public:
         m_node.send(trace);
     }
     void log(const std::string &frame) { write(sealLine(frame, 1, m_seq++)); }
+    void write(const std::string &line) { REQUIRE(::send(m_end.get(), (line + "\n").data(), line.size() + 1, 0) > 0); }
     void trace(int rank, const std::string &text) {
         NodeMessage piece;
         piece.what = NodeMessage::What::TracePart;
@@ -100,7 +101,6 @@ public:
     std::vector<std::string> traces, oversteps;
 
 private:
-    void write(const std::string &line) { REQUIRE(::send(m_end.get(), (line + "\n").data(), line.size() + 1, 0) > 0); }
     void say(const NodeMessage &message) { write(encode(message)); }
 
     TestHome m_home;
@@ -158,6 +158,49 @@ TEST_CASE(
     CHECK(linked.node().logLines() == linked.sent());
     CHECK(linked.oversteps.size() == 1);
     CHECK(linked.node().connected());
+}
+
+TEST_CASE("a node's agent sends nothing that a rank or agent 0 alone can say, and samples of its own ranks only") {
+    LinkedNode linked;
+    const std::string times = R"(,"mono_ns":1,"wall_us":1,)", epoch = times + R"("epoch":1,)",
+                      steps = R"("first_step":0,"last_step":0,)";
+    linked.log(R"({"type":"steps")" + epoch + steps + R"("count":1,"samples":1,"phases":{}})");
+    linked.log(R"({"type":"epoch")" + epoch + R"("duration_s":1,"samples":1,"steps":1,"start_mono_ns":1,"phases":{}})");
+    linked.log(R"({"type":"eval")" + epoch + R"("accuracy":0.99,"samples":1,"duration_s":1})");
+    linked.log(R"({"type":"comm")" + epoch + steps + R"("exposed_s":0,"wait_s":0,"hidden_s":0})");
+    linked.log(R"({"type":"exit")" + times + R"("pid":7,"host":"hostB","code":1})");
+    linked.log(R"({"type":"link")" + times + R"("of_node":2,"link":"lost"})");
+    linked.log(R"({"type":"alert")" + times + R"("severity":"warning","kind":"restart","message":"all ranks"})");
+    const auto sample = [&](int rank) {
+        linked.log(R"({"type":"device")" + times + R"("interval_s":0.2,"devices":[],"processes":[{"rank":)" +
+                   std::to_string(rank) + R"(,"pid":7,"cpu_cores":1}]})");
+    };
+    sample(0);
+    linked.hear();
+    CHECK(std::ranges::count(linked.copy(), '\n') == 1); // its header
+    CHECK(linked.node().logLines() == linked.sent());
+    CHECK(linked.exits.empty());
+    REQUIRE(linked.oversteps.size() == 2);
+    CHECK(linked.oversteps[0] ==
+          "node 1 (hostB) reports 'steps' without a rank, which a further node may not; such lines are left out");
+    CHECK(linked.oversteps[1] ==
+          "node 1 (hostB) reports for rank 0, and it has ranks 1 to 2; what it says of others is left out");
+
+    sample(1);
+    linked.log(R"({"type":"alert","rank":2)" + times + R"("severity":"warning","kind":"restart","message":"one"})");
+    linked.log(R"({"type":"alert")" + times + R"("severity":"warning","kind":"disk_low","message":"its own"})");
+    linked.hear();
+    CHECK(std::ranges::count(linked.copy(), '\n') == 1 + 3);
+    CHECK(linked.node().connected());
+}
+
+TEST_CASE("a line that its own reader takes for another node's ends the link as a damaged one does") {
+    LinkedNode linked;
+    const std::string body = R"({"type":"state","mono_ns":1,"wall_us":1,"state":"failed","node":0,"\"node":1,"seq":1)";
+    linked.write(body + R"(,"crc":")" + crcText(crc32c(body)) + R"("})");
+    linked.hear();
+    CHECK_FALSE(linked.node().connected());
+    CHECK(linked.copy().find("failed") == std::string::npos);
 }
 
 TEST_CASE("a trace is taken once a rank for each start and each request, and again after a cut it is only confirmed") {

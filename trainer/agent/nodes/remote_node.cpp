@@ -155,6 +155,27 @@ std::string RemoteNode::ownRanks() const {
     return m_ranks.size() == 1 ? "it has rank " + first : "it has ranks " + first + " to " + last;
 }
 
+/// A rank that the frame names and that is another node's.
+std::optional<int> RemoteNode::otherRankIn(const Frame &frame) const {
+    if (frame.rank && !isOwn(*frame.rank))
+        return frame.rank;
+    if (const auto *sample = std::get_if<DeviceFrame>(&frame.body))
+        for (const ProcessSample &process : sample->processes)
+            if (process.rank && !isOwn(*process.rank))
+                return process.rank;
+    return std::nullopt;
+}
+
+void RemoteNode::tellOfForeign(const Frame &frame) {
+    if (const std::optional<int> rank = otherRankIn(frame))
+        return overstep(m_toldOfRank, "reports for rank " + std::to_string(*rank) + ", and " + ownRanks() +
+                                          "; what it says of others is left out");
+    const auto *alert = std::get_if<AlertFrame>(&frame.body);
+    overstep(m_toldOfFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " +
+                                (frame.rank ? "with" : "without") +
+                                " a rank, which a further node may not; such lines are left out");
+}
+
 void RemoteNode::lose(const std::string &why, bool closed) {
     m_linkWhenLost = m_socket ? readTcpState(m_socket->descriptor()) : PeerTcpState{};
     if (m_socket)
@@ -224,15 +245,14 @@ void RemoteNode::onLogLine(std::string_view line) {
     if (looked || !isOwn(rankAtHead(line).value_or(-1)))
         if (auto decoded = m_decoder.decode(line))
             frame = std::move(*decoded);
-    const bool foreign = frame && frame->rank && !isOwn(*frame->rank);
+    const bool foreign = frame && (otherRankIn(*frame) || !canBeOf(m_number, *frame));
     const NodeLog::Verdict taken = foreign ? m_log->leaveOut(line) : m_log->take(line);
     if (taken == NodeLog::Verdict::Damaged)
         return lose("a damaged line came over the link", true);
     if (taken == NodeLog::Verdict::Doubled)
         return;
     if (foreign) {
-        overstep(m_toldOfRank, "reports for rank " + std::to_string(*frame->rank) + ", and " + ownRanks() +
-                                   "; what it says of others is left out");
+        tellOfForeign(*frame);
     } else if (looked && frame && frame->rank) {
         const auto *exit = std::get_if<ExitFrame>(&frame->body);
         if (!exit)

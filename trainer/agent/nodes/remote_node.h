@@ -93,6 +93,8 @@ private:
     void expectTraces();
     [[nodiscard]] bool isOwn(int rank) const { return m_ranks.contains(rank); }
     [[nodiscard]] std::string ownRanks() const;
+    [[nodiscard]] std::optional<int> otherRankIn(const Frame &frame) const;
+    void tellOfForeign(const Frame &frame);
     void overstep(bool &told, const std::string &does);
     void onPong(const NodeMessage &message);
     void ping();
@@ -123,7 +125,7 @@ private:
         std::string taken; ///< checksum of the last that came: after a cut it may come again
     };
     std::map<int, AwaitedTraces> m_awaited; ///< by rank
-    bool m_toldOfRank = false, m_toldOfTrace = false;
+    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false;
     std::int64_t m_lostNs = 0;
     PeerTcpState m_linkWhenLost;
     bool m_closed = false; ///< the other side closed the connection

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ipc/alerts.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -15,8 +16,8 @@ std::vector<RunMark> runMarks(const RunStore &store) {
             out.push_back({RunMark::Kind::Checkpoint, change.wallUs,
                            change.epoch ? "checkpoint after epoch " + std::to_string(*change.epoch) : "checkpoint"});
     for (const AlertLine &line : store.messages().alerts())
-        out.push_back({isRestart(line) ? RunMark::Kind::Restart : RunMark::Kind::Alert, line.wallUs, line.alert.message,
-                       line.alert.severity == "error"});
+        out.push_back({isRestart(line.alert) ? RunMark::Kind::Restart : RunMark::Kind::Alert, line.wallUs,
+                       line.alert.message, line.alert.severity == "error"});
     if (store.lifecycle().link() == LinkState::AgentDied)
         out.push_back({RunMark::Kind::Alert, store.log().lastWallUs, "failed: agent died", true});
     std::stable_sort(out.begin(), out.end(), [](const RunMark &a, const RunMark &b) { return a.wallUs < b.wallUs; });

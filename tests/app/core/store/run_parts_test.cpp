@@ -506,6 +506,54 @@ private Q_SLOTS:
         }
     }
 
+    void whatAFurtherNodeSaysWithoutItsRanksChangesNothingOfTheRun() {
+        RunStore told(QStringLiteral("r")), untold(QStringLiteral("r"));
+        for (RunStore *store : {&told, &untold}) {
+            store->setRecord(ddpRecord("r"));
+            for (const Frame &one : ddpRecording())
+                store->take(one);
+        }
+        const auto tell = [&](FrameBody body, std::optional<int> rank = {}) {
+            Frame one = frame(std::move(body), rank, 2400);
+            one.node = 1;
+            told.take(one);
+        };
+        StepsFrame window;
+        window.epoch = 3;
+        window.firstStep = window.lastStep = 40;
+        window.count = 1;
+        window.loss = LossWindow{9, 9, 9, 9};
+        tell(window);
+        EpochFrame epoch;
+        epoch.epoch = 3;
+        epoch.durationS = 9;
+        tell(epoch);
+        EvalFrame eval;
+        eval.epoch = 2;
+        eval.accuracy = 0.01;
+        tell(eval);
+        CommFrame comm;
+        comm.staleness = {1};
+        tell(comm);
+        tell(ExitFrame{});
+        LinkFrame link;
+        link.ofNode = 2;
+        link.link = "lost";
+        tell(link);
+        tell(makeAlert(ranksRestarted, "all ranks are started again"));
+        DeviceFrame sample;
+        sample.processes = {ProcessSample{0, 7, 9.0, {}}};
+        tell(sample, 1); // no rank samples devices
+        QVERIFY(told.losses().all().points().size() == untold.losses().all().points().size());
+        QVERIFY(told.ranks().doneSteps() == untold.ranks().doneSteps());
+        QCOMPARE(told.epochs().merged().size(), std::size_t(2));
+        QVERIFY(told.epochs().merged().back().eval == untold.epochs().merged().back().eval);
+        QVERIFY(told.updates().byStaleness().empty() && told.links().all().empty());
+        QCOMPARE(told.messages().console().size(), untold.messages().console().size());
+        QCOMPARE(told.messages().alertsOf(ranksRestarted), std::uint64_t(0));
+        QVERIFY(!told.ranks().all().at(0).cpuCores);
+    }
+
     void aCopyFromAnotherMachineIsShownAsLastSeenThere() {
         const Home home;
         const std::string run = withoutResult(1, "hostA");
