@@ -16,6 +16,7 @@
 //  "steps_per_epoch":938,"epochs":10}
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
 // {"type":"state",…,"state":"init",…,"counts_anew":true}  (a script that knows nothing of Lockstep)
+// {"type":"state",…,"state":"init",…,"leaves_pauses_out":true}  (a rank that LOCKSTEP_PAUSED is set for)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
 // {"type":"steps",…,"scalars":{"grad_norm":{"sum":16.9,"weight":13,"min":1.1,"max":1.6,"last":1.2},"temperature":0.7}}
@@ -100,6 +101,9 @@ struct StateFrame {
     /// With `init`, of a script that knows nothing of Lockstep: its process counts epochs from 1 and steps from 0,
     /// whatever it goes on from. The log has their numbers in the run (trainer/agent/log/epoch_numbers.h).
     bool countsAnew = false;
+    /// With `init`: no duration that it reports has a pause of a run that takes turns in it; it heeds LOCKSTEP_PAUSED
+    /// (trainer/agent/ranks/turns.h).
+    bool leavesPausesOut = false;
     bool operator==(const StateFrame &) const = default;
 };
 

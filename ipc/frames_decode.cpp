@@ -158,6 +158,7 @@ void read(ObjectReader &reader, StateFrame &state) {
     readAbout(reader, state.about);
     readFiles(reader, state.files);
     reader.truth("counts_anew", state.countsAnew);
+    reader.truth("leaves_pauses_out", state.leavesPausesOut);
 }
 
 void read(ObjectReader &reader, StepsFrame &steps) {

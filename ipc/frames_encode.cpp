@@ -136,6 +136,8 @@ struct BodyWriter {
         putTexts(json, "files", state.files);
         if (state.countsAnew)
             json.field("counts_anew", true);
+        if (state.leavesPausesOut)
+            json.field("leaves_pauses_out", true);
     }
 
     void operator()(const StepsFrame &steps) const {

@@ -171,6 +171,8 @@ template <class Keys, Is<TurnsTaken> T> void describe(Keys &keys, T &turns, cons
     keys("paused_s", turns.pausedS);
     keys("pauses", turns.pauses);
     keys("pauses_waiting", turns.waiting);
+    keys.sparse("pauses_counted", turns.counted);
+    keys.sparse("lost", turns.lost);
 }
 
 template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, const std::string &what) {

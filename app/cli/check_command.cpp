@@ -180,7 +180,8 @@ Result<std::string> runBoth(const CheckOptions &options, const Checkout &checkou
     auto experiment = prepare(run);
     if (!experiment)
         return fail(experiment.error().front());
-    // A GPU goes on with what it was given while its process stands still, and lockstep-trainer's clock doesn't leave pauses out.
+    // A GPU goes on with what it was given while its process stands still, and lockstep-trainer's clock doesn't leave pauses out. Behind a
+    // script it is core::whyNotInTurns that finds it, after the first run.
     core::SideBySide &places = experiment->sideBySide;
     places.inTurns =
         inTurns && places.gpus.empty() && !QString::fromStdString(options.what.front()).endsWith(u"lockstep-trainer");

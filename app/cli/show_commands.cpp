@@ -178,8 +178,10 @@ int showCommand(const std::string &id, bool json, bool all) {
         if (const QString around = core::surroundingsText(*store.result()->surroundings); !around.isEmpty())
             text += "  " + around.toStdString() + "\n";
     if (store.result() && store.result()->turns)
-        text += "  took turns with the other runs of its round and stood still for " +
-                core::seconds(store.result()->turns->pausedS).toStdString() + ", which no time here includes\n";
+        text +=
+            "  took turns with the other runs of its round and stood still for " +
+            core::seconds(store.result()->turns->pausedS).toStdString() +
+            (store.result()->turns->counted ? ", which times here may include\n" : ", which no time here includes\n");
     std::set<std::string> advised;
     for (const core::AlertLine &alert : store.messages().alerts()) {
         text += "  ! " + onOneLine(alert.alert.message) + "\n";

@@ -28,6 +28,7 @@
 ///   like_python                    frames are spelt as Python does it, with a blank after a colon
 ///   nan_at=S                       a loss that is not a number
 ///   child | stray                  starts a child that ignores SIGTERM and sleeps | in a session of its own; prints "child PID"
+///   leaves_pauses_out              says that its durations are without the pauses of a run that takes turns
 ///   tally=FOLDER                   a file there gets the time of each frame (Wire::keepTally)
 ///   show_environment               prints what it was given: environment, cores, arguments
 class Behaviour {

@@ -145,6 +145,7 @@ void FakeRank::sendState(RunState state, const std::string &detail) {
         body.epochs = m_epochs;
         body.stepsPerEpoch = m_stepsAnEpoch;
         body.totalSteps = m_stepsAnEpoch * m_epochs;
+        body.leavesPausesOut = m_behaviour.has("leaves_pauses_out");
     }
     m_wire.send(body);
 }

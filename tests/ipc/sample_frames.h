@@ -29,6 +29,7 @@ inline std::vector<Frame> sampleFrames() {
     init.stepsPerEpoch = 938;
     init.replicaBatch = {32, 31};
     init.countsAnew = true;
+    init.leavesPausesOut = true;
     bodies.push_back(init);
     StateFrame done;
     done.state = RunState::Done;

@@ -33,8 +33,8 @@ class Check(Case):
     def git(self, *words):
         return subprocess.run(["git", "-C", self.tree, *words], check=True, capture_output=True, text=True).stdout
 
-    def check(self, *words, codes, steps=30, flags=()):
-        words = ("check", "--against", "git:main", "--repeats", "3", "--max-steps", steps, *words, "--", sys.executable, "train.py", *flags)
+    def check(self, *words, codes, steps=30, flags=(), through=()):
+        words = ("check", "--against", "git:main", "--repeats", "3", "--max-steps", steps, *words, "--", *through, sys.executable, "train.py", *flags)
         done = subprocess.run([support.BIN.resolve() / "lockstepctl", *map(str, words)], env=self.environment, cwd=self.tree,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1000)
         self.assertIn(done.returncode, codes, f"{done.stdout}\n{done.stderr}")
@@ -96,6 +96,13 @@ class Check(Case):
         self.commit("train.py")
         done = self.check(codes=(0, 1, 4), steps=200, flags=("--wait-ms", "0.2"))
         self.assertRegex(done.stderr, r"waited for something outside when \d+ % of its pauses began, and that goes on in a pause")
+        self.assertEqual(self.in_turns(), [True] * 2 + [False] * 6)
+
+    def test_what_does_not_say_that_it_leaves_pauses_out_runs_one_after_another(self):
+        (self.tree / "run.sh").write_text('exec env -u LOCKSTEP_PAUSED "$@"\n')
+        self.commit("run.sh")
+        done = self.check(codes=(0, 1, 4), through=("sh", "run.sh"))
+        self.assertRegex(done.stderr, "may count its pauses as time of training: .* They run one after another now")
         self.assertEqual(self.in_turns(), [True] * 2 + [False] * 6)
 
     def measured(self, *command, **environment):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The clock of a run that takes turns stands still while another run has its turn."""
+import json
 import mmap
 import os
 import struct
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 import support
 
@@ -50,6 +52,17 @@ class Clock(unittest.TestCase):
             ((behind, took, known),) = self.asked(path, [lambda: None])
             self.assertEqual(known, 0)
             self.assertTrue(0 <= behind <= took)
+
+    def test_a_rank_says_that_it_leaves_pauses_out_where_it_does(self):
+        for path, says in (self.id(), None), ("", None), (None, True):
+            with self.subTest(path), tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile() as file:
+                file.write(struct.pack("@Q", 0))
+                file.flush()
+                environment = {**os.environ, "PYTHONPATH": str(support.RESOURCES), "LOCKSTEP_FRAMES": f"file:{folder}",
+                               "LOCKSTEP_PAUSED": file.name if path is None else path}
+                subprocess.run([sys.executable, "-c", "import lockstep; lockstep.Run().close()"], env=environment, check=True)
+                init = json.loads((Path(folder) / "rank-0.ndjson").read_text().splitlines()[0])
+                self.assertEqual((init["state"], init.get("leaves_pauses_out")), ("init", says))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,15 @@ std::string whyNotInTurns(const Experiment &experiment) {
         if (entry.state != EntryState::Done)
             continue;
         const auto result = readRunResult(runFolder(entry.run));
-        if (!result || !result->turns || result->turns->pauses == 0)
+        if (!result || !result->turns)
+            continue;
+        if (result->turns->counted)
+            return name + " may count its pauses as time of training: it has not said leaves_pauses_out with its state "
+                          "init, as Lockstep's Python package does and lockstep-trainer doesn't";
+        if (result->turns->lost)
+            return name +
+                   " may have run at the same time as another one: the file that says whose turn it is was removed";
+        if (result->turns->pauses == 0)
             continue;
         const double share = double(result->turns->waiting) / double(result->turns->pauses);
         if (share > mostPausesWaiting && result->turns->waiting >= leastWaiting)

@@ -41,4 +41,9 @@ def _unpaused_ns() -> int:
             return now - before
 
 
+def leaves_pauses_out() -> Optional[bool]:
+    """What a rank says of its durations with its state `init`; None: nothing, since this run takes no turns."""
+    return None if _paused is None else True
+
+
 clock_ns = monotonic_ns if _paused is None else _unpaused_ns

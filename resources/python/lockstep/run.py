@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Callable, Dict, Generator, Iterable, Iterator, List, Optional, Set, Type, TypeVar
 
 from lockstep import script_files, signals, version
+from lockstep.clock import leaves_pauses_out
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
@@ -76,7 +77,7 @@ class Run:
         with self._harmless():
             self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=descriptive_values(about),
                       files=script_files.digests(), world_size=_number("WORLD_SIZE", 1), device=os.environ.get("LOCKSTEP_DEVICE"), cores=_cores(),
-                      version=version.VERSION)
+                      version=version.VERSION, leaves_pauses_out=leaves_pauses_out())
             if rank == 0:
                 _compare_versions(os.environ.get("LOCKSTEP_VERSION", ""))
         self._sender.start_heartbeat(self.position.report)

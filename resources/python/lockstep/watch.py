@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
-from lockstep.clock import clock_ns, paused_ns
+from lockstep.clock import clock_ns, leaves_pauses_out, paused_ns
 from lockstep.follower import Follower
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
@@ -313,7 +313,7 @@ class Watch:
         about = {key: value for key, value in self._facts(world, backend).items() if value is not None}
         sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
                               "about": descriptive_values(about), "files": script_files.digests(),
-                              "counts_anew": True, "device": os.environ.get("LOCKSTEP_DEVICE"),
+                              "counts_anew": True, "leaves_pauses_out": leaves_pauses_out(), "device": os.environ.get("LOCKSTEP_DEVICE"),
                               "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
         if alone:
             sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":

@@ -135,6 +135,59 @@ TEST_CASE("an agent that is killed in its turn holds nobody up") {
     CHECK(stopped);
 }
 
+TEST_CASE("a rank that doesn't say that it leaves pauses out may count them as time of training") {
+    const TestHome home;
+    for (const bool says : {false, true}) {
+        CAPTURE(says);
+        const ServedRun run = inTurns(makeRunId(), says ? "leaves_pauses_out" : "steps=10");
+        const RunResult result = resultOf(run.folder);
+        REQUIRE(result.turns);
+        CHECK(result.turns->counted != says);
+        CHECK_FALSE(result.turns->lost);
+    }
+}
+
+TEST_CASE("where the file that says whose turn it is is removed, a run makes another one, and says that it was lost") {
+    const TestHome home;
+    const std::string experiment = makeRunId(), endless = "epochs=1000;burn";
+    const ServedRun first = inTurns(experiment, endless);
+    const pid_t a = rankPids(first.folder, 1).at(0);
+    const std::string file = std::filesystem::path(first.socket).parent_path() / (experiment + ".turns");
+    REQUIRE(eventually([&] { return !standsStill(a); }));
+    REQUIRE(std::filesystem::remove(file));
+    CHECK(eventually([&] { return std::filesystem::exists(file); }));
+    const ServedRun second = inTurns(experiment, endless);
+    const pid_t b = rankPids(second.folder, 1).at(0);
+    for (const pid_t rank : {a, b})
+        CHECK(eventually([&] { return pausedSeconds(pausedFileOf(rank)) > 0.3; }));
+    for (const ServedRun *run : {&first, &second}) {
+        Child({agentBinary(), "stop", run->runId}).wait();
+        const RunResult result = resultOf(run->folder);
+        REQUIRE(result.turns);
+        CHECK(result.turns->lost == (run == &first));
+    }
+}
+
+TEST_CASE("what a killed agent and its keeper have left of a run that took turns is removed by the next such run") {
+    const TestHome home;
+    const ServedRun living = inTurns(makeRunId(), "epochs=1000;burn");
+    const std::string kept = pausedFileOf(rankPids(living.folder, 1).at(0));
+    const std::filesystem::path folder = std::filesystem::path(living.socket).parent_path();
+    const std::filesystem::path left = folder / (makeRunId() + ".paused"), foreign = folder / "mine.paused";
+    for (const std::filesystem::path &file : {left, foreign})
+        std::ofstream(file) << "12345678";
+    const ServedRun next = inTurns(makeRunId(), "epochs=1000;burn");
+    (void)rankPids(next.folder, 1);
+    CHECK_FALSE(std::filesystem::exists(left));
+    CHECK(std::filesystem::exists(foreign));
+    CHECK(std::filesystem::exists(kept));
+    for (const ServedRun *run : {&living, &next}) {
+        Child({agentBinary(), "stop", run->runId}).wait();
+        (void)resultOf(run->folder);
+    }
+    std::filesystem::remove(foreign);
+}
+
 TEST_CASE("a run that belongs to no experiment can't take turns") {
     const TestHome home;
     auto request = launchRequestFromJson(launchRequest(1));

@@ -88,7 +88,7 @@ Turns::~Turns() {
         m_paused.add(m_clock.monoNs() - m_pausedSinceNs);
     m_loop.cancel(m_turnTimer);
     m_loop.cancel(m_waitTimer);
-    if (lock(m_fd, turnByte, F_WRLCK) && (m_next || lock(m_fd, nextByte, F_WRLCK)))
+    if (lock(m_fd, turnByte, F_WRLCK) && (m_next || lock(m_fd, nextByte, F_WRLCK)) && isFileAt(m_fd.get(), m_file))
         ::unlink(m_file.c_str()); // nobody else waits; who opens it just now finds out and opens another one
 }
 
@@ -108,6 +108,8 @@ void Turns::begin() {
 
 /// Whether it is this run's turn now. Nobody gets two turns while another one waits: who waits is next.
 bool Turns::takes() {
+    if (!m_fd.valid() && !open())
+        return m_lost = true; // as if it were alone, rather than stand still for ever
     m_next = m_next || lock(m_fd, nextByte, F_WRLCK);
     if (!m_next || !lock(m_fd, turnByte, F_WRLCK))
         return false;
@@ -115,8 +117,8 @@ bool Turns::takes() {
     m_next = false;
     if (isFileAt(m_fd.get(), m_file))
         return true;
-    // The last one of earlier runs has removed it. Where no other can be made, this run goes on as if it were alone.
-    return !open();
+    (void)open(); // the last one of earlier runs has removed it
+    return false;
 }
 
 void Turns::wait() {
@@ -142,7 +144,9 @@ bool Turns::anyWaits() const {
 }
 
 void Turns::give() {
-    if (!anyWaits()) {
+    const bool removed = !isFileAt(m_fd.get(), m_file); // none of the runs removes it in another's turn
+    m_lost = m_lost || removed;
+    if (!removed && !anyWaits()) {
         m_turnTimer = m_loop.after(turn, [this] { give(); });
         return;
     }

@@ -52,6 +52,8 @@ public:
     ~Turns(); ///< the others go on
 
     void begin(); ///< the ranks run: pauses them until it is their turn
+    /// Whether the file was removed during one of this run's turns, or can't be made again: another run may have gone on meanwhile.
+    [[nodiscard]] bool lost() const { return m_lost; }
 
 private:
     Turns(EventLoop &loop, const Clock &clock, std::string file, PausedTime &paused, Handlers handlers);
@@ -68,7 +70,7 @@ private:
     PausedTime &m_paused;
     Handlers m_handlers;
     Fd m_fd;
-    bool m_next = false;
+    bool m_next = false, m_lost = false;
     std::int64_t m_pausedSinceNs = 0;
     EventLoop::Token m_turnTimer = 0, m_waitTimer = 0;
 };

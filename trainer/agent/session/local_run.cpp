@@ -243,8 +243,8 @@ void LocalRun::everySecond() {
 }
 
 void LocalRun::onRankFrame(int rank, const Frame &frame) {
-    if (m_turns && std::holds_alternative<StepsFrame>(frame.body))
-        m_turns->stepsReported();
+    if (m_turns)
+        m_turns->take(rank, frame);
     if (m_watch)
         m_watch->take(rank, frame);
 }

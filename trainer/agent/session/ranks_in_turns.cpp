@@ -3,11 +3,31 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <utility>
+#include <variant>
 
 #include "trainer/agent/devices/proc_files.h"
 
 namespace lockstep::agent {
+
+namespace {
+
+constexpr const char *pausedEnding = ".paused";
+
+/// Removes the files of runs whose agents were killed together with their keepers: of such a run there is no socket any more.
+void removeLeftPausedTimes(const std::string &folder) {
+    std::error_code ignored;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, ignored)) {
+        const std::string run = entry.path().stem().string();
+        if (entry.path().extension() != pausedEnding || !isRunId(run))
+            continue;
+        if (const auto socket = runSocketPath(run); socket && !std::filesystem::exists(*socket, ignored))
+            std::filesystem::remove(entry.path(), ignored);
+    }
+}
+
+} // namespace
 
 Result<std::unique_ptr<RanksInTurns>> RanksInTurns::join(EventLoop &loop, const Clock &clock, LaunchPlan &plan,
                                                          const std::string &folder, GroupKeeper &keeper,
@@ -16,7 +36,8 @@ Result<std::unique_ptr<RanksInTurns>> RanksInTurns::join(EventLoop &loop, const 
     if (plan.nodes.count > 1 || !isRunId(record.experiment))
         return fail(
             Error::badArgument("only runs of an experiment on one machine can take turns", "leave in_turns out"));
-    auto paused = PausedTime::create(folder + "/" + record.run + ".paused");
+    removeLeftPausedTimes(folder);
+    auto paused = PausedTime::create(folder + "/" + record.run + pausedEnding);
     if (!paused)
         return fail(paused.error());
     keeper.removeLater(paused->path());
@@ -60,6 +81,26 @@ void RanksInTurns::pause() {
 void RanksInTurns::goOn() {
     m_samples.goOn();
     signal(SIGCONT);
+}
+
+void RanksInTurns::take(int rank, const Frame &frame) {
+    if (const auto *state = std::get_if<StateFrame>(&frame.body); state && state->state == RunState::Init) {
+        if (state->leavesPausesOut)
+            m_leavingOut.insert(rank);
+        else
+            m_leavingOut.erase(rank); // another process is this rank now
+    }
+    const bool steps = std::holds_alternative<StepsFrame>(frame.body);
+    if (steps)
+        stepsReported();
+    if (steps || std::holds_alternative<EpochFrame>(frame.body))
+        m_taken.counted = m_taken.counted || !m_leavingOut.contains(rank);
+}
+
+void RanksInTurns::end() {
+    if (m_turns)
+        m_taken.lost = m_turns->lost();
+    m_turns.reset();
 }
 
 void RanksInTurns::stepsReported() {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ipc/clock.h"
+#include "ipc/frames.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/ranks/group_keeper.h"
@@ -27,15 +29,17 @@ public:
                                                       const std::string &folder, GroupKeeper &keeper,
                                                       RunSamples &samples, RunSamples::Ranks living);
 
-    void begin() { m_turns->begin(); }      ///< the ranks run: pauses them until it is their turn
-    void stepsReported();                   ///< a rank trains: pauses are counted from the first such call to the last
-    void end() { m_turns.reset(); }         ///< the ranks are over: the other runs go on
+    void begin() { m_turns->begin(); } ///< the ranks run: pauses them until it is their turn
+    /// What a rank reports, from begin() on: pauses are counted from its first steps to its last.
+    void take(int rank, const Frame &frame);
+    void end();                             ///< the ranks are over: the other runs go on
     [[nodiscard]] TurnsTaken taken() const; ///< so far; a pause that lasts counts from its end on
 
 private:
     RanksInTurns(PausedTime paused, RunSamples &samples, RunSamples::Ranks living);
     void pause();
     void goOn();
+    void stepsReported();
     void signal(int number) const;
     [[nodiscard]] std::vector<pid_t> processes() const;
 
@@ -45,6 +49,7 @@ private:
     std::unique_ptr<Turns> m_turns; ///< until end()
     bool m_stepsSeen = false;
     std::int64_t m_pauses = 0, m_waiting = 0; ///< since the first steps, up to now
+    std::set<int> m_leavingOut;               ///< ranks that say that they leave pauses out
     TurnsTaken m_taken;                       ///< up to the last steps
 };
 

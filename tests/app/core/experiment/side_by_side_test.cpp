@@ -8,6 +8,7 @@
 #include "experiment/side_by_side.h"
 #include "models/experiment_model.h"
 #include "queue/experiment_follower.h"
+#include "queue/taking_turns.h"
 #include "store/load_run.h"
 #include "store/run_outcome.h"
 #include "store/run_store.h"
@@ -126,6 +127,36 @@ private Q_SLOTS:
         QVERIFY(request->record.inTurns);
         experiment.sideBySide.inTurns = false;
         QVERIFY(!requestFor(experiment, experiment.entries.front()).record.inTurns);
+    }
+
+    void runsWhoseTimesMayHaveAnothersTurnInThemCannotTakeTurns_data() {
+        QTest::addColumn<bool>("counted");
+        QTest::addColumn<bool>("lost");
+        QTest::addColumn<QByteArray>("why");
+        QTest::newRow("says that pauses are left out") << false << false << QByteArray();
+        QTest::newRow("doesn't say so") << true << false << QByteArray("has not said leaves_pauses_out");
+        QTest::newRow("lost its turns") << false << true
+                                        << QByteArray("the file that says whose turn it is was removed");
+    }
+    void runsWhoseTimesMayHaveAnothersTurnInThemCannotTakeTurns() {
+        QFETCH(bool, counted);
+        QFETCH(bool, lost);
+        QFETCH(QByteArray, why);
+        Experiment experiment;
+        experiment.id = makeRunId();
+        experiment.sideBySide.inTurns = true;
+        experiment.entries.resize(1);
+        ExperimentEntry &entry = experiment.entries.front();
+        entry.planned.name = "base";
+        entry.state = EntryState::Done;
+        entry.run = finishedRun(1);
+        RunResult result = doneResult(entry.run, 0);
+        result.turns = TurnsTaken{0.5, 0, 0, counted, lost}; // it has reported epochs only, or one window of steps
+        write(runFolder(entry.run).result(), toJson(result));
+        const QByteArray said = QByteArray::fromStdString(whyNotInTurns(experiment));
+        QVERIFY2(why.isEmpty() ? said.isEmpty() : said.startsWith("base ") && said.contains(why), said.constData());
+        experiment.sideBySide.inTurns = false;
+        QCOMPARE(whyNotInTurns(experiment), std::string());
     }
 
     void theTimeLeftCountsWhatGoesAtOnce() {
