@@ -19,4 +19,19 @@ double reservedBytes(const DiskSpace &disk) {
     return std::min(1024.0 * 1024 * 1024, lowDiskShare * disk.totalBytes);
 }
 
+bool SpareRoom::take(std::size_t bytes) {
+    constexpr double mostAtOnce = 16.0 * 1024 * 1024;
+    const auto wanted = static_cast<double>(bytes);
+    if (m_left < wanted) {
+        const auto disk = diskSpace(m_path); // where it doesn't say, writing shows what there is
+        m_left = std::max(wanted, disk ? std::min(mostAtOnce, reservedBytes(*disk)) : mostAtOnce);
+        if (disk && disk->freeBytes - m_left < reservedBytes(*disk)) {
+            m_left = 0;
+            return false;
+        }
+    }
+    m_left -= wanted;
+    return true;
+}
+
 } // namespace lockstep

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace lockstep {
 
@@ -16,5 +18,18 @@ struct DiskSpace {
 inline constexpr double lowDiskShare = 0.05; ///< a disk with less of it free is nearly full
 /// What is kept free for others by what can be left out: 1 GiB, or lowDiskShare of a small disk.
 [[nodiscard]] double reservedBytes(const DiskSpace &disk);
+
+/// What may be written of that which can be left out, on the disk of one path. Not thread safe.
+class SpareRoom {
+public:
+    explicit SpareRoom(std::string path) : m_path(std::move(path)) {}
+    /// False if less than reservedBytes() would stay free. The disk is asked once for many bytes.
+    [[nodiscard]] bool take(std::size_t bytes);
+    [[nodiscard]] const std::string &path() const { return m_path; }
+
+private:
+    std::string m_path;
+    double m_left = 0; ///< bytes that may be written before the disk is asked again
+};
 
 } // namespace lockstep

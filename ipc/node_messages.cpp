@@ -8,6 +8,7 @@
 #include "ipc/document_keys_detail.h"
 #include "ipc/energy_document_detail.h"
 #include "ipc/frames.h"
+#include "ipc/json_writer.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/messages.h"
 
@@ -128,7 +129,7 @@ std::string encode(const NodeMessage &message) {
     NodeMessage shorter = message; // these are the only parts that may be long
     if (shorter.machine)
         shorter.machine->devices.clear();
-    shorter.reason.resize(std::min<std::size_t>(shorter.reason.size(), 1024));
+    shorter.reason.resize(utf8Boundary(shorter.reason, longestReason));
     return lineOf(shorter);
 }
 
@@ -143,8 +144,10 @@ Result<NodeMessage> decodeNodeMessage(std::string_view line) {
     if (!object)
         return fail(object.error());
     auto message = documents::toObject<NodeMessage>(*object, "a node's message", documents::UnknownKeys::Ignore);
-    if (message)
+    if (message) {
         message->by = shortAsker(std::move(message->by));
+        message->reason.resize(utf8Boundary(message->reason, longestReason));
+    }
     return message;
 }
 

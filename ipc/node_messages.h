@@ -78,6 +78,9 @@ struct NodeMessage {
     std::vector<std::string> devices; ///< join: names of its devices, "node1/cpu:0"
 };
 
+/// Bytes of a reason; what a peer sends beyond them is cut off.
+inline constexpr std::size_t longestReason = 4096;
+
 [[nodiscard]] std::string encode(const NodeMessage &message);
 [[nodiscard]] Result<NodeMessage> decodeNodeMessage(std::string_view line);
 /// Whether a line of the link is one of these messages, not a sealed log line.

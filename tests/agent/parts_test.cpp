@@ -209,6 +209,22 @@ TEST_CASE("a gap of millions of lines in another node's log takes no memory, and
     CHECK(take(seqs.back() + 20'000'000) == NodeLog::Verdict::Damaged);
 }
 
+TEST_CASE("another node's log with ten thousand gaps is damaged at the next one, and whole lines still follow") {
+    const TestHome home;
+    LogDisk disk;
+    LogFileReader reader;
+    auto log = NodeLog::open(realFileSystem(), disk, reader, home.path() + "/node-1.ndjson", 1, false);
+    REQUIRE(log);
+    const auto take = [&](std::uint64_t seq) { return (*log)->take(sealLine(R"({"a":1})", 1, seq)); };
+    const auto leaveOut = [&](std::uint64_t seq) { return (*log)->leaveOut(sealLine(R"({"a":1})", 1, seq)); };
+    std::uint64_t seq = 0;
+    for (int gap = 0; gap < 10'000; ++gap)
+        REQUIRE((gap % 2 == 0 ? take(seq += 256) : leaveOut(seq += 256)) == NodeLog::Verdict::Taken);
+    CHECK(take(seq + 2) == NodeLog::Verdict::Damaged);
+    CHECK(leaveOut(seq + 2) == NodeLog::Verdict::Damaged);
+    CHECK(take(seq + 1) == NodeLog::Verdict::Taken);
+}
+
 TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA does") {
     const std::vector<Nvml::Gpu> all = {
         {0, "GPU-aaaa", "", {}, false}, {1, "GPU-bbbb", "", {}, false}, {2, "GPU-cccc", "", {}, false}};

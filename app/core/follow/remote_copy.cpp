@@ -17,7 +17,6 @@
 #include <QTimer>
 
 #include "base/command_request.h"
-#include "ipc/disk_space.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
@@ -51,7 +50,8 @@ bool isSharedFolder(const RunFolder &folder) {
 } // namespace
 
 RemoteCopy::RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, QObject *parent)
-    : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)) {}
+    : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)),
+      m_room(m_folder.path) {}
 
 RemoteCopy::~RemoteCopy() {
     flush();
@@ -143,22 +143,10 @@ void RemoteCopy::end(int node, const std::string &why) {
     m_logs[node].reset();
 }
 
-/// The disk is asked once for many lines.
-bool RemoteCopy::hasRoom(std::size_t bytes) {
-    constexpr double asked = 16.0 * 1024 * 1024;
-    if (m_roomBytes < double(bytes)) {
-        m_roomBytes = std::max(asked, double(bytes));
-        if (const auto disk = diskSpace(m_folder.path); disk && disk->freeBytes - m_roomBytes < reservedBytes(*disk))
-            return false;
-    }
-    m_roomBytes -= double(bytes);
-    return true;
-}
-
 void RemoteCopy::write(int node, Log &log) {
     if (log.waiting.empty())
         return;
-    if (!hasRoom(log.waiting.size())) {
+    if (!m_room.take(log.waiting.size())) {
         end(node, "the disk under " + m_folder.path + " is nearly full: free some space, then follow the run again");
         m_diskFull = true;
         for (auto &[other, kept] : m_logs)

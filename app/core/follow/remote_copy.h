@@ -11,6 +11,7 @@
 #include <QProcess>
 
 #include "base/command_prefix.h"
+#include "ipc/disk_space.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
 
@@ -55,7 +56,6 @@ private:
     [[nodiscard]] Result<Fd> openLog(int node);
     void write(int node, Log &log);
     void end(int node, const std::string &why);
-    [[nodiscard]] bool hasRoom(std::size_t bytes);
 
     RunFolder m_folder;
     std::string m_run;
@@ -63,7 +63,7 @@ private:
     std::optional<FileLock> m_lock;
     std::map<int, std::optional<Log>> m_logs; ///< by node, opened when its first line comes; absent: can't be written
     std::size_t m_openLogs = 0;               ///< no more than so many of their files are open
-    double m_roomBytes = 0;                   ///< that may be written before the disk is asked again
+    SpareRoom m_room;
     bool m_diskFull = false;
     std::unique_ptr<QProcess> m_fetch;
     std::function<void(const Status &)> m_next; ///< called after m_fetch

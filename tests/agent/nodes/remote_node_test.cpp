@@ -10,8 +10,11 @@
 
 #include "ipc/clock.h"
 #include "ipc/crc32c.h"
+#include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/nodes/node_link.h"
+#include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
 #include "trainer/agent/session/trace_collection.h"
 
@@ -21,6 +24,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
+class SetClock final : public Clock {
+public:
+    std::int64_t ns = 1'000'000'000'000;
+    [[nodiscard]] std::int64_t monoNs() const override { return ns; }
+    [[nodiscard]] std::int64_t wallUs() const override { return ns / 1000; }
+};
+
 /// Agent 0's node 1, and the other end of its link.
 class LinkedNode {
 public:
@@ -28,16 +38,17 @@ public:
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
         m_end = Fd(ends[1]);
-        m_node.setHandlers({[] {}, [](const NodeMessage &) {}, [] {}, [](const LinkFrame &) {},
+        m_node.setHandlers({[this] { ++joins; }, [](const NodeMessage &) {}, [] {},
+                            [this](const LinkFrame &link) { links.push_back(link.link); },
                             [this](const RankExit &exit) { exits.push_back(exit.rank); },
                             [this](int rank, const Frame &) { frames.push_back(rank); },
                             [this](const TraceInbox::Whole &trace) { traces.push_back(trace.text); },
-                            [](const Control &) {},
+                            [this](const Control &) { ++controls; },
                             [this](const std::string &message) { oversteps.push_back(message); }});
         Hello hello;
         hello.agent = "a";
         hello.name = "hostB";
-        REQUIRE(m_node.connect(LineSocket::open(m_loop, m_clock, Fd(ends[0]), {}), hello));
+        REQUIRE(m_node.connect(LineSocket::open(m_loop, clock, Fd(ends[0]), {}), hello));
         NodeMessage join;
         join.what = NodeMessage::What::Join;
         join.processes = 2;
@@ -62,6 +73,7 @@ public:
         trace.steps = 5;
         m_node.send(trace);
     }
+    void say(const NodeMessage &message) { write(encode(message)); }
     void log(const std::string &frame) { write(sealLine(frame, 1, m_seq++)); }
     void write(const std::string &line) { REQUIRE(::send(m_end.get(), (line + "\n").data(), line.size() + 1, 0) > 0); }
     void trace(int rank, const std::string &text) {
@@ -98,17 +110,16 @@ public:
     [[nodiscard]] std::uint64_t sent() const { return m_seq; }
 
     std::vector<int> exits, frames;
-    std::vector<std::string> traces, oversteps;
+    std::vector<std::string> traces, oversteps, links;
+    int joins = 0, controls = 0;
+    SetClock clock;
 
 private:
-    void say(const NodeMessage &message) { write(encode(message)); }
-
     TestHome m_home;
-    SystemClock m_clock;
     EventLoop m_loop;
     LogDisk m_disk;
     LogFileReader m_reader;
-    RemoteNode m_node{m_clock, m_disk, m_reader, RunFolder{m_home.path()}, 1, "node 1"};
+    RemoteNode m_node{clock, m_disk, m_reader, RunFolder{m_home.path()}, 1, "node 1"};
     Fd m_end;
     std::uint64_t m_seq = 0;
     std::string m_heard;
@@ -245,4 +256,134 @@ TEST_CASE("of a rank's traces the newest waits for the disk, and all that wait h
     CHECK(waiting.take(1).text == std::string(70, 'b'));
     CHECK(put(2, std::string(40, 'c')) == WaitingTraces::Put::First);
     CHECK(put(1, std::string(60, 'd')) == WaitingTraces::Put::First);
+}
+
+TEST_CASE("a node joins once a connection, and asks all ranks ten times at once, then once a second") {
+    LinkedNode linked;
+    NodeMessage join;
+    join.what = NodeMessage::What::Join;
+    join.processes = 2;
+    NodeMessage request;
+    request.steps = 5;
+    const auto ask = [&](int times) {
+        for (int again = 0; again < times; ++again) {
+            request.what = again % 2 == 0 ? NodeMessage::What::Trace : NodeMessage::What::Stacks;
+            linked.say(request);
+        }
+        linked.hear();
+    };
+    for (int again = 0; again < 5; ++again)
+        linked.say(join);
+    ask(20);
+    CHECK(linked.joins == 1);
+    CHECK(linked.links == std::vector<std::string>{"up"});
+    CHECK(linked.controls == 10);
+    REQUIRE(linked.oversteps.size() == 1);
+    CHECK(linked.oversteps[0] ==
+          "node 1 (hostB) asks for traces or stacks more than once a second; it is answered once a second");
+    linked.clock.ns += 1'000'000'000;
+    ask(5);
+    CHECK(linked.controls == 11);
+    CHECK(linked.oversteps.size() == 1);
+}
+
+TEST_CASE("a ping is answered once, whatever its further answers say of the clock") {
+    LinkedNode linked;
+    NodeMessage pong;
+    pong.what = NodeMessage::What::Pong;
+    pong.wallUs = linked.clock.wallUs();
+    for (int number = 1; number <= 5; ++number) {
+        pong.number = number;
+        linked.say(pong);
+    }
+    linked.hear();
+    const std::vector<std::string> reported{"up", "up"}; // the second with the clock's offset
+    CHECK(linked.links == reported);
+    for (int again = 0; again < 40; ++again) {
+        *pong.wallUs += 1'000'000;
+        linked.say(pong);
+    }
+    linked.hear();
+    CHECK(linked.links == reported);
+}
+
+TEST_CASE("a link whose other side does not read is lost once 8 MiB wait for it") {
+    LinkedNode linked;
+    NodeMessage abort;
+    abort.what = NodeMessage::What::Abort;
+    abort.reason = std::string(60'000, 'x');
+    for (int again = 0; again < 1000; ++again)
+        linked.node().send(abort);
+    CHECK(linked.node().connected()); // not in the midst of a send
+    linked.hear();
+    CHECK(linked.node().isLost());
+    CHECK(linked.links == std::vector<std::string>{"up", "lost"});
+}
+
+TEST_CASE("a node's report of its end follows traces that are larger than what may wait on the link") {
+    using What = NodeMessage::What;
+    const TestHome home;
+    const SystemClock clock;
+    EventLoop loop;
+    const std::string run = makeRunId();
+    NodeListener::Options options;
+    options.address = "127.0.0.1";
+    options.runId = run;
+    auto listener = NodeListener::open(loop, clock, options);
+    REQUIRE(listener);
+    const std::string path = home.path() + "/node-1.ndjson";
+    auto journal = RunJournal::open(realFileSystem(), clock, path, 1, run, "hostB");
+    REQUIRE(journal);
+
+    std::shared_ptr<LineSocket> taken;
+    std::size_t traced = 0;
+    bool over = false;
+    const auto onLine = [&](std::string_view line) {
+        const auto message = decodeNodeMessage(line);
+        if (!isNodeMessage(line) || !message)
+            return;
+        traced += message->text.size();
+        NodeMessage ack; // so that the link is not taken for a silent one
+        ack.what = What::Ack;
+        if (message->what == What::TracePart && traced % (1 << 20) == 0)
+            taken->send(encode(ack) + "\n");
+        over = message->what == What::Over;
+        if (over)
+            loop.quit();
+    };
+    (*listener)->start({[&](int, const Hello &, std::shared_ptr<LineSocket> socket) {
+                            taken = std::move(socket);
+                            taken->setHandlers({onLine, [](const std::string &) {}, {}});
+                            Hello answer;
+                            answer.role = "agent";
+                            answer.run = run;
+                            answer.node = 0;
+                            answer.live = true;
+                            taken->send(encode(answer) + "\n");
+                        },
+                        [](const std::string &) {}});
+
+    NodeLink::Options own;
+    own.runId = run;
+    own.host = "hostB";
+    own.token = (*listener)->token();
+    own.address = (*listener)->address();
+    own.join.what = What::Join;
+    NodeLink link(loop, clock, **journal, own);
+    std::vector<std::string> lost;
+    const std::size_t size = 3 * LineSocket::mostWaitingBytes;
+    link.start({[&] {
+                    link.sendTrace(1, std::string(size, 'x'));
+                    NodeMessage end;
+                    end.what = What::Over;
+                    end.state = "done";
+                    link.say(end);
+                },
+                [&](const Error &why) { lost.push_back(why.message()); }, [](const NodeMessage &) {},
+                [&](const std::string &why) { lost.push_back(why); }, [] {}});
+    loop.after(lockstep::test::hangLimit, [&] { loop.quit(); });
+    loop.run();
+    CHECK(over);
+    CHECK(traced == size);
+    CHECK(lost.empty());
 }

@@ -205,7 +205,7 @@ TEST_CASE("a stop by somebody whose name is as long as a line reaches all nodes,
     CHECK(eventually([&] { return run.allGone(); }));
 }
 
-TEST_CASE("the name of who asks is cut between two characters, whether it comes from a viewer or from another node") {
+TEST_CASE("the name of who asks, from a viewer or another node, and a reason are cut between two characters") {
     std::string by = "x";
     for (int i = 0; i < 150; ++i)
         by += "ä";
@@ -216,7 +216,9 @@ TEST_CASE("the name of who asks is cut between two characters, whether it comes 
     NodeMessage stop;
     stop.what = NodeMessage::What::Stop;
     stop.by = by;
+    stop.reason = std::string(longestReason - 1, 'x') + "ä and more";
     const auto message = decodeNodeMessage(encode(stop));
     REQUIRE(message);
     CHECK(message->by == cut);
+    CHECK(message->reason == std::string(longestReason - 1, 'x'));
 }

@@ -10,9 +10,12 @@
 #include <fstream>
 #include <utility>
 
+#include "ipc/disk_space.h"
+#include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/socket_folder.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/log/log_disk.h"
 
 using namespace lockstep;
 
@@ -32,6 +35,7 @@ public:
         std::exit(skipped);
     }
     ~SmallDisk() { ::umount2(m_path.c_str(), MNT_DETACH); }
+    void grow() const { ::mount("lockstep-test", m_path.c_str(), "tmpfs", MS_REMOUNT, "size=64m"); }
     void makeReadOnly() const { ::mount("lockstep-test", m_path.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""); }
 
 private:
@@ -104,4 +108,36 @@ TEST_CASE("with a full disk training goes on, viewers are told and miss nothing,
             std::filesystem::remove_all(*sockets);
     }
     ::setenv("LOCKSTEP_HOME", home.path().c_str(), 1);
+}
+
+TEST_CASE("logs that can be left out leave a part of a disk free, and are whole once there is more room") {
+    const TestHome home;
+    const std::string folder = home.path() + "/small", path = folder + "/node-1.ndjson";
+    const SmallDisk small(folder, "size=16m");
+    agent::LogDisk disk(folder);
+    auto file = realFileSystem().openAppend(path);
+    REQUIRE(file);
+    const auto log = disk.add(LineFile(std::move(*file), 0));
+    std::string all;
+    const auto append = [&](int lines) {
+        for (int i = 0; i < lines; ++i) {
+            const std::string line = std::string(1000, static_cast<char>('a' + i % 26)) + "\n";
+            REQUIRE(disk.append(log, line));
+            all += line;
+        }
+        disk.run([] {}).wait();
+    };
+    append(1000);
+    CHECK(contentsOf(path) == all);
+    append(20'000);
+    const auto space = diskSpace(folder);
+    REQUIRE(space);
+    CHECK(space->freeBytes > 0.9 * reservedBytes(*space)); // files take whole pages
+    CHECK(all.starts_with(contentsOf(path)));
+    CHECK(disk.state(log).writeError.find("the disk under " + folder + " is nearly full") != std::string::npos);
+    small.grow();
+    append(1);
+    const bool whole = contentsOf(path) == all;
+    CHECK(whole);
+    CHECK(disk.state(log).writeError.empty());
 }

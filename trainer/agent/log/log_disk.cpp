@@ -11,11 +11,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "ipc/disk_space.h"
 #include "ipc/regular_file.h"
 
 namespace lockstep::agent {
@@ -128,12 +130,14 @@ struct LogDisk::State {
     std::deque<Job> jobs;
     std::vector<std::function<void()>> answers;
     std::size_t textBytes = 0;
+    std::optional<SpareRoom> room; ///< only the thread touches it
     Steady::time_point busySince{};
     bool work = false, busy = false, stop = false, over = false;
     std::thread thread;
 
     void loop();
     void writeLog(std::unique_lock<std::mutex> &lock, OneLog &log);
+    Result<void> flush(LineFile &file);
     /// Runs something without the lock, and remembers since when.
     template <class Action> auto unlocked(std::unique_lock<std::mutex> &lock, Action action) {
         busySince = Steady::now();
@@ -164,7 +168,7 @@ void LogDisk::State::writeLog(std::unique_lock<std::mutex> &lock, OneLog &log) {
     const std::uint64_t mark = log.wanted;
     if (!sync && !log.file.behind())
         return;
-    const Result<void> written = unlocked(lock, [&] { return log.file.flush(); });
+    const Result<void> written = unlocked(lock, [&] { return flush(log.file); });
     Result<void> synced;
     if (written && sync) {
         log.asked = false;
@@ -186,6 +190,12 @@ void LogDisk::State::writeLog(std::unique_lock<std::mutex> &lock, OneLog &log) {
     }
     log.state.writeError = !log.file.behind() ? "" : written ? log.state.syncError : written.error().message();
     log.waitingBytes = log.file.waitingBytes();
+}
+
+Result<void> LogDisk::State::flush(LineFile &file) {
+    if (room && !room->take(file.waitingBytes()))
+        return fail(Error::failed("the disk under " + room->path() + " is nearly full", "free some space"));
+    return file.flush();
 }
 
 void LogDisk::State::loop() {
@@ -221,7 +231,9 @@ void LogDisk::State::loop() {
     moved.notify_all();
 }
 
-LogDisk::LogDisk() : m_state(std::make_shared<State>()) {
+LogDisk::LogDisk(const std::string &spare) : m_state(std::make_shared<State>()) {
+    if (!spare.empty())
+        m_state->room.emplace(spare);
     m_state->thread = std::thread([state = m_state] { state->loop(); });
     pthread_setname_np(m_state->thread.native_handle(), "lockstep-disk");
 }

@@ -32,7 +32,8 @@ public:
     /// write(); of more, the file then says how many bytes are missing.
     class Text;
 
-    LogDisk();
+    /// `spare`: a path. Its logs can be left out, and keep reservedBytes() of that path's disk free as if it were full.
+    explicit LogDisk(const std::string &spare = {});
     ~LogDisk(); ///< waits until all is written, but not for a disk that does not answer
     LogDisk(const LogDisk &) = delete;
     LogDisk &operator=(const LogDisk &) = delete;

@@ -9,7 +9,7 @@ namespace lockstep::agent {
 namespace {
 constexpr std::size_t tailLimit = 4u << 20;
 constexpr std::size_t tailLimitWhenDiskIsFull = 64u << 20;
-constexpr std::uint64_t indexEvery = 256;
+constexpr std::uint64_t indexEvery = 64 * 1024; ///< bytes of the file
 } // namespace
 
 LogWindow::LogWindow(LogFileReader &reader, std::string path, std::uint64_t firstSeq)
@@ -17,7 +17,7 @@ LogWindow::LogWindow(LogFileReader &reader, std::string path, std::uint64_t firs
 
 void LogWindow::remember(std::string sealed, std::uint64_t offset, bool keepMore) {
     const std::uint64_t seq = m_nextSeq++;
-    if (seq >= m_index.back().seq + indexEvery)
+    if (offset >= m_index.back().offset + indexEvery)
         m_index.push_back({seq, offset});
     m_tailBytes += sealed.size();
     m_tail.push_back({seq, std::move(sealed)});

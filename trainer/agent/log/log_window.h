@@ -57,7 +57,7 @@ private:
     std::uint64_t m_nextSeq, m_tailFirst; ///< m_tail has all lines from that one on
     std::deque<Line> m_tail;
     std::size_t m_tailBytes = 0;
-    std::vector<Entry> m_index{{0, 0}}; ///< where about every 256th line begins in the file
+    std::vector<Entry> m_index{{0, 0}}; ///< where lines begin in the file, some every 64 KiB
 };
 
 } // namespace lockstep::agent

@@ -4,8 +4,8 @@
 namespace lockstep::agent {
 
 namespace {
-/// A larger gap between two lines means that the peer is broken.
-constexpr std::uint64_t largestGap = 10'000'000;
+/// A larger gap between two lines, or more of them, mean that the peer is broken.
+constexpr std::uint64_t largestGap = 10'000'000, mostGaps = 10'000;
 } // namespace
 
 Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, LogFileReader &reader,
@@ -23,9 +23,16 @@ Result<std::unique_ptr<NodeLog>> NodeLog::open(FileSystem &fs, LogDisk &disk, Lo
 }
 
 NodeLog::Verdict NodeLog::verdictOf(const std::optional<SealedPlace> &place) const {
-    if (!place || place->node != m_node || place->seq > nextSeq() + largestGap)
+    if (!place || place->node != m_node || place->seq > nextSeq() + largestGap ||
+        (place->seq > nextSeq() && m_gaps >= mostGaps))
         return Verdict::Damaged;
     return place->seq < nextSeq() ? Verdict::Doubled : Verdict::Taken;
+}
+
+/// Lines that were lost where they were written: the gap stays visible.
+void NodeLog::passOverGap(std::uint64_t seq) {
+    m_gaps += seq > nextSeq() ? 1 : 0;
+    m_window.skipTo(seq);
 }
 
 NodeLog::Verdict NodeLog::take(std::string_view line) {
@@ -33,7 +40,7 @@ NodeLog::Verdict NodeLog::take(std::string_view line) {
     if (const Verdict verdict = verdictOf(place); verdict != Verdict::Taken)
         return verdict;
     const bool written = !m_log || m_disk.append(*m_log, std::string(line) + "\n");
-    m_window.skipTo(place->seq); // lines that were lost where they were written: the gap stays visible
+    passOverGap(place->seq);
     m_window.remember(std::string(line), m_bytes, m_log && state().heldBytes > manyHeldBytes);
     m_bytes += written ? line.size() + 1 : 0;
     return Verdict::Taken;
@@ -44,6 +51,7 @@ NodeLog::Verdict NodeLog::leaveOut(std::string_view line) {
     const Verdict verdict = verdictOf(place);
     if (verdict != Verdict::Taken)
         return verdict;
+    passOverGap(place->seq);
     m_window.skipTo(place->seq + 1);
     m_bytes += m_log ? 0 : line.size() + 1; // in a shared folder its writer has put it into the file
     return verdict;

@@ -39,13 +39,14 @@ private:
         : m_disk(disk), m_path(std::move(path)), m_node(node), m_window(reader, m_path, 0) {}
 
     [[nodiscard]] Verdict verdictOf(const std::optional<SealedPlace> &place) const;
+    void passOverGap(std::uint64_t seq);
 
     LogDisk &m_disk;
     std::string m_path;
     int m_node;
     LogWindow m_window;
     std::optional<LogDisk::Log> m_log; ///< absent in a shared folder
-    std::uint64_t m_bytes = 0;
+    std::uint64_t m_bytes = 0, m_gaps = 0;
 };
 
 } // namespace lockstep::agent

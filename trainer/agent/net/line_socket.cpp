@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "trainer/agent/net/net_talk.h"
 
@@ -102,7 +103,7 @@ void LineSocket::takeLines(std::string_view bytes) {
 }
 
 void LineSocket::send(std::string_view lines) {
-    if (!open())
+    if (!open() || m_givenUp)
         return;
     if (m_tls) {
         m_tls->send(lines);
@@ -129,6 +130,19 @@ void LineSocket::flush() {
         m_sent = 0;
     }
     m_loop.change(m_token, m_out.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+    if (waitingBytes() > mostWaitingBytes)
+        giveUp();
+}
+
+/// Not at once: who sends does not expect the socket to be lost meanwhile.
+void LineSocket::giveUp() {
+    if (std::exchange(m_givenUp, true))
+        return;
+    m_loop.after(std::chrono::milliseconds(0), [weak = weak_from_this()] {
+        if (const auto self = weak.lock(); self && self->open())
+            self->lose("the other side does not read: more than " + std::to_string(mostWaitingBytes >> 20) +
+                       " MiB wait for it");
+    });
 }
 
 void LineSocket::lose(const std::string &why) {

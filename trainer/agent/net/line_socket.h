@@ -23,6 +23,8 @@ public:
         std::function<void()> onRoom;                           ///< room() is true again; may be empty
         std::function<void(const Error &why)> onUntrusted = {}; ///< instead of onClosed: the TLS handshake failed
     };
+    /// A peer for which more than this waits does not read: it is lost (onClosed, soon after the send).
+    static constexpr std::size_t mostWaitingBytes = 8 * 1024 * 1024;
     static std::shared_ptr<LineSocket> open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers,
                                             std::unique_ptr<TlsSession> tls = nullptr);
     ~LineSocket();
@@ -30,7 +32,7 @@ public:
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
     /// Whole lines with their newlines. What the kernel does not accept yet waits in memory.
     void send(std::string_view lines);
-    [[nodiscard]] bool room() const { return m_out.size() - m_sent < 256 * 1024; }
+    [[nodiscard]] bool room() const { return waitingBytes() < 256 * 1024; }
     void close();
     [[nodiscard]] bool open() const { return m_fd.valid(); }
     [[nodiscard]] int descriptor() const { return m_fd.get(); }              ///< -1 once closed
@@ -44,6 +46,8 @@ private:
     void takeLines(std::string_view bytes);
     void sendWhatTlsSays();
     void flush();
+    [[nodiscard]] std::size_t waitingBytes() const { return m_out.size() - m_sent; }
+    void giveUp();
     void lose(const std::string &why);
 
     EventLoop &m_loop;
@@ -55,6 +59,7 @@ private:
     EventLoop::Token m_token = 0;
     std::string m_out, m_peer;
     std::size_t m_sent = 0;
+    bool m_givenUp = false;
     std::int64_t m_lastHeardNs;
 };
 

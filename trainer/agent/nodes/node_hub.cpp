@@ -32,7 +32,7 @@ Result<std::unique_ptr<NodeHub>> NodeHub::open(EventLoop &loop, const Clock &clo
 
 NodeHub::NodeHub(EventLoop &loop, const Clock &clock, const RunFolder &folder, std::unique_ptr<NodeListener> listener,
                  const std::vector<std::string> &titles, int ownProcesses)
-    : m_loop(loop), m_listener(std::move(listener)), m_ownProcesses(ownProcesses) {
+    : m_loop(loop), m_disk(folder.path), m_listener(std::move(listener)), m_ownProcesses(ownProcesses) {
     for (const std::string &title : titles)
         m_nodes.push_back(std::make_unique<RemoteNode>(clock, m_disk, m_reader, folder, count() + 1, title));
     m_foundToken = m_loop.watch(m_reader.foundFd(), EPOLLIN, [this](std::uint32_t) { m_reader.clearFound(); });

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "ipc/logging.h"
 #include "trainer/agent/net/resolve.h"
@@ -157,10 +158,10 @@ void NodeLink::takeHello(std::string_view line) {
     const auto socket = m_socket; // a handler may drop m_socket
     socket->send(encode(m_options.join) + "\n");
     m_traces.startOver();
-    if (!m_kept.empty()) // the traces go before the kept `over` message
-        sendAllTraces();
+    m_overDue = true;
     for (const NodeMessage &message : m_kept)
-        socket->send(encode(message) + "\n");
+        if (message.what != What::Over)
+            socket->send(encode(message) + "\n");
     if (std::exchange(m_joined, true))
         m_handlers.onBack();
     else
@@ -203,17 +204,20 @@ void NodeLink::pump() {
         lines.clear();
         m_journal.read(m_position, lines, bytesATurn);
         if (lines.empty())
-            if (const auto piece = m_traces.next())
-                lines = encode(*piece) + "\n";
+            lines = afterLog();
         if (lines.empty())
             return;
         m_socket->send(lines);
     }
 }
 
-void NodeLink::sendAllTraces() {
-    while (const auto piece = m_socket ? m_traces.next() : std::nullopt)
-        m_socket->send(encode(*piece) + "\n");
+/// The next piece of a trace, then the report of the end: at the pace at which agent 0 takes them.
+std::string NodeLink::afterLog() {
+    if (const auto piece = m_traces.next())
+        return encode(*piece) + "\n";
+    const bool due = std::exchange(m_overDue, false);
+    const auto over = std::ranges::find(m_kept, What::Over, &NodeMessage::what);
+    return due && over != m_kept.end() ? encode(*over) + "\n" : std::string();
 }
 
 void NodeLink::say(const NodeMessage &message) {
@@ -221,10 +225,9 @@ void NodeLink::say(const NodeMessage &message) {
         m_kept.push_back(message);
     if (!m_up)
         return;
+    m_overDue = m_overDue || message.what == What::Over;
     pump(); // send the log lines that were written before this message
-    if (message.what == What::Over)
-        sendAllTraces();
-    if (m_socket)
+    if (m_socket && message.what != What::Over)
         m_socket->send(encode(message) + "\n");
 }
 

@@ -70,7 +70,7 @@ private:
     void lose(const std::string &why);
     void retry();
     void checkLink();
-    void sendAllTraces();
+    [[nodiscard]] std::string afterLog();
 
     EventLoop &m_loop;
     const Clock &m_clock;
@@ -89,6 +89,7 @@ private:
     std::chrono::milliseconds m_backoff;
     std::uint64_t m_acked = 0;
     bool m_up = false, m_joined = false, m_greeted = false, m_closed = false, m_ranksStarted = false;
+    bool m_overDue = false; ///< the kept `over` is to be sent once the log and all traces are
 };
 
 } // namespace lockstep::agent

@@ -22,6 +22,9 @@ constexpr std::size_t firstTrips = 5;    ///< round trips before a clock's offse
 constexpr double clockMovedS = 0.05;
 /// Traces of a rank that are awaited at a time. More requests than ranks can have answered make no more of them.
 constexpr int mostTracesDue = 100;
+/// A node may ask all ranks for traces and stacks so often at once, and then once each interval.
+constexpr int requestsAtOnce = 10;
+constexpr std::int64_t requestIntervalNs = 1'000'000'000;
 
 /// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others. Python writes a blank after the colon.
 bool isLookedAt(std::string_view line) {
@@ -96,6 +99,7 @@ Result<void> RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello
     m_agent = hello.agent;
     if (!hello.name.empty())
         m_title = hello.name.substr(0, longestName);
+    m_joinDue = true;
     m_socket = std::move(socket);
     m_peer = m_socket->peer();
     m_socket->setHandlers(
@@ -287,15 +291,33 @@ void RemoteNode::onMessage(const NodeMessage &message) {
     case What::Stop:
         return m_handlers.onControl({"stop", message.by, {}});
     case What::Trace:
-        return m_handlers.onControl({"trace", message.by, message.steps});
+        return onRequest({"trace", message.by, message.steps});
     case What::Stacks:
-        return m_handlers.onControl({"stacks", message.by, {}});
+        return onRequest({"stacks", message.by, {}});
     default:
         return;
     }
 }
 
+/// Each is a note in agent 0's log, and a message to all ranks.
+void RemoteNode::onRequest(const Control &control) {
+    if (mayAsk())
+        return m_handlers.onControl(control);
+    overstep(m_toldOfRequests, "asks for traces or stacks more than once a second; it is answered once a second");
+}
+
+bool RemoteNode::mayAsk() {
+    const std::int64_t now = m_clock.monoNs();
+    const std::int64_t asked = std::max(m_askedNs, now - requestsAtOnce * requestIntervalNs) + requestIntervalNs;
+    if (asked > now)
+        return false;
+    m_askedNs = asked;
+    return true;
+}
+
 void RemoteNode::onJoin(const NodeMessage &message) {
+    if (!std::exchange(m_joinDue, false))
+        return;
     if (!m_log) {
         auto log = NodeLog::open(realFileSystem(), m_disk, m_reader, m_folder.log(m_number), m_number, message.shared);
         if (!log)
@@ -367,12 +389,12 @@ void RemoteNode::ping() {
 }
 
 void RemoteNode::onPong(const NodeMessage &message) {
-    if (message.number != m_pingNumber || !message.wallUs)
+    if (message.number != m_pingNumber || !message.wallUs || m_pingNs == 0)
         return;
-    const std::int64_t tripNs = m_clock.monoNs() - m_pingNs;
+    const std::int64_t sentNs = std::exchange(m_pingNs, 0), tripNs = m_clock.monoNs() - sentNs;
     m_wallClock.take(m_pingWallUs, tripNs, *message.wallUs);
     if (message.monoNs)
-        m_monoClock.take(m_pingNs / 1000, tripNs, *message.monoNs / 1000);
+        m_monoClock.take(sentNs / 1000, tripNs, *message.monoNs / 1000);
     if (m_wallClock.trips() < firstTrips)
         return ping();
     const auto now = m_wallClock.estimate();

@@ -102,6 +102,8 @@ private:
     void checkEnded();
     void reportLink(const std::string &link, const std::string &reason = {});
     [[nodiscard]] bool isPast(const NodeMessage &message) const;
+    void onRequest(const Control &control);
+    [[nodiscard]] bool mayAsk();
 
     const Clock &m_clock;
     LogDisk &m_disk;
@@ -125,11 +127,13 @@ private:
         std::string taken; ///< checksum of the last that came: after a cut it may come again
     };
     std::map<int, AwaitedTraces> m_awaited; ///< by rank
-    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false;
-    std::int64_t m_lostNs = 0;
+    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false, m_toldOfRequests = false;
+    bool m_joinDue = false; ///< one counts after each hello
+    std::int64_t m_lostNs = 0, m_askedNs = 0;
     PeerTcpState m_linkWhenLost;
-    bool m_closed = false; ///< the other side closed the connection
-    std::int64_t m_pingNs = 0, m_pingWallUs = 0, m_pingNumber = 0;
+    bool m_closed = false;     ///< the other side closed the connection
+    std::int64_t m_pingNs = 0; ///< when the last ping was sent; 0: it was answered
+    std::int64_t m_pingWallUs = 0, m_pingNumber = 0;
     ClockOffset m_wallClock, m_monoClock;
     std::optional<double> m_reportedOffsetS;
 };
