@@ -9,14 +9,17 @@
 #include <cstdint>
 #include <cstring>
 
+#include "ipc/printable.h"
+
 namespace lockstep {
 
 namespace {
 
-constexpr int maxCore = 65535; ///< no kernel has more; bounds the cost of "0-4000000000"
+constexpr int maxCore = 65535;                              ///< no kernel has more; bounds the cost of "0-4000000000"
+constexpr std::size_t mostNamed = std::size_t(maxCore) + 1; ///< by one list; a core that is named again counts again
 
 Error badCores(std::string_view text) {
-    return Error::badArgument("\"" + std::string(text) + "\" is not a list of cores", "write it like 0-3,8");
+    return Error::badArgument(quotedWords(text) + " is not a list of cores", "write it like 0-3,8");
 }
 
 bool readCore(std::string_view &text, int &core) {
@@ -44,6 +47,8 @@ Result<CoreList> parseCores(std::string_view text) {
             if (rest.empty() || !readCore(rest, last) || last < first)
                 return fail(badCores(text));
         }
+        if (cores.size() + std::size_t(last - first) >= mostNamed)
+            return fail(badCores(text));
         for (int core = first; core <= last; ++core)
             cores.push_back(core);
         if (rest.empty())

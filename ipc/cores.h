@@ -11,7 +11,7 @@ namespace lockstep {
 /// CPU numbers, sorted and distinct.
 using CoreList = std::vector<int>;
 
-/// "0-3,8" to {0,1,2,3,8}.
+/// "0-3,8" to {0,1,2,3,8}. A list that names more cores than a machine can have, repeats included, is an error as any other bad one.
 [[nodiscard]] Result<CoreList> parseCores(std::string_view text);
 /// {0,1,2,3,8} to "0-3,8".
 [[nodiscard]] std::string formatCores(const CoreList &cores);

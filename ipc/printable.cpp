@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ipc/json_writer.h"
+
 namespace lockstep {
 
 namespace {
@@ -65,6 +67,11 @@ std::string quotedWords(std::string_view words) {
     std::string out = onOneLine(printable(words.substr(0, most)));
     std::replace(out.begin(), out.end(), '"', '\'');
     return '"' + out + (words.size() > most ? "…\" (cut)" : "\"");
+}
+
+std::string cutText(std::string text, std::size_t most) {
+    text.resize(utf8Boundary(text, most));
+    return text;
 }
 
 std::string printableName(std::string_view name) {

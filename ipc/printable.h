@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,11 @@ namespace lockstep {
 
 /// Text as a part of one line: line ends and tabs become spaces.
 [[nodiscard]] std::string onOneLine(std::string_view text);
+
+/// Bytes that are kept of a name, a title or a sentence that a document or another machine holds; a name may hold a command of 4 KiB.
+inline constexpr std::size_t longestText = 16 * 1024;
+/// The beginning of such a text, which ends between two characters.
+[[nodiscard]] std::string cutText(std::string text, std::size_t most = longestText);
 
 /// A name from outside within a sentence: its first 80 bytes, control characters as "?".
 [[nodiscard]] std::string printableName(std::string_view name);

@@ -5,6 +5,7 @@
 #include "ipc/energy_document_detail.h"
 #include "ipc/file_system.h"
 #include "ipc/machine_document_detail.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
 
@@ -275,7 +276,13 @@ std::string toJson(const RunResult &result) {
 }
 
 Result<RunResult> runResultFromJson(std::string_view text) {
-    return readDocument<RunResult>(text, "result.json");
+    auto result = readDocument<RunResult>(text, "result.json");
+    if (result) {
+        result->reason = cutText(std::move(result->reason));
+        for (std::string &warning : result->warnings)
+            warning = cutText(std::move(warning));
+    }
+    return result;
 }
 
 bool mayBeOf(std::string_view run, const RunResult &result) {

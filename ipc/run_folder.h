@@ -52,6 +52,8 @@ nodesFile(); ///< dataHome()/nodes.json: the machines that a person has added (c
 [[nodiscard]] std::string makeRunId(); ///< system clock, getrandom
 [[nodiscard]] bool isRunId(std::string_view text);
 
+inline constexpr std::uint64_t largestNotes = 64 << 10; ///< bytes of what a person notes on a run
+
 struct RunFolder {
     std::string path; ///< …/runs/RUN_ID
 
@@ -69,7 +71,7 @@ struct RunFolder {
     [[nodiscard]] std::string traces() const { return path + "/traces"; }
     [[nodiscard]] std::string summary() const { return path + "/summary.json"; }
     [[nodiscard]] std::string result() const { return path + "/result.json"; }
-    [[nodiscard]] std::string notes() const { return path + "/notes.json"; }
+    [[nodiscard]] std::string notes() const { return path + "/notes.json"; } ///< at most largestNotes
     [[nodiscard]] std::string join() const { return path + "/join.json"; }
     [[nodiscard]] std::string origin() const { return path + "/origin.json"; }
 };

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "ipc/json_writer.h"
 #include "ipc/printable.h"
 
 namespace lockstep {
@@ -86,8 +85,7 @@ std::string plainTitle(std::string_view name) {
 }
 
 std::string presentTitle(std::string name) {
-    name = onOneLine(name);
-    name.resize(utf8Boundary(name, longestTitle));
+    name = cutText(onOneLine(name));
     for (std::size_t at = name.find(formerOn); at != std::string::npos; at = name.find(formerOn, at + 1)) {
         const std::size_t number = at + formerOn.size(), digits = digitsAt(name, number), end = number + digits;
         if (at == 0 || !isLetter(name[at - 1]) || digits == 0 || (end < name.size() && isLetter(name[end])))

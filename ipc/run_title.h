@@ -22,8 +22,7 @@ namespace lockstep {
 [[nodiscard]] std::string shortTitle(std::string_view name);
 /// The name for names of files and jobs, in which few characters are allowed: "DDP x2, 4 workers". Every version has named them so.
 [[nodiscard]] std::string plainTitle(std::string_view name);
-inline constexpr std::size_t longestTitle = 16 * 1024; ///< bytes; it may hold a command of 4 KiB
-/// A name that an older version gave, as it is given now: "DDP ×2 gloo" is "DDP on 2 devices, gloo". Every document is read with it. Cut at longestTitle.
+/// A name that an older version gave, as it is given now: "DDP ×2 gloo" is "DDP on 2 devices, gloo". Every document is read with it. Cut by cutText().
 [[nodiscard]] std::string presentTitle(std::string name);
 
 } // namespace lockstep

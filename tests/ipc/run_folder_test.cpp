@@ -13,6 +13,7 @@
 #include "ipc/frames.h"
 #include "ipc/host_name.h"
 #include "ipc/log.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
@@ -364,6 +365,17 @@ private Q_SLOTS:
         QVERIFY(back->ranks[1].signal == 9 && !back->ranks[1].code);
         result.summary.reset();
         QVERIFY(!runResultFromJson(toJson(result))->summary);
+    }
+
+    void endlessSentencesOfAResultAreCut() {
+        RunResult result;
+        result.state = RunState::Failed;
+        result.reason.assign(longestText + 1, 'x');
+        result.warnings = {result.reason};
+        const auto back = runResultFromJson(toJson(result));
+        QVERIFY(back.has_value());
+        QCOMPARE(back->reason.size(), longestText);
+        QCOMPARE(back->warnings.at(0).size(), longestText);
     }
 
     void aLaunchRequestIsOneLineAndStrict() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How runs are named: in full, short in charts, and as older versions named them.
+#include "ipc/printable.h"
 #include "ipc/run_title.h"
 #include "tests/qt_test.h"
 
@@ -63,8 +64,8 @@ private Q_SLOTS:
                  {"DDP ×2\n\npassed: worth it", "DDP on 2 devices  passed: worth it"}, // a value takes one line
                  {"", ""}})
             QCOMPARE(presentTitle(old), std::string(now));
-        const std::string endless = std::string(longestTitle - 1, 'x') + "é";
-        QCOMPARE(presentTitle(endless), std::string(longestTitle - 1, 'x'));
+        const std::string endless = std::string(longestText - 1, 'x') + "é";
+        QCOMPARE(presentTitle(endless), std::string(longestText - 1, 'x'));
     }
 };
 

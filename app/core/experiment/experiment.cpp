@@ -66,8 +66,8 @@ ExperimentEntry entryFromJson(const Json &json) {
     entry.planned.name = presentTitle(json.value("name", ""));
     entry.planned.repeat = json.value("repeat", 1);
     entry.planned.repeats = json.value("repeats", 1);
-    entry.planned.note = json.value("note", "");
-    entry.planned.notRunReason = json.value("not_run_reason", "");
+    entry.planned.note = cutText(json.value("note", ""), largestNotes);
+    entry.planned.notRunReason = cutText(json.value("not_run_reason", ""));
     entry.planned.estimateS = documents::optionalIn<double>(json, "estimate_s");
     entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
     entry.run = checkedId(json.value("run", ""));
@@ -75,7 +75,7 @@ ExperimentEntry entryFromJson(const Json &json) {
         throw std::runtime_error("a run that was started has no id");
     entry.planned.command = json.value("command", std::vector<std::string>());
     entry.planned.claims = claimsIn(json);
-    entry.reason = json.value("reason", "");
+    entry.reason = cutText(json.value("reason", ""));
     for (const std::string &run : json.value("earlier_runs", std::vector<std::string>()))
         entry.earlierRuns.push_back(checkedId(run));
     entry.interruptions = json.value("interruptions", 0);
@@ -257,7 +257,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
             return fail(Error::failed("the experiment was written by a newer Lockstep", "upgrade this one"));
         Experiment experiment;
         experiment.id = checkedId(json.value("experiment", ""));
-        experiment.title = onOneLine(json.value("title", ""));
+        experiment.title = cutText(onOneLine(json.value("title", "")));
         experiment.reference = presentTitle(json.value("reference", ""));
         experiment.quick = json.value("quick", false);
         experiment.host = json.value("host", "");
@@ -270,7 +270,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
             throw std::runtime_error("its order has more than " + std::to_string(mostRunsRead) + " entries");
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
-        experiment.pausedBy = json.value("paused_by", "");
+        experiment.pausedBy = cutText(json.value("paused_by", ""));
         experiment.taken = json.value("taken_requests", std::vector<std::string>());
         experiment.check = json.value("check", true);
         if (json.contains("until_width"))

@@ -2,7 +2,8 @@
 #include "experiment/experiment_time.h"
 
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <string_view>
 
 namespace lockstep::core {
 namespace {
@@ -17,34 +18,41 @@ const ExperimentEntry &at(const Experiment &experiment, int entry) {
 
 } // namespace
 
-std::optional<double> expectedS(const Experiment &experiment, int entry, const ExperimentClock &clock) {
-    std::vector<double> own;
+std::vector<std::optional<double>> expectedS(const Experiment &experiment, const ExperimentClock &clock) {
+    std::map<std::string_view, std::vector<double>> finished;
     for (int i = 0; i < int(experiment.entries.size()); ++i)
-        if (at(experiment, i).state == EntryState::Done &&
-            at(experiment, i).planned.name == at(experiment, entry).planned.name)
+        if (at(experiment, i).state == EntryState::Done)
             if (const auto took = ask(clock.runTimeS, i))
-                own.push_back(*took);
-    if (own.empty())
-        return at(experiment, entry).planned.estimateS;
-    const auto middle = own.begin() + std::ptrdiff_t(own.size() / 2);
-    std::nth_element(own.begin(), middle, own.end());
-    return *middle;
+                finished[at(experiment, i).planned.name].push_back(*took);
+    std::map<std::string_view, double> medians;
+    for (auto &[name, times] : finished) {
+        const auto middle = times.begin() + std::ptrdiff_t(times.size() / 2);
+        std::nth_element(times.begin(), middle, times.end());
+        medians[name] = *middle;
+    }
+    std::vector<std::optional<double>> out;
+    for (const ExperimentEntry &entry : experiment.entries) {
+        const auto known = medians.find(entry.planned.name);
+        out.push_back(known == medians.end() ? entry.planned.estimateS : known->second);
+    }
+    return out;
 }
 
 std::optional<double> leftS(const Experiment &experiment, const ExperimentClock &clock) {
+    const std::vector<std::optional<double>> expected = expectedS(experiment, clock);
     std::vector<TimedRun> running, waiting;
     for (const int i : experiment.currents()) {
         std::optional<double> one;
         if (at(experiment, i).state == EntryState::Running)
             one = ask(clock.leftS, i);
         if (!one) // just begun
-            one = expectedS(experiment, i, clock);
+            one = expected[std::size_t(i)];
         if (!one)
             return std::nullopt;
         running.push_back({{at(experiment, i).config(), at(experiment, i).alone}, *one});
     }
     for (const int i : experiment.queued()) {
-        const std::optional<double> one = expectedS(experiment, i, clock);
+        const std::optional<double> one = expected[std::size_t(i)];
         if (!one)
             return std::nullopt;
         waiting.push_back({{at(experiment, i).planned.config, at(experiment, i).alone}, *one});
@@ -53,6 +61,7 @@ std::optional<double> leftS(const Experiment &experiment, const ExperimentClock 
 }
 
 std::optional<double> progressOf(const Experiment &experiment, const ExperimentClock &clock) {
+    const std::vector<std::optional<double>> expected = expectedS(experiment, clock);
     double done = 0, whole = 0, doneRuns = 0;
     int runs = 0;
     bool known = true;
@@ -65,9 +74,9 @@ std::optional<double> progressOf(const Experiment &experiment, const ExperimentC
                              : entry.state == EntryState::Running ? ask(clock.fraction, i).value_or(0)
                                                                   : 0;
         doneRuns += share;
-        if (const auto expected = expectedS(experiment, i, clock)) {
-            whole += *expected;
-            done += share * *expected;
+        if (const std::optional<double> one = expected[std::size_t(i)]) {
+            whole += *one;
+            done += share * *one;
         } else
             known = false;
     }

@@ -3,6 +3,7 @@
 // An experiment's progress and remaining time. Pure functions.
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "experiment/experiment.h"
 
@@ -15,9 +16,9 @@ struct ExperimentClock {
     std::function<std::optional<double>(int entry)> leftS;    ///< of a current run, at its present pace
 };
 
-/// How long an entry takes: the median of this experiment's finished runs of the same name (the most recent), else
-/// the estimate from earlier runs. Absent: never run here.
-[[nodiscard]] std::optional<double> expectedS(const Experiment &experiment, int entry, const ExperimentClock &clock);
+/// How long each entry takes: the median of this experiment's finished runs of the same name, else the estimate from
+/// earlier runs. Absent: never run here. Each finished run's time is asked for once.
+[[nodiscard]] std::vector<std::optional<double>> expectedS(const Experiment &experiment, const ExperimentClock &clock);
 /// Seconds until the queue is empty; absent while the length of any run is unknown.
 [[nodiscard]] std::optional<double> leftS(const Experiment &experiment, const ExperimentClock &clock);
 /// 0..1: share of the expected time if it is known for every run, else share of the runs.

@@ -2,7 +2,9 @@
 #include "experiment/more_rounds.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiment/round_order.h"
@@ -12,18 +14,15 @@ namespace {
 
 /// The first entry of each run that a further round repeats.
 std::vector<int> repeatable(const Experiment &experiment) {
+    std::set<std::string_view> wanted, taken;
+    for (const ExperimentEntry &entry : experiment.entries)
+        if (entry.planned.runnable() && entry.state != EntryState::NotRun)
+            wanted.insert(entry.planned.name);
     std::vector<int> out;
-    const auto &entries = experiment.entries;
-    for (int i = 0; i < int(entries.size()); ++i) {
-        const PlannedRun &planned = entries[std::size_t(i)].planned;
-        const auto isSame = [&](const ExperimentEntry &other) { return other.planned.name == planned.name; };
-        const bool first = std::ranges::find_if(entries, isSame) == entries.begin() + i;
-        const bool wanted = std::ranges::any_of(entries, [&](const ExperimentEntry &other) {
-            return isSame(other) && other.planned.runnable() && other.state != EntryState::NotRun;
-        });
-        if (first && wanted)
+    for (int i = 0; i < int(experiment.entries.size()); ++i)
+        if (const std::string &name = experiment.entries[std::size_t(i)].planned.name;
+            wanted.contains(name) && taken.insert(name).second)
             out.push_back(i);
-    }
     return out;
 }
 
@@ -75,9 +74,10 @@ Result<void> addRounds(Experiment &experiment, int rounds) {
 }
 
 std::optional<double> roundS(const Experiment &experiment, const ExperimentClock &clock) {
+    const std::vector<std::optional<double>> expected = expectedS(experiment, clock);
     std::vector<TimedRun> waiting;
     for (const int run : repeatable(experiment)) {
-        const std::optional<double> one = expectedS(experiment, run, clock);
+        const std::optional<double> one = expected[std::size_t(run)];
         if (!one)
             return std::nullopt;
         waiting.push_back({{experiment.entries[std::size_t(run)].planned.config, false}, *one});

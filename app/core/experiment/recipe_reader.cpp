@@ -10,6 +10,7 @@
 #include "ipc/command_template.h"
 #include "ipc/model_facts.h"
 #include "ipc/nearest_word.h"
+#include "ipc/printable.h"
 #include "ipc/run_title.h"
 
 namespace lockstep::core {
@@ -286,7 +287,7 @@ Recipe RecipeReader::read(const JsonNode &root) {
     refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "matrix", "reference", "repeats",
                          "until_width", "at_most", "order_seed", "varies", "quick", "published", "notes"});
     recipe.name = text(root, "name", true);
-    recipe.title = text(root, "title");
+    recipe.title = cutText(text(root, "title"));
     if (recipe.title.empty())
         recipe.title = recipe.name;
     recipe.summary = text(root, "summary");
@@ -296,7 +297,8 @@ Recipe RecipeReader::read(const JsonNode &root) {
     if (const auto seed = whole(root, "order_seed", 0, std::numeric_limits<std::int64_t>::max()))
         recipe.orderSeed = std::uint64_t(*seed);
     readGoal(recipe, root);
-    recipe.notes = texts(root, "notes");
+    for (std::string &note : texts(root, "notes"))
+        recipe.notes.push_back(cutText(std::move(note)));
     readVaries(recipe, root);
     readRuns(recipe, root);
     if (const JsonNode *quick = root.member("quick"))

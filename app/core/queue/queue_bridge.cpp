@@ -12,6 +12,7 @@
 #include "follow/agent_control.h"
 #include "ipc/documents.h"
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 
 namespace lockstep::core {
 namespace {
@@ -101,7 +102,7 @@ void QueueBridge::takeLine(const QByteArray &line) {
     if (!json.is_object())
         return;
     if (documents::valueIn(json, "type", "") == "answer") {
-        return takeAnswer(documents::valueIn(json, "number", 0), documents::valueIn(json, "error", ""));
+        return takeAnswer(documents::valueIn(json, "number", 0), cutText(documents::valueIn(json, "error", "")));
     }
     json = nullptr; // it may be large, and is read again
     const Result<QueueSnapshot> snapshot = snapshotFromJson({line.constData(), std::size_t(line.size())}, m_origin);

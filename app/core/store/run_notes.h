@@ -11,8 +11,6 @@
 
 namespace lockstep::core {
 
-inline constexpr std::uint64_t largestNotes = 64 << 10; ///< bytes
-
 /// A person's notes on a run: notes.json in its folder, shared by windows and lockstepctl.
 struct RunNotes {
     std::string name;              ///< instead of the run's own; empty: its own

@@ -20,8 +20,12 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::ui {
+namespace {
+constexpr int leftOutRoom = 20; ///< px that the line about rows left out takes
+} // namespace
 
 BarChart::BarChart(const Theme &theme, QString name, QWidget *parent)
     : QChartView(new QChart, parent), m_theme(theme), m_name(std::move(name)),
@@ -85,22 +89,22 @@ void BarChart::setEmptyText(const QString &text) {
 void BarChart::setBars(const QList<BarData> &bars) {
     if (bars == m_bars)
         return;
-    const bool resized = bars.size() != m_bars.size();
+    const QSize before = sizeHint();
     m_bars = bars;
     rebuild();
-    if (resized)
+    if (sizeHint() != before)
         updateGeometry();
 }
 
 QSize BarChart::sizeHint() const {
-    return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 26};
+    return {480, 56 + int(std::max<qsizetype>(2, rows())) * 26 + (rows() < m_bars.size() ? leftOutRoom : 0)};
 }
 
 double BarChart::nameWidth() const {
     const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
     double widest = 0;
-    for (const BarData &bar : m_bars)
-        widest = std::max(widest, metrics.horizontalAdvance(paintedName(bar.name)));
+    for (qsizetype i = 0; i < rows(); ++i)
+        widest = std::max(widest, metrics.horizontalAdvance(paintedName(m_bars[i].name)));
     return std::min(widest + 4, width() * 0.42);
 }
 
@@ -110,15 +114,15 @@ void BarChart::rebuild() {
     double high = m_mark.value_or(0);
     double valueWidth = 0;
     const QFontMetricsF metrics(Theme::figures(Type::Small, QFont::DemiBold));
-    QStringList rows;
-    const qsizetype count = m_bars.size();
+    QStringList labels;
+    const qsizetype count = rows();
     for (qsizetype i = 0; i < count; ++i) {
         const BarData &bar = m_bars[i];
         if (bar.value && std::isfinite(*bar.value))
             high = std::max({high, *bar.value, bar.high.value_or(0)});
         if (bar.value)
             valueWidth = std::max(valueWidth, metrics.horizontalAdvance(bar.text));
-        rows.append(QString::number(count - 1 - i)); // the axis grows upwards; its labels are hidden
+        labels.append(QString::number(count - 1 - i)); // the axis grows upwards; its labels are hidden
     }
     // One set a row, so that each bar has its own colour. All at once: the series lays out every bar again after each append.
     QList<QBarSet *> sets;
@@ -131,8 +135,9 @@ void BarChart::rebuild() {
     }
     m_series->append(sets);
     shade();
-    m_rows->append(rows);
-    chart()->setMargins(QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, 0));
+    m_rows->append(labels);
+    chart()->setMargins(
+        QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, count < m_bars.size() ? leftOutRoom : 0));
     const bool empty = high <= 0;
     for (const QString &label : m_values->categoriesLabels())
         m_values->remove(label);
@@ -169,8 +174,8 @@ void BarChart::follow(RunHighlight &highlight) {
 
 qsizetype BarChart::rowAt(double y) const {
     const QRectF area = chart()->plotArea();
-    const double row = std::floor((y - area.top()) / std::max(1.0, area.height()) * double(m_bars.size()));
-    return row >= 0 && row < double(m_bars.size()) ? qsizetype(row) : -1;
+    const double row = std::floor((y - area.top()) / std::max(1.0, area.height()) * double(rows()));
+    return row >= 0 && row < double(rows()) ? qsizetype(row) : -1;
 }
 
 void BarChart::mouseMoveEvent(QMouseEvent *event) {
@@ -187,7 +192,7 @@ void BarChart::leaveEvent(QEvent *event) {
 
 double BarChart::rowCentre(qsizetype row) const {
     const QRectF area = chart()->plotArea();
-    return area.top() + (double(row) + 0.5) * area.height() / double(std::max<qsizetype>(1, m_bars.size()));
+    return area.top() + (double(row) + 0.5) * area.height() / double(std::max<qsizetype>(1, rows()));
 }
 
 void BarChart::drawForeground(QPainter *painter, const QRectF &) {
@@ -209,12 +214,12 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
     const QFont names = Theme::font(Type::Small, QFont::DemiBold),
                 values = Theme::figures(Type::Small, QFont::DemiBold);
     const double left = nameWidth();
-    for (qsizetype i = 0; i < m_bars.size(); ++i) {
+    for (qsizetype i = 0; i < rows(); ++i) {
         const BarData &bar = m_bars[i];
         const double y = rowCentre(i);
         painter->setFont(names);
         painter->setPen(bar.outlined ? p.textSecondary : p.text);
-        const double height = std::clamp(area.height() / double(m_bars.size()), 16.0, 2 * nameLine);
+        const double height = std::clamp(area.height() / double(rows()), 16.0, 2 * nameLine);
         paintName(painter, {0, y - height / 2, left, height}, paintedName(bar.name));
         double end = area.left() + bar.value.value_or(0) / m_high * area.width();
         if (bar.value && bar.low && bar.high)
@@ -225,6 +230,9 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->setPen(bar.value ? p.text : p.textMuted);
         painter->drawText(QRectF(end + 8, y - 10, width() - end - 8, 20), Qt::AlignVCenter | Qt::AlignLeft, bar.text);
     }
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(p.textMuted);
+    painter->drawText(QRectF(0, height() - leftOutRoom, width(), leftOutRoom), int(Qt::AlignCenter), leftOutText());
     painter->restore();
 }
 
@@ -236,6 +244,13 @@ double BarChart::drawWhisker(QPainter *painter, double low, double high, double 
     for (const double x : {from, to})
         painter->drawLine(QPointF(x, y - 4), QPointF(x, y + 4));
     return to;
+}
+
+QString BarChart::leftOutText() const {
+    if (rows() == m_bars.size())
+        return {};
+    return tr("The first %1 of %2 are shown")
+        .arg(QString::fromStdString(thousands(rows())), QString::fromStdString(thousands(m_bars.size())));
 }
 
 QString BarChart::hintOf(qsizetype row) const {

@@ -2,6 +2,7 @@
 #pragma once
 #include <QChartView>
 
+#include <algorithm>
 #include <optional>
 
 #include "app/ui/charts/chart_source.h"
@@ -27,11 +28,13 @@ struct BarData {
     bool operator==(const BarData &) const = default;
 };
 
-/// Horizontal bars in Qt Charts, one per row, the first on top, with names on the left and values at the bars' ends.
+/// Horizontal bars in Qt Charts, one per row, the first on top, with names on the left and values at the bars' ends. Of more than
+/// mostRows the first are drawn, and a line below says so; the data that are copied have all.
 class BarChart : public QChartView, public ChartSource {
     Q_OBJECT
 public:
     BarChart(const Theme &theme, QString name, QWidget *parent = nullptr);
+    static constexpr qsizetype mostRows = 100; ///< Qt Charts keeps an item for each pair of rows
 
     void setAxisTitle(const QString &title);
     [[nodiscard]] const QString &axisTitle() const { return m_title; }
@@ -40,6 +43,9 @@ public:
     void setEmptyText(const QString &text);
     void setBars(const QList<BarData> &bars);
     [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
+    [[nodiscard]] qsizetype rows() const { return std::min(m_bars.size(), mostRows); } ///< that are drawn
+    /// "The first 100 of 1,000 are shown"; empty: all are.
+    [[nodiscard]] QString leftOutText() const;
     /// Highlights the run whose bar is under the pointer, and pales the others meanwhile.
     void follow(RunHighlight &highlight);
     /// A row's tooltip: the whole name, its value, its interval, and further remarks.

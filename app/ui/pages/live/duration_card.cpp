@@ -86,8 +86,8 @@ void DurationCard::drawDurations() {
     m_chart->setXRange(1, last);
     m_chart->setLines(lines + published);
     const QList<BarData> medians = medianBars(published);
-    m_medians->setMinimumHeight(axisRoom + leastBar * int(medians.size()));
     m_medians->setBars(medians);
+    m_medians->setMinimumHeight(axisRoom + leastBar * int(m_medians->rows()));
 }
 
 QList<LineData> DurationCard::durationLines() const {

@@ -77,7 +77,7 @@ void UpdatesCard::draw(Changes) {
     notes.removeAll(QString());
     setNote(notes.join(QStringLiteral("; ")));
     m_chart->setBars(bars);
-    m_chart->setMinimumHeight(axisRoom + leastBar * int(bars.size()));
+    m_chart->setMinimumHeight(axisRoom + leastBar * int(m_chart->rows()));
 }
 
 } // namespace lockstep::ui

@@ -7,6 +7,7 @@
 #include "core_support.h"
 #include "experiment/experiment.h"
 #include "experiment/experiment_time.h"
+#include "experiment/more_rounds.h"
 #include "experiment/plan.h"
 #include "tests/qt_test.h"
 
@@ -357,6 +358,21 @@ private Q_SLOTS:
         }
         QCOMPARE(*leftS(experiment, clock), 28.0);
         QCOMPARE(*progressOf(experiment, clock), 0.5);
+    }
+
+    void eachFinishedRunIsAskedForItsTimeOnce() {
+        Experiment experiment = experimentOf(50, 0);
+        for (int i = 0; i < 100; ++i)
+            experiment.entries[std::size_t(i)].state = EntryState::Done;
+        int asked = 0;
+        ExperimentClock clock;
+        clock.runTimeS = [&asked](int) { return std::optional(double(++asked)); };
+        QVERIFY(progressOf(experiment, clock).has_value());
+        QCOMPARE(asked, 100);
+        QVERIFY(leftS(experiment, clock).has_value());
+        QCOMPARE(asked, 200);
+        QVERIFY(roundS(experiment, clock).has_value());
+        QCOMPARE(asked, 300);
     }
 };
 

@@ -13,6 +13,7 @@
 #include "core_queue_support.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 #include "queue/experiment_runner.h"
 #include "queue/owned_experiment.h"
 #include "queue/slurm/slurm_experiment.h"
@@ -282,6 +283,25 @@ private Q_SLOTS:
         more.added->note.pop_back();
         const Result<void> added = apply(more, experiment);
         QVERIFY2(added.has_value(), added ? "" : added.error().message().c_str());
+    }
+
+    void endlessTextsOfAnExperimentAreCut() {
+        const std::string kept(longestText - 1, 'x'), endless = kept + "é and so on";
+        Experiment experiment = ofOneRun(EntryState::Failed);
+        experiment.title = experiment.pausedBy = experiment.recipe.title = endless;
+        experiment.recipe.notes = {endless};
+        ExperimentEntry &entry = experiment.entries[0];
+        entry.reason = entry.planned.notRunReason = endless;
+        entry.planned.note.assign(largestNotes + 1, 'x');
+        const Result<Experiment> read = experimentFromJson(toJson(experiment));
+        QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
+        QCOMPARE(read->title, kept);
+        QCOMPARE(read->pausedBy, kept);
+        QCOMPARE(read->recipe.title, kept);
+        QCOMPARE(read->recipe.notes, std::vector<std::string>{kept});
+        QCOMPARE(read->entries[0].reason, kept);
+        QCOMPARE(read->entries[0].planned.notRunReason, kept);
+        QCOMPARE(std::uint64_t(read->entries[0].planned.note.size()), largestNotes);
     }
 
     void aNumberThatDoesNotFitIsNoOther() {

@@ -12,12 +12,14 @@
 #include "follow/agent_control.h"
 #include "follow/remote_copy.h"
 #include "follow/run_follower.h"
+#include "ipc/printable.h"
 #include "launch/agent_launcher.h"
 #include "nodes/known_places.h"
 #include "nodes/node_book.h"
 #include "queue/experiment_follower.h"
 #include "queue/named_places.h"
 #include "queue/owned_experiment.h"
+#include "queue/queue_bridge.h"
 #include "queue/queue_origin.h"
 #include "queue/queue_places.h"
 #include "store/run_store.h"
@@ -379,6 +381,22 @@ private Q_SLOTS:
         struct rusage usage {};
         QCOMPARE(::getrusage(RUSAGE_SELF, &usage), 0);
         QVERIFY2(usage.ru_maxrss < 600 * 1024, qPrintable(QString::number(usage.ru_maxrss)));
+    }
+
+    void anEndlessErrorOfAQueueElsewhereIsCut() {
+        QFile program(far("bin/lockstepctl"));
+        QVERIFY(program.open(QIODevice::WriteOnly));
+        program.write("#!/bin/sh\nprintf '{\"type\":\"answer\",\"number\":7,\"error\":\"'\n"
+                      "head -c 1000000 /dev/zero | tr '\\0' x\nprintf '\"}\\n'\nexec cat >/dev/null\n");
+        program.close();
+        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        const QueueOrigin origin{prefixFor("far", "lockstep-agent").value(), program.fileName().toStdString()};
+        QVERIFY(rememberPlaces(placesOf(origin)).has_value());
+        QueueBridge bridge(makeRunId(), origin);
+        QSignalSpy refused(&bridge, &QueueBridge::refused);
+        bridge.start();
+        QTRY_VERIFY(!refused.isEmpty());
+        QCOMPARE(refused[0][0].toString(), "on far: " + QString(qsizetype(longestText), 'x'));
     }
 
     void aQueueThatCallsAPathARunIsRefused() {

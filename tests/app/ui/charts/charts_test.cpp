@@ -373,6 +373,26 @@ private Q_SLOTS:
         QCOMPARE(sets[2]->pen().color(), dp);
     }
 
+    void ofManyBarsTheFirstAreDrawnAndAllAreCopied() {
+        BarChart chart(m_theme, QStringLiteral("speed-up"));
+        QList<BarData> bars;
+        for (int i = 0; i < 1'000; ++i)
+            bars.append({QStringLiteral("run %1").arg(i), methodColor("ddp"), false, 1.0, "1.00×", {}});
+        chart.setBars(bars.first(BarChart::mostRows));
+        const auto sets = [&] {
+            return qobject_cast<QAbstractBarSeries *>(chart.chart()->series().first())->barSets();
+        };
+        QCOMPARE(sets().size(), BarChart::mostRows);
+        QCOMPARE(chart.leftOutText(), QString());
+        const int height = chart.sizeHint().height();
+        chart.setBars(bars);
+        QCOMPARE(sets().size(), BarChart::mostRows);
+        QCOMPARE(qsizetype(sets().front()->count()), BarChart::mostRows);
+        QCOMPARE(chart.leftOutText(), QStringLiteral("The first 100 of 1,000 are shown"));
+        QVERIFY(chart.sizeHint().height() > height && chart.sizeHint().height() < height + 40);
+        QCOMPARE(chart.chartData().count(u'\n'), qsizetype(1'001));
+    }
+
     void aGapInTheSamplesStaysAGap() {
         const QList<double> means = columnMeans({{0, 1}, {0.4, 0.5}, {9, 0.25}}, 0, 10, 10, 0.6);
         QCOMPARE(means[0], 0.75);
