@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         require(filter.error().at >= 0 && filter.error().at + filter.error().length <= typed.size());
     static_cast<void>(flagsFromHelp(bytes));
     std::vector<SlurmJob> jobs = jobsFromSqueue(bytes);
-    numberPlaces(jobs);
+    numberPlaces(jobs, bytes);
     for (const SlurmJob &job : jobs)
         static_cast<void>(jobsOf(jobs, job.array));
     static_cast<void>(reasonInWords(bytes));

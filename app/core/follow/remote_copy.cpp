@@ -27,6 +27,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr qint64 largestStatus = 8 << 20;
+constexpr std::uint64_t largestRecord = 2 << 20; ///< that of 1,200 ranks on 64 nodes has 0.4 MiB
 constexpr std::chrono::seconds statusLimit{60};
 constexpr std::size_t mostOpenLogs = 64; ///< of a run's 4,096: descriptors are few
 
@@ -138,21 +139,29 @@ Result<Fd> RemoteCopy::openLog(int node) {
     return openToWrite(m_folder.log(node), O_RDWR);
 }
 
-void RemoteCopy::end(int node, const std::string &why) {
+void RemoteCopy::warnOfEnd(const std::string &why) const {
     logWarning("the copy of run " + m_run + " ends here: " + why);
+}
+
+void RemoteCopy::end(int node, const std::string &why) {
+    warnOfEnd(why);
     m_logs[node].reset();
 }
 
+/// Where there is no room for so much more, the whole copy ends.
+bool RemoteCopy::goesOn(std::size_t bytes) {
+    if (m_diskFull || m_room.take(bytes))
+        return !m_diskFull;
+    m_diskFull = true;
+    for (auto &[node, log] : m_logs)
+        log.reset();
+    warnOfEnd("the disk under " + m_folder.path + " is nearly full: free some space, then follow the run again");
+    return false;
+}
+
 void RemoteCopy::write(int node, Log &log) {
-    if (log.waiting.empty())
+    if (log.waiting.empty() || !goesOn(log.waiting.size()))
         return;
-    if (!m_room.take(log.waiting.size())) {
-        end(node, "the disk under " + m_folder.path + " is nearly full: free some space, then follow the run again");
-        m_diskFull = true;
-        for (auto &[other, kept] : m_logs)
-            kept.reset();
-        return;
-    }
     if (!log.file.valid()) {
         Result<Fd> file = openLog(node);
         if (!file)
@@ -224,18 +233,25 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
         return;
     status.state = *state;
     status.sentence = documents::valueIn(json, "sentence", "");
-    const auto take = [&](const char *key, const std::string &path) -> std::optional<std::string> {
+    const auto take = [&](const char *key, const std::string &path,
+                          std::uint64_t largest) -> std::optional<std::string> {
         if (!json.contains(key) || !json[key].is_object())
             return std::nullopt;
         const std::string document =
             json[key].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-        if (m_lock)
+        if (document.size() > largest) {
+            logWarning("the " + std::string(key) + " of run " + m_run + " on " + m_prefix.host + " has " +
+                       std::to_string(document.size()) + " bytes and is not read: at most " + std::to_string(largest) +
+                       " are");
+            return std::nullopt;
+        }
+        if (m_lock && goesOn(document.size()))
             if (const auto kept = realFileSystem().writeAtomically(path, document); !kept)
                 logWarning(kept.error().message());
         return document;
     };
-    status.record = take("record", m_folder.config());
-    status.result = take("result", m_folder.result());
+    status.record = take("record", m_folder.config(), largestRecord);
+    status.result = take("result", m_folder.result(), anySize);
 }
 
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {

@@ -17,7 +17,7 @@
 
 namespace lockstep::core {
 
-/// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json. The logs' copy
+/// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json. It
 /// ends, as a warning says, before the disk is full (reservedBytes()).
 /// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy; one that
 /// was copied from another host stays that host's.
@@ -35,7 +35,8 @@ public:
     /// next.
     void flush();
     /// The answer of `lockstep-agent status` there: config.json and result.json as text, also stored here; empty when that
-    /// machine can't be asked. One request at a time; a request meanwhile waits, and only the last of those is sent.
+    /// machine can't be asked, a record also when it is larger than any run's, as a warning says. One request at a time; a request
+    /// meanwhile waits, and only the last of those is sent.
     struct Status {
         std::optional<std::string> record, result;
         std::string state;    ///< starting | running | finished | agent_died | unknown; empty when nobody answered
@@ -56,6 +57,8 @@ private:
     [[nodiscard]] Result<Fd> openLog(int node);
     void write(int node, Log &log);
     void end(int node, const std::string &why);
+    void warnOfEnd(const std::string &why) const;
+    [[nodiscard]] bool goesOn(std::size_t bytes);
 
     RunFolder m_folder;
     std::string m_run;

@@ -72,7 +72,7 @@ Result<std::string> takenBefore(const SlurmRecord &record, std::string_view expe
     Result<std::string> job = slurmJobMarked(slurmMark(experiment));
     if (!job || !job->empty())
         return job;
-    for (const std::vector<SlurmAttempt> &attempts : slurmAttempts(record))
+    for (const std::vector<SlurmAttempt> &attempts : slurmAttempts(record, experiment))
         if (!attempts.empty())
             return fail(Error::failed("experiment " + std::string(experiment) + " was in Slurm's queue and has run",
                                       "lockstepctl show " + attempts.back().run));
@@ -247,15 +247,21 @@ bool agentLives(const RunFolder &folder) {
     return FileLock::isHeld(folder.lock(ownNode(folder)));
 }
 
+/// The digits that attempts share are in a folder's name, which anybody can give it.
+bool belongsTo(std::string_view experiment, const RunFolder &folder) {
+    const Result<RunRecord> record = readRunRecord(folder);
+    return record && record->experiment == experiment;
+}
+
 } // namespace
 
-std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) {
+std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record, std::string_view experiment) {
     std::vector<std::vector<SlurmAttempt>> out(record.runs.size());
     const QDir folder(QString::fromStdString(runsFolder()));
     for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) {
         const std::string run = name.toStdString();
         for (std::size_t task = 0; task < record.runs.size(); ++task)
-            if (isAttemptOf(run, record.runs[task]))
+            if (isAttemptOf(run, record.runs[task]) && belongsTo(experiment, runFolder(run)))
                 out[task].push_back({run, readRunStatus(runFolder(run)),
                                      restartsBefore(runFolder(run), int(out[task].size())),
                                      agentLives(runFolder(run))});
@@ -294,7 +300,7 @@ Result<void> takeLateResults(const std::string &id) {
     const auto take = [](Experiment &experiment) {
         bool any = false;
         for (ExperimentEntry &entry : experiment.entries) {
-            if (entry.state != EntryState::Failed || entry.run.empty())
+            if (entry.state != EntryState::Failed || entry.run.empty() || notItsRun(experiment, entry))
                 continue;
             const RunStatus status = readRunStatus(runFolder(entry.run));
             if (!status.result || status.result->state == RunState::Failed)
@@ -415,7 +421,7 @@ void SlurmWatch::poll() {
     }
     m_lastError.clear();
     // One answer without the job may be a controller's that has just started; what it would say of the runs is for good.
-    const auto attempts = slurmAttempts(m_record);
+    const auto attempts = slurmAttempts(m_record, m_experiment.id);
     const bool allTold = std::ranges::all_of(
         attempts, [](const auto &of) { return !of.empty() && of.back().status.result.has_value(); });
     m_absent = jobsOf(*jobs, m_record.job).empty() ? m_absent + 1 : 0;

@@ -64,8 +64,10 @@ struct SlurmAttempt {
 /// whether anything changed.
 bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vector<SlurmJob> &jobs,
                const std::vector<std::vector<SlurmAttempt>> &attempts);
-/// Attempts of every task, from the runs folder: by the restarts of the job, since the clocks of its nodes may differ.
-[[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record);
+/// Attempts of every task, from the runs folder: by the restarts of the job, since the clocks of its nodes may differ. A run counts
+/// once its record is there and names the experiment.
+[[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record,
+                                                                   std::string_view experiment);
 
 /// Of an experiment that is over and that nobody owns: a result that has come since wins over what the entry was taken for.
 [[nodiscard]] Result<void> takeLateResults(const std::string &id);

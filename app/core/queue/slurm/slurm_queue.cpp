@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "queue/slurm/slurm_queue.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -10,6 +15,7 @@
 
 #include <QProcess>
 #include <QProcessEnvironment>
+#include <QRandomGenerator>
 
 #include "base/command_request.h"
 #include "ipc/json_writer.h"
@@ -18,7 +24,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr int answerLimitMs = 20'000;
-constexpr std::size_t fields = 11;
+constexpr std::size_t fields = 10;
 
 std::optional<long long> numberIn(std::string_view text) {
     long long number = 0;
@@ -43,7 +49,7 @@ std::string known(std::string_view text) {
 
 std::optional<SlurmJob> jobFromLine(std::string_view line) {
     std::vector<std::string_view> words;
-    while (words.size() + 1 < fields) { // the name comes last and may contain anything
+    while (words.size() + 1 < fields) { // the reason comes last and may contain anything
         const auto bar = line.find('|');
         if (bar == std::string_view::npos)
             return std::nullopt;
@@ -64,8 +70,7 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
     job.start = known(words[6]);
     job.priority = numberIn(words[7]);
     job.partition = cut(words[8]);
-    job.reason = known(words[9]);
-    job.name = cut(line);
+    job.reason = known(line);
     if (!isJobNumber(job.rawId))
         return std::nullopt;
     return job;
@@ -170,38 +175,88 @@ Answer ask(const char *program, const QStringList &words, const std::string &inp
     return process.readAllStandardOutput().toStdString();
 }
 
+/// squeue's option for this user's jobs only: others may give theirs any name and comment, and make any number of them.
+QString ownJobs() {
+    return QStringLiteral("--user=") + QString::number(::getuid());
+}
+
+/// Takes the first line off the text.
+std::string_view nextLine(std::string_view &text) {
+    const auto end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    return line;
+}
+
+/// What decides which of a partition's waiting jobs comes first.
+struct QueueRank {
+    long long priority = 0, array = 0, task = 0;
+    [[nodiscard]] bool before(const QueueRank &other) const {
+        return priority != other.priority ? priority > other.priority
+                                          : std::pair(array, task) < std::pair(other.array, other.task);
+    }
+};
+
+QueueRank rankOf(const SlurmJob &job) {
+    return {job.priority.value_or(0), numberIn(job.array).value_or(0), job.task.value_or(0)};
+}
+
+/// Of a line of waitingFormat(): the rank and the partition.
+std::optional<std::pair<QueueRank, std::string_view>> rankFromLine(std::string_view line) {
+    std::array<long long, 3> numbers{};
+    for (long long &number : numbers) {
+        const auto bar = line.find('|');
+        if (bar == std::string_view::npos)
+            return std::nullopt;
+        number = numberIn(line.substr(0, bar)).value_or(0); // a job that is no array has no task
+        line.remove_prefix(bar + 1);
+    }
+    return std::pair(QueueRank{numbers[0], numbers[1], numbers[2]}, line);
+}
+
 } // namespace
 
 std::string squeueFormat() {
-    return "%i|%A|%F|%K|%T|%B|%S|%Q|%P|%r|%j";
+    return "%i|%A|%F|%K|%T|%B|%S|%Q|%P|%r";
+}
+
+std::string waitingFormat() {
+    return "%Q|%F|%K|%P";
 }
 
 std::vector<SlurmJob> jobsFromSqueue(std::string_view text) {
     std::vector<SlurmJob> jobs;
-    while (!text.empty()) {
-        const auto end = text.find('\n');
-        if (auto job = jobFromLine(text.substr(0, end)))
+    while (!text.empty())
+        if (auto job = jobFromLine(nextLine(text)))
             jobs.push_back(std::move(*job));
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
     return jobs;
 }
 
-void numberPlaces(std::vector<SlurmJob> &jobs) {
-    std::map<std::string, std::vector<SlurmJob *>> waiting;
+void numberPlaces(std::vector<SlurmJob> &jobs, std::string_view waiting) {
+    std::map<std::string, std::vector<SlurmJob *>, std::less<>> numbered;
     for (SlurmJob &job : jobs)
-        if (job.waits())
-            waiting[job.partition].push_back(&job);
-    for (auto &[partition, list] : waiting) {
-        std::stable_sort(list.begin(), list.end(), [](const SlurmJob *a, const SlurmJob *b) {
-            const auto number = [](const SlurmJob *job) {
-                return std::pair(numberIn(job->array).value_or(0), job->task.value_or(0));
-            };
-            const auto first = a->priority.value_or(0), second = b->priority.value_or(0);
-            return first != second ? first > second : number(a) < number(b);
-        });
-        for (std::size_t i = 0; i < list.size(); ++i)
-            list[i]->place = int(i) + 1;
+        if (job.waits()) {
+            numbered[job.partition].push_back(&job);
+            job.place = 0;
+        }
+    for (auto &[partition, list] : numbered)
+        std::ranges::stable_sort(list,
+                                 [](const SlurmJob *a, const SlurmJob *b) { return rankOf(*a).before(rankOf(*b)); });
+    while (!waiting.empty()) {
+        const auto other = rankFromLine(nextLine(waiting));
+        const auto list = other ? numbered.find(other->second) : numbered.end();
+        if (list == numbered.end())
+            continue;
+        const auto next = std::ranges::upper_bound(
+            list->second, other->first, [](const QueueRank &a, const QueueRank &b) { return a.before(b); },
+            [](const SlurmJob *job) { return rankOf(*job); });
+        if (next != list->second.end())
+            ++*(*next)->place; // so far: those between the numbered job before it and itself
+    }
+    for (auto &[partition, list] : numbered) {
+        int before = 0;
+        for (SlurmJob *job : list)
+            job->place = (before += *job->place) + 1;
     }
 }
 
@@ -227,12 +282,17 @@ std::string reasonInWords(std::string_view reason) {
 }
 
 Result<std::vector<SlurmJob>> slurmJobs() {
-    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("-o"),
+    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), ownJobs(), QStringLiteral("-o"),
                                        QString::fromStdString(squeueFormat())});
     if (!answer)
         return fail(answer.error().error);
     std::vector<SlurmJob> jobs = jobsFromSqueue(*answer);
-    numberPlaces(jobs);
+    if (std::ranges::none_of(jobs, &SlurmJob::waits))
+        return jobs;
+    const auto waiting = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("--states=PENDING"),
+                                        QStringLiteral("-o"), QString::fromStdString(waitingFormat())});
+    if (waiting) // else the places are unknown
+        numberPlaces(jobs, *waiting);
     return jobs;
 }
 
@@ -245,17 +305,25 @@ std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view
 
 namespace {
 
-/// The numbers of the jobs with that --comment.
+/// The numbers of this user's jobs with that --comment.
 Result<std::set<std::string>> jobsMarked(const std::string &mark) {
-    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-o"), QStringLiteral("%F %k")});
+    // squeue prints the newlines of a comment, and what follows one looks like another job's line. The lines of jobs are known by a number
+    // at both ends that nobody could know before.
+    const QString edge = QString::number(QRandomGenerator::system()->generate64());
+    const auto answer =
+        ask("squeue", {QStringLiteral("-h"), ownJobs(), QStringLiteral("-o"), edge + QStringLiteral(" %F %k ") + edge});
     if (!answer)
         return fail(answer.error().error);
+    const std::string begin = edge.toStdString() + " ", end = " " + mark + " " + edge.toStdString();
     std::set<std::string> out;
-    std::istringstream lines(*answer);
-    for (std::string line; std::getline(lines, line);)
-        if (const std::string number = line.substr(0, line.find(' '));
-            line == number + " " + mark && isJobNumber(number))
-            out.insert(number);
+    for (std::string_view text = *answer; !text.empty();) {
+        std::string_view line = nextLine(text);
+        if (!line.starts_with(begin) || !line.ends_with(end) || line.size() < begin.size() + end.size())
+            continue;
+        line = line.substr(begin.size(), line.size() - begin.size() - end.size());
+        if (isJobNumber(line))
+            out.emplace(line);
+    }
     return out;
 }
 
@@ -265,6 +333,10 @@ Result<std::string> slurmJobMarked(const std::string &mark) {
     const auto jobs = jobsMarked(mark);
     if (!jobs)
         return fail(jobs.error());
+    if (jobs->size() > 1)
+        return fail(Error::failed("several of your jobs have the comment " + mark + ": " + *jobs->begin() + ", " +
+                                      *std::next(jobs->begin()) + (jobs->size() > 2 ? ", …" : ""),
+                                  "end all but one of them with scancel"));
     return jobs->empty() ? std::string() : *jobs->begin();
 }
 
@@ -280,7 +352,7 @@ namespace {
 /// Of a job that sbatch reports with its cluster's name: squeue and scancel, as they are asked here, may not know it.
 Submitted onlyHere(const std::string &job, const std::string &cluster, const std::string &mark) {
     Submitted out;
-    if (const Result<std::string> here = slurmJobMarked(mark); here && *here == job) {
+    if (isSlurmJobMarked(job, mark).value_or(false)) {
         out.job = job;
         return out;
     }

@@ -21,7 +21,7 @@ struct SlurmJob {
     std::string reason; ///< why it waits: "Resources", "Priority", …; else empty
     std::string node;   ///< the first one, where agent 0 is; empty while it waits
     std::string start;  ///< start in local time as Slurm prints it, expected while it waits; empty: unknown
-    std::string partition, name;
+    std::string partition;
     std::optional<long long> priority;
     std::optional<int>
         place; ///< while it waits: position from 1 among the partition's waiting jobs visible to this user
@@ -30,16 +30,19 @@ struct SlurmJob {
     bool operator==(const SlurmJob &) const = default;
 };
 
-/// squeue's -o format.
+/// squeue's -o format. It has no job's name or comment: squeue prints their newlines, after which anything may stand.
 [[nodiscard]] std::string squeueFormat();
 /// Parses its lines; skips malformed ones.
 [[nodiscard]] std::vector<SlurmJob> jobsFromSqueue(std::string_view text);
-/// Numbers the waiting jobs: by priority within their partition, then by job number.
-void numberPlaces(std::vector<SlurmJob> &jobs);
+/// squeue's -o format of everybody's waiting jobs, among which these have their places.
+[[nodiscard]] std::string waitingFormat();
+/// Numbers those of the jobs that wait by squeue's lines in waitingFormat(), which name them, too: by priority within their partition,
+/// then by job number. Keeps nothing of the lines.
+void numberPlaces(std::vector<SlurmJob> &jobs, std::string_view waiting);
 /// Explains a reason in words: "Resources" is "it waits for free nodes". Empty if it needs no explanation.
 [[nodiscard]] std::string reasonInWords(std::string_view reason);
 
-/// All jobs that squeue shows, with their places. Fails without squeue, or without an answer within 20 s.
+/// All of this user's jobs that squeue shows, with their places. Fails without squeue, or without an answer within 20 s.
 [[nodiscard]] Result<std::vector<SlurmJob>> slurmJobs();
 /// The tasks of one job or array.
 [[nodiscard]] std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array);
@@ -52,9 +55,9 @@ struct Submitted {
 };
 /// Submits a script's text. `mark` is the script's --comment, by which a job is found that sbatch did not report.
 [[nodiscard]] Submitted submitToSlurm(const std::string &script, const std::string &log, const std::string &mark);
-/// The number of the job with that --comment; empty: squeue shows none.
+/// The number of this user's job with that --comment; empty: squeue shows none. An error, too, if there are several.
 [[nodiscard]] Result<std::string> slurmJobMarked(const std::string &mark);
-/// Whether squeue shows that job, by its number, with that --comment.
+/// Whether squeue shows that job, by its number, as this user's and with that --comment.
 [[nodiscard]] Result<bool> isSlurmJobMarked(const std::string &job, const std::string &mark);
 /// scancel: asks every rank to stop after a checkpoint.
 [[nodiscard]] Result<void> cancelSlurmJob(const std::string &job);

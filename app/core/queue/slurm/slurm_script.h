@@ -50,7 +50,7 @@ struct SlurmTask {
 /// The --comment of an experiment's job.
 [[nodiscard]] std::string slurmMark(std::string_view experiment);
 
-/// Whether `run` is that first attempt or a later one after a requeue: they share the digits after the dash.
+/// Whether `run` may be that first attempt or a later one after a requeue: they share the digits after the dash.
 [[nodiscard]] bool isAttemptOf(std::string_view run, std::string_view first);
 
 } // namespace lockstep::core

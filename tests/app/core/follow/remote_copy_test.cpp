@@ -38,6 +38,41 @@ QByteArray contents(const std::string &path) {
 
 double freeShareOfTheDisk = 0.5; // of 1 TiB
 
+/// As another machine answers `status`.
+RemoteCopy::Status statusSaid(RemoteCopy &copy) {
+    std::optional<RemoteCopy::Status> said;
+    copy.fetchStatus([&](const RemoteCopy::Status &status) { said = status; });
+    [&] { QTRY_VERIFY_WITH_TIMEOUT(said.has_value(), test::hangLimitMs); }();
+    return said.value_or(RemoteCopy::Status());
+}
+
+CommandPrefix saying(const std::string &script) {
+    return {{"/bin/sh", "-c", script, "--"}, "far", "lockstep-agent", false};
+}
+
+/// Of so many ranks on so many nodes, with as much about each as there is.
+RunRecord recordOf(int ranks, int nodes) {
+    RunRecord record;
+    record.run = id;
+    record.processes = ranks;
+    for (int node = 0; node < nodes; ++node) {
+        MachineRecord machine;
+        machine.node = node;
+        machine.host = "gpu-node-" + std::to_string(node) + ".cluster.example.org";
+        for (int i = 0; i < 20; ++i)
+            machine.interfaces.emplace_back("ib" + std::to_string(i), "fe80::fc:ff:fe00:1%eth0");
+        record.machines.push_back(machine);
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+        const std::string device = "cuda:" + std::to_string(rank / nodes);
+        MachineRecord &machine = record.machines[std::size_t(rank % nodes)];
+        machine.devices.push_back(
+            {device, "cuda", "NVIDIA H200 141GB HBM3e", "0-191", "GPU-01234567-89ab-cdef-0123-456789abcdef", 1.5e11});
+        record.deviceNames.push_back(machine.host + "/" + device);
+    }
+    return record;
+}
+
 int openFiles() {
     return int(QDir(QStringLiteral("/proc/self/fd")).entryList(QDir::AllEntries | QDir::System).size());
 }
@@ -164,6 +199,39 @@ private Q_SLOTS:
         copy.flush();
         QCOMPARE(contents(log), QByteArray());
         QVERIFY(!QFile::exists(QString::fromStdString(runFolder(id).log(2))));
+    }
+
+    void aRecordAndAResultAreNotKeptOnADiskThatIsNearlyFull() {
+        const RunFolder folder = runFolder(id);
+        RemoteCopy copy(folder, id, saying(R"(echo '{"state":"finished","record":{"run":"a"},"result":{"run":"b"}}')"));
+        QVERIFY(copy.open());
+        freeShareOfTheDisk = 0.0005; // half a GiB
+        const RemoteCopy::Status status = statusSaid(copy);
+        freeShareOfTheDisk = 0.5;
+        QVERIFY(status.record && status.result);
+        copy.append(sealed(0));
+        copy.flush();
+        QVERIFY(!isThere(folder.config()) && !isThere(folder.result()));
+        QCOMPARE(contents(folder.log(0)), QByteArray());
+        RemoteCopy later(runFolder(makeRunId()), id, saying(R"(echo '{"state":"finished","record":{"run":"a"}}')"));
+        QVERIFY(later.open());
+        QVERIFY(statusSaid(later).record);
+    }
+
+    void aRecordLargerThanAnyRunsIsNotRead() {
+        const RunFolder folder = runFolder(id);
+        const std::string answer = m_home->path() + "/answer";
+        write(answer, R"({"state":"running","record":{"name":")" + std::string(3 << 20, 'x') + R"("}})");
+        RemoteCopy copy(folder, id, saying("cat " + answer));
+        QVERIFY(copy.open());
+        RemoteCopy::Status status = statusSaid(copy);
+        QCOMPARE(status.state, std::string("running"));
+        QVERIFY(!status.record);
+        QVERIFY(!isThere(folder.config()));
+        write(answer, R"({"state":"running","record":)" + toJson(recordOf(1200, 64)) + "}");
+        status = statusSaid(copy);
+        QVERIFY(status.record);
+        QCOMPARE(readRunRecord(folder)->machines.size(), std::size_t(64));
     }
 
     void theLogsOfManyNodesAreNotAllHeldOpen() {

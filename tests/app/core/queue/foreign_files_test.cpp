@@ -222,7 +222,7 @@ private Q_SLOTS:
         put(experiment, "1.json", toJson(request(Kind::Skip, 0)));
         const QTemporaryDir programs;
         const QString squeue = programs.filePath(QStringLiteral("squeue"));
-        write(squeue.toStdString(), "#!/bin/sh\necho '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources|x'\n");
+        write(squeue.toStdString(), "#!/bin/sh\necho '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources'\n");
         QVERIFY(QFile::setPermissions(squeue, QFile::ReadOwner | QFile::ExeOwner));
         const QByteArray path = qgetenv("PATH");
         qputenv("PATH", programs.path().toUtf8() + ':' + path);

@@ -62,6 +62,32 @@ private:
     QByteArray m_path;
 };
 
+/// What a squeue does that is asked for the comments of jobs, by number: it prints them as they are, whatever stands around them in the
+/// format.
+std::string commented(const std::vector<std::pair<std::string, std::string>> &jobs) {
+    std::string script = "for format; do :; done\n";
+    for (const auto &[number, comment] : jobs)
+        script += "printf '%s' \"${format%%%F*}\" '" + number + " " + comment + "' \"${format##*%k}\"; echo\n";
+    return script;
+}
+
+/// A run's folder whose record names that experiment.
+RunFolder runOf(const std::string &experiment, const std::string &run) {
+    RunRecord record;
+    record.run = run;
+    record.experiment = experiment;
+    const RunFolder folder = runFolder(run);
+    (void)realFileSystem().makeFolders(folder.path);
+    write(folder.config(), toJson(record));
+    return folder;
+}
+
+RunResult done() {
+    RunResult result;
+    result.state = RunState::Done;
+    return result;
+}
+
 /// An experiment of one run that Slurm has as this job; empty: it is not submitted yet.
 Experiment inSlurm(const std::string &job) {
     const Recipe recipe = *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
@@ -89,15 +115,15 @@ class SlurmTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void squeuesLinesAreJobs() {
-        const auto jobs = jobsFromSqueue("3_1|3|3|1|PENDING|n/a|N/A|4294901757|main|Priority|a|b\n"
-                                         "4|4|4|N/A|PENDING|n/a|2026-11-22T00:12:26|10|main|Resources|wrap\n"
-                                         "3_0|5|3|0|RUNNING|n1|2026-11-21T23:12:27|4294901757|main|None|wrap\n"
+        const auto jobs = jobsFromSqueue("3_1|3|3|1|PENDING|n/a|N/A|4294901757|main|Priority\n"
+                                         "4|4|4|N/A|PENDING|n/a|2026-11-22T00:12:26|10|main|a|b\n"
+                                         "3_0|5|3|0|RUNNING|n1|2026-11-21T23:12:27|4294901757|main|None\n"
                                          "slurm_load_jobs error: Unable to contact slurm controller\n");
         QCOMPARE(jobs.size(), std::size_t(3));
         QCOMPARE(jobs[0].task, std::optional(1));
-        QCOMPARE(jobs[0].name, std::string("a|b"));
         QVERIFY(jobs[0].waits() && jobs[0].start.empty() && jobs[0].node.empty());
         QVERIFY(!jobs[1].task);
+        QCOMPARE(jobs[1].reason, std::string("a|b"));
         QCOMPARE(jobs[1].start, std::string("2026-11-22T00:12:26"));
         QCOMPARE(jobs[2].rawId, std::string("5"));
         QVERIFY(jobs[2].runs() && jobs[2].reason.empty());
@@ -107,25 +133,23 @@ private Q_SLOTS:
 
     void whatSqueueSaysIsNoOtherTaskAndNoLongText() {
         const std::string text(100'000, 'x');
-        const auto jobs = jobsFromSqueue("3_4294967297|9|3|4294967297|PENDING|n/a|N/A|1|main|Priority|x\n"
-                                         "-4|-4|-4|N/A|PENDING|n/a|N/A|1|main|Priority|x\n"
+        const auto jobs = jobsFromSqueue("3_4294967297|9|3|4294967297|PENDING|n/a|N/A|1|main|Priority\n"
+                                         "-4|-4|-4|N/A|PENDING|n/a|N/A|1|main|Priority\n"
                                          "3_1|3|3|1|PENDING|" +
-                                         text + "|" + text + "|1|main|" + text + "|x\n");
+                                         text + "|" + text + "|1|main|" + text + "\n");
         QCOMPARE(jobs.size(), std::size_t(1));
         for (const std::string &said : {jobs[0].node, jobs[0].start, jobs[0].reason})
             QCOMPARE(said.size(), std::size_t(200));
-        const auto longest =
-            jobsFromSqueue(text + "|3|" + text + "|1|" + text + "|n/a|N/A|1|" + text + "|Priority|" + text);
+        const auto longest = jobsFromSqueue(text + "|3|" + text + "|1|" + text + "|n/a|N/A|1|" + text + "|Priority");
         QCOMPARE(longest.size(), std::size_t(1));
-        for (const std::string &said :
-             {longest[0].id, longest[0].array, longest[0].state, longest[0].partition, longest[0].name})
+        for (const std::string &said : {longest[0].id, longest[0].array, longest[0].state, longest[0].partition})
             QCOMPARE(said.size(), std::size_t(200));
     }
 
     void aNegativeNumberIsNoJob() {
         const FakeSlurm slurm;
         slurm.program("sbatch", "echo -5");
-        slurm.program("squeue", "echo '-5 mark'");
+        slurm.program("squeue", commented({{"-5", "mark"}}));
         const Submitted job = submitToSlurm("#!/bin/sh\n", "log", "mark");
         QVERIFY2(job.job.empty() && job.error.what.find("-5") != std::string::npos, job.job.c_str());
     }
@@ -135,7 +159,7 @@ private Q_SLOTS:
         const FakeSlurm slurm;
         slurm.program("scancel", "echo scancel >> $DIR/said\nexit 1");
         const Experiment experiment = submitted();
-        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
+        slurm.program("squeue", commented({{"12", slurmMark(experiment.id)}}));
         QVERIFY(!stopExperiment(experiment.id, "the test").has_value());
         QCOMPARE(slurm.said(), std::string("scancel\n"));
         QVERIFY(!readSlurmRecord(experiment.id)->cancelled);
@@ -143,8 +167,15 @@ private Q_SLOTS:
 
     void aFolderThatNamesSomebodyElsesJobCancelsNothing_data() {
         QTest::addColumn<QByteArray>("squeue");
-        QTest::newRow("another's job") << QByteArray("echo '12 lockstep:20260102T030405Z-00000001'");
-        QTest::newRow("no comment") << QByteArray("echo '12 (null)'");
+        const auto squeue = [](const std::vector<std::pair<std::string, std::string>> &jobs) {
+            return QByteArray::fromStdString(commented(jobs));
+        };
+        QTest::newRow("another's job") << squeue({{"12", "lockstep:20260102T030405Z-00000001"}});
+        QTest::newRow("no comment") << squeue({{"12", "(null)"}});
+        QTest::newRow("the line of another's comment")
+            << squeue({{"12", "(null)"}, {"5", "x\n12 MARK"}, {"6", "12 MARK"}});
+        QTest::newRow("a comment that begins or ends like it")
+            << squeue({{"12", "MARK\nx"}, {"12", "x MARK"}, {"12", "MARK x"}});
         QTest::newRow("gone") << QByteArray("exit 0");
         QTest::newRow("Slurm does not say") << QByteArray("exit 1");
     }
@@ -153,11 +184,11 @@ private Q_SLOTS:
         const Home home;
         const FakeSlurm slurm;
         slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
-        slurm.program("squeue", squeue.toStdString());
         const Experiment copied = submitted();
+        slurm.program("squeue", squeue.replace("MARK", slurmMark(copied.id).c_str()).toStdString());
         const auto stopped = stopExperiment(copied.id, "the test");
         QVERIFY(!stopped);
-        if (squeue.startsWith("echo"))
+        if (!squeue.startsWith("exit"))
             QVERIFY2(stopped.error().what.find("nothing was cancelled") != std::string::npos,
                      stopped.error().what.c_str());
         QVERIFY(!cancelSlurmExperiment(copied.id, *readSlurmRecord(copied.id), "12_0"));
@@ -175,48 +206,114 @@ private Q_SLOTS:
         QVERIFY(!readSlurmRecord(copied.id)->cancelled);
     }
 
+    void othersJobsAreNeitherOnesOwnNorWhatOnesOwnAreSaidToBe() {
+        const Home home;
+        const FakeSlurm slurm;
+        const std::string mark = "lockstep:20260102T030405Z-00000001";
+        slurm.program("squeue",
+                      "case \"$*\" in\n"
+                      "*--user=$(id -u)*%k*) exit 0 ;;\n"
+                      "*%k*)" +
+                          commented({{"777", mark}}) +
+                          ";;\n"
+                          "*--user=$(id -u)*)\n"
+                          "    echo '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources'\n"
+                          "    case \"$*\" in *%j*) echo '12|12|12|N/A|RUNNING|n1|N/A|10|main|None|x' ;; esac ;;\n"
+                          "*--states=PENDING*) printf '20|777|N/A|main\\n10|12|N/A|main\\n' ;;\n"
+                          "*) echo '777|777|777|N/A|PENDING|n/a|N/A|20|main|Resources|x' ;;\n"
+                          "esac");
+        QCOMPARE(slurmJobMarked(mark).value(), std::string());
+        QVERIFY(!isSlurmJobMarked("777", mark).value());
+        const std::vector<SlurmJob> jobs = slurmJobs().value();
+        QCOMPARE(jobs.size(), std::size_t(1));
+        QVERIFY(jobs[0].id == "12" && jobs[0].waits());
+        QCOMPARE(jobs[0].place, std::optional(2)); // after the other's
+    }
+
+    void ofSeveralJobsWithAnExperimentsCommentNoneIsTakenForItsOwn() {
+        const Home home;
+        const FakeSlurm slurm;
+        slurm.program("sbatch", "echo sbatch >> $DIR/said\necho 14");
+        slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
+        const Experiment experiment = inSlurm("");
+        SlurmRecord record = readSlurmRecord(experiment.id).value();
+        record.unanswered = true;
+        QVERIFY(writeSlurmRecord(experiment.id, record).has_value());
+        const std::string mark = slurmMark(experiment.id);
+        slurm.program("squeue", commented({{"12", mark}, {"13", mark}}));
+        const auto again = submitSlurmExperiment(experiment.id);
+        QVERIFY2(!again && again.error().what.find("several of your jobs have the comment " + mark + ": 12, 13") == 0,
+                 again ? "" : again.error().what.c_str());
+        QVERIFY(!stopExperiment(experiment.id, "the test").has_value());
+        QCOMPARE(slurm.said(), std::string());
+        slurm.program("squeue", commented({{"12", mark}, {"12", mark}})); // two tasks of one array
+        QCOMPARE(submitSlurmExperiment(experiment.id)->job, std::string("12"));
+    }
+
+    void aRunOfAnotherExperimentTakesNoEntrysPlace() {
+        const Home home;
+        Experiment experiment = submitted();
+        const SlurmRecord record = *readSlurmRecord(experiment.id);
+        const RunFolder others = runOf("20260102T030405Z-00000001", second);
+        write(others.result(), toJson(done()));
+        QVERIFY(slurmAttempts(record, experiment.id)[0].empty());
+        QVERIFY(realFileSystem().makeFolders(runFolder(first).path).has_value()); // whose record is not there yet
+        write(runFolder(first).result(), toJson(done()));
+        reconcile(experiment, record, {job("PENDING")}, slurmAttempts(record, experiment.id));
+        QVERIFY(experiment.entries[0].state == EntryState::Queued && experiment.entries[0].earlierRuns.empty());
+        experiment.entries[0].state = EntryState::Failed;
+        experiment.entries[0].run = second;
+        QVERIFY(writeExperiment(experiment).has_value());
+        QVERIFY(takeLateResults(experiment.id).has_value());
+        QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Failed);
+    }
+
     void aRunWhoseAgentLivesHasNotFailedAndALaterResultWins() {
         const Home home;
         Experiment experiment = submitted();
         const SlurmRecord record = *readSlurmRecord(experiment.id);
-        const RunFolder folder = runFolder(first);
-        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        const RunFolder folder = runOf(experiment.id, first);
         {
             const auto agent = FileLock::acquire(folder.lock(0));
             QVERIFY(agent.has_value());
-            reconcile(experiment, record, {}, slurmAttempts(record)); // squeue names no job
+            reconcile(experiment, record, {}, slurmAttempts(record, experiment.id)); // squeue names no job
             QVERIFY(experiment.entries[0].state == EntryState::Running);
         }
-        reconcile(experiment, record, {}, slurmAttempts(record));
+        reconcile(experiment, record, {}, slurmAttempts(record, experiment.id));
         QVERIFY(experiment.entries[0].state == EntryState::Failed);
         QVERIFY(writeExperiment(experiment).has_value());
         QVERIFY(takeLateResults(experiment.id).has_value());
         QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Failed);
-        RunResult result;
-        result.state = RunState::Done;
-        write(folder.result(), toJson(result));
+        write(folder.result(), toJson(done()));
         QVERIFY(takeLateResults(experiment.id).has_value());
         QVERIFY(readExperiment(experiment.id)->entries[0].state == EntryState::Done);
         QVERIFY(readExperiment(experiment.id)->entries[0].reason.empty());
     }
 
     void thoseThatWaitHaveTheirPlacesByPriorityInTheirPartition() {
-        auto jobs = jobsFromSqueue(
-            "7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority|x\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources|x\n"
-            "8|8|8|N/A|PENDING|n/a|N/A|1|other|Resources|x\n5|5|5|N/A|PENDING|n/a|N/A|5|main|Priority|x\n"
-            "4|4|4|N/A|RUNNING|n1|N/A|99|main|None|x\n");
-        numberPlaces(jobs);
+        auto jobs =
+            jobsFromSqueue("7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources\n"
+                           "8|8|8|N/A|PENDING|n/a|N/A|1|other|Resources\n5|5|5|N/A|PENDING|n/a|N/A|5|main|Priority\n"
+                           "4|4|4|N/A|RUNNING|n1|N/A|99|main|None\n");
+        const std::string own = "5|7|N/A|main\n9|6|N/A|main\n1|8|N/A|other\n5|5|N/A|main\n";
+        numberPlaces(jobs, own);
         QCOMPARE(jobs[1].place, std::optional(1));
         QCOMPARE(jobs[3].place, std::optional(2));
         QCOMPARE(jobs[0].place, std::optional(3));
         QCOMPARE(jobs[2].place, std::optional(1));
         QVERIFY(!jobs[4].place);
-        auto odd = jobsFromSqueue("2|2|2|N/A|PENDING|n/a|N/A|-9223372036854775808|main|Priority|x\n"
-                                  "1|1|1|N/A|PENDING|n/a|N/A|9223372036854775807|main|Priority|x\n");
-        numberPlaces(odd);
+        auto odd = jobsFromSqueue("2|2|2|N/A|PENDING|n/a|N/A|-9223372036854775808|main|Priority\n"
+                                  "1|1|1|N/A|PENDING|n/a|N/A|9223372036854775807|main|Priority\n");
+        numberPlaces(odd, "-9223372036854775808|2|N/A|main\n9223372036854775807|1|N/A|main\n");
         QCOMPARE(odd[0].place, std::optional(2));
         QCOMPARE(waitSentence("DDP", jobs[1]),
                  std::string("DDP: job 6 waits, place 1, Resources: it waits for free nodes"));
+        numberPlaces(jobs,
+                     own + "7|3|0|main\n7|3|1|main\n5|6|2|main\n4|1|N/A|main\n9|1|N/A|third\nno line of a job's\n");
+        QCOMPARE(jobs[1].place, std::optional(1));
+        QCOMPARE(jobs[3].place, std::optional(4)); // after two tasks of another's array
+        QCOMPARE(jobs[0].place, std::optional(6));
+        QCOMPARE(jobs[2].place, std::optional(1));
     }
 
     void anEntryStandsAsItsJobAndItsRunsSay_data() {
@@ -318,7 +415,7 @@ private Q_SLOTS:
         const FakeSlurm slurm;
         slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
         const Experiment experiment = submitted();
-        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
+        slurm.program("squeue", commented({{"12", slurmMark(experiment.id)}}));
         QueueRequest skip;
         skip.kind = QueueRequest::Kind::Skip;
         skip.entry = 0;
@@ -343,7 +440,7 @@ private Q_SLOTS:
         const FakeSlurm slurm;
         const Experiment experiment = inSlurm("");
         slurm.program("sbatch", "echo sbatch >> $DIR/said\nkill -KILL $PPID");
-        slurm.program("squeue", "echo '12 " + slurmMark(experiment.id) + "'");
+        slurm.program("squeue", commented({{"12", slurmMark(experiment.id)}}));
         slurm.program("scancel", "echo scancel \"$@\" >> $DIR/said");
         const QString id = QString::fromStdString(experiment.id);
         (void)ctl({QStringLiteral("slurm"), QStringLiteral("submit"), id});
@@ -379,7 +476,7 @@ private Q_SLOTS:
         const FakeSlurm slurm;
         slurm.program("squeue",
                       "echo $SQUEUE_STATES. >> $DIR/said\n"
-                      "test $(wc -l < $DIR/said) -le 2 || echo '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources|wrap'");
+                      "test $(wc -l < $DIR/said) -le 2 || echo '12|12|12|N/A|PENDING|n/a|N/A|10|main|Resources'");
         qputenv("SQUEUE_STATES", "RUNNING");
         qputenv("LOCKSTEP_SQUEUE_S", "0.1");
         const Experiment experiment = submitted();
@@ -417,12 +514,10 @@ private Q_SLOTS:
 
     void attemptsStandInTheOrderOfTheirJobsRestartsThoughANodesClockIsBehind() {
         const Home home;
-        for (const auto &[run, restarts] : {std::pair(second, 0), std::pair(first, 1)}) {
-            const RunFolder folder = runFolder(run);
-            QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
-            write(folder.origin(), "{\"restarts\":" + std::to_string(restarts) + "}\n");
-        }
-        const auto attempts = slurmAttempts(SlurmRecord{"12", {0}, {second}, false});
+        const std::string experiment = makeRunId();
+        for (const auto &[run, restarts] : {std::pair(second, 0), std::pair(first, 1)})
+            write(runOf(experiment, run).origin(), "{\"restarts\":" + std::to_string(restarts) + "}\n");
+        const auto attempts = slurmAttempts(SlurmRecord{"12", {0}, {second}, false}, experiment);
         QCOMPARE(attempts[0].size(), std::size_t(2));
         QCOMPARE(attempts[0][0].run, second);
         QCOMPARE(attempts[0][1].run, first);
