@@ -4,8 +4,10 @@
 //   ,"node":0,"seq":17,"crc":"89abcdef"}
 // crc is the CRC-32C of all bytes of the line before the last `,"crc":`. Line 0 is the header; seq counts from 0
 // without gaps.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +87,27 @@ struct LogGap {
     bool operator==(const LogGap &) const = default;
 };
 
+/// All gaps of a log, or of several. The first ones are kept and the others only counted: a log may consist of gaps.
+class LogGaps {
+public:
+    static constexpr std::size_t mostListed = 1000;
+    LogGaps() = default;
+    LogGaps(std::initializer_list<LogGap> gaps);
+    void add(const LogGap &gap);
+    void add(const LogGaps &gaps);
+    [[nodiscard]] bool empty() const { return m_count == 0; }
+    [[nodiscard]] std::uint64_t count() const { return m_count; }   ///< of gaps
+    [[nodiscard]] std::uint64_t frames() const { return m_frames; } ///< that all gaps lack
+    [[nodiscard]] const std::vector<LogGap> &listed() const { return m_listed; }
+    /// Of those that are not listed: "and 2 more gaps: 7 frames lost"; empty: all are listed.
+    [[nodiscard]] std::string textOfOthers() const;
+    bool operator==(const LogGaps &) const = default;
+
+private:
+    std::vector<LogGap> m_listed;
+    std::uint64_t m_count = 0, m_frames = 0;
+};
+
 /// Checks a stream of sealed lines, from a file or a socket: each line's crc, gaps and duplicates.
 class LineChecker {
 public:
@@ -96,18 +119,18 @@ public:
     /// The same for a line that was checked before, given its seq; absent means damaged.
     Verdict checkSeq(std::optional<std::uint64_t> seq);
     [[nodiscard]] std::uint64_t nextSeq() const { return m_next; }
-    [[nodiscard]] const std::vector<LogGap> &gaps() const { return m_gaps; }
+    [[nodiscard]] const LogGaps &gaps() const { return m_gaps; }
     [[nodiscard]] std::uint64_t damagedLines() const { return m_damaged; }
 
 private:
     std::uint64_t m_next;
     std::uint64_t m_damaged = 0;
-    std::vector<LogGap> m_gaps;
+    LogGaps m_gaps;
 };
 
 struct LogReadReport {
     std::uint64_t lines = 0; ///< good lines
-    std::vector<LogGap> gaps;
+    LogGaps gaps;
     std::uint64_t damagedLines = 0;
     bool tornTail = false;
 };

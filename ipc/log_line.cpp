@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <limits>
 
 #include "ipc/crc32c.h"
@@ -93,6 +95,36 @@ std::string LogGap::text() const {
                               std::to_string(lastSeq);
 }
 
+LogGaps::LogGaps(std::initializer_list<LogGap> gaps) {
+    for (const LogGap &gap : gaps)
+        add(gap);
+}
+
+void LogGaps::add(const LogGap &gap) {
+    if (m_listed.size() < mostListed)
+        m_listed.push_back(gap);
+    ++m_count;
+    m_frames += gap.count();
+}
+
+void LogGaps::add(const LogGaps &gaps) {
+    const std::size_t room = std::min(mostListed - m_listed.size(), gaps.m_listed.size());
+    m_listed.insert(m_listed.end(), gaps.m_listed.begin(), gaps.m_listed.begin() + std::ptrdiff_t(room));
+    m_count += gaps.m_count;
+    m_frames += gaps.m_frames;
+}
+
+std::string LogGaps::textOfOthers() const {
+    const std::uint64_t others = m_count - m_listed.size();
+    if (others == 0)
+        return {};
+    std::uint64_t frames = m_frames;
+    for (const LogGap &gap : m_listed)
+        frames -= gap.count();
+    return "and " + std::to_string(others) + (others == 1 ? " more gap: " : " more gaps: ") + std::to_string(frames) +
+           (frames == 1 ? " frame lost" : " frames lost");
+}
+
 LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
 
 LineChecker::Verdict LineChecker::check(std::string_view line) {
@@ -108,7 +140,7 @@ LineChecker::Verdict LineChecker::checkSeq(std::optional<std::uint64_t> seq) {
     if (*seq < m_next)
         return Verdict::Doubled;
     if (*seq > m_next)
-        m_gaps.push_back({m_next, *seq - 1});
+        m_gaps.add(LogGap{m_next, *seq - 1});
     m_next = *seq + 1;
     return Verdict::Good;
 }

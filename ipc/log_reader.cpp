@@ -28,24 +28,27 @@ public:
 
     LogReadReport finish(bool tornTail) {
         m_report.tornTail = tornTail;
-        m_report.gaps = m_checker.gaps();
         // After damaged lines at the end no good line follows whose seq would show what is missing.
         if (m_lastIsDamaged) {
             const std::uint64_t lost = std::max<std::uint64_t>(1, m_damagedInARow);
-            m_report.gaps.push_back({m_checker.nextSeq(), m_checker.nextSeq() + lost - 1});
+            addGap(m_checker.nextSeq(), m_checker.nextSeq() + lost);
         }
-        std::erase_if(m_report.gaps, [&](const LogGap &gap) { return gap.lastSeq < m_fromSeq; });
-        for (LogGap &gap : m_report.gaps)
-            gap.firstSeq = std::max(gap.firstSeq, m_fromSeq);
         return std::move(m_report);
     }
 
 private:
+    /// That part of it counts that is not before the first line asked for.
+    void addGap(std::uint64_t firstSeq, std::uint64_t endSeq) {
+        if (const std::uint64_t first = std::max(firstSeq, m_fromSeq); first < endSeq)
+            m_report.gaps.add(LogGap{first, endSeq - 1});
+    }
+
     void take(std::string_view record, std::optional<std::uint64_t> seq) {
         const std::uint64_t before = m_checker.nextSeq();
         switch (m_checker.checkSeq(seq)) {
         case LineChecker::Verdict::Good:
             m_damagedInARow = 0;
+            addGap(before, m_checker.nextSeq() - 1);
             if (m_checker.nextSeq() > m_fromSeq) {
                 ++m_report.lines;
                 m_onLine(record);

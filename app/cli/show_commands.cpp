@@ -189,8 +189,10 @@ int showCommand(const std::string &id, bool json, bool all) {
             !advice.empty() && advised.insert(alert.alert.kind).second)
             text += "    what to do: " + advice + "\n";
     }
-    for (const LogGap &gap : store.log().gaps)
+    for (const LogGap &gap : store.log().gaps.listed())
         text += "  ! " + gap.text() + "\n";
+    if (const std::string others = store.log().gaps.textOfOthers(); !others.empty())
+        text += "  ! " + others + "\n";
     print(text + "\n" + loaded->text(all));
     return Done;
 }

@@ -49,8 +49,7 @@ LineCount countLines(const std::string &text) {
             ++count.doubled;
     }
     for (const auto &[node, checker] : checkers)
-        for (const LogGap &gap : checker.gaps())
-            count.missing += gap.count();
+        count.missing += checker.gaps().frames();
     return count;
 }
 

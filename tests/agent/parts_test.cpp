@@ -288,6 +288,21 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
     CHECK(!merge.poll(home.path(), two));
 }
 
+TEST_CASE("a rank's file that is larger than any trace is not merged, and says so") {
+    const TestHome home;
+    const std::string own = home.path() + "/rank-0.json";
+    REQUIRE(realFileSystem()
+                .writeAtomically(own, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\"}\n]}\n")
+                .has_value());
+    std::filesystem::resize_file(own, 2 * largestTrace);
+    TraceMerge merge;
+    const auto merged = merge.poll(home.path(), {{0, {}, 0, {}}});
+    REQUIRE(!merged);
+    CHECK(merged.error().message() ==
+          own + " has 128 MiB, more than the 64 that a rank's trace may have; trace fewer steps");
+    CHECK_FALSE(std::filesystem::exists(home.path() + "/trace.json"));
+}
+
 TEST_CASE("a node's name stands in the trace as it is, whatever it holds") {
     const TestHome home;
     const std::string name = "no\"de}],\\x\n\xff" + std::string(400, 'x');

@@ -122,8 +122,8 @@ private Q_SLOTS:
         QVERIFY(writer.sync());
         const auto report = readLog(m_path, 0, [](std::string_view) {});
         QVERIFY(report.has_value());
-        QCOMPARE(report->gaps.size(), std::size_t{1});
-        QCOMPARE(report->gaps[0].count(), writer.linesLost());
+        QCOMPARE(report->gaps.count(), std::size_t{1});
+        QCOMPARE(report->gaps.listed()[0].count(), writer.linesLost());
         QCOMPARE(LogGap({7, 9}).text(), std::string("3 frames lost, seq 7-9"));
         QCOMPARE(LogGap({7, 7}).text(), std::string("1 frame lost, seq 7"));
         QCOMPARE(report->lines + writer.linesLost(), seq);

@@ -183,8 +183,7 @@ private Q_SLOTS:
             QCOMPARE(read.seqs.size(), std::size_t(lines - lost));
             QCOMPARE(std::find(read.seqs.begin(), read.seqs.end(), seq) == read.seqs.end(), lost);
             QCOMPARE(read.report.tornTail, newline && last);
-            QVERIFY2(read.report.gaps == (newline ? std::vector<LogGap>{} : std::vector<LogGap>{{seq, seq}}),
-                     std::to_string(at).c_str());
+            QVERIFY2(read.report.gaps == (newline ? LogGaps{} : LogGaps{{seq, seq}}), std::to_string(at).c_str());
             if (newline)
                 ++seq;
         }
@@ -205,7 +204,7 @@ private Q_SLOTS:
             overwrite(m_path, bad);
             const Read read = readAll(m_path);
             QCOMPARE(read.seqs.size(), std::size_t{lines - 1});
-            QVERIFY(read.report.gaps == (std::vector<LogGap>{{seq, seq}}));
+            QVERIFY(read.report.gaps == (LogGaps{{seq, seq}}));
         }
     }
 
@@ -268,7 +267,7 @@ private Q_SLOTS:
         QCOMPARE(writer.nextSeq(), std::uint64_t{6});
         writer.append(numbered(6));
         const Read read = readAll(m_path);
-        QCOMPARE(read.report.gaps.size(), std::size_t{1});
+        QCOMPARE(read.report.gaps.count(), std::size_t{1});
         QCOMPARE(read.report.damagedLines, std::uint64_t{1});
         QCOMPARE(read.seqs.back(), std::uint64_t{6});
     }
@@ -305,10 +304,31 @@ private Q_SLOTS:
         QCOMPARE(checker.check(sealLine("{}", 0, 3)), LineChecker::Verdict::Good);
         QCOMPARE(checker.check("junk"), LineChecker::Verdict::Damaged);
         QCOMPARE(checker.check(sealLine("{}", 0, 7)), LineChecker::Verdict::Good);
-        QVERIFY(checker.gaps() == (std::vector<LogGap>{{4, 6}}));
-        QCOMPARE(checker.gaps()[0].count(), std::uint64_t{3});
+        QVERIFY(checker.gaps() == (LogGaps{{4, 6}}));
+        QCOMPARE(checker.gaps().listed()[0].count(), std::uint64_t{3});
         QCOMPARE(checker.damagedLines(), std::uint64_t{1});
         QCOMPARE(checker.nextSeq(), std::uint64_t{8});
+    }
+
+    void ofALogThatIsAllGapsTheFirstOnesAreListedAndTheOthersCounted() {
+        constexpr std::uint64_t listed = LogGaps::mostListed, gaps = listed + 2;
+        std::string text;
+        for (std::uint64_t i = 0; i <= gaps; ++i)
+            text += sealLine("{}", 0, i * 3) + "\n"; // two lines are missing between any two
+        overwrite(m_path, text);
+        const LogGaps found = readAll(m_path).report.gaps;
+        QCOMPARE(found.listed().size(), std::size_t(listed));
+        QVERIFY(found.listed().back() == (LogGap{listed * 3 - 2, listed * 3 - 1}));
+        QCOMPARE(found.count(), gaps);
+        QCOMPARE(found.frames(), 2 * gaps);
+        QCOMPARE(found.textOfOthers(), std::string("and 2 more gaps: 4 frames lost"));
+        LogGaps both{{1, 1}};
+        both.add(found);
+        QCOMPARE(both.listed().size(), std::size_t(listed));
+        QCOMPARE(both.count(), gaps + 1);
+        QCOMPARE(both.textOfOthers(), std::string("and 3 more gaps: 6 frames lost"));
+        QVERIFY((LogGaps{{1, 1}}).textOfOthers().empty());
+        QVERIFY(readAll(m_path, gaps * 3 - 1).report.gaps == (LogGaps{{gaps * 3 - 1, gaps * 3 - 1}}));
     }
 
     void aHugeDamagedLineIsSkippedInBoundedMemory() {

@@ -10,6 +10,7 @@
 
 #include "tests/trainer/peers.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/engine/checkpoint.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -268,6 +269,18 @@ TEST_SUITE("engine_checkpoints") {
             changed.metadata["training"] = "a\nb\n/etc\n/etc/passwd";
             REQUIRE(writeTensors(path, changed));
         });
+        const auto withEarlier = [&](const std::string &lines) {
+            return [&, lines](const std::string &path) {
+                TensorFile changed = *file;
+                changed.metadata["earlier"] = lines;
+                REQUIRE(writeTensors(path, changed));
+            };
+        };
+        goesOnBefore("the earlier parts of its training are not in their order", withEarlier("1 5 {}\n1 5 {}\n"));
+        std::string many;
+        for (std::size_t i = 0; i <= mostEarlierParts; ++i)
+            many += "0 " + std::to_string(i) + " {}\n";
+        goesOnBefore("it tells of more than 1000 earlier parts of its training", withEarlier(many));
         goesOnBefore("its header is no JSON object", [&](const std::string &path) {
             writeFile(path, {});
             std::filesystem::resize_file(path, std::uintmax_t{1} << 40);

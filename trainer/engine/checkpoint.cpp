@@ -133,10 +133,17 @@ std::string linesOf(const std::vector<EarlierPart> &parts) {
     return text;
 }
 
+bool isBefore(const EarlierPart &one, const EarlierPart &other) {
+    return std::pair(one.epochsDone, one.stepInEpoch) < std::pair(other.epochsDone, other.stepInEpoch);
+}
+
 Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std::string &file) {
     std::vector<EarlierPart> parts;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
+        if (parts.size() == mostEarlierParts)
+            return fail(notOurs(file, "it tells of more than " + std::to_string(mostEarlierParts) +
+                                          " earlier parts of its training"));
         std::istringstream words(line);
         EarlierPart part;
         std::string config;
@@ -145,6 +152,8 @@ Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std:
         const auto parsed = runConfigFromJson(config);
         if (!words || !parsed)
             return fail(notOurs(file, "what it says of earlier epochs can't be read"));
+        if (!parts.empty() && !isBefore(parts.back(), part))
+            return fail(notOurs(file, "the earlier parts of its training are not in their order"));
         part.config = *parsed;
         parts.push_back(std::move(part));
     }
@@ -465,6 +474,10 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
             Error::badArgument("the training samples are other ones than the checkpoint was made with (sha256 " +
                                    data.substr(0, 12) + "… instead of " + checkpoint.data.substr(0, 12) + "…)",
                                "resume with the same data, or use another --checkpoint-dir", "data_dir"));
+    if (earlierParts(checkpoint, config).size() > mostEarlierParts)
+        return fail(Error::badArgument("the training has " + std::to_string(mostEarlierParts) +
+                                           " parts with other settings each, and a checkpoint tells of no more",
+                                       "resume with the settings that the checkpoint was made with"));
     if (const int begun = checkpoint.epochsDone + (checkpoint.stepInEpoch > 0 ? 1 : 0); config.epochs < begun)
         return fail(Error::badArgument("--epochs is " + std::to_string(config.epochs) +
                                            ", but the checkpoint was taken in epoch " + std::to_string(begun),

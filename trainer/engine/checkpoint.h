@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct EarlierPart {
     std::int64_t stepInEpoch = 0; ///< steps done then in the next one
     RunConfig config;
 };
+
+inline constexpr std::size_t mostEarlierParts = 1000; ///< of a training
 
 /// Everything a run needs to resume and end bit for bit (on CPUs) like an uninterrupted one.
 struct Checkpoint {

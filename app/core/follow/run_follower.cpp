@@ -268,10 +268,10 @@ void RunFollower::rereadRecord() {
 }
 
 void RunFollower::reportGaps() {
-    const std::vector<LogGap> gaps = m_lines.gaps();
-    if (gaps.size() == m_reportedGaps && m_lines.damagedLines() == m_reportedDamaged)
+    const LogGaps gaps = m_lines.gaps();
+    if (gaps.count() == m_reportedGaps && m_lines.damagedLines() == m_reportedDamaged)
         return;
-    m_reportedGaps = gaps.size();
+    m_reportedGaps = gaps.count();
     m_reportedDamaged = m_lines.damagedLines();
     m_store->setGaps(gaps, m_reportedDamaged);
 }
@@ -320,10 +320,11 @@ void RunFollower::lost(const QString &why) {
 
 void RunFollower::finishWith(const RunResult &result) {
     if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // report them
-        std::vector<LogGap> gaps = m_lines.gaps();
-        m_reportedGaps = gaps.size();
+        LogGaps gaps = m_lines.gaps();
+        m_reportedGaps = gaps.count();
         m_reportedDamaged = m_lines.damagedLines();
-        gaps.insert(gaps.end(), missing.begin(), missing.end());
+        for (const LogGap &gap : missing)
+            gaps.add(gap);
         m_store->setGaps(gaps, m_reportedDamaged);
     }
     m_store->setResult(result);

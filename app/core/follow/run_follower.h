@@ -102,8 +102,7 @@ private:
     bool m_finalSeen = false; ///< the agent has sent the run's final state
     bool m_onlyLog = false;   ///< no agent answers there, only the stored log
     QString m_refusal;
-    std::uint64_t m_reportedDamaged = 0;
-    std::size_t m_reportedGaps = 0;
+    std::uint64_t m_reportedDamaged = 0, m_reportedGaps = 0;
     LinkRequests m_asked;
 };
 

@@ -55,9 +55,14 @@ std::vector<AlertRow> AlertModel::alerts() {
         };
         for (const AlertLine &line : store->messages().alerts())
             add(line.wallUs, line.alert);
-        for (const LogGap &gap : store->log().gaps)
-            add(m_gapsUs.try_emplace({store->runId(), gap.firstSeq}, store->log().lastWallUs).first->second,
-                makeAlert("gap", gap.text()));
+        const auto addGap = [&](std::optional<std::uint64_t> seq, const std::string &text) {
+            add(m_gapsUs.try_emplace({store->runId(), seq}, store->log().lastWallUs).first->second,
+                makeAlert("gap", text));
+        };
+        for (const LogGap &gap : store->log().gaps.listed())
+            addGap(gap.firstSeq, gap.text());
+        if (const std::string others = store->log().gaps.textOfOthers(); !others.empty())
+            addGap({}, others);
         if (store->lifecycle().link() == LinkState::AgentDied)
             add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <map>
+#include <optional>
 
 #include "models/run_set.h"
 #include "models/table_model.h"
@@ -33,8 +34,9 @@ private:
     void refresh();
     [[nodiscard]] std::vector<AlertRow> alerts();
     RunSet *m_runs;
-    std::map<std::pair<QString, std::uint64_t>, std::int64_t> m_gapsUs; ///< run, first seq → when the gap was found
-    std::map<QString, std::int64_t> m_seenUs;                           ///< by run
+    /// Run, first seq (absent: the gaps that are only counted) → when the gap was found.
+    std::map<std::pair<QString, std::optional<std::uint64_t>>, std::int64_t> m_gapsUs;
+    std::map<QString, std::int64_t> m_seenUs; ///< by run
 };
 
 } // namespace lockstep::core

@@ -15,16 +15,13 @@ namespace {
 
 /// What the logs lack by their own lines, and how far they go.
 struct LogsRead {
-    std::vector<LogGap> gaps;
+    LogGaps gaps;
     std::uint64_t damagedLines = 0;
     std::map<int, std::uint64_t> nextSeqs; ///< by node
 };
 
 LogsRead readOf(int node, const LogReadReport &report) {
-    std::uint64_t next = report.lines;
-    for (const LogGap &gap : report.gaps)
-        next += gap.count();
-    return {report.gaps, report.damagedLines, {{node, next}}};
+    return {report.gaps, report.damagedLines, {{node, report.lines + report.gaps.frames()}}};
 }
 
 LogsRead readOf(const std::vector<int> &nodes, const NodeLines &lines) {
@@ -62,15 +59,16 @@ Result<LogsRead> readLogs(RunStore &store, const RunFolder &folder, const std::f
 }
 
 /// With the lines that a finished run's result counts and that the logs have lost at their ends.
-std::vector<LogGap> gapsOf(const LogsRead &read, const std::optional<RunResult> &result) {
-    std::vector<LogGap> gaps = read.gaps;
+LogGaps gapsOf(const LogsRead &read, const std::optional<RunResult> &result) {
+    LogGaps gaps = read.gaps;
     if (!result)
         return gaps;
     const std::vector<LogGap> missing = missingLines(*result, [&](int node) {
         const auto next = read.nextSeqs.find(node);
         return next == read.nextSeqs.end() ? std::uint64_t(0) : next->second;
     });
-    gaps.insert(gaps.end(), missing.begin(), missing.end());
+    for (const LogGap &gap : missing)
+        gaps.add(gap);
     return gaps;
 }
 

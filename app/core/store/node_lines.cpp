@@ -38,10 +38,10 @@ std::map<int, std::uint64_t> NodeLines::nextSeqsBut(int node) const {
     return seqs;
 }
 
-std::vector<LogGap> NodeLines::gaps() const {
-    std::vector<LogGap> gaps;
+LogGaps NodeLines::gaps() const {
+    LogGaps gaps;
     for (const auto &[node, checker] : m_checkers)
-        gaps.insert(gaps.end(), checker.gaps().begin(), checker.gaps().end());
+        gaps.add(checker.gaps());
     return gaps;
 }
 

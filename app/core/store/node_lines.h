@@ -24,7 +24,7 @@ public:
 
     [[nodiscard]] std::uint64_t nextSeq(int node) const; ///< of the first missing line
     [[nodiscard]] std::map<int, std::uint64_t> nextSeqsBut(int node) const;
-    [[nodiscard]] std::vector<LogGap> gaps() const;
+    [[nodiscard]] LogGaps gaps() const;
     [[nodiscard]] std::uint64_t damagedLines() const;
     /// Whether all lines that the run's result counts are here; and the missing ones.
     [[nodiscard]] bool complete(const RunResult &result) const { return missing(result).empty(); }

@@ -125,7 +125,7 @@ enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentD
 struct LogHealth {
     std::uint64_t frames = 0;
     std::int64_t lastWallUs = 0; ///< of the newest frame; 0: none
-    std::vector<LogGap> gaps;
+    LogGaps gaps;
     std::uint64_t damagedLines = 0;
     std::uint64_t undecodable = 0;          ///< good lines that are no frames
     std::map<int, std::string> ofOtherRuns; ///< whose logs lie here, by node: none of them counts

@@ -198,9 +198,7 @@ void addLosses(const RunStore &store, bool cut, RunOutcome &out) {
         out.warnings.push_back(otherRunsLogInWords(node, run));
     if (!cut)
         return;
-    std::uint64_t lost = 0;
-    for (const LogGap &gap : store.log().gaps)
-        lost += gap.count();
+    const std::uint64_t lost = store.log().gaps.frames();
     out.warnings.push_back("its log lacks " + (lost > 0 ? std::to_string(lost) + " " : std::string()) +
                            (lost == 1 ? "frame" : "frames") + ": its loss, accuracy and phases are " +
                            (store.result()->summary ? "those of its summary" : "unknown"));

@@ -94,7 +94,7 @@ void RunStore::setLink(LinkState link, const QString &sentence) {
     note(Link | State | Loss);
 }
 
-void RunStore::setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines) {
+void RunStore::setGaps(const LogGaps &gaps, std::uint64_t damagedLines) {
     m_log.gaps = gaps;
     m_log.damagedLines = damagedLines;
     note(Gaps);

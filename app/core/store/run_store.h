@@ -56,7 +56,7 @@ public:
     void setRecord(const RunRecord &record);
     void setResult(const RunResult &result);
     void setLink(LinkState link, const QString &sentence = {});
-    void setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines);
+    void setGaps(const LogGaps &gaps, std::uint64_t damagedLines);
     /// A valid line of the log that is not a frame, and why. The first one raises an alert.
     void refuse(const Error &why);
     /// Emits changed() now instead of within 33 ms.

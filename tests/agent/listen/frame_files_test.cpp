@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files of frames that grow while they are read: in which order their lines come, and what recognises them.
 #include <doctest/doctest.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/listen/frame_files.h"
+#include "trainer/agent/listen/listened_run.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -185,4 +187,36 @@ TEST_CASE("files are recognised by who began them, and how long they are") {
     read.add(1, lineAt(1, 40));
     CHECK(files.poll());
     CHECK(files.source().begin == "rank 0, at 20 us");
+}
+
+TEST_CASE("of many files with a line each, little more than the lines is held") {
+    const TestHome home;
+    Read read(home);
+    constexpr int count = 4000;
+    for (int rank = 0; rank < count; ++rank)
+        read.add(rank, lineAt(rank, 10 + rank));
+    FrameFiles files = read.open();
+    const std::size_t before = ::mallinfo2().uordblks;
+    files.lookAgain();
+    CHECK(files.behind());
+    CHECK(::mallinfo2().uordblks < before + std::size_t{count} * 4096);
+}
+
+TEST_CASE("a folder of more files than a run has ranks is refused; of those that come later one note is made") {
+    const TestHome home;
+    Read read(home);
+    const auto link = [&](int rank) { std::filesystem::create_symlink("nowhere", read.fileOf(rank)); };
+    for (int rank = 0; rank <= mostListenedRanks; ++rank)
+        link(rank);
+    const auto refused = FrameFiles::open(read.folder, {});
+    REQUIRE(!refused);
+    CHECK((refused.error().kind == ErrorKind::BadArgument));
+    const std::string says = read.folder + " has more than 65536 .ndjson files, which is more than a run has ranks";
+    CHECK(refused.error().message().find(says) != std::string::npos);
+    std::filesystem::remove(read.fileOf(7));
+    FrameFiles files = read.open();
+    link(7);
+    files.lookAgain();
+    files.lookAgain();
+    CHECK(std::ranges::count(read.refused, says + ": the others are not read") == 1);
 }

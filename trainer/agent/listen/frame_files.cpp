@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ipc/regular_file.h"
+#include "trainer/agent/listen/listened_run.h"
 
 namespace lockstep::agent {
 
@@ -36,6 +37,11 @@ std::string makerOf(const Frame &frame) {
         maker += ", pid " + std::to_string(*state->pid);
     return maker + ", at " + std::to_string(frame.wallUs) + " us";
 }
+
+std::string tooManyFilesIn(const std::string &folder) {
+    return folder + " has more than " + std::to_string(mostListenedRanks) +
+           " .ndjson files, which is more than a run has ranks";
+}
 } // namespace
 
 Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) {
@@ -49,7 +55,10 @@ Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) 
     if (fs::exists(inside / "config.json", ignored) && fs::exists(inside / "node-0.ndjson", ignored))
         return fail(Error::badArgument(inside.string() + " is the folder of a run that an agent keeps",
                                        "show it with LOCKSTEP_HOME set to the folder above its runs folder"));
-    return FrameFiles(path, folder, std::move(handlers));
+    FrameFiles files(path, folder, std::move(handlers));
+    if (!files.findFiles())
+        return fail(Error::badArgument(tooManyFilesIn(path), "give the folder of one run's frames"));
+    return files;
 }
 
 std::string_view FrameFiles::Place::line() const {
@@ -79,7 +88,7 @@ bool FrameFiles::poll() {
 }
 
 void FrameFiles::beginRound() {
-    findFiles();
+    findMoreFiles();
     m_passed = 0;
     for (File &file : m_places)
         lineUp(file);
@@ -108,7 +117,7 @@ RecordedFiles FrameFiles::source() const {
 }
 
 void FrameFiles::lookAgain() {
-    findFiles();
+    findMoreFiles();
     for (auto &[file, place] : m_places)
         if (place.begin.empty() && !place.hasLine())
             fill(file, place);
@@ -122,15 +131,27 @@ std::set<std::string> FrameFiles::begins() const {
     return out;
 }
 
-void FrameFiles::findFiles() {
+/// False: there are too many, and only those found so far are read.
+bool FrameFiles::findFiles() {
     namespace fs = std::filesystem;
     std::error_code error;
-    if (m_folder)
-        for (fs::directory_iterator entry(m_path, error), end; !error && entry != end; entry.increment(error))
-            if (entry->path().extension() == ".ndjson")
-                m_places.try_emplace(entry->path().string());
     if (!m_folder)
         m_places.try_emplace(m_path);
+    else
+        for (fs::directory_iterator entry(m_path, error), end; !error && entry != end; entry.increment(error)) {
+            if (entry->path().extension() != ".ndjson")
+                continue;
+            const std::string file = entry->path().string();
+            if (m_places.size() >= mostListenedRanks && !m_places.contains(file))
+                return false;
+            m_places.try_emplace(file);
+        }
+    return true;
+}
+
+void FrameFiles::findMoreFiles() {
+    if (!findFiles() && !std::exchange(m_toldOfTooMany, true))
+        m_handlers.onRefused(tooManyFilesIn(m_path) + ": the others are not read");
 }
 
 /// Reads on in a file all of whose lines were passed on. Whether it has a line now.
@@ -162,6 +183,8 @@ bool FrameFiles::fill(const std::string &file, Place &place) {
             break; // the rest of the line has not been written yet
         } else {
             place.text.resize(last + 1);
+            place.text
+                .shrink_to_fit(); // of many files with a line each, the buffers would take far more than the lines
             place.offset += last + 1;
             moveTo(place, std::exchange(place.endless, false) ? place.text.find('\n') + 1 : 0);
             if (place.hasLine())

@@ -23,10 +23,11 @@ public:
         /// A file became shorter and is read again from its start.
         std::function<void(const std::string &file)> onBegunAnew;
         /// A file can't be opened, or is something else than a file; once for each. It is tried again nevertheless.
+        /// Or there have come to be too many files: further ones are not read.
         std::function<void(const std::string &sentence)> onRefused;
     };
-    /// BadArgument: no such file or folder, or the folder of a run that an agent keeps, which lockstepctl shows
-    /// directly.
+    /// BadArgument: no such file or folder, a folder of more files than a run has ranks (mostListenedRanks), or that
+    /// of a run that an agent keeps, which lockstepctl shows directly.
     static Result<FrameFiles> open(const std::string &path, Handlers handlers);
 
     /// Passes on what is new, for a few milliseconds, and returns whether there was anything. Call it repeatedly.
@@ -59,7 +60,8 @@ private:
         : m_path(std::move(path)), m_folder(folder), m_handlers(std::move(handlers)) {}
     void beginRound();
     void lineUp(File &file);
-    void findFiles();
+    bool findFiles();
+    void findMoreFiles();
     bool fill(const std::string &file, Place &place);
     void moveTo(Place &place, std::size_t next);
 
@@ -71,7 +73,8 @@ private:
     /// Those of them whose next line is read and to be passed on, by its time; of one time, by name. A round ends when none is left.
     std::map<std::pair<std::int64_t, std::string_view>, File *> m_heads;
     std::uint64_t m_passed = 0; ///< in this round
-    bool m_skipped = false;     ///< in this poll, a part of a line that is longer than any frame
+    bool m_toldOfTooMany = false;
+    bool m_skipped = false; ///< in this poll, a part of a line that is longer than any frame
 };
 
 } // namespace lockstep::agent

@@ -20,18 +20,17 @@ std::string fileOf(const std::string &folder, int rank) {
     return folder + "/rank-" + std::to_string(rank) + ".json";
 }
 
-/// Bytes of one rank's trace, and of all of them: a trace of 1,000 steps has a few megabytes.
-constexpr std::uint64_t largest = 512 << 20;
-
 /// The events in a rank's trace: all lines but the first and the last.
 Result<std::string> eventsOf(const std::string &path) {
-    const auto text = realFileSystem().readAll(path, largest);
+    auto text = readTrace(path);
     if (!text)
-        return fail(text.error());
+        return text;
     const auto first = text->find('\n'), last = text->rfind("\n]}");
     if (!text->starts_with(head) || first == std::string::npos || last == std::string::npos || last <= first)
         return fail(Error::failed(path + " is no trace of a rank"));
-    return text->substr(first + 1, last - first - 1);
+    text->resize(last);
+    text->erase(0, first + 1);
+    return text;
 }
 
 /// Subtracts `lessUs` from every time in the events, i.e. the microseconds after `"ts":` and `"ready":` as the trainer
@@ -73,6 +72,16 @@ std::string clockWords(const RankTrace &rank) {
 
 } // namespace
 
+Result<std::string> readTrace(const std::string &path) {
+    std::error_code absent;
+    const auto size = fs::file_size(path, absent);
+    if (!absent && size > largestTrace)
+        return fail(Error::failed(path + " has " + std::to_string(size >> 20) + " MiB, more than the " +
+                                      std::to_string(largestTrace >> 20) + " that a rank's trace may have",
+                                  "trace fewer steps"));
+    return realFileSystem().readAll(path, largestTrace);
+}
+
 Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &folder,
                                                            const std::vector<RankTrace> &ranks) {
     std::error_code absent;
@@ -107,29 +116,32 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::poll(const std::string &fo
         return fail(why);
     };
     Merged out{merged, {}};
-    std::string events;
+    std::string text = std::string(head) + "\n"; // in one piece from the start: it may be large
+    const std::size_t begin = text.size();
     for (const RankTrace &rank : ranks) {
-        const std::string comma = events.empty() ? "" : ",\n";
+        if (text.size() > begin)
+            text += ",\n";
         if (leftOut.contains(rank.rank)) {
             out.missing += (out.missing.empty() ? "rank " : ", rank ") + std::to_string(rank.rank);
-            events += comma + note(rank.rank, "process_name", "name",
-                                   "rank " + std::to_string(rank.rank) + " is missing: " + rank.missing);
+            text += note(rank.rank, "process_name", "name",
+                         "rank " + std::to_string(rank.rank) + " is missing: " + rank.missing);
             continue;
         }
         auto own = eventsOf(fileOf(folder, rank.rank));
         if (!own)
             return refuse(own.error());
-        if (events.size() + own->size() > largest)
-            return refuse(Error::failed("the traces of all ranks are larger than " + std::to_string(largest >> 20) +
-                                            " MiB together, and stay in " + folder,
+        if (text.size() + own->size() > largestMergedTrace)
+            return refuse(Error::failed("the traces of all ranks are larger than " +
+                                            std::to_string(largestMergedTrace >> 20) + " MiB together, and stay in " +
+                                            folder,
                                         "trace fewer steps"));
         if (rank.aheadS)
-            events += comma + note(rank.rank, "process_labels", "labels", clockWords(rank)) + ",\n" +
-                      shifted(*own, *rank.aheadS * 1e6);
+            text += note(rank.rank, "process_labels", "labels", clockWords(rank)) + ",\n" +
+                    shifted(*own, *rank.aheadS * 1e6);
         else
-            events += comma + *own;
+            text += *own;
     }
-    const std::string text = std::string(head) + "\n" + events + "\n" + std::string(tail) + "\n";
+    text.append("\n").append(tail).append("\n");
     if (auto written = realFileSystem().writeAtomically(merged, text); !written) {
         m_refused = times;
         m_tryAgain = std::chrono::steady_clock::now() + m_pause;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -10,6 +11,12 @@
 #include "ipc/error.h"
 
 namespace lockstep::agent {
+
+inline constexpr std::size_t largestTrace = 64 << 20;        ///< of one rank; 10,000 steps of LeNet take 15 MB
+inline constexpr std::size_t largestMergedTrace = 512 << 20; ///< of all ranks
+
+/// The file that a rank has written; an error if it is larger than largestTrace.
+[[nodiscard]] Result<std::string> readTrace(const std::string &path);
 
 /// A rank whose trace belongs into the run's trace.
 struct RankTrace {

@@ -8,10 +8,9 @@
 #include <string>
 
 #include "ipc/node_messages.h"
+#include "trainer/agent/log/trace_merge.h"
 
 namespace lockstep::agent {
-
-inline constexpr std::size_t largestTrace = 64 << 20; ///< of one rank; 10,000 steps of LeNet take 15 MB
 
 /// Traces that agent K sends to agent 0 in pieces. A trace is kept until agent 0 confirms it.
 class TraceOutbox {

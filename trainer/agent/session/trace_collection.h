@@ -18,7 +18,7 @@ namespace lockstep::agent {
 class WaitingTraces {
 public:
     /// `mostBytes` of all of them: by default as many as are merged.
-    explicit WaitingTraces(std::size_t mostBytes = 512 << 20) : m_mostBytes(mostBytes) {}
+    explicit WaitingTraces(std::size_t mostBytes = largestMergedTrace) : m_mostBytes(mostBytes) {}
     [[nodiscard]] std::size_t mostBytes() const { return m_mostBytes; }
     enum class Put { First, Replaced, Full };
     /// First: the rank had none, so somebody must take this one. Full: it was dropped.

@@ -3,19 +3,11 @@
 
 #include <vector>
 
-#include "ipc/file_system.h"
+#include "trainer/agent/log/trace_merge.h"
 
 namespace lockstep::agent {
 
 namespace {
-Result<std::string> readTrace(const std::string &path) {
-    std::error_code absent;
-    const auto size = std::filesystem::file_size(path, absent);
-    if (size > largestTrace)
-        return fail(Error::failed(path + " has " + std::to_string(size >> 20) + " MiB, more than is sent (64)"));
-    return realFileSystem().readAll(path);
-}
-
 struct FoundTrace {
     int rank;
     Result<std::string> text;

@@ -120,7 +120,7 @@ private Q_SLOTS:
         QCOMPARE(good(bad, 1), 0);
         QCOMPARE(lines.nextSeq(0), std::uint64_t(4));
         QVERIFY(lines.nextSeqsBut(0) == (std::map<int, std::uint64_t>{{1, 2}}));
-        QVERIFY(lines.gaps() == std::vector<LogGap>{(LogGap{1, 2})});
+        QVERIFY(lines.gaps() == (LogGaps{{1, 2}}));
         QCOMPARE(lines.damagedLines(), std::uint64_t(1));
         RunResult result;
         result.logLines = 4;

@@ -84,6 +84,13 @@ private Q_SLOTS:
         QCOMPARE(alerts.rowCount(), 2);
         QVERIFY(shown(alerts, 1, AlertModel::Message).contains(QStringLiteral("3 frames lost, seq 7-9")));
         QCOMPARE(shown(alerts, 1, AlertModel::WhatToDo), qs(adviceFor("gap")));
+        LogGaps many;
+        for (std::uint64_t i = 0; i < LogGaps::mostListed + 5; ++i)
+            many.add(LogGap{2 * i, 2 * i});
+        first.setGaps(many, 0);
+        first.flush();
+        QCOMPARE(alerts.rowCount(), int(1 + LogGaps::mostListed + 1)); // those beyond the listed ones have one row
+        QVERIFY(shown(alerts, alerts.rowCount() - 1, AlertModel::Message).contains(u"and 5 more gaps: 5 frames lost"));
         set.clear();
         QCOMPARE(choice.rowCount(), 0);
     }

@@ -486,9 +486,9 @@ private Q_SLOTS:
         write(path, text);
         RunStore whole(QString::fromStdString(run)), store(QString::fromStdString(run));
         follow(store, run);
-        QCOMPARE(store.log().gaps.size(), std::size_t(1));
-        QCOMPARE(store.log().gaps[0].firstSeq, std::uint64_t(7));
-        QCOMPARE(store.log().gaps[0].count(), std::uint64_t(1));
+        QCOMPARE(store.log().gaps.count(), std::size_t(1));
+        QCOMPARE(store.log().gaps.listed()[0].firstSeq, std::uint64_t(7));
+        QCOMPARE(store.log().gaps.listed()[0].count(), std::uint64_t(1));
         QCOMPARE(store.log().frames, ddpRecording().size()); // header and all but one
         QVERIFY(store.state() == std::optional(RunState::Done));
     }
@@ -515,8 +515,8 @@ private Q_SLOTS:
         write(path, text.substr(0, text.size() - 40));
         RunStore store(QString::fromStdString(run));
         follow(store, run);
-        QCOMPARE(store.log().gaps.size(), std::size_t(1));
-        QCOMPARE(store.log().gaps[0].count(), std::uint64_t(1));
+        QCOMPARE(store.log().gaps.count(), std::size_t(1));
+        QCOMPARE(store.log().gaps.listed()[0].count(), std::uint64_t(1));
     }
 
     void aLogThatLostItsEndIsReadAsOneThatLacksEpochs() {
@@ -534,7 +534,7 @@ private Q_SLOTS:
         RunStore loaded(QString::fromStdString(run)), followed(QString::fromStdString(run));
         QVERIFY(loadRun(loaded, runFolder(run)).has_value());
         follow(followed, run);
-        QVERIFY(loaded.log().gaps == (std::vector<LogGap>{{kept, lines.size() - 1}}));
+        QVERIFY(loaded.log().gaps == (LogGaps{{kept, lines.size() - 1}}));
         QVERIFY(loaded.log().gaps == followed.log().gaps);
         QVERIFY(!outcomeOf(loaded).totalTrainingTimeS);
     }
