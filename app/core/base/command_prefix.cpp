@@ -71,7 +71,24 @@ Result<CommandPrefix> prefixInJob(std::string_view place, CommandPrefix prefix) 
 
 } // namespace
 
+bool isPlainWord(std::string_view word, std::size_t most) {
+    return word.size() <= most && std::none_of(word.begin(), word.end(), [](char c) {
+               return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+           });
+}
+
+Result<void> checkAgentPath(std::string_view path) {
+    constexpr std::size_t longestPath = 4096;
+    if (isPlainWord(path, longestPath))
+        return {};
+    return fail(Error::badArgument("the agent's path '" + printableName(path) + "' is refused: it is longer than " +
+                                       std::to_string(longestPath) + " bytes or contains a control character",
+                                   "give a plain path", "agent"));
+}
+
 Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent) {
+    if (const Result<void> plain = checkAgentPath(remoteAgent); !plain)
+        return fail(plain.error());
     CommandPrefix prefix;
     if (!remoteAgent.empty())
         prefix.agent = remoteAgent;

@@ -24,9 +24,15 @@ struct CommandPrefix {
 };
 
 /// The prefix for `host` (empty: this machine; "slurm:JOB/NODE": a node of a running job, JOB as squeue's %A). A name
-/// that starts with '-' or holds anything but letters, digits and `._-@:[]%` is refused: it would reach a shell.
+/// that starts with '-' or holds anything but letters, digits and `._-@:[]%` is refused: it would reach a shell. So is an agent that
+/// checkAgentPath() refuses.
 /// LOCKSTEP_SSH_OPTIONS adds options (split at blanks, for tests).
 [[nodiscard]] Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent = {});
+
+/// A word that another machine may have said, in a list or a document of ours: of at most `most` bytes, without control characters.
+[[nodiscard]] bool isPlainWord(std::string_view word, std::size_t most);
+/// Refuses what is no path of a program: over 4 KiB, or with control characters.
+[[nodiscard]] Result<void> checkAgentPath(std::string_view path);
 
 /// The prefix for an origin.json (JSON text) of a run or a queue: its host and agent. The words are rebuilt: a file
 /// must not name the command to run. Nothing for this machine, or if no host is named.

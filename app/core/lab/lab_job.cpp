@@ -266,16 +266,30 @@ void LabJob::report(double share, const std::string &what) {
 
 /// A line of rank 0: a row, or its progress.
 void LabJob::take(const QByteArray &line) {
-    if (!line.startsWith('{'))
+    if (!line.startsWith('{') || m_gaveUp)
         return;
-    const Json json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+    const std::string_view text(line.constData(), std::size_t(line.size()));
+    if (auto room = checkLabRoom(m_record, text); !room)
+        return giveUp(room.error());
+    const Json json = documents::objectOrNull(text);
     if (json.is_object() && documents::valueIn(json, "type", "") == "progress" &&
         documents::valueIn(json, "of", 0.0) > 0)
         return report(documents::valueIn(json, "done", 0.0) / documents::valueIn(json, "of", 1.0),
                       std::to_string(m_ranks[m_current]) +
                           " ranks: " + collectiveTitle(documents::valueIn(json, "what", "")));
-    if (auto taken = takeLabLine(m_record, line.toStdString()); !taken && !m_badLine)
+    auto taken = takeLabLine(m_record, text);
+    if (!taken && m_badLine) // a single one may be what a rank was writing when it died
+        return giveUp(*m_badLine);
+    if (!taken)
         m_badLine = taken.error();
+}
+
+/// Ends the lab without waiting for its run, which may go on talking.
+void LabJob::giveUp(const Error &error) {
+    m_gaveUp = true;
+    m_run->stop();
+    QMetaObject::invokeMethod(
+        this, [this, error] { end(error); }, Qt::QueuedConnection); // this is the run's own signal
 }
 
 void LabJob::poll() {
@@ -291,6 +305,8 @@ void LabJob::stop() {
 }
 
 void LabJob::over(const std::optional<Error> &error) {
+    if (m_gaveUp)
+        return; // that sentence follows
     if (m_stopped)
         return end(Error::failed("the lab was stopped", "what it had measured is not kept"));
     if (error)

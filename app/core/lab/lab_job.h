@@ -71,6 +71,7 @@ Q_SIGNALS:
 private:
     void next();
     void take(const QByteArray &line);
+    void giveUp(const Error &error);
     void poll();
     void over(const std::optional<Error> &error);
     [[nodiscard]] RunConfig configFor(int ranks) const;
@@ -88,6 +89,7 @@ private:
     LabProgress m_progress;
     std::optional<OtherLoad> m_others; ///< of this machine, while its own devices are measured
     bool m_stopped = false, m_ended = false;
+    bool m_gaveUp = false; ///< on what rank 0 says: the rest is ignored
 };
 
 } // namespace lockstep::core

@@ -25,6 +25,8 @@ constexpr double largestMessage = 1e15; ///< bytes
 constexpr std::int64_t mostRanks = 65'536;
 /// Of a lab. Ours has 8 operations, each with 51 sizes for each number of ranks, and the time to fit them grows faster than they do.
 constexpr std::size_t mostSizes = 150, mostMeasured = 640, mostLabRows = 32'768;
+/// In bytes. Most lines of ours have some hundred; the head names the device and the host of each rank.
+constexpr std::size_t longestLabLine = 256 << 10, longestCollective = 64, longestReason = 1024;
 
 int ranksFrom(const Json &json) {
     const auto ranks = json.at("ranks").get<std::int64_t>();
@@ -32,9 +34,21 @@ int ranksFrom(const Json &json) {
     return int(ranks);
 }
 
+std::string collectiveFrom(const Json &json) {
+    auto name = json.at("collective").get<std::string>();
+    require(name.size() <= longestCollective, "bytes of an operation's name:", name.size());
+    return name;
+}
+
+std::string notOfferedSentence(const Json &json) {
+    const auto reason = json.at("reason").get<std::string>();
+    require(reason.size() <= longestReason, "bytes of a reason:", reason.size());
+    return collectiveTitle(collectiveFrom(json)) + ", " + std::to_string(ranksFrom(json)) + " ranks: " + reason;
+}
+
 LabRow labRowFrom(const Json &json) {
     LabRow row;
-    row.collective = json.at("collective").get<std::string>();
+    row.collective = collectiveFrom(json);
     row.ranks = ranksFrom(json);
     row.bytes = json.at("bytes").get<double>();
     row.heldOut = json.at("held_out").get<bool>();
@@ -62,9 +76,9 @@ void requireFewRows(const LabRecord &record) {
 }
 
 std::string leftOutSentence(const Json &json) {
-    return collectiveTitle(json.at("collective").get<std::string>()) + ", " + std::to_string(ranksFrom(json)) +
-           " ranks: from " + messageSize(json.at("from_bytes").get<double>()).toStdString() +
-           " on, since one would take about " + shortTime(json.at("estimate_s").get<double>()).toStdString();
+    return collectiveTitle(collectiveFrom(json)) + ", " + std::to_string(ranksFrom(json)) + " ranks: from " +
+           messageSize(json.at("from_bytes").get<double>()).toStdString() + " on, since one would take about " +
+           shortTime(json.at("estimate_s").get<double>()).toStdString();
 }
 
 Json jsonOf(const LabRow &row) {
@@ -165,16 +179,27 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
     }
 }
 
+Result<void> checkLabRoom(const LabRecord &record, std::string_view line) {
+    if (record.rows.size() < mostLabRows && record.notOffered.size() < mostMeasured &&
+        record.leftOut.size() < mostMeasured && line.size() <= longestLabLine)
+        return {};
+    return fail(Error::failed("the lab's trainer says more than any lab has to say: over " +
+                                  std::to_string(mostLabRows) + " rows, " + std::to_string(mostMeasured) +
+                                  " operations that are left out, or " + std::to_string(longestLabLine >> 10) +
+                                  " KiB in a line",
+                              "check lockstep-trainer on that machine, and measure fewer numbers of ranks at once"));
+}
+
 Result<void> takeLabLine(LabRecord &record, std::string_view line) {
+    if (auto room = checkLabRoom(record, line); !room)
+        return room;
     try {
         const Json json = documents::objectIn(line);
         const auto type = json.value("type", "");
         if (type == "row")
             record.rows.push_back(labRowFrom(json));
         else if (type == "not_offered")
-            record.notOffered.push_back(collectiveTitle(json.at("collective").get<std::string>()) + ", " +
-                                        std::to_string(ranksFrom(json)) +
-                                        " ranks: " + json.at("reason").get<std::string>());
+            record.notOffered.push_back(notOfferedSentence(json));
         else if (type == "left_out")
             record.leftOut.push_back(leftOutSentence(json));
         else if (type == "lab") {

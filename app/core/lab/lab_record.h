@@ -48,8 +48,11 @@ struct LabRecord {
 [[nodiscard]] std::string toJson(const LabRecord &record);
 /// Refuses one with many times the rows that a lab of ours has.
 [[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
+/// Refuses a line where the record is as large as any of ours may be, or that is longer than any of ours.
+[[nodiscard]] Result<void> checkLabRoom(const LabRecord &record, std::string_view line);
 /// Adds a line that `lockstep-trainer lab` wrote: a row, an operation that is not offered, or the head. Other lines change
-/// nothing; a damaged one is an error.
+/// nothing; a damaged one, or one
+/// that checkLabRoom() refuses, is an error.
 [[nodiscard]] Result<void> takeLabLine(LabRecord &record, std::string_view line);
 [[nodiscard]] Result<void> writeLab(const LabRecord &record);
 [[nodiscard]] Result<LabRecord> readLab(const std::string &id);

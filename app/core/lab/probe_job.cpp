@@ -25,6 +25,7 @@ namespace {
 constexpr std::int64_t fewestSteps = 20, mostSteps = 200; ///< of an epoch
 constexpr double mostEpochS = 8;                          ///< for more than the fewest
 constexpr int epochs = 3;                                 ///< the first is warm-up
+constexpr std::size_t mostSaidBytes = 16 << 20;           ///< of one device's probe on a node: many times its frames
 
 Result<std::string> findTrainer() {
     if (const char *named = ::getenv("LOCKSTEP_TRAINER"); named && *named)
@@ -343,9 +344,10 @@ void ProbeJob::askForCosts() {
 /// On the first node: this machine may have no trainer.
 void ProbeJob::askForCostsOnNode(const RunConfig &config, const std::string &flag) {
     auto run = std::make_unique<AttendedRun>();
-    connect(run.get(), &AttendedRun::said, this,
-            [this](int, const QByteArray &line) { m_said.front() += line.toStdString() + "\n"; });
+    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) { hear(0, line); });
     connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
+        if (m_ended || m_flooded)
+            return;
         if (error)
             return end(Error{"the model's size is unknown: " + error->message(), {}, error->kind, {}});
         takeCosts(m_said.front());
@@ -374,7 +376,7 @@ void ProbeJob::startOnNodes() {
     for (int copy = 0; copy < probe.copies; ++copy) {
         auto &run = m_onNodes.emplace_back(std::make_unique<AttendedRun>());
         connect(run.get(), &AttendedRun::said, this,
-                [this, copy](int, const QByteArray &line) { m_said[std::size_t(copy)] += line.toStdString() + "\n"; });
+                [this, copy](int, const QByteArray &line) { hear(std::size_t(copy), line); });
         connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
     }
     for (int copy = 0; copy < probe.copies; ++copy) {
@@ -383,8 +385,27 @@ void ProbeJob::startOnNodes() {
     }
 }
 
+void ProbeJob::hear(std::size_t copy, const QByteArray &line) {
+    if (m_flooded)
+        return;
+    std::string &said = m_said[copy];
+    said.append(line.constData(), std::size_t(line.size()));
+    said += '\n';
+    if (said.size() <= mostSaidBytes)
+        return;
+    m_flooded = true;
+    for (const auto &run : m_onNodes)
+        run->stop();
+    const Error error = Error::failed("a probe says more than any probe has to say: over " +
+                                          std::to_string(mostSaidBytes >> 20) + " MiB",
+                                      "check lockstep-trainer on its node");
+    // Not from within the run's own signal; and it may never end.
+    QMetaObject::invokeMethod(
+        this, [this, error] { end(error); }, Qt::QueuedConnection);
+}
+
 void ProbeJob::overOnNodes(const std::optional<Error> &error) {
-    if (m_ended)
+    if (m_ended || m_flooded)
         return;
     if (error)
         return end(Error{"a probe failed: " + error->message(), {}, error->kind, {}});

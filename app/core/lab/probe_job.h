@@ -73,6 +73,7 @@ private:
     void watchStart(QProcess &process);
     void startHere();
     void over();
+    void hear(std::size_t copy, const QByteArray &line);
     void overOnNodes(const std::optional<Error> &error);
     void take(std::vector<std::string> frames);
     void end(std::optional<Error> error);
@@ -90,6 +91,7 @@ private:
     std::optional<OtherLoad> m_others;
     std::optional<double> m_otherCores;
     bool m_ended = false;
+    bool m_flooded = false; ///< a node said more than a probe has to say: the rest is ignored
 };
 
 } // namespace lockstep::core

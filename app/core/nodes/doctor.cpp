@@ -2,6 +2,7 @@
 #include "nodes/doctor.h"
 
 #include <algorithm>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/random.h>
 
@@ -111,7 +112,10 @@ private:
             if (!m_snapshot.nodes[i].usable())
                 continue;
             const Json answer = ask(i, {"net", "resolve"}, {{"names", names}}, 30s);
-            for (const Json &one : documents::valueIn(answer, "names", Json::array()))
+            Json said = documents::valueIn(answer, "names", Json::array());
+            if (said.size() > names.size()) // more than it was asked for
+                said = Json::array();
+            for (const Json &one : said)
                 m_snapshot.names.push_back({i, documents::valueIn(one, "name", ""),
                                             documents::valueIn(one, "addresses", std::vector<std::string>()),
                                             documents::valueIn(one, "error", "")});
@@ -129,22 +133,25 @@ private:
     void listen(std::size_t node, std::optional<int> port, std::vector<Listening> &all) {
         Listening one;
         one.process = m_shells[node]->startAgent({"net", "listen"});
-        const Json request = {{"token", one.token},
-                              {"addresses", addressesOf(*m_snapshot.nodes[node].facts)},
-                              {"port", port.value_or(0)}};
+        const std::vector<std::string> addresses = addressesOf(*m_snapshot.nodes[node].facts);
+        const Json request = {{"token", one.token}, {"addresses", addresses}, {"port", port.value_or(0)}};
         one.process->write(QByteArray::fromStdString(request.dump() + "\n"));
         one.process->waitForBytesWritten(3000);
         const Json said = documents::objectOrNull(m_shells[node]->readLine(*one.process, 15s).value_or(""));
-        if (said.is_object() && said.contains("sockets"))
-            for (const Json &socket : said["sockets"]) {
-                if (!socket.contains("error"))
-                    one.sockets.push_back({documents::valueIn(socket, "address", ""),
-                                           documents::valueIn(socket, "port", 0), port.has_value()});
-                else if (port)
-                    m_snapshot.ports.push_back(
-                        {node, documents::valueIn(socket, "address", ""), documents::valueIn(socket, "holder", ""),
-                         documents::valueIn(socket, "error", ""), documents::valueIn(socket, "in_use", false)});
-            }
+        std::multiset<std::string> asked(addresses.begin(), addresses.end());
+        for (const Json &socket : documents::valueIn(said, "sockets", Json::array())) {
+            const std::string address = documents::valueIn(socket, "address", "");
+            const auto answered = asked.find(address);
+            if (answered == asked.end())
+                continue;
+            asked.erase(answered); // each once
+            if (!socket.contains("error"))
+                one.sockets.push_back({address, documents::valueIn(socket, "port", 0), port.has_value()});
+            else if (port)
+                m_snapshot.ports.push_back({node, address, documents::valueIn(socket, "holder", ""),
+                                            documents::valueIn(socket, "error", ""),
+                                            documents::valueIn(socket, "in_use", false)});
+        }
         all.push_back(std::move(one));
     }
 

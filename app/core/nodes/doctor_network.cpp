@@ -90,7 +90,22 @@ void checkNoInterface(const DoctorSnapshot &snapshot, std::size_t i, Findings &o
         "join the nodes by one network, and open TCP between them in their firewalls (Gloo and NCCL use any port)");
 }
 
+void checkLeftOut(const NodeSnapshot &node, Findings &out) {
+    const NodeFacts &facts = *node.facts;
+    if (facts.interfacesLeftOut == 0 && facts.addressesLeftOut == 0)
+        return;
+    say(out, "many_interfaces", Severity::Note, node.node.name,
+        node.node.name + " names more than is looked at: " + std::to_string(facts.interfacesLeftOut) +
+            " interfaces and " + std::to_string(facts.addressesLeftOut) + " addresses are left out (of one node " +
+            std::to_string(mostInterfaces) + " interfaces and " + std::to_string(mostAddresses) +
+            " addresses are taken, with plain names)",
+        "remove those that it does not need: ip addr show");
+}
+
 void checkInterfaces(const DoctorSnapshot &snapshot, Findings &out) {
+    for (const NodeSnapshot &node : snapshot.nodes)
+        if (node.usable())
+            checkLeftOut(node, out);
     const auto usable = std::count_if(snapshot.nodes.begin(), snapshot.nodes.end(),
                                       [](const NodeSnapshot &node) { return node.usable(); });
     if (usable < 2)

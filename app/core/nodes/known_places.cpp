@@ -111,8 +111,11 @@ Result<void> rememberPlaces(const std::vector<CommandPrefix> &given) {
     Json root = {{"places", Json::array()}};
     for (const auto &[host, program] : *places)
         root["places"].push_back({{"host", host}, {"program", program}});
-    return realFileSystem().writeAtomically(placesFile(),
-                                            root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    const std::string text = root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (text.size() > largestDocument || !documents::limitBroken(text).empty()) // it could not be read again
+        return fail(Error::failed(placesFile() + " would be larger than what can be read",
+                                  "move it away: places are asked for again"));
+    return realFileSystem().writeAtomically(placesFile(), text);
 }
 
 std::string placesText(const std::vector<CommandPrefix> &places) {

@@ -9,6 +9,7 @@
 #include "ipc/file_system.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
+#include "nodes/node_facts.h"
 
 namespace lockstep::core {
 namespace {
@@ -21,9 +22,16 @@ bool isNodeName(std::string_view name) {
            name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-bool hasControl(std::string_view text) {
-    return std::any_of(text.begin(), text.end(),
-                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+/// The text, unless it would be refused when it is read: then every later command would fail.
+Result<std::string> readableText(const std::vector<NodeEntry> &nodes) {
+    std::string text = toJson(nodes);
+    if (text.size() > largestDocument)
+        return fail(Error::badArgument("the list of nodes would have more than the " +
+                                           std::to_string(largestDocument >> 20) + " MiB that it may have",
+                                       "remove nodes that you don't use: lockstepctl nodes remove NAME"));
+    if (auto read = nodesFromJson(text); !read)
+        return fail(read.error());
+    return text;
 }
 
 } // namespace
@@ -87,7 +95,8 @@ Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry>
         return fail(nodes.error());
     if (auto changed = change(*nodes); !changed)
         return changed;
-    return realFileSystem().writeAtomically(nodesFile(), toJson(*nodes));
+    const auto text = readableText(*nodes);
+    return text ? realFileSystem().writeAtomically(nodesFile(), *text) : fail(text.error());
 }
 
 Result<void> checkNode(const NodeEntry &node) {
@@ -101,12 +110,11 @@ Result<void> checkNode(const NodeEntry &node) {
     if (node.how != "local" && node.host.empty())
         return fail(Error::badArgument("node " + node.name + " has no host", "give the name under which ssh reaches it",
                                        "host"));
-    if (hasControl(node.agent))
-        return fail(Error::badArgument("the agent's path of " + node.name + " contains a control character",
-                                       "give a plain path", "agent"));
-    if (node.interface.size() > 15 || hasControl(node.interface) ||
-        node.interface.find_first_of(" /'\"\\$;`") != std::string::npos)
-        return fail(Error::badArgument("'" + printableName(node.interface) + "' is not the name of a network interface",
+    if (auto plain = checkAgentPath(node.agent); !plain)
+        return plain;
+    if (!node.interface.empty() && !isInterfaceName(node.interface))
+        return fail(Error::badArgument("'" + printableName(node.interface) + "', the interface of " + node.name +
+                                           ", is not the name of a network interface",
                                        "give one as `ip link` shows it", "interface"));
     if (!node.partition.empty() && !isNodeName(node.partition))
         return fail(Error::badArgument("'" + printableName(node.partition) + "' is not the name of a partition",

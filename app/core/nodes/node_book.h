@@ -29,7 +29,8 @@ struct NodeEntry {
 [[nodiscard]] Result<std::vector<NodeEntry>> readNodes();
 [[nodiscard]] Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text);
 [[nodiscard]] std::string toJson(const std::vector<NodeEntry> &nodes);
-/// Reads, changes and writes the list under its lock; an error of `change` leaves it as it was. Blocks up to `patience`.
+/// Reads, changes and writes the list under its lock; an error of `change` leaves it as it was, and so
+/// does a node that checkNode() refuses. Blocks up to `patience`.
 [[nodiscard]] Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change,
                                        Patience patience = commandPatience);
 

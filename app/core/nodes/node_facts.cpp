@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/command_prefix.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -29,12 +31,31 @@ NodeFacts::Interface interface(const Json &json) {
     NodeFacts::Interface one;
     one.name = valueIn(json, "name", "");
     one.state = valueIn(json, "state", "");
-    one.addresses = texts(json, "addresses");
     one.mtu = optionalIn<int>(json, "mtu");
     one.speedMbit = optionalIn<int>(json, "speed_mbit");
     one.loopback = valueIn(json, "loopback", false);
     one.real = valueIn(json, "real", false);
     return one;
+}
+
+void takeInterfaces(NodeFacts &facts, const Json &list) {
+    constexpr std::size_t longestAddress = 64; // "fe80::…%interface"
+    std::size_t addresses = 0;
+    for (const Json &json : list) {
+        NodeFacts::Interface one = interface(json);
+        if (facts.interfaces.size() == mostInterfaces || !isInterfaceName(one.name)) {
+            ++facts.interfacesLeftOut;
+            continue;
+        }
+        for (std::string &address : texts(json, "addresses"))
+            if (addresses < mostAddresses && isPlainWord(address, longestAddress)) {
+                one.addresses.push_back(std::move(address));
+                ++addresses;
+            } else {
+                ++facts.addressesLeftOut;
+            }
+        facts.interfaces.push_back(std::move(one));
+    }
 }
 
 NodeFacts::Gpu gpu(const Json &json) {
@@ -57,6 +78,12 @@ NodeFacts::Gpu gpu(const Json &json) {
 }
 
 } // namespace
+
+bool isInterfaceName(std::string_view name) {
+    constexpr std::size_t longestName = 15;
+    return !name.empty() && isPlainWord(name, longestName) &&
+           name.find_first_of(" /'\"\\$;`") == std::string_view::npos;
+}
 
 Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
     try {
@@ -92,8 +119,7 @@ Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
         facts.diskFreeBytes = optionalIn<double>(disk, "free_bytes");
         facts.nofile = limit(part(limits, "nofile"));
         facts.memlock = limit(part(limits, "memlock"));
-        for (const Json &one : valueIn(json, "interfaces", Json::array()))
-            facts.interfaces.push_back(interface(one));
+        takeInterfaces(facts, valueIn(json, "interfaces", Json::array()));
         facts.rdma = texts(json, "rdma");
         for (const Json &one : valueIn(json, "gpus", Json::array()))
             facts.gpus.push_back(gpu(one));

@@ -40,11 +40,19 @@ struct NodeFacts {
     std::optional<double> diskTotalBytes, diskFreeBytes;
     bool homeWritable = true;
     Limit nofile, memlock;
-    std::vector<Interface> interfaces;
+    std::vector<Interface> interfaces; ///< mostInterfaces at most, and mostAddresses of them together
+    /// What was left out of `interfaces`: those beyond the limits, and what is no name or no address.
+    std::size_t interfacesLeftOut = 0, addressesLeftOut = 0;
     std::vector<std::string> rdma; ///< InfiniBand and RoCE devices
     std::vector<Gpu> gpus;
     std::int64_t wallUs = 0;
 };
+
+/// Of one node; more than machines have, and few enough that every node can try every address of every other one.
+inline constexpr std::size_t mostInterfaces = 64, mostAddresses = 256;
+
+/// As Linux has them, and nothing that a shell would not read as a single word.
+[[nodiscard]] bool isInterfaceName(std::string_view name);
 
 /// From one line. Missing keys stay unknown, so an older agent's line can be read too.
 [[nodiscard]] Result<NodeFacts> nodeFactsFromJson(std::string_view line);

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <QDeadlineTimer>
-#include <QFile>
 #include <QRandomGenerator>
 #include <QRegularExpression>
 
 #include "base/command_request.h"
 #include "ipc/run_folder.h"
-#include "ipc/sha256.h"
 #include "ipc/socket_folder.h"
 
 namespace lockstep::core {
@@ -58,55 +56,70 @@ std::string oneLine(const std::string &text) {
     return lines.join(QStringLiteral("; ")).toStdString();
 }
 
-NodeError hostKeyChanged(const std::string &host, const QString &text) {
+NodeError hostKeyChanged(const std::string &host, const QString &text, const std::string &known) {
     static const QRegularExpression sent(
-        QStringLiteral("(\\S+) key sent by the remote host is\\s+(SHA256:[A-Za-z0-9+/=]+)"));
-    static const QRegularExpression offending(QStringLiteral("(?:Offending|offending) \\S+ key in (.+):(\\d+)"));
+        QStringLiteral("\\S+ key sent by the remote host is\\s+(SHA256:[A-Za-z0-9+/=]{1,64})"));
     const auto now = sent.match(text);
-    const auto place = offending.match(text);
-    const std::string file = place.captured(1).toStdString();
-    const std::string known = file.empty() ? std::string() : knownFingerprint(file, place.captured(2).toInt());
-    std::string what = host + " has a different host key than before: it sent " +
-                       (now.hasMatch() ? now.captured(2).toStdString() : "one that ssh did not show") + ", known is " +
-                       (known.empty() ? "one that can't be read" : known);
-    if (!file.empty())
-        what += " (" + file + " line " + place.captured(2).toStdString() + ")";
+    const std::string word = quoteForShell(host);
     return {NodeTrouble::HostKeyChanged,
             Error::badArgument(
-                what,
+                host + " has a different host key than before: it sent " +
+                    (now.hasMatch() ? now.captured(1).toStdString() : "one that ssh did not show") + ", known is " +
+                    (known.empty() ? "what this prints: ssh-keygen -l -F " + word : known),
                 "it may be another machine: ask its administrator, and only if the new fingerprint is right, "
                 "ssh-keygen -R " +
-                    quoteForShell(host),
+                    word,
                 "host")};
+}
+
+/// What a program of this machine that ends soon prints.
+QStringList printedLines(std::vector<std::string> words) {
+    constexpr int limitMs = 2000;
+    const auto process = start(std::move(words));
+    process->start();
+    process->closeWriteChannel();
+    if (!process->waitForFinished(limitMs))
+        end(*process);
+    return QString::fromUtf8(process->readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts);
+}
+
+/// ssh's own configuration for a host, by lower-case keyword.
+std::map<QString, QString> configurationOf(const CommandPrefix &prefix) {
+    std::vector<std::string> words = prefix.words; // ends in the host
+    words.insert(words.end() - 1, "-G");
+    std::map<QString, QString> values;
+    for (const QString &line : printedLines(std::move(words)))
+        values.emplace(line.section(u' ', 0, 0), line.section(u' ', 1));
+    return values;
 }
 
 } // namespace
 
-std::string knownFingerprint(const std::string &file, int line) {
-    QFile known(QString::fromStdString(file));
-    if (!known.open(QIODevice::ReadOnly))
-        return {};
-    const QList<QByteArray> lines = known.readAll().split('\n');
-    if (line < 1 || line > lines.size())
-        return {};
-    QList<QByteArray> words = lines[line - 1].simplified().split(' ');
-    if (!words.isEmpty() && words.front().startsWith('@')) // @revoked, @cert-authority
-        words.removeFirst();
-    if (words.size() < 3)
-        return {};
-    Sha256 hash;
-    hash.add(QByteArray::fromBase64(words[2]).toStdString());
-    const Sha256::Digest digest = hash.digest();
-    const QByteArray bytes(reinterpret_cast<const char *>(digest.data()), qsizetype(digest.size()));
-    return "SHA256:" + bytes.toBase64(QByteArray::OmitTrailingEquals).toStdString();
+std::string knownFingerprints(const CommandPrefix &prefix) {
+    auto values = configurationOf(prefix);
+    QString name = values[QStringLiteral("hostkeyalias")];
+    if (name.isEmpty()) {
+        name = values[QStringLiteral("hostname")];
+        if (const QString port = values[QStringLiteral("port")]; port != u"22")
+            name = u'[' + name + QStringLiteral("]:") + port;
+    }
+    QStringList found;
+    for (const char *files : {"userknownhostsfile", "globalknownhostsfile"})
+        for (const QString &file : values[QLatin1String(files)].split(u' ', Qt::SkipEmptyParts).mid(0, 2))
+            for (const QString &line :
+                 printedLines({"ssh-keygen", "-l", "-F", name.toStdString(), "-f", file.toStdString()}))
+                if (const QString print = line.section(u' ', 2, 2); print.startsWith(u"SHA256:"))
+                    found << print;
+    found.removeDuplicates();
+    return found.mid(0, 4).join(QStringLiteral(", ")).toStdString();
 }
 
-NodeError sshError(const std::string &host, const std::string &said) {
+NodeError sshError(const std::string &host, const std::string &said, const std::string &known) {
     const QString text = QString::fromUtf8(said.data(), qsizetype(said.size()));
     const auto says = [&](const char *words) { return text.contains(QString::fromLatin1(words), Qt::CaseInsensitive); };
     const std::string lines = oneLine(said);
     if (says("HOST IDENTIFICATION HAS CHANGED") || (says("Offending") && says("Host key verification failed")))
-        return hostKeyChanged(host, text);
+        return hostKeyChanged(host, text, known);
     if (says("Host key verification failed"))
         return {NodeTrouble::HostKeyUnknown,
                 Error::badArgument("the host key of " + host + " is not known and was not confirmed",
@@ -188,11 +201,19 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
         if (m_master->error() == QProcess::FailedToStart)
             return unreachable(Error::badArgument("ssh can't be started", "install openssh-client"));
         if (m_master->state() == QProcess::NotRunning || m_master->waitForFinished(500))
-            return tl::unexpected(sshError(m_node.host, endOfStderr(*m_master).toStdString()));
+            return tl::unexpected(masterError());
         return unreachable(
             Error::badArgument(m_node.host + " did not answer within " + std::to_string(limit.count()) + " s",
                                "try: ssh " + m_node.host + " true", "host"));
     }
+}
+
+NodeError NodeShell::masterError() const {
+    const std::string said = endOfStderr(*m_master).toStdString();
+    NodeError error = sshError(m_node.host, said);
+    if (error.trouble == NodeTrouble::HostKeyChanged)
+        error = sshError(m_node.host, said, knownFingerprints(m_prefix));
+    return error;
 }
 
 std::optional<std::string> NodeShell::readLine(QProcess &process, Limit limit) const {

@@ -75,6 +75,7 @@ public:
 private:
     NodeShell() = default;
     [[nodiscard]] tl::expected<void, NodeError> connectMaster(const SshAnswers &answers);
+    [[nodiscard]] NodeError masterError() const; ///< why the master connection ended
     [[nodiscard]] std::vector<std::string> scriptWords(const std::string &text,
                                                        const std::vector<std::string> &arguments) const;
     [[nodiscard]] Said run(std::vector<std::string> words, const std::string &input, Limit limit);
@@ -86,10 +87,12 @@ private:
     std::string m_control; ///< the master's socket
 };
 
-/// Turns ssh's output into an error with its fix. For a changed host key it names both fingerprints.
-[[nodiscard]] NodeError sshError(const std::string &host, const std::string &said);
+/// Turns ssh's output into an error with its fix. The host can write into that output, too, so nothing that it names is opened.
+/// `known`: for a changed host key, the fingerprints that are known; empty: the error says how to look them up.
+[[nodiscard]] NodeError sshError(const std::string &host, const std::string &said, const std::string &known = {});
 
-/// "SHA256:…" of the key in a line of a known_hosts file; empty when there is none.
-[[nodiscard]] std::string knownFingerprint(const std::string &file, int line);
+/// "SHA256:…" of each key that this user's known_hosts files have for the host of `prefix`, joined by ", "; empty: none is found.
+/// Blocks while ssh and ssh-keygen read their files, for some seconds at most.
+[[nodiscard]] std::string knownFingerprints(const CommandPrefix &prefix);
 
 } // namespace lockstep::core

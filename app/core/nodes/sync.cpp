@@ -8,6 +8,8 @@
 #include <QFile>
 #include <QStandardPaths>
 
+#include "base/command_prefix.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "nodes/node_probe.h"
 #include "nodes/sync_scripts.h"
@@ -24,6 +26,24 @@ std::string value(const QString &text, const char *key) {
     for (const QString &line : text.split(u'\n'))
         if (line.startsWith(QString::fromLatin1(key) + u'='))
             return line.section(u'=', 1).trimmed().toStdString();
+    return {};
+}
+
+/// Its words go into the list of nodes, into scripts and into messages.
+Result<void> checkWords(const SyncSurvey &survey, const std::string &node) {
+    constexpr std::size_t longest = 1024;
+    std::vector<std::pair<const char *, std::string_view>> words = {
+        {"data folder", survey.home},     {"processor", survey.arch},
+        {"glibc", survey.glibc},          {"PyTorch's folder", survey.torchFolder},
+        {"PyTorch", survey.torchVersion}, {"GPU driver", survey.driver}};
+    for (const LineFacts::Gpu &card : survey.cards)
+        words.emplace_back("GPU", card.name);
+    for (const auto &[what, word] : words)
+        if (!isPlainWord(word, longest))
+            return fail(Error::badArgument(node + " says of its " + what + " '" + printableName(word) +
+                                               "', which is longer than " + std::to_string(longest) +
+                                               " bytes or contains a control character",
+                                           "change it on that node"));
     return {};
 }
 
@@ -123,6 +143,8 @@ Result<SyncSurvey> survey(NodeShell &shell) {
     const double kib = QString::fromStdString(value(text, "free_kib")).toDouble(&known);
     if (known)
         out.freeBytes = kib * 1024;
+    if (auto plain = checkWords(out, shell.node().name); !plain)
+        return fail(plain.error());
     return out;
 }
 

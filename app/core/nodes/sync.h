@@ -23,6 +23,7 @@ struct SyncSurvey {
     std::vector<LineFacts::Gpu> cards;     ///< as nvidia-smi lists them
     std::optional<double> freeBytes;
 };
+/// Refuses a node whose words are no plain text. Blocks.
 [[nodiscard]] Result<SyncSurvey> survey(NodeShell &shell);
 
 /// The error says why our programs would not run there: another processor, an older glibc. Call it before copying.

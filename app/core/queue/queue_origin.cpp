@@ -149,7 +149,11 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
                                        wayOut, "--queue-on"));
     }
     if (slash == std::string::npos) {
-        origin.prefix.agent = json["agent"].get<std::string>();
+        const auto named = prefixFor(prefix.host, json["agent"].get<std::string>()); // checks it
+        if (!named)
+            return fail(Error::badArgument("lockstepctl on " + host + " names no agent: " + named.error().what, wayOut,
+                                           "--queue-on"));
+        origin.prefix.agent = named->agent;
         if (const Result<void> known = rememberPlaces(placesOf(origin));
             !known) // its own, which that machine has just said
             return fail(known.error());

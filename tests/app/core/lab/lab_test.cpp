@@ -228,6 +228,31 @@ private Q_SLOTS:
         QCOMPARE(record.notOffered.front(), std::string("reduce-scatter, 2 ranks: why"));
     }
 
+    void linesBeyondWhatAnyLabHasAreRefused() {
+        const auto notOffered = [](std::size_t letters) {
+            return "{\"type\":\"not_offered\",\"collective\":\"x\",\"ranks\":2,\"reason\":\"" +
+                   std::string(letters, 'R') + "\"}";
+        };
+        LabRecord record;
+        QVERIFY(!takeLabLine(record, notOffered(1'000'000)).has_value());
+        QVERIFY(!checkLabRoom(record, notOffered(1'000'000)).has_value());
+        QVERIFY(!takeLabLine(record, notOffered(2000)).has_value());
+        const std::string name(1000, 'x');
+        QVERIFY(!takeLabLine(record, "{\"type\":\"left_out\",\"collective\":\"" + name +
+                                         "\",\"ranks\":2,\"from_bytes\":8388608,\"estimate_s\":0.71}")
+                     .has_value());
+        QVERIFY(record.notOffered.empty() && record.leftOut.empty());
+        for (int i = 0; i < 640; ++i)
+            QVERIFY(takeLabLine(record, notOffered(100)).has_value());
+        QVERIFY(!takeLabLine(record, notOffered(100)).has_value());
+        QCOMPARE(record.notOffered.size(), std::size_t(640));
+        record.notOffered.clear();
+        record.rows.assign(32'767, labRow("all_reduce", 2, 4, 1e-5));
+        QVERIFY(checkLabRoom(record, "{}").has_value());
+        record.rows.push_back(record.rows.front());
+        QVERIFY(!checkLabRoom(record, "{}").has_value());
+    }
+
     void aLabWhoseNumbersAreNoMeasurementsIsRefused() {
         LabRecord record;
         record.rows = {labRow("all_reduce", 2, 4, 1e-5)};

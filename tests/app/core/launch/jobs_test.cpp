@@ -50,6 +50,29 @@ private:
     QTemporaryDir m_folder;
 };
 
+/// An agent that starts nothing, says `words` for its rank 0 and then stays until it is told to stop: LOCKSTEP_AGENT for its life.
+class TalkingAgent {
+public:
+    explicit TalkingAgent(const QString &words) {
+        const QString path = m_folder.filePath(QStringLiteral("lockstep-agent"));
+        QFile file(path);
+        if (!file.open(QIODevice::WriteOnly))
+            qFatal("%s can't be written", qPrintable(path));
+        file.write("#!/bin/sh\nread -r request\n"
+                   "echo '{\"type\":\"ready\",\"run\":\"20260101T000000Z-0123abcd\",\"socket\":\"\",\"pid\":1}'\n" +
+                   words.toUtf8() + "\nexec cat > /dev/null\n");
+        file.close();
+        file.setPermissions(file.permissions() | QFileDevice::ExeOwner);
+        m_before = qgetenv("LOCKSTEP_AGENT");
+        qputenv("LOCKSTEP_AGENT", path.toUtf8());
+    }
+    ~TalkingAgent() { qputenv("LOCKSTEP_AGENT", m_before); }
+
+private:
+    QTemporaryDir m_folder;
+    QByteArray m_before;
+};
+
 /// Some seconds, with a word of progress every few hundredths of one.
 const QString someSizes = QStringLiteral("--sizes 4,16,64,256,1024,4096,16384,65536,262144,1048576 --held-out 8192");
 const QString fewSizes = QStringLiteral("--sizes 4,4096,65536 --held-out 8192 --collectives send_recv,all_reduce");
@@ -169,6 +192,35 @@ private Q_SLOTS:
         QVERIFY(!runningLab().has_value());
         QVERIFY(noRunIsLeft());
         QTRY_VERIFY(!shim.anyAlive());
+    }
+
+    void aLabWhoseRankSaysMoreThanALabHasToSayIsEnded() {
+        const TalkingAgent agent(
+            QStringLiteral("i=0; while [ $i -lt 700 ]; do i=$((i+1)); echo '[rank 0] "
+                           "{\"type\":\"not_offered\",\"collective\":\"x\",\"ranks\":2,\"reason\":\"why\"}'; done"));
+        LabJob job;
+        QSignalSpy failed(&job, &LabJob::failed);
+        QVERIFY(job.start(twoRanks()).has_value());
+        QTRY_COMPARE(failed.count(), 1);
+        const std::string said = failed[0][0].value<Error>().message();
+        QVERIFY2(said.find("more than any lab has to say") != std::string::npos, said.c_str());
+        QCOMPARE(job.record().notOffered.size(), std::size_t(640));
+        QVERIFY(listLabs().empty());
+        QVERIFY(!runningLab().has_value());
+    }
+
+    void aProbeOnANodeThatSaysMoreThanAProbeHasToSayIsEnded() {
+        const TalkingAgent agent(
+            QStringLiteral("head -c 17000000 /dev/zero | tr '\\0' x | fold -w 100000 | sed 's/^/[rank 0] /'"));
+        std::vector<ProbeRequest> probes = shortProbes();
+        for (ProbeRequest &probe : probes)
+            probe.config.nodes = nodesFromText(".:0,1").value();
+        ProbeJob job;
+        QSignalSpy failed(&job, &ProbeJob::failed);
+        QVERIFY(job.start(probes).has_value());
+        QTRY_COMPARE(failed.count(), 1);
+        const std::string said = failed[0][0].value<Error>().message();
+        QVERIFY2(said.find("more than any probe has to say") != std::string::npos, said.c_str());
     }
 
     void aJobThatGoesAwayTakesItsRanksWithIt() {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is reported.
+// Also what a node says of itself before a sync.
 #include <QFile>
 #include <QTemporaryDir>
 
 #include "core_support.h"
 #include "nodes/doctor_checks.h"
 #include "nodes/node_book.h"
+#include "nodes/sync.h"
 #include "nodes/sync_bundle.h"
 #include "nodes/torch_line.h"
 #include "tests/qt_test.h"
@@ -56,6 +58,21 @@ class CoreLinesTest : public QObject {
     test::Home m_home;
 
 private Q_SLOTS:
+    void aNodeWhoseDataFolderIsNoPlainPathIsRefusedBeforeASync() {
+        const QByteArray home = qgetenv("LOCKSTEP_HOME");
+        const NodeEntry here{"n", "local", {}, {}, "/bin/true", {}, false, {}};
+        for (const std::string &folder :
+             {std::string("/nowhere/a"), std::string("/nowhere/a\tb"), "/" + std::string(2000, 'a')}) {
+            qputenv("LOCKSTEP_HOME", folder.c_str());
+            const auto shell = NodeShell::open(here, {});
+            const auto said = shell ? survey(**shell) : fail(shell.error().error);
+            qputenv("LOCKSTEP_HOME", home);
+            QCOMPARE(said.has_value(), folder == "/nowhere/a");
+            QVERIFY2(said || said.error().what.find("n says of its data folder '/") == 0,
+                     said ? "" : said.error().what.c_str());
+        }
+    }
+
     void oneLineIsChosenThatAllNodesCanUse_data() {
         QTest::addColumn<std::vector<LineFacts>>("nodes");
         QTest::addColumn<std::vector<std::string>>("built");

@@ -150,6 +150,70 @@ private Q_SLOTS:
         }
     }
 
+    void aChangeThatTheBookCouldNotBeReadAfterIsRefused() {
+        QVERIFY(addNode({"mine", "ssh", "h", {}, {}, "eth0", false, {}}));
+        const std::string before = *realFileSystem().readAll(nodesFile());
+        const auto changed = [](const std::function<void(NodeEntry &)> &change) {
+            return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+                change(nodes.back());
+                return {};
+            });
+        };
+        for (const std::string &name : {std::string("eth0 of another machine"), std::string(15, '\xff')})
+            QVERIFY2(!changed([&](NodeEntry &one) { one.interface = name; }), name.c_str());
+        QVERIFY(!changed([](NodeEntry &one) { one.agent = "/home/a\tb/lockstep-agent"; }));
+        QVERIFY(!changed([](NodeEntry &one) { one.agent = "/" + std::string(5000, 'a'); }));
+        QVERIFY(!changed([](NodeEntry &one) { one.lineReason.assign(largestDocument, 'a'); }));
+        QCOMPARE(*realFileSystem().readAll(nodesFile()), before);
+        DoctorSnapshot snapshot = goodSnapshot();
+        snapshot.nodes[0].node.name = "mine";
+        snapshot.choices[0].interface = "eth0 of another machine";
+        const auto kept = keepChoices(snapshot);
+        QVERIFY2(!kept && kept.error().what.find("'eth0 of another machine', the interface of mine,") == 0,
+                 kept ? "" : kept.error().what.c_str());
+        QCOMPARE(readNodes()->back().interface, std::string("eth0"));
+        QVERIFY(removeNode("mine"));
+    }
+
+    void ofAChangedHostKeyNothingIsOpenedThatSshsOutputNames() {
+        QTemporaryDir folder;
+        const std::string file = folder.filePath(QStringLiteral("known")).toStdString();
+        QVERIFY(realFileSystem().writeAtomically(file, "box ssh-ed25519 AAAA\n"));
+        const std::string said = "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n"
+                                 "The fingerprint for the ED25519 key sent by the remote host is\nSHA256:abc+/1.\n"
+                                 "Offending ED25519 key in " +
+                                 file + ":1\n";
+        const NodeError unknown = sshError("box", said);
+        QCOMPARE(unknown.trouble, NodeTrouble::HostKeyChanged);
+        QVERIFY2(unknown.error.what.find("it sent SHA256:abc+/1, known is what this prints: ssh-keygen -l -F box") !=
+                     std::string::npos,
+                 unknown.error.what.c_str());
+        QVERIFY2(unknown.error.what.find(file) == std::string::npos, unknown.error.what.c_str());
+        const NodeError known = sshError("box", said, "SHA256:def");
+        QVERIFY2(known.error.what.find("known is SHA256:def") != std::string::npos, known.error.what.c_str());
+    }
+
+    void theKnownKeyIsFoundInTheFilesThatSshIsConfiguredWith() {
+        for (const char *program : {"ssh", "ssh-keygen"})
+            if (QStandardPaths::findExecutable(QString::fromLatin1(program)).isEmpty())
+                QSKIP(qPrintable(QString::fromLatin1(program) + QStringLiteral(" is not installed")));
+        QTemporaryDir folder;
+        const std::string known = folder.filePath(QStringLiteral("known")).toStdString(),
+                          config = folder.filePath(QStringLiteral("config")).toStdString();
+        QVERIFY(realFileSystem().writeAtomically(
+            known, "[127.0.0.1]:2222 ssh-ed25519 "
+                   "AAAAC3NzaC1lZDI1NTE5AAAAIHtDmyXMpVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVVV\n"));
+        QVERIFY(realFileSystem().writeAtomically(
+            config, "Host box\n HostName 127.0.0.1\n Port 2222\n UserKnownHostsFile " + known +
+                        "\n GlobalKnownHostsFile /dev/null\nHost other\n UserKnownHostsFile /dev/null\n"
+                        " GlobalKnownHostsFile /dev/null\n"));
+        qputenv("LOCKSTEP_SSH_OPTIONS", ("-F " + config).c_str());
+        const auto box = prefixFor("box"), other = prefixFor("other");
+        qunsetenv("LOCKSTEP_SSH_OPTIONS");
+        QCOMPARE(knownFingerprints(*box), std::string("SHA256:U823oOjrVJtUfUUcj+RlM7edfkAOwTgjz2ZP92ylKXI"));
+        QCOMPARE(knownFingerprints(*other), std::string());
+    }
+
     void wordsForSrunArriveAsTheyAreAndForSshQuoted() {
         const auto slurm = prefixFor(NodeEntry{"n1", "slurm", "n1", "gpu", "/a b/agent", {}, false, {}});
         QVERIFY(slurm);
@@ -217,6 +281,39 @@ private Q_SLOTS:
         QCOMPARE(snapshot.choices[0].interface, std::string("bond0"));
         QCOMPARE(snapshot.choices[1].interface, std::string("eno1"));
         QCOMPARE(snapshot.choices[1].address, std::string("10.0.0.2"));
+    }
+
+    void ofANodesInterfacesAndAddressesAsManyAreTakenAsEveryNodeCanTry() {
+        QString list;
+        for (int i = 0; i < 100; ++i)
+            list += QStringLiteral("%1{\"name\":\"eth%2\",\"addresses\":[\"10.0.%2.1\",\"10.0.%2.2\",\"10.0.%2.3\","
+                                   "\"10.0.%2.4\",\"10.0.%2.5\"]}")
+                        .arg(i > 0 ? QStringLiteral(",") : QString())
+                        .arg(i);
+        list += QStringLiteral(",{\"name\":\"eth0 of another machine\",\"addresses\":[\"10.0.0.9\"]}");
+        const auto facts = nodeFactsFromJson(
+            QStringLiteral("{\"type\":\"node\",\"host\":\"n\",\"interfaces\":[%1]}").arg(list).toStdString());
+        QVERIFY(facts);
+        QCOMPARE(facts->interfaces.size(), std::size_t(64));
+        QCOMPARE(facts->interfacesLeftOut, std::size_t(37));
+        QCOMPARE(facts->addressesLeftOut, std::size_t(64 * 5 - 256));
+        QCOMPARE(facts->interfaces.front().addresses.size(), std::size_t(5));
+        QVERIFY(facts->interfaces.back().addresses.empty());
+        DoctorSnapshot snapshot = goodSnapshot();
+        snapshot.nodes[0].facts->interfacesLeftOut = 1;
+        QCOMPARE(codes(findingsOf(snapshot)), QStringList{QStringLiteral("many_interfaces")});
+    }
+
+    void anAddressThatOneNodeDoesNotReachIsNotChosen() {
+        DoctorSnapshot snapshot = goodSnapshot();
+        snapshot.nodes.push_back(node("node3", {interface("eth0", "10.0.0.3", 1500, 1000)}));
+        snapshot.tries.push_back(tried(2, 0, "10.0.0.1", true));
+        snapshot.tries.push_back(tried(2, 1, "10.0.0.2", true, true)); // at the run's port only
+        QCOMPARE(chooseInterfaces(snapshot)[0].interface, std::string("bond0"));
+        QCOMPARE(chooseInterfaces(snapshot)[1].interface, std::string());
+        QVERIFY(reachedByAll(snapshot, 0, "10.0.0.1") && !reachedByAll(snapshot, 1, "10.0.0.2"));
+        snapshot.tries.push_back(tried(0, 1, "10.0.0.2", true)); // twice by one node is not by two
+        QVERIFY(!reachedByAll(snapshot, 1, "10.0.0.2"));
     }
 
     void aFasterRealInterfaceGoesBeforeASlowerOneAndABridge() {

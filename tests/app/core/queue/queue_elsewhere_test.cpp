@@ -193,6 +193,38 @@ private Q_SLOTS:
         }
     }
 
+    void placesThatCouldNotBeReadAgainAreNotRemembered() {
+        QVERIFY(rememberPlace(prefixFor("hostA", "/opt/lockstep-agent").value()));
+        CommandPrefix large = prefixFor("hostB").value();
+        large.agent.assign(largestDocument, 'a');
+        QVERIFY(!rememberPlace(large));
+        QVERIFY(isKnownPlace(prefixFor("hostA", "/opt/lockstep-agent").value()));
+        for (const std::string &path : {std::string(5000, 'a'), std::string("/opt/a\nb")})
+            QVERIFY2(!prefixFor("hostB", path), path.c_str());
+        QVERIFY(QFile::remove(QString::fromStdString(dataHome() + "/known_places.json")));
+    }
+
+    void anAgentThatIsNoPathIsNotTakenFromAnotherMachine() {
+        const QString ctl = far("bin/lockstepctl");
+        const auto answers = [&](const std::string &agent) {
+            const nlohmann::json said = {{"queues", queueProtocol}, {"agent", agent}};
+            write(ctl.toStdString(), "#!/bin/sh\ncat <<'EOF'\n" + said.dump() + "\nEOF\n");
+            return QFile::setPermissions(ctl, QFile::ReadOwner | QFile::ExeOwner);
+        };
+        QVERIFY(answers("/opt/lockstep-agent"));
+        const auto host = queueHostAt(prefixFor("far").value());
+        QVERIFY2(host.has_value(), host ? "" : host.error().message().c_str());
+        QCOMPARE(host->prefix.agent, std::string("/opt/lockstep-agent"));
+        const std::string known = dataHome() + "/known_places.json", before = realFileSystem().readAll(known).value();
+        for (const std::string &agent : {"/" + std::string(5000, 'a'), std::string("/opt/a\nb")}) {
+            QVERIFY(QFile::remove(ctl) && answers(agent));
+            const auto refused = queueHostAt(prefixFor("far").value());
+            QVERIFY2(!refused && refused.error().what.find("names no agent: the agent's path '") != std::string::npos,
+                     refused ? "" : refused.error().message().c_str());
+        }
+        QCOMPARE(realFileSystem().readAll(known).value(), before);
+    }
+
     void aQueueWhoseOriginCantBeReadIsNobodysHere() {
         const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
         const Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
