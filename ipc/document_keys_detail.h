@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -68,10 +69,14 @@ private:
     DocumentWriter m_writer;
 };
 
+/// How many items the lists of each name had so far.
+using ItemCounts = std::map<std::string_view, std::size_t>;
+
 class ReadingKeys {
 public:
-    /// `unknown`: what to do about unknown keys of configurations.
-    ReadingKeys(DocumentReader &reader, UnknownKeys unknown) : m_reader(reader), m_unknown(unknown) {}
+    /// `unknown`: what to do about unknown keys of configurations. `counts` are those of the whole document.
+    ReadingKeys(DocumentReader &reader, UnknownKeys unknown, ItemCounts &counts)
+        : m_reader(reader), m_unknown(unknown), m_counts(counts) {}
 
     template <class T> ReadingKeys &operator()(const char *key, T &value) {
         m_reader.get(key, value);
@@ -79,7 +84,11 @@ public:
     }
     template <class T> ReadingKeys &sparse(const char *key, T &value) { return (*this)(key, value); }
     template <class T> ReadingKeys &list(const char *key, std::vector<T> &items, const std::string &what) {
-        m_reader.each(key, [&](const Json &item) { read(item, items.emplace_back(), what); });
+        m_reader.each(key, [&](const Json &item) {
+            if (++m_counts[key] > mostItems(key))
+                return m_reader.tooMany(key);
+            read(item, items.emplace_back(), what);
+        });
         return *this;
     }
     template <class T> ReadingKeys &object(const char *key, std::optional<T> &value, const std::string &what) {
@@ -121,19 +130,21 @@ public:
 private:
     template <class T> void read(const Json &json, T &value, const std::string &what) {
         DocumentReader inner(json, what);
-        ReadingKeys keys(inner, m_unknown);
+        ReadingKeys keys(inner, m_unknown, m_counts);
         describe(keys, value, what);
         if (inner.error())
             m_reader.adopt(*inner.error());
     }
     DocumentReader &m_reader;
     UnknownKeys m_unknown;
+    ItemCounts &m_counts;
 };
 
 /// Reads a whole object from JSON; the error is the first mistake.
 template <class T> Result<T> toObject(const Json &json, const std::string &what, UnknownKeys unknown) {
     DocumentReader reader(json, what);
-    ReadingKeys keys(reader, unknown);
+    ItemCounts counts;
+    ReadingKeys keys(reader, unknown, counts);
     T value;
     describe(keys, value, what);
     return reader.finish(std::move(value));

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Only for files in ipc. Writes and reads the keys of a document's objects, with their types checked.
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ipc/documents.h"
+#include "ipc/placement.h"
 #include "ipc/sound_values.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::documents {
 
@@ -51,6 +56,23 @@ public:
 private:
     Json m_object = Json::object();
 };
+
+/// The most items that a document's lists of that name can have together: an empty object of three bytes can become hundreds when it is read.
+struct ListLimit {
+    std::string_view key;
+    std::size_t most;
+};
+inline constexpr std::size_t mostOfRanks = 65'536; ///< what a run has one of for each rank or device
+inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::size_t(mostNodes)},
+                                                             {"devices", mostOfRanks},
+                                                             {"device_names", mostOfRanks},
+                                                             {"interfaces", mostOfRanks},
+                                                             {"ranks", mostOfRanks},
+                                                             {"warnings", 1'000}});
+inline std::size_t mostItems(std::string_view key) {
+    const auto limit = std::ranges::find(listLimits, key, &ListLimit::key);
+    return limit == listLimits.end() ? mostValues : limit->most;
+}
 
 /// Reads an object's keys and keeps the first mistake.
 class DocumentReader {
@@ -126,9 +148,16 @@ public:
         });
     }
     template <class Use> void each(const char *key, Use use) {
-        if (const Json *found = find(key, &Json::is_array, "a list"))
-            for (const Json &item : *found)
-                use(item);
+        const Json *found = find(key, &Json::is_array, "a list");
+        if (!found)
+            return;
+        if (found->size() > mostItems(key))
+            return tooMany(key);
+        for (const Json &item : *found)
+            use(item);
+    }
+    void tooMany(const char *key) {
+        mistake(key, "a list of at most " + thousands(std::int64_t(mostItems(key))) + " in the whole document");
     }
     template <class Use> void eachKey(const char *key, Use use) {
         if (const Json *found = find(key, &Json::is_object, "an object"))

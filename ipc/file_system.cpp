@@ -22,6 +22,15 @@ bool isThere(const std::string &path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
 
+/// A rename gives another inode; the time covers inodes that are used again.
+std::string fileStamp(const std::string &path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0)
+        return {};
+    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
+           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
+}
+
 namespace {
 
 constexpr std::string_view temporaryMark = ".tmp-";

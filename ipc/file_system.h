@@ -13,6 +13,9 @@ namespace lockstep {
 /// may not be entered, is not. Never throws, as std::filesystem does.
 [[nodiscard]] bool isThere(const std::string &path);
 
+/// Differs once the file was written, or another took its place; empty: there is none.
+[[nodiscard]] std::string fileStamp(const std::string &path);
+
 /// A file that is open for appending. Not thread safe.
 class AppendFile {
 public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -121,13 +122,15 @@ std::string metricsText(const ResultTable &table, const ShownRows &shown) {
 /// The rows' notes, one line per note with its rows. Unfairness is part of the judgement.
 std::string rowNotesText(const ResultTable &table) {
     std::vector<std::pair<std::string, std::vector<std::string>>> notes;
+    std::unordered_map<std::string, std::size_t> places;
     for (const ResultRow &row : table.rows)
         for (const std::string &note : row.published ? std::vector<std::string>() : row.notes) {
             if (note.starts_with("unfair against "))
                 continue;
-            const auto same = std::ranges::find(notes, note, &decltype(notes)::value_type::first);
-            (same == notes.end() ? notes.emplace_back(note, std::vector<std::string>()) : *same)
-                .second.push_back(row.name);
+            const auto [place, isNew] = places.try_emplace(note, notes.size());
+            if (isNew)
+                notes.emplace_back(note, std::vector<std::string>());
+            notes[place->second].second.push_back(row.name);
         }
     std::string out;
     for (const auto &[note, names] : notes)

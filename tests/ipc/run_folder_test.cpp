@@ -144,6 +144,28 @@ private Q_SLOTS:
                  record.error().message().c_str());
     }
 
+    void listsThatNoRunCanHaveAreRefused() {
+        const auto list = [](const std::string &key, const std::string &item, int items) {
+            std::string out = "\"" + key + "\":[" + item;
+            while (--items > 0)
+                out += "," + item;
+            return out + "]";
+        };
+        const auto whyNot = [](const std::string &key) {
+            const auto record = runRecordFromJson("{" + key + "}");
+            const auto result = runResultFromJson("{\"state\":\"done\"," + key + "}");
+            return (record ? "" : record.error().message()) + (result ? "" : result.error().message());
+        };
+        for (const auto &[key, item, most] : {std::tuple{"machines", std::string("{}"), 4'096},
+                                              {"machines", "{" + list("devices", "{}", 64) + "}", 1'024},
+                                              {"device_names", "\"\"", 65'536},
+                                              {"ranks", "{}", 65'536},
+                                              {"warnings", "\"\"", 1'000}}) {
+            QCOMPARE(whyNot(list(key, item, most)), std::string());
+            QVERIFY2(whyNot(list(key, item, most + 1)).find("a list of at most") != std::string::npos, key);
+        }
+    }
+
     void runIdsAreTimesAndChance() {
         QCOMPARE(makeRunId(FixedClock(), 0x89abcdef), std::string("20260102T030405Z-89abcdef"));
         QCOMPARE(makeRunId(FixedClock(), 1), std::string("20260102T030405Z-00000001"));

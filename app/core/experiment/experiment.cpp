@@ -5,7 +5,6 @@
 #include <array>
 #include <filesystem>
 #include <set>
-#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <QDir>
@@ -412,13 +411,8 @@ Result<void> createExperiment(const Experiment &experiment, const std::function<
     return written;
 }
 
-/// Each rewrite is a rename and gives a new inode; the time covers reused inodes.
 std::string experimentStamp(std::string_view id) {
-    struct stat info {};
-    if (::stat(experimentFolder(id).json().c_str(), &info) != 0)
-        return {};
-    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
-           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
+    return fileStamp(experimentFolder(id).json());
 }
 
 std::vector<std::string> listExperiments() {

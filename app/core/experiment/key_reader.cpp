@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/key_reader.h"
 #include "ipc/nearest_word.h"
+#include "ipc/thousands.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,6 +9,13 @@
 #include <unordered_set>
 
 namespace lockstep::core {
+
+namespace {
+
+constexpr std::size_t mostErrorsKept = 100; // a file can have millions of mistakes
+constexpr std::size_t mostRemarks = 1'000;
+
+} // namespace
 
 std::string quotedNode(const JsonNode &value) {
     switch (value.kind) {
@@ -22,14 +30,26 @@ std::string quotedNode(const JsonNode &value) {
 }
 
 void KeyReader::complain(int line, std::string_view key, std::string what, std::string wayOut) {
+    if (m_errors.size() >= mostErrorsKept) {
+        ++m_more;
+        return;
+    }
     std::string where = m_file.empty() ? "line " + std::to_string(line) : m_file + ":" + std::to_string(line);
     if (!key.empty())
         where += ": " + std::string(key);
     m_errors.push_back(Error::badArgument(std::move(what), std::move(wayOut), std::move(where)));
 }
 
+std::vector<Error> KeyReader::errors() const {
+    std::vector<Error> out = m_errors;
+    if (m_more > 0)
+        out.push_back(Error::badArgument("there are " + thousands(std::int64_t(m_more)) + " more mistakes",
+                                         "correct those above first", m_file));
+    return out;
+}
+
 void KeyReader::qualifyErrors(std::size_t from, const std::string &about) {
-    const auto first = m_errors.begin() + std::ptrdiff_t(from);
+    const auto first = m_errors.begin() + std::ptrdiff_t(std::min(from, m_errors.size()));
     for (auto error = first; error != m_errors.end(); ++error)
         error->what += about;
     const auto isKnown = [&](const Error &error) {
@@ -131,6 +151,14 @@ std::vector<std::string> KeyReader::texts(const JsonNode &object, std::string_vi
         else
             complain(item.line, key, "must contain only texts, not " + quotedNode(item), "put it in quotes");
     return out;
+}
+
+std::vector<std::string> KeyReader::remarks(const JsonNode &object, std::string_view key) {
+    const JsonNode *node = object.member(key);
+    if (!node || node->items.size() <= mostRemarks)
+        return texts(object, key);
+    complain(node->line, key, "must have at most " + thousands(mostRemarks) + " texts", "remove some");
+    return {};
 }
 
 std::vector<double> KeyReader::numbers(const JsonNode &object, std::string_view key, double low, double high) {

@@ -16,10 +16,12 @@ class KeyReader {
 public:
     /// `file` goes into the errors; may be empty.
     explicit KeyReader(std::string_view file) : m_file(file) {}
-    [[nodiscard]] const std::vector<Error> &errors() const { return m_errors; }
+    /// The first 100; a last one says how many more there are.
+    [[nodiscard]] std::vector<Error> errors() const;
+    [[nodiscard]] std::size_t errorCount() const { return m_errors.size() + m_more; }
 
     void complain(int line, std::string_view key, std::string what, std::string wayOut);
-    /// Adds `about` to the errors from number `from` on, and drops those that then repeat an earlier one.
+    /// Adds `about` to the errors after the first `from`, and drops those that then repeat an earlier one.
     void qualifyErrors(std::size_t from, const std::string &about);
     /// Names 20 keys that are unknown or there twice, and says how many more there are.
     void refuseUnknown(const JsonNode &object, const std::vector<std::string> &known);
@@ -30,11 +32,14 @@ public:
     [[nodiscard]] std::optional<std::int64_t> whole(const JsonNode &object, std::string_view key, std::int64_t low,
                                                     std::int64_t high);
     [[nodiscard]] std::vector<std::string> texts(const JsonNode &object, std::string_view key);
+    /// Remarks that each are shown in a line: 1,000 at most.
+    [[nodiscard]] std::vector<std::string> remarks(const JsonNode &object, std::string_view key);
     [[nodiscard]] std::vector<double> numbers(const JsonNode &object, std::string_view key, double low, double high);
 
 private:
     std::string m_file;
     std::vector<Error> m_errors;
+    std::size_t m_more = 0; ///< errors that were not kept
 };
 
 /// A value as an error shows it: a text in quotes, cut; a list or an object by its kind.

@@ -5,11 +5,13 @@
 
 #include "ipc/nearest_word.h"
 #include "ipc/run_title.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr double noLimit = 1e300;
+constexpr std::size_t mostPublishedRuns = 1'000;
 
 PublishedRun readPublishedRun(KeyReader &keys, const JsonNode &run) {
     keys.refuseUnknown(run, {"name", "method", "devices", "backend", "workers", "time_s", "time_kind",
@@ -42,6 +44,20 @@ PublishedRun readPublishedRun(KeyReader &keys, const JsonNode &run) {
     return out;
 }
 
+std::vector<PublishedRun> readPublishedRuns(KeyReader &keys, const JsonNode &runs) {
+    std::vector<PublishedRun> out;
+    if (runs.kind != JsonNode::Kind::List)
+        keys.complain(runs.line, "runs", "must be a list, not " + quotedNode(runs), "write [{…}]");
+    else if (runs.items.size() > mostPublishedRuns)
+        keys.complain(runs.line, "runs", "can't be more than " + thousands(mostPublishedRuns) + " published runs",
+                      "remove some");
+    else
+        for (const JsonNode &run : runs.items)
+            if (keys.isObject(run, "runs"))
+                out.push_back(readPublishedRun(keys, run));
+    return out;
+}
+
 } // namespace
 
 std::optional<Published> readPublished(KeyReader &keys, const JsonNode &published) {
@@ -53,17 +69,12 @@ std::optional<Published> readPublished(KeyReader &keys, const JsonNode &publishe
     out.dataset = keys.text(published, "dataset");
     out.setting = keys.text(published, "setting");
     out.reference = presentTitle(keys.text(published, "reference"));
-    out.contradictions = keys.texts(published, "contradictions");
-    const JsonNode *runs = published.member("runs");
-    if (runs && runs->kind != JsonNode::Kind::List)
-        keys.complain(runs->line, "runs", "must be a list, not " + quotedNode(*runs), "write [{…}]");
+    out.contradictions = keys.remarks(published, "contradictions");
+    if (const JsonNode *runs = published.member("runs"))
+        out.runs = readPublishedRuns(keys, *runs);
     std::vector<std::string> names;
-    if (runs)
-        for (const JsonNode &run : runs->items)
-            if (keys.isObject(run, "runs")) {
-                out.runs.push_back(readPublishedRun(keys, run));
-                names.push_back(out.runs.back().name);
-            }
+    for (const PublishedRun &run : out.runs)
+        names.push_back(run.name);
     if (!out.reference.empty() && std::find(names.begin(), names.end(), out.reference) == names.end()) {
         const std::string near = nearestWord(out.reference, names);
         keys.complain(published.member("reference")->line, "reference",

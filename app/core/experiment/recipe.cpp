@@ -174,7 +174,7 @@ tl::expected<Recipe, std::vector<Error>> recipeFromJson(std::string_view text, s
     }
     RecipeReader reader(file);
     Recipe recipe = reader.read(*root);
-    if (!reader.errors().empty())
+    if (reader.errorCount() > 0)
         return tl::unexpected(reader.errors());
     return recipe;
 }

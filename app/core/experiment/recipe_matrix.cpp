@@ -53,7 +53,7 @@ void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
 
 /// Checks each value alone, so that a mistake is reported once and not per combination.
 bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
-    const std::size_t before = errors().size();
+    const std::size_t before = errorCount();
     std::vector<std::string> keys;
     for (const FieldSpec &field : runConfigFields())
         if (!field.perProcess)
@@ -87,7 +87,7 @@ bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
     if (runs > mostRecipeRuns)
         complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostRecipeRuns) + " runs",
                  "remove values");
-    return errors().size() == before;
+    return errorCount() == before;
 }
 
 void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
@@ -103,7 +103,7 @@ void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const Ru
         return;
     if (std::find(recipe.runs.begin(), recipe.runs.end(), spec) != recipe.runs.end())
         return;
-    const std::size_t before = errors().size();
+    const std::size_t before = errorCount();
     checkRun(spec, matrix, baseNode);
     qualifyErrors(before, " (" + runTitle(spec.config) + ")");
     recipe.runs.push_back(std::move(spec));

@@ -148,9 +148,8 @@ void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
     if (spec.command.empty())
         complain(node->line, "command", "is empty", "write [\"{python}\", \"train.py\"], or remove it");
     constexpr std::size_t mostNamed = 20; // wrong words, of which there can be hundreds of thousands
-    const std::size_t before = errors().size();
-    for (std::size_t i = 0; i < spec.command.size() && i < node->items.size() && errors().size() < before + mostNamed;
-         ++i)
+    const std::size_t before = errorCount();
+    for (std::size_t i = 0; i < spec.command.size() && i < node->items.size() && errorCount() < before + mostNamed; ++i)
         if (const Result<void> known = checkPlaceholders({spec.command[i]}); !known)
             complain(node->items[i].line, "command", known.error().what, known.error().wayOut);
 }
@@ -184,7 +183,7 @@ bool RecipeReader::hasRoom(const RunSpec &spec, int line) {
     if (m_full)
         return false;
     const Result<std::size_t> bytes = bytesOf(spec, spec.config);
-    if (!bytes && errors().empty()) // else readCommand() may have reported it
+    if (!bytes && errorCount() == 0) // else readCommand() may have reported it
         complain(line, "command", bytes.error().what, bytes.error().wayOut);
     else if (bytes && (m_bytes += *bytes) > mostRecipeBytes)
         complain(line, "",
@@ -236,7 +235,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
             continue;
         refuseUnknown(run, runKeys());
         RunSpec spec = first;
-        const std::size_t before = errors().size();
+        const std::size_t before = errorCount();
         spec.name = presentTitle(text(run, "name"));
         spec.note = text(run, "note");
         setKeys(spec, run);
@@ -244,7 +243,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         readClaims(spec, run);
         if (!hasRoom(spec, run.line))
             return;
-        if (errors().size() == before)
+        if (errorCount() == before)
             checkRun(spec, run, base);
         recipe.runs.push_back(std::move(spec));
     }
@@ -297,7 +296,7 @@ Recipe RecipeReader::read(const JsonNode &root) {
     if (const auto seed = whole(root, "order_seed", 0, std::numeric_limits<std::int64_t>::max()))
         recipe.orderSeed = std::uint64_t(*seed);
     readGoal(recipe, root);
-    for (std::string &note : texts(root, "notes"))
+    for (std::string &note : remarks(root, "notes"))
         recipe.notes.push_back(cutText(std::move(note)));
     readVaries(recipe, root);
     readRuns(recipe, root);

@@ -17,6 +17,7 @@ class RecipeReader : private KeyReader {
 public:
     explicit RecipeReader(std::string_view file) : KeyReader(file) {}
     [[nodiscard]] Recipe read(const JsonNode &root);
+    using KeyReader::errorCount;
     using KeyReader::errors;
 
 private:

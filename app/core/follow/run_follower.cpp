@@ -2,6 +2,7 @@
 #include "follow/run_follower.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QCoreApplication>
 #include <QFile>
@@ -9,6 +10,7 @@
 #include "base/backoff_detail.h"
 #include "follow/agent_control.h"
 #include "follow/remote_copy.h"
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/messages.h"
 #include "nodes/known_places.h"
@@ -65,19 +67,25 @@ void RunFollower::findPlace() {
 }
 
 void RunFollower::readRecord() {
-    if (m_haveRecord)
+    const std::string stamp = m_haveRecord ? std::string() : fileStamp(m_folder.config());
+    if (stamp.empty() || stamp == m_recordStamp)
         return;
-    if (const Result<RunRecord> record = readRunRecord(m_folder)) {
+    const Result<RunRecord> record = readRunRecord(m_folder);
+    if (record) {
         m_store->setRecord(*record);
         m_haveRecord = true;
     }
+    if (record || record.error().kind == ErrorKind::BadArgument) // else it could not be read now
+        m_recordStamp = stamp;
 }
 
 /// Reads one slice per turn of the event loop, so that a window stays responsive during a long log.
 void RunFollower::replaySlice() {
     readRecord();
     m_replay.open(m_folder);
-    if (m_replay.slice([this](std::string_view line, int node) { takeLine(line, node); })) {
+    const bool more = m_replay.slice([this](std::string_view line, int node) { takeLine(line, node); });
+    rereadRecord();
+    if (more) {
         m_retry.start(0);
         return;
     }
@@ -180,6 +188,7 @@ void RunFollower::takeFromLink(std::string_view line) {
 void RunFollower::taken() {
     if (m_copy)
         m_copy->flush();
+    rereadRecord();
     reportGaps();
     if (!m_ended)
         refuseNewerFormat();
@@ -252,16 +261,19 @@ void RunFollower::takeRecord(std::string_view record) {
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
             // By now the record names all machines, and what the ranks say of the run.
-            if (state->state == RunState::Training)
-                rereadRecord();
+            m_recordMayBeNewer = m_recordMayBeNewer || state->state == RunState::Training;
         }
     if (m_greeted)
         m_asked.heard(*frame);
     m_store->take(*frame);
 }
 
+/// Once for however many lines that came together, since a log can have any number that say so.
 void RunFollower::rereadRecord() {
-    m_haveRecord = false;
+    if (!std::exchange(m_recordMayBeNewer, false))
+        return;
+    if (fileStamp(m_folder.config()) != m_recordStamp || m_recordStamp.empty())
+        m_haveRecord = false;
     readRecord();
     if (m_copy && m_greeted)
         fetchRecord();

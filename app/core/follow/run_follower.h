@@ -95,8 +95,9 @@ private:
     QTimer m_retry; ///< until the files are read again, then connects
     int m_backoffMs;
     int m_rereads = 0;
+    std::string m_recordStamp;        ///< of the config.json that was read last, or that is no record
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
-    bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
+    bool m_haveRecord = false, m_recordMayBeNewer = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;
     bool m_askFirst = false;  ///< the run names a place that this user has not (nodes/known_places.h)
     bool m_finalSeen = false; ///< the agent has sent the run's final state

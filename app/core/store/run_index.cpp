@@ -72,7 +72,7 @@ Error sqlError(const QSqlQuery &query) {
 /// is filled in another way.
 int schemaVersion() {
     constexpr std::uint32_t meaning = 11;
-    static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: a new file
+    static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: nobody's
     return version;
 }
 
@@ -107,22 +107,51 @@ bool mayBeOpened(const std::string &file) {
            (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode));
 }
 
+QString tableStatement(const char *unlessThere) {
+    return QStringLiteral("CREATE TABLE %1runs (%2)").arg(QString::fromLatin1(unlessThere), detail::tableColumns());
+}
+QString byWorkStatement(const char *unlessThere) {
+    return QStringLiteral("CREATE INDEX %1runs_by_work ON runs (work)").arg(QString::fromLatin1(unlessThere));
+}
+
+/// The statements that made what is in the file; of what has none, its name. Absent: it is no database.
+std::optional<QStringList> madeBy(QSqlQuery &query) {
+    if (!query.exec(QStringLiteral("SELECT coalesce(sql, name) FROM sqlite_master ORDER BY rowid")))
+        return std::nullopt;
+    QStringList out;
+    while (query.next())
+        out << query.value(0).toString();
+    query.finish();
+    return out;
+}
+
+bool makeTable(QSqlQuery &query, int mark) {
+    query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
+    // At once, since a file with a table and no version is not ours. Another process may make it meanwhile.
+    return query.exec(QStringLiteral("BEGIN IMMEDIATE")) && query.exec(tableStatement("IF NOT EXISTS ")) &&
+           query.exec(byWorkStatement("IF NOT EXISTS ")) &&
+           query.exec(QStringLiteral("PRAGMA application_id=%1").arg(mark)) &&
+           query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion())) &&
+           query.exec(QStringLiteral("COMMIT"));
+}
+
+/// A database can hold expressions that SQLite evaluates when it is checked, read or written. So nothing is asked of the file but what
+/// it is, until that is exactly what makeTable() makes. SQLite reads it, not we: closing a file would end this process's locks on it.
 bool prepare(const QString &connection, const std::string &file) {
     QSqlQuery query(QSqlDatabase::database(connection));
-    if (!query.exec(QStringLiteral("PRAGMA quick_check")) || !query.next() || query.value(0).toString() != u"ok")
-        return false;
-    const int version = pragma(query, "user_version"), mark = markOf(file);
-    if (version != 0 && (version != schemaVersion() || pragma(query, "application_id") != mark))
-        return false;
+    query.exec(QStringLiteral("PRAGMA trusted_schema=OFF"));
     query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
-    if (version == schemaVersion())
-        return true; // needs no write; another process may be writing
-    query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
-    return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
-           query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
-           query.exec(QStringLiteral("PRAGMA application_id=%1").arg(mark)) &&
-           query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion()));
+    const std::optional<QStringList> made = madeBy(query);
+    if (!made)
+        return false;
+    const int mark = markOf(file);
+    if (made->empty())
+        return makeTable(query, mark);
+    const QStringList ours = {tableStatement(""), QStringLiteral("sqlite_autoindex_runs_1"), byWorkStatement("")};
+    return *made == ours && pragma(query, "user_version") == schemaVersion() &&
+           pragma(query, "application_id") == mark && query.exec(QStringLiteral("PRAGMA quick_check")) &&
+           query.next() && query.value(0).toString() == u"ok";
 }
 
 /// A workKey() that is equal for runs whose steps take equally long, however many they are.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/compare/repeat_group.h"
@@ -44,8 +45,14 @@ constexpr const char *countedOnce =
     "runs that were copied, or recorded from the same files, are one measurement and count once";
 
 void addNote(std::vector<std::string> &notes, const std::string &note) {
-    if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end())
+    if (!note.empty())
         notes.push_back(note);
+}
+
+/// Each where it stood first.
+void keepEachOnce(std::vector<std::string> &notes) {
+    std::unordered_set<std::string> seen;
+    std::erase_if(notes, [&](const std::string &note) { return !seen.insert(note).second; });
 }
 
 /// Whether a run is the one that the entry planned: its own record must say so, not the experiment alone.
@@ -134,6 +141,7 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     for (const ExperimentEntry *entry : entries) // of which nothing was heard
         if (entry->state == EntryState::Failed && std::ranges::find(row.runs, entry->run) == row.runs.end())
             row.failed.push_back({entry->planned.repeat, entry->run, entry->reason});
+    keepEachOnce(row.notes);
     return row;
 }
 
@@ -508,6 +516,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     for (const std::string &note : experiment.recipe.notes)
         addNote(table.notes, note);
     addPublished(experiment.recipe, table);
+    keepEachOnce(table.notes);
     if (!experiment.entries.empty())
         table.datasetNote = dataText(experiment.entries.front().planned, experiment.quick);
     return table;

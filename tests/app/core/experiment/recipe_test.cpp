@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 
 #include "core_support.h"
 #include "experiment/plan.h"
@@ -109,6 +110,40 @@ private Q_SLOTS:
         reported("r.json:9: batch_size: batch size 63 can't be divided among 2 devices");
         reported("r.json:11: repeats");
         QCOMPARE(recipe.error().size(), std::size_t(7));
+    }
+
+    void ofCountlessMistakesAHundredAreNamedAndTheOthersCounted() {
+        std::string runs = "{\"devices\":0}";
+        for (int i = 1; i < 1000; ++i)
+            runs += ",\n{\"devices\":0}";
+        const auto recipe = recipeFromJson("{\"name\":\"a\",\"runs\":[" + runs + "]}", "r.json");
+        QVERIFY(!recipe.has_value());
+        QCOMPARE(recipe.error().size(), std::size_t(101));
+        QCOMPARE(recipe.error().back().message(),
+                 std::string("r.json: there are 900 more mistakes; correct those above first"));
+    }
+
+    void remarksAndPublishedRunsAreAThousandAtMost() {
+        const auto listOf = [](const char *item, int count) {
+            std::string list = "[";
+            for (int i = 0; i < count; ++i)
+                list += (i > 0 ? "," : "") + std::string(item);
+            return list + "]";
+        };
+        const auto whyNot = [](const std::string &keys) {
+            const auto recipe = recipeFromJson("{\"name\":\"a\",\"runs\":[{}]," + keys + "}");
+            return recipe ? std::string() : joinErrors(recipe.error());
+        };
+        const auto published = [](const std::string &keys) { return "\"published\":{\"machine\":\"m\"," + keys + "}"; };
+        const char *run = "{\"name\":\"n\",\"method\":\"ddp\"}";
+        QCOMPARE(whyNot("\"notes\":" + listOf("\"n\"", 1000)), std::string());
+        QCOMPARE(whyNot(published("\"runs\":" + listOf(run, 1000))), std::string());
+        for (const std::string &keys :
+             {"\"notes\":" + listOf("\"n\"", 1001), published("\"contradictions\":" + listOf("\"n\"", 1001)),
+              published("\"runs\":" + listOf(run, 1001))}) {
+            const std::string why = whyNot(keys);
+            QVERIFY2(why.find("1,000") != why.npos && std::ranges::count(why, '\n') <= 1, why.c_str());
+        }
     }
 
     void aMistake_data() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A viewer's copy of a run elsewhere: what it may write, and where it must not.
+#include <array>
 #include <csignal>
 
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -168,6 +170,30 @@ private Q_SLOTS:
         QVERIFY(ended.wait(test::hangLimitMs));
         QVERIFY2(store.lifecycle().link() == LinkState::Unknown, qPrintable(store.lifecycle().linkSentence()));
         QCOMPARE(store.lifecycle().linkSentence(), QStringLiteral("as last seen on hostA"));
+    }
+
+    void aRecordThatDidNotChangeIsReadOnceHoweverOftenTheLogSaysTraining() {
+        const std::string run = finishedRun(1);
+        StateFrame training;
+        training.state = RunState::Training;
+        std::string log;
+        for (const std::string &line : test::sealed(run, std::vector<Frame>(200, frame(training, std::nullopt, 1))))
+            log += line + "\n";
+        write(runFolder(run).log(0), log);
+        write(runFolder(run).result(), toJson(doneResult(run, 201)));
+        const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        // Closing too, since equal events that follow each other are one.
+        QVERIFY(::inotify_add_watch(watch, runFolder(run).config().c_str(), IN_OPEN | IN_CLOSE) >= 0);
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(test::hangLimitMs));
+        std::array<inotify_event, 1024> events{}; // those of a file have no name
+        const ssize_t bytes = ::read(watch, events.data(), sizeof events);
+        ::close(watch);
+        QCOMPARE(bytes, ssize_t(2 * sizeof(inotify_event)));
+        QCOMPARE(store.identity().record()->name, ddpRecord(run).name);
     }
 
     void nothingIsCutOrWrittenThroughALinkInALogsPlace() {

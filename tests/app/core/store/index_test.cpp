@@ -20,6 +20,23 @@ using namespace lockstep;
 using namespace lockstep::core;
 using namespace lockstep::test;
 
+namespace {
+
+/// What another program does with a database.
+void execute(const std::string &file, const QStringList &statements) {
+    {
+        QSqlDatabase other = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), QStringLiteral("other"));
+        other.setDatabaseName(QString::fromStdString(file));
+        QVERIFY(other.open());
+        QSqlQuery query(other);
+        for (const QString &statement : statements)
+            QVERIFY2(query.exec(statement), qPrintable(statement));
+    }
+    QSqlDatabase::removeDatabase(QStringLiteral("other"));
+}
+
+} // namespace
+
 class CoreIndexTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
@@ -248,15 +265,8 @@ private Q_SLOTS:
         const std::string file = home.path() + "/index.sqlite", victim = home.path() + "/victim.txt";
         (void)RunIndex::open()->refresh();
         const std::vector<IndexedRun> before = RunIndex::open()->runs();
-        { // as a copy of it would be, with another row
-            QSqlDatabase other = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), QStringLiteral("other"));
-            other.setDatabaseName(QString::fromStdString(file));
-            QVERIFY(other.open());
-            QSqlQuery query(other);
-            QVERIFY(query.exec(QStringLiteral("UPDATE runs SET state = 'failed'")));
-            QVERIFY(query.exec(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)")));
-        }
-        QSqlDatabase::removeDatabase(QStringLiteral("other"));
+        // As a copy of it would be, with another row.
+        execute(file, {"UPDATE runs SET state = 'failed'", "PRAGMA wal_checkpoint(TRUNCATE)"});
         QVERIFY(RunIndex::open()->runs() != before);
         const std::string bytes = *realFileSystem().readAll(file);
         write(file, bytes); // by rename, so that it is another file
@@ -289,6 +299,50 @@ private Q_SLOTS:
         QCOMPARE(::symlink(victim.c_str(), file.c_str()), 0);
         QVERIFY(RunIndex::open()->refresh().has_value());
         QCOMPARE(realFileSystem().readAll(victim)->size(), std::size_t(0));
+    }
+
+    void anIndexWithTriggersOfItsOwnIsMadeAnewWhateverItsVersion() {
+        const Home home;
+        finishedRun(1);
+        const std::string file = home.path() + "/index.sqlite";
+        (void)RunIndex::open()->refresh();
+        const std::vector<IndexedRun> before = RunIndex::open()->runs();
+        const QString trigger = QStringLiteral("CREATE TRIGGER lies AFTER INSERT ON runs BEGIN "
+                                               "UPDATE runs SET accuracy = 0.99, run_s = 0.1; END");
+        for (const char *version : {"", "PRAGMA user_version=0"}) {
+            QStringList statements = {trigger, QStringLiteral("UPDATE runs SET stamp = 'old'")};
+            if (*version)
+                statements << QString::fromLatin1(version);
+            execute(file, statements);
+            auto index = RunIndex::open();
+            QVERIFY(index->refresh().has_value());
+            QVERIFY2(index->runs() == before, version);
+            QVERIFY(RunIndex::open()->runs() == before); // which is believed again
+        }
+    }
+
+    void noExpressionOfAnIndexFromElsewhereIsEvaluated() { // which would take hours here
+        const Home home;
+        finishedRun(1);
+        execute(home.path() + "/index.sqlite",
+                {"CREATE TABLE slow (a INT, CHECK (length(printf('%.*c', 100000000 + a, 'a')) > 0))",
+                 "PRAGMA ignore_check_constraints=1",
+                 "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 100000) "
+                 "INSERT INTO slow SELECT a FROM n"});
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+    }
+
+    void anIndexIsBelievedWhileAnotherProcessHasItOpen() {
+        const Home home;
+        finishedRun(1);
+        auto first = RunIndex::open();
+        QCOMPARE(*first->refresh(), 1);
+        auto second = RunIndex::open();
+        QCOMPARE(*second->refresh(), 0); // it has the first one's row
+        finishedRun(2);
+        QCOMPARE(*first->refresh(), 1);
+        QCOMPARE(second->runs().size(), std::size_t(2));
     }
 
     void theIndexIsRebuiltFromTheRunsWhenItIsGoneOrDamaged() {
