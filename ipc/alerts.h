@@ -79,7 +79,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"refused_metric", "warning", "script", "a metric has a name or value that can't be shown",
      "Mend what the alert names."},
     {"refused_time", "warning", "script", "a phase is given a time that is none", "Mend what the alert names."},
-    {"refused_phase", "warning", "script", "a script names more phases than a frame holds (some 500)",
+    {"refused_phase", "warning", "script", "a script names more phases than a run keeps (256, or 52 KiB of names)",
      "Give phases of all steps the same names."},
     {"refused_frame", "warning", "script", "a script sends more in one frame than its 64 KiB", "Send less in one."},
     // The log and the disk

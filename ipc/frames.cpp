@@ -43,6 +43,10 @@ void takeNew(std::map<std::string, std::string, std::less<>> &known,
     }
 }
 
+bool keepsPhase(std::string_view name, std::size_t known) {
+    return known < mostPhases || std::ranges::find(additivePhases(), name) != additivePhases().end();
+}
+
 std::int64_t wallUsOf(std::string_view line) {
     constexpr std::string_view key = "\"wall_us\"";
     const auto at = line.find(key); // among the first keys of every frame

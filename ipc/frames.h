@@ -77,6 +77,10 @@ using About = std::map<std::string, std::string, std::less<>>;
 using FileDigests = std::map<std::string, std::string, std::less<>>;
 /// The most words and the most files that are kept of a run: a rank may name any.
 inline constexpr std::size_t mostWords = 256, mostFiles = 64;
+/// The most phases that are kept of a frame, and different ones of a run. Lockstep's Python package alerts where a script names more.
+inline constexpr std::size_t mostPhases = 256;
+/// Whether a phase that is new is kept beside so many. Those that add up to an epoch always are.
+[[nodiscard]] bool keepsPhase(std::string_view name, std::size_t known);
 /// Takes what is new, as far as there is room.
 void takeNew(std::map<std::string, std::string, std::less<>> &known,
              const std::map<std::string, std::string, std::less<>> &more, std::size_t most);

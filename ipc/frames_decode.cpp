@@ -33,6 +33,8 @@ void readPhases(ObjectReader &reader, PhaseTimes &phases) {
     object->each([&](std::string_view name, const dom::element &value) {
         if (!value.is_object())
             return reader.mistake().set("phases", "an object of objects");
+        if (!keepsPhase(name, phases.size()))
+            return;
         ObjectReader time(value.get_object().value_unsafe(), reader.mistake());
         PhaseTime &phase = phases[std::string(name)];
         time.duration("sum_s", phase.sumS, "phases." + std::string(name) + ".sum_s");

@@ -2,6 +2,7 @@
 #include "ipc/metric_totals.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ipc/sound_values.h"
 
@@ -87,8 +88,10 @@ void MetricTotals::take(int rank, const StepsFrame &frame, const Scalars &scalar
     // Steps are repeated after a restart: forget this epoch's part and all later ones.
     if (goesBack(frame, own->lastStep)) {
         *own = {};
-        for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end(); ++later)
+        for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end();) {
             later->second.erase(rank);
+            later = later->second.empty() ? m_epochs.erase(later) : std::next(later);
+        }
     }
     own->lastStep = frame.lastStep;
     if (own->whole && frame.count > 0) // without steps it was measured after the epoch's own frame

@@ -114,6 +114,17 @@ private Q_SLOTS:
         QVERIFY(std::isnan(scalars.at("odd").last));
     }
 
+    void ofMorePhasesThanAFrameMayHaveTheRestIsLeftOut() {
+        std::string phases;
+        for (int i = 0; i < 300; ++i)
+            phases += "\"a" + std::to_string(i) + "\":{\"sum_s\":1},";
+        const auto frame = Decoder().decode(steps(",\"phases\":{" + phases + "\"forward\":{\"sum_s\":2}}"));
+        QVERIFY2(frame.has_value(), frame ? "" : frame.error().message().c_str());
+        const PhaseTimes &kept = std::get<StepsFrame>(frame->body).phases;
+        QCOMPARE(kept.size(), mostPhases + 1);
+        QCOMPARE(kept.at("forward").sumS, 2.0); // it is a part of the step's time
+    }
+
     void aFrameFullOfMetricsFits() {
         Frame frame;
         StepsFrame body{1, 0, 12, 13, 832, {}, {}};

@@ -92,11 +92,12 @@ Json finite(const std::vector<double> &values) {
     return json;
 }
 
-Json metricsJson(const MetricValues &metrics) {
-    Json json = Json::object();
-    for (const auto &[name, value] : metrics)
-        json[name] = finite(value);
-    return json;
+/// Appends: Json's own ways to add a key look at all earlier ones.
+template <class Numbers> Json numbersByName(const Numbers &numbers) {
+    Json::object_t object;
+    for (const auto &[name, number] : numbers)
+        object.emplace_back(name, finite(number));
+    return object;
 }
 
 Json rowJson(const ResultRow &row) {
@@ -120,7 +121,7 @@ Json rowJson(const ResultRow &row) {
         if (epoch.readyBatches)
             one["ready_batches"] = *epoch.readyBatches;
         if (!epoch.metrics.empty())
-            one["metrics"] = metricsJson(epoch.metrics);
+            one["metrics"] = numbersByName(epoch.metrics);
         json["epochs"].push_back(std::move(one));
     }
     json["devices_use"] = Json::array();
@@ -130,10 +131,8 @@ Json rowJson(const ResultRow &row) {
                                        {"utilization_max", orNull(use.utilizationMax)},
                                        {"memory_mean_bytes", orNull(use.memoryMeanBytes)},
                                        {"memory_max_bytes", orNull(use.memoryMaxBytes)}});
-    json["phases_s"] = Json::object();
-    for (const auto &[name, sum] : row.phasesS)
-        json["phases_s"][name] = sum;
-    json["metrics"] = metricsJson(row.metrics);
+    json["phases_s"] = numbersByName(row.phasesS);
+    json["metrics"] = numbersByName(row.metrics);
     return json;
 }
 

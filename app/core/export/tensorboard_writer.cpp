@@ -131,24 +131,22 @@ void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &r
     }
 }
 
-void TensorBoardWriter::takeDevices(const RunStore &store, std::vector<Scalar> &run) {
-    for (const std::string &name : store.devices().names()) {
-        const std::deque<LaneSample> *lane = store.devices().lane(name);
-        if (!lane)
-            continue;
-        std::int64_t &last = m_deviceUs[name];
-        auto sample = std::upper_bound(lane->begin(), lane->end(), last,
-                                       [](std::int64_t at, const LaneSample &one) { return at < one.wallUs; });
-        for (; sample != lane->end(); ++sample) {
-            last = sample->wallUs;
-            const std::int64_t step = stepAt(store, last);
-            const DeviceSample &device = sample->sample;
-            const std::string tag = "device/" + name;
-            addKnown(run, tag + "/utilisation", last, step, device.utilization);
-            addKnown(run, tag + "/memory_bytes", last, step, device.memoryUsedBytes);
-            addKnown(run, tag + "/power_w", last, step, device.powerW);
-            addKnown(run, tag + "/temperature_c", last, step, device.temperatureC);
-        }
+void TensorBoardWriter::takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run) {
+    const std::deque<LaneSample> *lane = store.devices().lane(name);
+    if (!lane)
+        return;
+    std::int64_t &last = m_deviceUs[name];
+    auto sample = std::upper_bound(lane->begin(), lane->end(), last,
+                                   [](std::int64_t at, const LaneSample &one) { return at < one.wallUs; });
+    for (; sample != lane->end(); ++sample) {
+        last = sample->wallUs;
+        const std::int64_t step = stepAt(store, last);
+        const DeviceSample &device = sample->sample;
+        const std::string tag = "device/" + name;
+        addKnown(run, tag + "/utilisation", last, step, device.utilization);
+        addKnown(run, tag + "/memory_bytes", last, step, device.memoryUsedBytes);
+        addKnown(run, tag + "/power_w", last, step, device.powerW);
+        addKnown(run, tag + "/temperature_c", last, step, device.temperatureC);
     }
 }
 
@@ -164,22 +162,43 @@ Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
     return {};
 }
 
+Result<void> TensorBoardWriter::takeRank(const RunStore &store, int rank) {
+    std::vector<Scalar> own;
+    if (const LossSeries *loss = store.losses().ofRank(rank))
+        takePoints(*loss, "loss", m_nextStep[{rank, "loss"}], own);
+    takeMetrics(store, rank, own);
+    return append("rank" + std::to_string(rank), own);
+}
+
 Result<void> TensorBoardWriter::takeNew(const RunStore &store) {
-    for (const auto &[rank, info] : store.ranks().all()) {
-        std::vector<Scalar> own;
-        if (const LossSeries *loss = store.losses().ofRank(rank))
-            takePoints(*loss, "loss", m_nextStep[{rank, "loss"}], own);
-        takeMetrics(store, rank, own);
-        if (auto written = append("rank" + std::to_string(rank), own); !written)
+    for (const auto &[rank, info] : store.ranks().all())
+        if (auto written = takeRank(store, rank); !written)
             return written;
-    }
     if (auto written = takeRankEpochs(store); !written)
         return written;
     std::vector<Scalar> run;
     takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
     takeMetrics(store, allRanks, run);
     takeEpochs(store, run);
-    takeDevices(store, run);
+    for (const std::string &name : store.devices().names())
+        takeDevice(store, name, run);
+    return append("run", run);
+}
+
+Result<void> TensorBoardWriter::takeNew(const RunStore &store, const Frame &newest) {
+    if (std::holds_alternative<StepsFrame>(newest.body))
+        if (auto written = takeRank(store, newest.rank.value_or(0)); !written)
+            return written;
+    if (auto written = takeRankEpochs(store); !written)
+        return written;
+    std::vector<Scalar> run;
+    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
+    takeMetrics(store, allRanks, run);
+    if (std::holds_alternative<EpochFrame>(newest.body) || std::holds_alternative<EvalFrame>(newest.body))
+        takeEpochs(store, run);
+    if (const auto *sampled = std::get_if<DeviceFrame>(&newest.body))
+        for (const DeviceSample &device : sampled->devices)
+            takeDevice(store, device.device, run);
     return append("run", run);
 }
 
@@ -231,7 +250,7 @@ Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, co
     std::optional<TensorBoardWriter> writer;
     Result<void> written;
     // Frame by frame: a store keeps the last hour of device samples only.
-    const auto takeNew = [&] {
+    const auto takeNew = [&](const Frame *newest) {
         if (!written)
             return;
         if (!writer) {
@@ -242,11 +261,12 @@ Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, co
             }
             writer.emplace(std::move(*opened));
         }
-        written = writer->takeNew(store);
+        written = newest ? writer->takeNew(store, *newest) : writer->takeNew(store);
     };
-    if (auto loaded = loadRun(store, runFolder(run), takeNew); !loaded)
+    const auto takeFrame = [&](const Frame &frame) { takeNew(&frame); };
+    if (auto loaded = loadRun(store, runFolder(run), takeFrame); !loaded)
         return fail(loaded.error());
-    takeNew();
+    takeNew(nullptr);
     if (!written)
         return fail(written.error());
     return writer->files();

@@ -30,6 +30,8 @@ public:
 
     /// Appends what is new in the store since the last call.
     [[nodiscard]] Result<void> takeNew(const RunStore &store);
+    /// The same if only `newest` was taken into the store since then; does not look at the other ranks and devices.
+    [[nodiscard]] Result<void> takeNew(const RunStore &store, const Frame &newest);
     [[nodiscard]] const std::string &folder() const { return m_folder; } ///< of the run
     [[nodiscard]] std::vector<std::string> files() const;
 
@@ -38,7 +40,8 @@ private:
     Result<void> append(const std::string &part, std::vector<Scalar> scalars);
     void takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out);
     void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
-    void takeDevices(const RunStore &store, std::vector<Scalar> &run);
+    void takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run);
+    Result<void> takeRank(const RunStore &store, int rank);
     Result<void> takeRankEpochs(const RunStore &store);
 
     std::string m_folder;

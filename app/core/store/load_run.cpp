@@ -31,15 +31,15 @@ LogsRead readOf(const std::vector<int> &nodes, const NodeLines &lines) {
     return read;
 }
 
-Result<LogsRead> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
+Result<LogsRead> readLogs(RunStore &store, const RunFolder &folder, const std::function<void(const Frame &)> &onFrame) {
     Decoder decoder;
     const std::function<void(std::string_view)> take = [&](std::string_view line) {
-        if (const Result<Frame> frame = decoder.decode(line))
-            store.take(*frame);
-        else
-            store.refuse(frame.error());
+        const Result<Frame> frame = decoder.decode(line);
+        if (!frame)
+            return store.refuse(frame.error());
+        store.take(*frame);
         if (onFrame)
-            onFrame();
+            onFrame(*frame);
     };
     const std::vector<int> nodes = nodesIn(folder);
     if (nodes.empty())
@@ -74,7 +74,7 @@ LogGaps gapsOf(const LogsRead &read, const std::optional<RunResult> &result) {
 
 } // namespace
 
-Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
+Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void(const Frame &)> &onFrame) {
     const Result<RunRecord> record = readRunRecord(folder);
     if (!record)
         return fail(

@@ -2,7 +2,6 @@
 #include "store/nodes_replay.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ipc/frames.h"
 
@@ -63,45 +62,51 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
         return source->replay.slice([&, number = node](std::string_view line) { onLine(line, number); });
     }
     bool more = false;
-    std::map<Source *, int> numbers;
-    for (const auto &[node, source] : m_sources) {
-        numbers[source.get()] = node;
+    for (const auto &[node, source] : m_sources)
         if (source->lines.empty())
             more = fill(*source) || more;
-    }
+    orderAll();
     // Stop when one source is empty for now: its next line may be earlier than the others'.
-    for (Source *next = earliest(); next; next = earliest()) {
-        const std::string_view line = next->lines.front();
-        const int node = numbers[next];
+    while (!m_order.empty()) {
+        const int node = m_order.begin()->second;
+        Source &next = *m_sources.at(node);
+        const std::string_view line = next.lines.front();
         if (node == 0)
             learnOffset(line);
         onLine(line, node);
-        next->lines.pop();
-        if (next->lines.empty()) {
-            more = fill(*next) || more;
-            if (more || !next->lines.empty())
+        next.lines.pop();
+        const bool emptied = next.lines.empty();
+        if (emptied) {
+            more = fill(next) || more;
+            if (more || !next.lines.empty())
                 return true; // a slice has been read
         }
+        order(node, next);
+        if (emptied && node == 0)
+            orderAll(); // those that waited for node 0 wait no longer
     }
     return more;
 }
 
-/// The source whose next line was written first. A node whose clock offset node 0 has not reported yet waits for node 0.
-NodesReplay::Source *NodesReplay::earliest() {
-    Source *first = nullptr;
-    double least = std::numeric_limits<double>::infinity();
+/// Puts a source at the place of its front. A node whose clock offset node 0 has not reported yet waits for node 0.
+void NodesReplay::order(int node, Source &source) {
     const auto head = m_sources.find(0);
     const bool headHasLines = head != m_sources.end() && !head->second->lines.empty();
-    for (const auto &[node, source] : m_sources) {
-        if (source->lines.empty() || (!source->offsetUs && headHasLines))
-            continue;
-        const double wall = double(source->lines.frontWallUs()) - source->offsetUs.value_or(0);
-        if (wall < least) {
-            least = wall;
-            first = source.get();
-        }
-    }
-    return first;
+    std::optional<double> frontUs;
+    if (!source.lines.empty() && (source.offsetUs || !headHasLines))
+        frontUs = double(source.lines.frontWallUs()) - source.offsetUs.value_or(0);
+    if (frontUs == source.frontUs)
+        return;
+    if (source.frontUs)
+        m_order.erase({*source.frontUs, node});
+    if (frontUs)
+        m_order.emplace(*frontUs, node);
+    source.frontUs = frontUs;
+}
+
+void NodesReplay::orderAll() {
+    for (const auto &[node, source] : m_sources)
+        order(node, *source);
 }
 
 void NodesReplay::learnOffset(std::string_view line) {
@@ -112,8 +117,11 @@ void NodesReplay::learnOffset(std::string_view line) {
     const auto *link = frame ? std::get_if<LinkFrame>(&frame->body) : nullptr;
     if (!link || !link->clockOffsetS)
         return;
-    if (const auto found = m_sources.find(link->ofNode); found != m_sources.end())
-        found->second->offsetUs = *link->clockOffsetS * 1e6;
+    const auto found = m_sources.find(link->ofNode);
+    if (found == m_sources.end())
+        return;
+    found->second->offsetUs = *link->clockOffsetS * 1e6;
+    order(found->first, *found->second);
 }
 
 } // namespace lockstep::core

@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ipc/run_folder.h"
@@ -44,13 +46,16 @@ private:
         LogReplay replay;
         Lines lines;
         std::optional<double> offsetUs; ///< of its clock against node 0's; node 0: 0
+        std::optional<double> frontUs;  ///< when its front was written by node 0's clock; absent: not in m_order
     };
     /// Whether it read something.
     bool fill(Source &source) const;
-    [[nodiscard]] Source *earliest();
+    void order(int node, Source &source);
+    void orderAll();
     void learnOffset(std::string_view line);
 
     std::map<int, std::unique_ptr<Source>> m_sources;
+    std::set<std::pair<double, int>> m_order; ///< whose line is next: Source::frontUs, node
 };
 
 } // namespace lockstep::core

@@ -70,7 +70,7 @@ struct MergedEpoch {
     return epochs | std::views::drop(after) | std::views::filter(&MergedEpoch::complete);
 }
 
-/// A device's sample in its lane.
+/// A device's sample in its lane (run_devices.h).
 struct LaneSample {
     std::int64_t wallUs = 0;
     DeviceSample sample;

@@ -3,14 +3,25 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <string_view>
+
+#include "ipc/device_fields.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr std::size_t laneLimit = 18'000; // an hour at 5 Hz
 constexpr std::int64_t viewersUs = 10'000'000;
+static_assert(mostRunDevices <= std::numeric_limits<std::uint16_t>::max());
+
+LaneSample withoutTexts(const LaneSample &full) {
+    LaneSample out{full.wallUs, {}};
+    for (const DeviceField &field : deviceFields)
+        out.sample.*field.value = full.sample.*field.value;
+    return out;
+}
 
 } // namespace
 
@@ -18,17 +29,41 @@ void RunDevices::take(const Frame &frame, const DeviceFrame &body) {
     for (const DeviceSample &sample : body.devices) {
         if (m_lanes.size() >= mostRunDevices && !m_lanes.contains(sample.device))
             continue;
-        Lane &lane = m_lanes[sample.device];
-        if (lane.samples.empty()) {
+        const auto [known, isNew] = m_lanes.try_emplace(sample.device);
+        if (isNew) {
+            known->second.node = frame.node.value_or(0);
+            known->second.place = m_sampled.size();
             m_sampled.push_back(sample.device);
-            lane.node = frame.node.value_or(0);
         }
-        lane.samples.push_back({frame.wallUs, sample});
-        if (lane.samples.size() > laneLimit)
-            lane.samples.pop_front();
+        keep(known->second, frame.wallUs, sample);
     }
     if (frame.node.value_or(0) == 0) // viewers follow agent 0
         takeViewers(frame.wallUs, body);
+}
+
+void RunDevices::keep(Lane &lane, std::int64_t wallUs, const DeviceSample &sample) {
+    if (!lane.samples.empty()) {
+        LaneSample earlier = withoutTexts(lane.samples.back());
+        lane.samples.pop_back(); // with the memory of its texts
+        lane.samples.push_back(std::move(earlier));
+    }
+    lane.samples.push_back({wallUs, sample});
+    if (lane.samples.size() > laneLimit) {
+        lane.samples.pop_front();
+        ++lane.dropped;
+    }
+    m_order.push_back(static_cast<std::uint16_t>(lane.place));
+    if (m_order.size() > m_limit)
+        dropOldest();
+}
+
+void RunDevices::dropOldest() {
+    Lane &lane = m_lanes.at(m_sampled[m_order.front()]);
+    m_order.pop_front();
+    if (lane.dropped > 0)
+        --lane.dropped;
+    else if (lane.samples.size() > 1)
+        lane.samples.pop_front();
 }
 
 void RunDevices::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {

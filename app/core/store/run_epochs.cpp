@@ -2,6 +2,8 @@
 #include "store/run_epochs.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "ipc/sound_values.h"
 
@@ -9,13 +11,14 @@ namespace lockstep::core {
 namespace {
 
 void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &more) {
-    for (const DeviceUse &use : more) {
-        if (into.size() >= mostRunDevices)
-            return;
-        const auto same = std::find_if(into.begin(), into.end(), [&](const auto &o) { return o.device == use.device; });
-        if (same == into.end())
+    std::unordered_set<std::string_view> unknown;
+    for (const DeviceUse &use : more)
+        unknown.insert(use.device);
+    for (const DeviceUse &use : into)
+        unknown.erase(use.device);
+    for (const DeviceUse &use : more)
+        if (into.size() < mostRunDevices && unknown.erase(use.device) > 0)
             into.push_back(use);
-    }
 }
 
 /// The first rank's loss stands for all, unless one is not finite: then training has diverged.
@@ -57,8 +60,7 @@ double RunEpochs::trainingS() const {
 std::vector<RankEpoch> RunEpochs::forget(int from) {
     m_startsOver = false;
     m_attempts.startOver();
-    for (auto &[rank, windows] : m_windows)
-        windows = {};
+    m_windows.clear();
     std::vector<RankEpoch> lost;
     for (auto reports = m_reports.lower_bound(from); reports != m_reports.end(); reports = m_reports.erase(reports)) {
         for (const std::size_t place : reports->second)

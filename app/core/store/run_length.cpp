@@ -82,8 +82,11 @@ bool RunLength::take(const EpochFrame &body) {
 }
 
 void RunLength::forget(int from) {
-    for (auto epoch = m_reported.lower_bound(from); epoch != m_reported.end(); ++epoch)
-        startAnew(epoch->second);
+    for (auto epoch = m_reported.lower_bound(from); epoch != m_reported.end();)
+        if (epoch->second.told)
+            startAnew((epoch++)->second);
+        else
+            epoch = m_reported.erase(epoch);
 }
 
 /// A script learns the length of its loader epoch by epoch: those that it has not begun count as the newest known one.

@@ -33,7 +33,7 @@ void RunPhases::take(int rank, const Frame &frame, const StepsFrame &body) {
         phases.currentEpoch = body.epoch;
     }
     if (body.epoch > phases.reportedEpoch) {
-        add(phases.current, body.phases);
+        addKept(phases.current, body.phases);
         phases.currentSteps += body.count;
     }
     phases.recent.push_back({frame.monoNs, body.count, additiveSum(body.phases)});
@@ -48,22 +48,39 @@ void RunPhases::addReplicas(const StepsFrame &body) {
         const auto same = std::find_if(m_replicas.begin(), m_replicas.end(),
                                        [&](const ReplicaTime &known) { return known.device == replica.device; });
         if (same == m_replicas.end()) {
-            if (m_replicas.size() < mostReplicas)
-                m_replicas.push_back(replica);
+            if (m_replicas.size() >= mostReplicas)
+                continue;
+            m_replicas.push_back({replica.device, {}});
+            addKept(m_replicas.back().phases, replica.phases);
         } else
-            add(same->phases, replica.phases);
+            addKept(same->phases, replica.phases);
     }
     if (!body.replicas.empty())
         m_replicaSteps += body.count;
 }
 
+void RunPhases::addKept(PhaseTimes &sum, const PhaseTimes &more) {
+    const auto isKept = [&](const auto &phase) {
+        return m_names.contains(phase.first) ||
+               (keepsPhase(phase.first, m_names.size()) && m_names.insert(phase.first).second);
+    };
+    if (std::ranges::all_of(more, isKept)) // the usual case needs no copy
+        return add(sum, more);
+    PhaseTimes kept = more;
+    std::erase_if(kept, std::not_fn(isKept));
+    add(sum, kept);
+}
+
 void RunPhases::take(int rank, const EpochFrame &body) {
     OfRank &phases = m_ranks[rank];
     phases.reportedEpoch = std::max(phases.reportedEpoch, body.epoch);
-    if (body.phases.empty())
+    if (body.phases.empty()) {
         phases.finish(phases.current, phases.currentSteps);
-    else
-        phases.finish(body.phases, body.steps);
+    } else {
+        PhaseTimes kept;
+        addKept(kept, body.phases);
+        phases.finish(kept, body.steps);
+    }
 }
 
 void RunPhases::forget(int rank, const EpochFrame &lost) {

@@ -2,8 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "ipc/frames.h"
@@ -31,6 +34,7 @@ public:
 
 private:
     void addReplicas(const StepsFrame &body);
+    void addKept(PhaseTimes &sum, const PhaseTimes &more); ///< without phases that the run has no room for
 
     struct Window {
         std::int64_t monoNs = 0, steps = 0;
@@ -45,6 +49,7 @@ private:
         void finish(const PhaseTimes &times, std::int64_t steps); ///< the epoch that runs took that long
     };
     std::map<int, OfRank> m_ranks;
+    std::set<std::string, std::less<>> m_names; ///< of all phases that are kept
     std::vector<ReplicaTime> m_replicas;
     std::int64_t m_replicaSteps = 0;
 };

@@ -8,15 +8,14 @@
 namespace lockstep::core {
 
 StepNumbers::Numbered StepNumbers::take(int rank, const StepsFrame &reported, const RunLength &length) {
-    const auto [known, isNew] = m_ranks.try_emplace(rank);
-    OfRank &own = known->second;
-    const bool begins = isNew || own.reached < 0;
-    const bool again =
-        !begins && (goesBack(reported, own.reached) || (reported.count == 0 && reported.lastStep < own.reached));
+    const auto known = m_ranks.find(rank);
+    const bool again = known != m_ranks.end() && (goesBack(reported, known->second.reached) ||
+                                                  (reported.count == 0 && reported.lastStep < known->second.reached));
     if (again) // all ranks are restarted together, so the first one that shows it speaks for all
-        for (auto &[other, numbers] : m_ranks)
-            numbers.reached = -1;
-    if (begins || again)
+        m_ranks.clear();
+    const auto [place, begins] = m_ranks.try_emplace(rank);
+    OfRank &own = place->second;
+    if (begins)
         own.shift =
             std::clamp<std::int64_t>(length.lastStepBefore(reported.epoch) + 1 - reported.firstStep, 0, mostCounted);
     own.reached = reported.lastStep;

@@ -21,9 +21,9 @@ public:
 
 private:
     struct OfRank {
-        std::int64_t reached = -1, shift = 0; ///< `reached` as the rank counts; -1: nothing since it began
+        std::int64_t reached = 0, shift = 0; ///< `reached` as the rank counts
     };
-    std::map<int, OfRank> m_ranks;
+    std::map<int, OfRank> m_ranks; ///< those with a window since all ranks were started last
 };
 
 } // namespace lockstep::core

@@ -11,7 +11,8 @@ from lockstep.clock import clock_ns
 PhaseSums = Dict[str, Dict[str, float]]
 # The phases that add up to a step, as ipc/phases.h has them.
 ADDITIVE = frozenset(("load", "h2d", "forward", "backward", "exposed", "optimizer", "other"))
-NAMES_BYTES = 52 * 1024  # that phases of a script's own may take of a frame, which has 64 KiB: some 500 of usual names
+NAMES_BYTES = 52 * 1024  # that phases of a script's own may take of a frame, which has 64 KiB
+MOST_PHASES = 256  # of a run, as ipc/frames.h has it
 ENTRY_BYTES = 80  # of one besides its name: two numbers of up to 24 characters, and their keys
 LONGEST_NS = 10**18  # 31 years, as ipc/sound_values.h has it
 
@@ -27,7 +28,7 @@ class PhaseClock:
 
     def __init__(self) -> None:
         self.times: Dict[str, int] = {}
-        self.left_out: Optional[str] = None  # the first phase that frames had no room for
+        self.left_out: Optional[str] = None  # the first phase that the run had no room for
         self._named: Set[str] = set()  # the others
         self._room = NAMES_BYTES
         self.refused: Dict[str, str] = {}  # by phase: the first time that was no duration, as text
@@ -48,7 +49,7 @@ class PhaseClock:
     def end_step(self, *sums: PhaseSums) -> None:
         """Adds the current step's times to these sums, and begins a new step.
 
-        A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`. So is a phase that frames have no room
+        A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`. So is a phase that the run has no room
         for, which is noted in `left_out`; its time is in `other`.
         """
         for phase, duration_ns in self.times.items():
@@ -59,10 +60,10 @@ class PhaseClock:
         self.times = {}
 
     def _has_room(self, phase: str) -> bool:
-        """Takes in a phase that is new. False: that would make frames too long."""
+        """Takes in a phase that is new. False: there would be too many, or frames too long."""
         size = len(json.dumps(phase)) + ENTRY_BYTES
         if phase not in ADDITIVE:
-            if size > self._room:
+            if size > self._room or len(self._named - ADDITIVE) >= MOST_PHASES - len(ADDITIVE):
                 self.left_out = self.left_out or phase
                 return False
             self._room -= size

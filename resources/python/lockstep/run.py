@@ -14,7 +14,7 @@ from lockstep.clock import leaves_pauses_out
 from lockstep.frames import descriptive_values
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
-from lockstep.phases import PhaseClock, PhaseSums
+from lockstep.phases import MOST_PHASES, NAMES_BYTES, PhaseClock, PhaseSums
 from lockstep.position import LONGEST_NAME, Position
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.steps import EpochLog
@@ -250,7 +250,8 @@ class Run:
             self._told_of_room = True
             self._sender.send("alert", {
                 "severity": "warning", "kind": "refused_phase", "step": self._steps,
-                "message": f"rank {self.rank} names more phases than a frame of 64 KiB holds: from {self._clock.left_out[:LONGEST_NAME]!r} on, "
+                "message": f"rank {self.rank} names more phases than a run keeps ({MOST_PHASES}, or {NAMES_BYTES // 1024} KiB of names): "
+                           f"from {self._clock.left_out[:LONGEST_NAME]!r} on, "
                            "the time of new ones is in other only; give phases of all steps the same names"})
         for phase in self._clock.refused.keys() - self._reported:
             self._reported.add(phase)

@@ -174,6 +174,7 @@ void ListenedRun::startOver(int rank) {
         alertAndLog(*m_journal, ranksRestarted, startedAgainInWords(rank), rank);
     m_begin.startOver(rank);
     m_ranks[rank].final.reset();
+    m_ended.erase(rank);
     if (m_watch)
         m_watch->startOver(); // its collectives count from 0 again
 }
@@ -195,8 +196,10 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
         known.host = state.host.substr(0, longestName);
     if (state.state == RunState::Init)
         describe(state, rank);
-    if (isFinal(state.state))
+    if (isFinal(state.state)) {
         known.final = state.state;
+        m_ended.insert(rank);
+    }
     if (state.state == RunState::Failed && m_failure.empty() && takesPart(rank))
         m_failure = "rank " + std::to_string(rank) + (known.host.empty() ? "" : " on " + known.host) + " failed" +
                     (state.detail.empty() ? "" : ": " + state.detail);
@@ -222,6 +225,7 @@ void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
                              (size == 1 ? " rank" : " ranks") + ": what rank " + std::to_string(first->first) +
                              " and any above it reported is of an earlier start");
     m_ranks.erase(first, m_ranks.end());
+    m_ended.erase(m_ended.lower_bound(size), m_ended.end());
     if (int(m_record.deviceNames.size()) > size)
         m_record.deviceNames.resize(std::size_t(size));
 }
@@ -245,9 +249,7 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
         m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestName);
     }
     const std::string host = init.host.substr(0, longestName);
-    const bool known = std::any_of(m_record.machines.begin(), m_record.machines.end(),
-                                   [&](const MachineRecord &machine) { return machine.host == host; });
-    if (!host.empty() && !known && m_record.machines.size() < m_ranks.size()) {
+    if (!host.empty() && m_record.machines.size() < m_ranks.size() && m_hosts.insert(host).second) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
         machine.host = host;
@@ -311,7 +313,8 @@ void ListenedRun::checkHang() {
 }
 
 void ListenedRun::checkOver() {
-    if (over() || m_ranks.empty())
+    const std::size_t meant = worldSize() > 0 ? std::size_t(worldSize()) : m_ranks.size();
+    if (over() || m_ranks.empty() || m_ended.size() < meant) // asked at each line: no look at all ranks
         return;
     int ended = 0;
     bool failed = false, stopped = false;

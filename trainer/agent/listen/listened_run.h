@@ -115,6 +115,8 @@ private:
     std::unique_ptr<FrameIntake> m_intake;
     int m_intakeRanks = 0; ///< that it knows; of ranks that are fewer now, those before as well
     std::map<int, Rank> m_ranks;
+    std::set<int> m_ended;         ///< those with a final state
+    std::set<std::string> m_hosts; ///< of the record's machines
     About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
     RunBegin m_begin; ///< of frames that are heard
     std::int64_t m_lastLineNs = 0;

@@ -11,8 +11,8 @@ namespace lockstep::agent {
 
 namespace {
 
-/// Frames may name any epochs, words and phases: bound the memory that they take.
-constexpr std::size_t mostEpochs = 100'000, mostPhases = 256;
+/// Frames may name any epoch: bounds the memory that they take.
+constexpr std::size_t mostEpochs = 100'000;
 
 template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
     const auto found = about.find(key);
@@ -127,7 +127,7 @@ ReportedSummary::Part ReportedSummary::partOf(const EpochFrame &done) {
     part.phasesS.reserve(done.phases.size());
     for (const auto &[name, time] : done.phases) {
         auto phase = m_phases.find(name);
-        if (phase == m_phases.end() && m_phases.size() < mostPhases)
+        if (phase == m_phases.end() && keepsPhase(name, m_phases.size()))
             phase = m_phases.emplace(name, m_phases.size()).first;
         if (phase != m_phases.end())
             part.phasesS.emplace_back(phase->second, time.sumS);

@@ -186,6 +186,16 @@ QList<QStringList> cellsOf(const QString &latex) {
 class CoreExportTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void aRowOfVeryManyPhasesIsWrittenToo() {
+        ResultTable many = table();
+        for (int i = 0; i < 300'000; ++i)
+            many.rows.front().phasesS["phase" + std::to_string(i)] = i;
+        const auto json = nlohmann::json::parse(exportResults({many, {}}, ExportFormat::Json));
+        QCOMPARE(json["rows"][0]["phases_s"].size(), std::size_t(300'000));
+        QCOMPARE(json["rows"][0]["phases_s"]["phase7"].get<double>(), 7.0);
+        QVERIFY(json["rows"][1]["phases_s"].is_object());
+    }
+
     void latexReadsBackAsTheTable() {
         const QString latex = QString::fromStdString(exportResults({table(), {}}, ExportFormat::Latex));
         const TextTable text = textTable(table(), TextColumns::Paper);

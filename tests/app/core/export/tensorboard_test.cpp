@@ -9,6 +9,7 @@
 #include "core_support.h"
 #include "export/event_file.h"
 #include "export/tensorboard_writer.h"
+#include "store/load_run.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
@@ -153,6 +154,26 @@ private Q_SLOTS:
         const auto beside = exportTensorBoard(folder.path().toStdString(), other);
         QVERIFY(beside.has_value());
         QVERIFY(beside->front() != first->front());
+    }
+
+    void anExportThatTakesWhatEachFrameTouchesMissesNothing() {
+        const std::string run = finishedRun(10);
+        QTemporaryDir folder, whole;
+        const auto files = exportTensorBoard(folder.path().toStdString(), run);
+        QVERIFY(files.has_value());
+        RunStore store(QString::fromStdString(run));
+        std::optional<TensorBoardWriter> writer;
+        const auto takeAll = [&] {
+            if (!writer)
+                writer.emplace(std::move(*TensorBoardWriter::open(whole.path().toStdString(), store)));
+            QVERIFY(writer->takeNew(store).has_value());
+        };
+        QVERIFY(loadRun(store, runFolder(run), [&](const Frame &) { takeAll(); }).has_value());
+        takeAll();
+        const std::vector<std::string> wanted = writer->files();
+        QCOMPARE(files->size(), wanted.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            QCOMPARE(bytesOf((*files)[i]), bytesOf(wanted[i]));
     }
 
     void oneWriterARun() {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Curves over thousands of ranks: what a frame costs must not grow with how many others there are.
+// Thousands of ranks, devices, phases and nodes: what a frame costs must not grow with how many others there are, and what is kept is
+// bounded.
 #include <QElapsedTimer>
 
 #include "core_support.h"
+#include "ipc/file_system.h"
+#include "ipc/log.h"
+#include "store/nodes_replay.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
@@ -29,6 +33,19 @@ StepsFrame windowAt(std::int64_t step, int metrics) {
     for (int i = 0; i < metrics; ++i)
         add(frame.scalars, "m" + std::to_string(i), double(step));
     return frame;
+}
+
+/// One sample of a device at that time.
+void takeSample(RunDevices &devices, const std::string &device, std::int64_t wallUs) {
+    DeviceSample one;
+    one.device = device;
+    one.kind = "cpu";
+    one.utilization = double(wallUs);
+    DeviceFrame body;
+    body.devices.push_back(one);
+    Frame frame;
+    frame.wallUs = wallUs;
+    devices.take(frame, body);
 }
 
 } // namespace
@@ -94,6 +111,124 @@ private Q_SLOTS:
             steps.push_back(point.step);
         QCOMPARE(steps, (std::vector<std::int64_t>{2, 5, 9}));
         QCOMPARE(curve.points()[1].samples, std::int64_t(2)); // rank 0's third step with rank 1's fifth
+    }
+
+    void aRankThatGoesBackAgainAndAgainCostsNoLookAtTheOthers() {
+        constexpr int ranks = 200'000, turns = 100'000;
+        StepNumbers numbers;
+        RunEpochs epochs;
+        RunLength length;
+        int again = 0;
+        const auto take = [&](int rank, std::int64_t step) {
+            const StepsFrame window = windowAt(step, 0);
+            again += numbers.take(rank, window, length).again ? 1 : 0;
+            QVERIFY(epochs.take(rank, window).empty());
+        };
+        for (int rank = 0; rank < ranks; ++rank)
+            take(rank, 1);
+        QCOMPARE(again, 0);
+        for (int turn = 0; turn < turns; ++turn) {
+            take(0, 10);
+            take(0, 5);
+        }
+        QCOMPARE(again, turns);
+        take(1, 1); // it was started again as well, so this goes on
+        QCOMPARE(again, turns);
+    }
+
+    void devicesThatManyRanksReportAreThereOnce() {
+        constexpr int ranks = 100, given = 1000;
+        EpochFrame body;
+        body.durationS = 1;
+        for (int i = 0; i < 2 * given; ++i) {
+            body.devices.emplace_back();
+            body.devices.back().device = "cpu:" + std::to_string(i % given);
+        }
+        RunEpochs epochs;
+        for (int rank = 0; rank < ranks; ++rank)
+            QVERIFY(epochs.take(rank, Frame(), body, ranks));
+        const std::vector<DeviceUse> &kept = epochs.merged().front().devices;
+        QCOMPARE(kept.size(), std::size_t(given));
+        QCOMPARE(kept[1].device, std::string("cpu:1"));
+    }
+
+    void aRunKeepsAsManyDifferentPhasesAsItHasRoomFor() {
+        RunPhases phases;
+        for (int epoch = 1; epoch <= 10; ++epoch) {
+            EpochFrame body;
+            body.epoch = epoch;
+            body.steps = 1;
+            for (int i = 0; i < 100; ++i)
+                body.phases["a" + std::to_string(epoch) + "_" + std::to_string(i)].sumS = 1;
+            body.phases["forward"].sumS = 1;
+            phases.take(0, body);
+        }
+        const PhaseTimes kept = phases.of(0);
+        QCOMPARE(kept.size(), mostPhases);
+        QCOMPARE(kept.at("forward").sumS, 10.0);
+        StepsFrame window = windowAt(0, 0);
+        window.epoch = 11;
+        window.phases["late"].sumS = window.phases["forward"].sumS = 1;
+        window.replicas.push_back({"cpu:0", window.phases});
+        phases.take(1, Frame(), window);
+        QVERIFY(!phases.of(1).contains("late"));
+        QVERIFY(!phases.replicas().front().phases.contains("late"));
+        QCOMPARE(phases.of(1).at("forward").sumS, 1.0);
+    }
+
+    void beyondTheLimitTheOldestSamplesOfAllDevicesGo() {
+        RunDevices devices(10);
+        for (int at = 1; at <= 3; ++at)
+            takeSample(devices, "cpu:0", at);
+        for (int at = 4; at <= 17; ++at)
+            takeSample(devices, "cpu:1", at);
+        const std::deque<LaneSample> &stopped = *devices.lane("cpu:0"), &other = *devices.lane("cpu:1");
+        QCOMPARE(stopped.size(), std::size_t(1)); // each device's newest stays
+        QCOMPARE(stopped.front().wallUs, std::int64_t(3));
+        QCOMPARE(other.size(), std::size_t(10));
+        QCOMPARE(other.front().wallUs, std::int64_t(8));
+        QCOMPARE(other.front().sample.utilization.value_or(0), 8.0);
+        QVERIFY(other.front().sample.kind.empty()); // texts are kept once
+        QCOMPARE(other.back().sample.kind, std::string("cpu"));
+        QCOMPARE(devices.names(), (std::vector<std::string>{"cpu:0", "cpu:1"}));
+    }
+
+    void linesOfManyNodesComeInTheOrderInWhichTheyWereWritten() {
+        constexpr int nodes = 300, lines = 20;
+        const Home home;
+        const RunFolder folder = runFolder("20260102T030405Z-89abcdef");
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        for (int node = 0; node < nodes; ++node) {
+            std::string log;
+            for (int i = 0; i < lines; ++i) {
+                Frame frame;
+                frame.wallUs = 1'000'000 + i * 1000 + node + (node == 7 ? 4'000'000 : 0); // its clock is ahead
+                frame.body = HeartbeatFrame{};
+                if (node == 0) {
+                    LinkFrame link;
+                    link.link = "up";
+                    link.ofNode = i == 0 ? 7 : i;
+                    link.clockOffsetS = link.ofNode == 7 ? 4 : 0;
+                    frame.body = link;
+                }
+                log += sealLine(encode(frame), node, std::uint64_t(i)) + "\n";
+            }
+            QVERIFY(realFileSystem().writeAtomically(folder.log(node), log));
+        }
+        NodesReplay replay;
+        replay.open(folder);
+        std::vector<std::pair<std::int64_t, int>> known,
+            waited; // of nodes whose offset node 0 has told, and of the others
+        while (replay.slice([&](std::string_view line, int node) {
+            const std::int64_t wallUs = wallUsOf(line) - (node == 7 ? 4'000'000 : 0);
+            (node == 0 || node == 7 ? known : waited).emplace_back(wallUs, node);
+        })) {
+        }
+        QCOMPARE(known.size(), std::size_t(2 * lines));
+        QVERIFY(std::ranges::is_sorted(known));
+        QCOMPARE(waited.size(), std::size_t((nodes - 2) * lines));
+        const auto late = std::ranges::stable_partition(waited, [](const auto &line) { return line.second < lines; });
+        QVERIFY(std::ranges::is_sorted(late)); // those whose offset is never told come once node 0's lines are out
     }
 };
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What a run's documents may have of each thing.
+#include <string>
+#include <tuple>
+
+#include "ipc/printable.h"
+#include "ipc/run_folder.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+
+class DocumentLimitsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aDocumentOfVeryManyKeysIsRefusedAtOnce() {
+        std::string text = "{";
+        for (int i = 0; i < 300'000; ++i)
+            text += "\"k" + std::to_string(i) + "\":0,";
+        const auto record = runRecordFromJson(text + "\"run\":\"x\"}");
+        QVERIFY(!record);
+        QVERIFY2(record.error().message().find("too many keys") != std::string::npos, record.error().message().c_str());
+    }
+
+    void aDocumentOfVeryManyValuesIsRefusedHoweverShortTheyAre() {
+        std::string text = "{\"pad\":[0";
+        for (int i = 0; i < 3'000'000; ++i)
+            text += ",0";
+        const auto record = runRecordFromJson(text + "]}");
+        QVERIFY(!record);
+        QVERIFY2(record.error().message().find("more than 3000000 values") != std::string::npos,
+                 record.error().message().c_str());
+    }
+
+    void listsThatNoRunCanHaveAreRefused() {
+        const auto list = [](const std::string &key, const std::string &item, int items) {
+            std::string out = "\"" + key + "\":[" + item;
+            while (--items > 0)
+                out += "," + item;
+            return out + "]";
+        };
+        const auto whyNot = [](const std::string &key) {
+            const auto record = runRecordFromJson("{" + key + "}");
+            const auto result = runResultFromJson("{\"state\":\"done\"," + key + "}");
+            return (record ? "" : record.error().message()) + (result ? "" : result.error().message());
+        };
+        for (const auto &[key, item, most] : {std::tuple{"machines", std::string("{}"), 4'096},
+                                              {"machines", "{" + list("devices", "{}", 64) + "}", 1'024},
+                                              {"device_names", "\"\"", 65'536},
+                                              {"ranks", "{}", 65'536},
+                                              {"warnings", "\"\"", 1'000}}) {
+            QCOMPARE(whyNot(list(key, item, most)), std::string());
+            QVERIFY2(whyNot(list(key, item, most + 1)).find("a list of at most") != std::string::npos, key);
+        }
+    }
+
+    void endlessSentencesOfAResultAreCut() {
+        RunResult result;
+        result.state = RunState::Failed;
+        result.reason.assign(longestText + 1, 'x');
+        result.warnings = {result.reason};
+        const auto back = runResultFromJson(toJson(result));
+        QVERIFY(back.has_value());
+        QCOMPARE(back->reason.size(), longestText);
+        QCOMPARE(back->warnings.at(0).size(), longestText);
+    }
+};
+
+QTEST_GUILESS_MAIN(DocumentLimitsTest)
+#include "document_limits_test.moc"
