@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -62,8 +63,24 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
     return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + moreLine(leftOut) : std::string();
 }
 
+/// Experiments as they were recorded, each read once: a document of a thousand runs has many megabytes, and many findings name it.
+class ReadExperiments {
+public:
+    /// Null: it is gone, or can't be read.
+    const core::Experiment *find(const std::string &id) {
+        const auto [at, isNew] = m_byId.try_emplace(id);
+        if (isNew)
+            if (auto read = core::readExperiment(id))
+                at->second = std::move(*read);
+        return at->second ? &*at->second : nullptr;
+    }
+
+private:
+    std::map<std::string, std::optional<core::Experiment>> m_byId;
+};
+
 /// The commands that repeat runs of an experiment, one line per experiment.
-std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
+std::string retryText(const std::vector<const core::SuggestedRun *> &controls, ReadExperiments &experiments) {
     std::map<std::string, std::set<std::string>> runs;
     std::set<std::string> alone;
     for (const core::SuggestedRun *control : controls)
@@ -74,7 +91,7 @@ std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
         }
     std::string out;
     for (const auto &[id, again] : runs) {
-        const auto experiment = core::readExperiment(id);
+        const core::Experiment *experiment = experiments.find(id);
         const auto requests = experiment ? core::retriesOf(*experiment, {again.begin(), again.end()}, false)
                                          : std::vector<core::QueueRequest>();
         if (requests.empty()) // queued already, or the experiment is gone
@@ -87,14 +104,15 @@ std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
     return out;
 }
 
-std::string controlText(const core::FairnessFinding &finding) {
+std::string controlText(const core::FairnessFinding &finding, ReadExperiments &experiments) {
     return finding.control ? "    control: " + core::toText(*finding.control) + " - " + finding.control->why + "\n" +
-                                 retryText({&*finding.control})
+                                 retryText({&*finding.control}, experiments)
                            : std::string();
 }
 
 /// For several pairs: the values that differ from the reference's, grouped.
-std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found) {
+std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found,
+                     ReadExperiments &experiments) {
     const core::FairnessFinding &first = *found.front().second;
     std::vector<std::pair<std::string, std::vector<std::string>>> byValue;
     core::FairnessWeight weight = first.weight;
@@ -119,7 +137,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
         out += "; other values in " + std::to_string(byValue.size() - mostValues) + " more";
     out += "\n";
     if (!controls.empty())
-        out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n" + retryText(suggested);
+        out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n" + retryText(suggested, experiments);
     return out;
 }
 
@@ -138,15 +156,16 @@ std::string fairnessText(const core::Judgement &judgement, bool all) {
                     kind.emplace_back(pair.run, &finding);
                 }
     std::string out;
+    ReadExperiments experiments;
     for (const std::string &key : order) {
         const auto &found = kinds[key];
         if (found.size() > 1 && !all) {
-            out += kindText(found);
+            out += kindText(found, experiments);
             continue;
         }
         for (const auto &[run, finding] : found)
             out += "  " + run + ", " + std::string(core::toString(finding->weight)) + ": " + finding->sentence + "\n" +
-                   controlText(*finding);
+                   controlText(*finding, experiments);
     }
     return out.empty() ? out : "Unintended differences\n" + out;
 }

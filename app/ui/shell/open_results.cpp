@@ -27,6 +27,7 @@ void OpenResults::outdate() {
 }
 
 void OpenResults::recompute() {
+    m_recompute.stop(); // what was outdated is computed now
     std::vector<core::RunOutcome> outcomes;
     for (const core::RunStore *store : m_work.runs().stores())
         outcomes.push_back(core::outcomeOf(*store));

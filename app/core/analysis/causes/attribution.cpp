@@ -76,15 +76,6 @@ Sides sidesOf(const RepeatGroup &reference, const RepeatGroup &run, const std::o
             counted->standingOut.has_value()};
 }
 
-/// What the others measured without these rounds.
-std::vector<RepeatGroup> allWithoutRounds(const std::vector<RepeatGroup> &others,
-                                          const std::vector<std::string> &leftOut) {
-    std::vector<RepeatGroup> out;
-    for (const RepeatGroup &other : others)
-        out.push_back(withoutRounds(other, leftOut));
-    return out;
-}
-
 void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, Attribution &out) {
     noteUnreported(reference, sides.reference.front().parts, sides.run.front().parts, out.notes);
     noteUnreported(run, sides.run.front().parts, sides.reference.front().parts, out.notes);
@@ -117,19 +108,22 @@ void addBars(const RepeatGroup &reference, const RepeatGroup &run, Sides sides, 
 /// The controls between two groups: names and times by which of the factors are the run's.
 class Lattice {
 public:
-    Lattice(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &others,
-            const std::vector<SettingFactor> &factors)
+    /// `leftOut`: rounds that don't count.
+    Lattice(const RepeatGroup &reference, const RepeatGroup &run, const MeasuredGroups &others,
+            const std::vector<std::string> &leftOut, const std::vector<SettingFactor> &factors)
         : m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
-        std::vector<GroupSetting> wanted;
-        for (std::uint32_t mask = 0; mask < m_nodes.size(); ++mask)
-            wanted.push_back(settingBetween(reference, run, factors, mask));
-        for (const RepeatGroup &other : others) {
-            if (other.name == reference.name || other.name == run.name || !whyOtherEpochs(reference, other).empty())
-                continue;
-            for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask)
-                if (hasSetting(other, wanted[mask]))
-                    if (const auto parts = partsOf(other))
-                        m_nodes[mask] = {other.name, parts->runS};
+        for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask) {
+            const GroupSetting wanted = settingBetween(reference, run, factors, mask);
+            std::vector<const RepeatGroup *> controls = others.withRepeatOf(wanted.config);
+            std::ranges::reverse(controls); // of several, the last counts
+            for (const RepeatGroup *other : controls) {
+                if (other->name == reference.name || other->name == run.name)
+                    continue;
+                m_nodes[mask] = leftOut.empty() ? nodeOf(*other, reference, wanted)
+                                                : nodeOf(withoutRounds(*other, leftOut), reference, wanted);
+                if (has(mask))
+                    break;
+            }
         }
     }
     void setEnds(double referenceS, double runS) {
@@ -186,6 +180,14 @@ private:
         std::string name;
         std::optional<double> seconds;
     };
+    /// Without seconds where the group is no control: another setting, other epochs than the reference's, or no phases.
+    static Node nodeOf(const RepeatGroup &group, const RepeatGroup &reference, const GroupSetting &wanted) {
+        if (!hasSetting(group, wanted) || !whyOtherEpochs(reference, group).empty())
+            return {};
+        const auto parts = partsOf(group);
+        return parts ? Node{group.name, parts->runS} : Node();
+    }
+
     std::size_t m_count;
     std::vector<Node> m_nodes;
 };
@@ -202,8 +204,8 @@ std::vector<std::uint32_t> mostInformativeFirst(std::size_t factors) {
     return masks;
 }
 
-void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &others,
-                Attribution &out) {
+void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const MeasuredGroups &others,
+                const std::vector<std::string> &leftOut, Attribution &out) {
     const std::vector<SettingFactor> factors = factorsBetween(reference, run);
     if (factors.size() < 2)
         return;
@@ -212,7 +214,7 @@ void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const std:
                             " settings: too many to tell apart by controls.");
         return;
     }
-    Lattice lattice(reference, run, others, factors);
+    Lattice lattice(reference, run, others, leftOut, factors);
     lattice.setEnds(out.referenceS, out.runS);
     out.factors = lattice.effects(factors);
     for (const std::uint32_t mask : mostInformativeFirst(factors.size()))
@@ -258,7 +260,7 @@ double Attribution::unattributedShare() const {
 }
 
 std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
-                                     const std::vector<RepeatGroup> &others) {
+                                     const MeasuredGroups &others) {
     const std::optional<CountedRepeats> counted = countedOf(reference, run);
     const Sides sides = sidesOf(reference, run, counted);
     if (sides.reference.empty() || sides.run.empty())
@@ -271,10 +273,7 @@ std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatG
     addBars(reference, run, sides, out);
     const std::vector<std::string> leftOut =
         counted ? roundsLeftOut(reference, run, *counted) : std::vector<std::string>();
-    if (leftOut.empty())
-        addFactors(reference, run, others, out);
-    else
-        addFactors(reference, run, allWithoutRounds(others, leftOut), out);
+    addFactors(reference, run, others, leftOut, out);
     return out;
 }
 

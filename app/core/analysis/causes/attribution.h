@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/compare/repeat_group.h"
+#include "analysis/fairness/measured_groups.h"
 
 namespace lockstep::core {
 
@@ -70,6 +71,6 @@ struct Attribution {
 
 /// Absent when either has no phases. `others`: groups that may serve as controls.
 [[nodiscard]] std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
-                                                   const std::vector<RepeatGroup> &others);
+                                                   const MeasuredGroups &others);
 
 } // namespace lockstep::core

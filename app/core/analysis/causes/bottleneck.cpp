@@ -214,7 +214,7 @@ std::string shareText(double share, double threshold) {
     return percent(share, digits).toStdString();
 }
 
-Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup> &others) {
+Bottleneck bottleneckOf(const RepeatGroup &group, const MeasuredGroups &others) {
     Bottleneck out;
     out.run = group.name;
     const auto parts = partsOf(group);

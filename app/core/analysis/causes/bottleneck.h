@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "analysis/compare/repeat_group.h"
+#include "analysis/fairness/measured_groups.h"
 
 namespace lockstep::core {
 
@@ -39,6 +40,6 @@ struct Bottleneck {
 /// "20 %"; a share under a threshold that would be rounded onto it gets more digits, "19.8 %".
 [[nodiscard]] std::string shareText(double share, double threshold);
 /// `others`: what was measured already is no tip; the reference among them is what tips are named by.
-[[nodiscard]] Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup> &others);
+[[nodiscard]] Bottleneck bottleneckOf(const RepeatGroup &group, const MeasuredGroups &others);
 
 } // namespace lockstep::core

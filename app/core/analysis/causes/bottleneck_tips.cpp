@@ -26,9 +26,9 @@ constexpr double unhidden =
 /// Tips with what each could gain at most: the training time of now ÷ what would be left.
 class Tips {
 public:
-    Tips(const RepeatGroup &group, const TimeParts &parts, const std::vector<RepeatGroup> &others)
+    Tips(const RepeatGroup &group, const TimeParts &parts, const MeasuredGroups &others)
         : m_group(group), m_others(others), m_training(parts.trainingS) {
-        for (const RepeatGroup &other : others)
+        for (const RepeatGroup &other : others.all())
             if (other.reference && !other.runs.empty() && other.runs.front().config)
                 m_reference = &other;
     }
@@ -65,17 +65,17 @@ private:
         if (!samePlaces && !shared && !fitWorkerCores(m_group, config))
             return; // no core is free to load on
         auto run = withChange(m_group, keys, config, m_reference);
-        const auto isThere = [&](const RepeatGroup &other) {
-            return hasSetting(other, {config, isScript(m_group), m_group.runs.front().claims.flags});
+        const auto isThere = [&](const RepeatGroup *other) {
+            return hasSetting(*other, {config, isScript(m_group), m_group.runs.front().claims.flags});
         };
-        if (!run || std::ranges::any_of(m_others, isThere))
+        if (!run || std::ranges::any_of(m_others.withRepeatOf(config), isThere))
             return;
         run->why = why;
         m_tips.emplace_back(gain, std::move(*run));
     }
 
     const RepeatGroup &m_group;
-    const std::vector<RepeatGroup> &m_others;
+    const MeasuredGroups &m_others;
     const RepeatGroup *m_reference = nullptr; ///< whose setting goes without saying in a name
     double m_training;
     std::vector<std::pair<double, SuggestedRun>> m_tips;
@@ -268,11 +268,11 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
 }
 
 /// More devices only where some other run shows that the machine has them.
-void addCompute(const RunConfig &config, const TimeParts &parts, const std::vector<RepeatGroup> &others, Tips &tips) {
+void addCompute(const RunConfig &config, const TimeParts &parts, const MeasuredGroups &others, Tips &tips) {
     const double seconds = *parts.computeS;
     const std::string why = "computing is " + tips.share(seconds);
     std::vector<std::string> most = config.devices;
-    for (const RepeatGroup &other : others)
+    for (const RepeatGroup &other : others.all())
         if (!other.runs.empty() && other.runs.front().config && other.runs.front().config->device == config.device &&
             other.runs.front().config->coresPerDevice == config.coresPerDevice &&
             other.runs.front().config->devices.size() > most.size())
@@ -406,7 +406,7 @@ std::optional<SlowRank> slowRankOf(const RepeatGroup &group) {
 }
 
 std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &parts, const Bottleneck &found,
-                                  const std::vector<RepeatGroup> &others) {
+                                  const MeasuredGroups &others) {
     if (group.runs.empty() || !group.runs.front().config || found.bound == Bound::Unknown)
         return {};
     const RunConfig &config = *group.runs.front().config;

@@ -40,6 +40,6 @@ inline constexpr double launchFrom = 0.50; ///< the share from which it bounds a
 
 /// Most promising first, at most four, none that `others` hold.
 [[nodiscard]] std::vector<SuggestedRun> tipsFor(const RepeatGroup &group, const TimeParts &parts,
-                                                const Bottleneck &found, const std::vector<RepeatGroup> &others);
+                                                const Bottleneck &found, const MeasuredGroups &others);
 
 } // namespace lockstep::core

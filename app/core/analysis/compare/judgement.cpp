@@ -67,8 +67,15 @@ std::optional<double> fairEfficiency(double factor, const PairDevices &devices,
     return hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : each;
 }
 
+/// What a pair is judged beside.
+struct Company {
+    const std::vector<RepeatGroup> &groups;
+    const MeasuredGroups &measured; ///< the same, by what they were measured with
+    const std::vector<std::string> &varies;
+};
+
 PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, const PairDevices &devices,
-                        const std::vector<std::string> &varies, const std::vector<RepeatGroup> &groups) {
+                        const Company &company) {
     const std::optional<CountedRepeats> counted = countedOf(reference, run);
     PairJudgement out;
     out.reference = reference.name;
@@ -83,26 +90,24 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     if (counted)
         out.disturbedRounds = roundsLeftOut(reference, run, *counted);
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
-                              varies, groups);
+                              company.varies, company.groups);
     if (out.training)
         out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness);
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
-        out.adjusted = adjustedFactorOf(reference, run, groups);
+        out.adjusted = adjustedFactorOf(reference, run, company.groups);
     out.otherEpochs = whyOtherEpochs(reference, run);
     if (out.otherEpochs.empty())
-        out.attribution = attribute(reference, run, groups);
+        out.attribution = attribute(reference, run, company.measured);
     return out;
 }
 
 /// The comparisons of runs that can't be compared fairly with the reference with controls that can.
-std::vector<PairJudgement> controlledPairs(const std::vector<RepeatGroup> &groups,
-                                           const std::vector<PairJudgement> &pairs,
-                                           const std::vector<std::string> &varies) {
+std::vector<PairJudgement> controlledPairs(const std::vector<PairJudgement> &pairs, const Company &company) {
     std::vector<PairJudgement> out;
     for (const PairJudgement &pair : pairs)
-        if (const PairJudgement *control = controlInstead(groups, pairs, pair)) {
-            out.push_back(judgePair(*findGroup(groups, control->run), *findGroup(groups, pair.run),
-                                    {control->devices, pair.devices}, varies, groups));
+        if (const PairJudgement *control = controlInstead(company.measured, pairs, pair)) {
+            out.push_back(judgePair(*findGroup(company.groups, control->run), *findGroup(company.groups, pair.run),
+                                    {control->devices, pair.devices}, company));
             if (!out.back().training)
                 out.pop_back();
         }
@@ -341,15 +346,17 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     Judgement out;
     out.reference = table.reference;
     const std::vector<RepeatGroup> groups = groupsOf(table, outcomes);
+    const MeasuredGroups measured(groups);
+    const Company company{groups, measured, varies};
     const auto reference = std::ranges::find_if(groups, &RepeatGroup::reference);
     for (const RepeatGroup &group : groups) {
         if (reference != groups.end() && !group.reference)
             out.pairs.push_back(
-                judgePair(*reference, group, {devicesOf(*reference, table), devicesOf(group, table)}, varies, groups));
-        out.bottlenecks.push_back(bottleneckOf(group, groups));
+                judgePair(*reference, group, {devicesOf(*reference, table), devicesOf(group, table)}, company));
+        out.bottlenecks.push_back(bottleneckOf(group, measured));
     }
     decideFamilies(out.pairs);
-    out.controlled = controlledPairs(groups, out.pairs, varies);
+    out.controlled = controlledPairs(out.pairs, company);
     decideFamilies(out.controlled);
     for (auto *pairs : {&out.pairs, &out.controlled})
         for (PairJudgement &pair : *pairs)

@@ -18,8 +18,8 @@ bool isOf(Control control, const SettingFactor &factor) {
 }
 
 /// Whether the difference is all that the two are unlike in, as a control differs: then it is what the comparison is about.
-bool isTheQuestion(const std::vector<RepeatGroup> &groups, const PairJudgement &pair, const FairnessFinding &finding) {
-    const RepeatGroup *reference = findGroup(groups, pair.reference), *run = findGroup(groups, pair.run);
+bool isTheQuestion(const MeasuredGroups &groups, const PairJudgement &pair, const FairnessFinding &finding) {
+    const RepeatGroup *reference = findGroup(groups.all(), pair.reference), *run = findGroup(groups.all(), pair.run);
     if (!reference || !run)
         return false;
     const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
@@ -29,9 +29,9 @@ bool isTheQuestion(const std::vector<RepeatGroup> &groups, const PairJudgement &
 
 } // namespace
 
-const PairJudgement *measuredControl(Control control, const std::vector<RepeatGroup> &groups,
+const PairJudgement *measuredControl(Control control, const MeasuredGroups &groups,
                                      const std::vector<PairJudgement> &pairs, const PairJudgement &pair) {
-    const RepeatGroup *reference = findGroup(groups, pair.reference), *run = findGroup(groups, pair.run);
+    const RepeatGroup *reference = findGroup(groups.all(), pair.reference), *run = findGroup(groups.all(), pair.run);
     if (!reference || !run)
         return nullptr;
     const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
@@ -43,26 +43,28 @@ const PairJudgement *measuredControl(Control control, const std::vector<RepeatGr
     if (mask == 0 || mask + 1 == std::uint32_t(1) << factors.size())
         return nullptr;
     const GroupSetting wanted = settingBetween(*reference, *run, factors, mask);
-    for (const PairJudgement &other : pairs) {
-        const RepeatGroup *group = findGroup(groups, other.run);
-        if (group && other.run != pair.run && other.training && hasSetting(*group, wanted))
-            return &other;
-    }
-    return nullptr;
+    std::vector<const RepeatGroup *> controls = groups.withRepeatOf(wanted.config);
+    std::erase_if(controls, [&](const RepeatGroup *group) { return !hasSetting(*group, wanted); });
+    const auto isControl = [&](const PairJudgement &other) {
+        return other.run != pair.run && other.training &&
+               std::ranges::find(controls, other.run, &RepeatGroup::name) != controls.end();
+    };
+    const auto found = controls.empty() ? pairs.end() : std::ranges::find_if(pairs, isControl);
+    return found == pairs.end() ? nullptr : &*found;
 }
 
 bool isLoad(const FairnessFinding &finding) {
     return finding.key == "load" || finding.key == "stolen";
 }
 
-const FairnessFinding *unintendedDifference(const std::vector<RepeatGroup> &groups, const PairJudgement &pair) {
+const FairnessFinding *unintendedDifference(const MeasuredGroups &groups, const PairJudgement &pair) {
     const auto found = std::ranges::find_if(pair.fairness, [](const FairnessFinding &finding) {
         return finding.weight == FairnessWeight::Decisive && !isLoad(finding);
     });
     return found == pair.fairness.end() || isTheQuestion(groups, pair, *found) ? nullptr : &*found;
 }
 
-const PairJudgement *controlInstead(const std::vector<RepeatGroup> &groups, const std::vector<PairJudgement> &pairs,
+const PairJudgement *controlInstead(const MeasuredGroups &groups, const std::vector<PairJudgement> &pairs,
                                     const PairJudgement &pair) {
     if (!pair.training || !unintendedDifference(groups, pair))
         return nullptr;

@@ -53,7 +53,7 @@ std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<Ru
     return groups;
 }
 
-const RepeatGroup *findGroup(const std::vector<RepeatGroup> &groups, const std::string &name) {
+const RepeatGroup *findGroup(std::span<const RepeatGroup> groups, const std::string &name) {
     const auto found = std::ranges::find(groups, name, &RepeatGroup::name);
     return found == groups.end() ? nullptr : &*found;
 }

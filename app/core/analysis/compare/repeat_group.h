@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct RepeatGroup {
 [[nodiscard]] std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
 
 /// The group of that name; null: there is none.
-[[nodiscard]] const RepeatGroup *findGroup(const std::vector<RepeatGroup> &groups, const std::string &name);
+[[nodiscard]] const RepeatGroup *findGroup(std::span<const RepeatGroup> groups, const std::string &name);
 
 /// A figure of a run; absent: unknown.
 using Figure = std::function<std::optional<double>(const RunOutcome &)>;

@@ -40,6 +40,7 @@ struct Known {
     const std::vector<RepeatGroup> &groups;
     const Judgement &judgement;
     const std::vector<std::string> &varies; ///< the recipe's
+    const MeasuredGroups &measured;         ///< the groups, by what they were measured with
 
     [[nodiscard]] const RepeatGroup *group(const std::string &name) const { return findGroup(groups, name); }
     [[nodiscard]] const ResultRow *row(const std::string &name) const {
@@ -176,7 +177,7 @@ void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::st
 /// A control takes the reference's place: it has all of the run's that isn't the method's.
 void judgeAgainst(const PairJudgement &control, const PairJudgement &own, VerdictLine &line, const Known &known) {
     const SpeedUp &rest = *own.training;
-    if (const FairnessFinding *unfair = unintendedDifference(known.groups, own))
+    if (const FairnessFinding *unfair = unintendedDifference(known.measured, own))
         return cantCompare(line, *unfair, " against " + control.run);
     if (control.training->factor <= 1) { // it gains nothing that the run's factor over the reference would contain
         line.against = control.run;
@@ -212,9 +213,9 @@ std::string undecidable(const SpeedUp &measured) {
 }
 
 void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {
-    const PairJudgement *control = controlInstead(known.groups, known.judgement.pairs, pair);
+    const PairJudgement *control = controlInstead(known.measured, known.judgement.pairs, pair);
     const PairJudgement *own = control ? known.controlled(pair.run) : nullptr;
-    const FairnessFinding *unfair = unintendedDifference(known.groups, pair);
+    const FairnessFinding *unfair = unintendedDifference(known.measured, pair);
     if (unfair && !own) // which no repeat changes
         return cantCompare(line, *unfair, {});
     if (const std::string why = undecidable(*pair.training); !why.empty())
@@ -311,7 +312,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     line.speedUp = pair.training;
     if (!line.speedUp)
         return;
-    if (const FairnessFinding *unfair = unintendedDifference(known.groups, pair)) {
+    if (const FairnessFinding *unfair = unintendedDifference(known.measured, pair)) {
         cantCompare(line, *unfair, {});
         lines.push_back(std::move(line));
         return;
@@ -348,7 +349,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
                            (line.settles ? repeatsText(*line.settles) + " would tell" : std::string(scatterTooMuch));
     }
     if (const std::optional<Attribution> why =
-            line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.groups) : std::nullopt)
+            line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.measured) : std::nullopt)
         line.reason = causeClause(*why);
     lines.push_back(std::move(line));
 }
@@ -405,7 +406,8 @@ std::string sentenceOf(const VerdictLine &line) {
 
 std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
                                       const Judgement &judgement, const std::vector<std::string> &varies) {
-    const Known known{table, groups, judgement, varies};
+    const MeasuredGroups measured(groups);
+    const Known known{table, groups, judgement, varies, measured};
     std::vector<VerdictLine> all, out;
     for (const ResultRow &row : table.rows)
         if (!row.published && row.state != "not run" &&

@@ -129,13 +129,20 @@ bool isSameSetting(const RunConfig &a, const RunConfig &b) {
     const auto differs = [&](const FieldSpec &field) {
         return !isTimeless(field) && effectiveValue(field, a) != effectiveValue(field, b);
     };
-    // What is written differently mostly is in effect, too. Asked first, since what is in effect takes longer to find out, and each of
-    // a thousand runs is compared with all the others.
+    // What is written differently mostly is in effect, too. Asked first, since what is in effect takes longer to find out.
     const auto differsAsWritten = [&](const FieldSpec &field) {
         return !isTimeless(field) && field.get(a) != field.get(b) && differs(field);
     };
     return std::ranges::none_of(runConfigFields(), differsAsWritten) &&
            std::ranges::none_of(runConfigFields(), differs);
+}
+
+std::string settingKey(const RunConfig &config) {
+    std::string out;
+    for (const FieldSpec &field : runConfigFields())
+        if (!isTimeless(field))
+            (out += effectiveValue(field, config)) += '\0';
+    return out;
 }
 
 std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run) {

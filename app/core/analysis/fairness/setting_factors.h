@@ -45,6 +45,8 @@ struct GroupSetting {
 /// The same work by another seed or into other files counts as the same, and with loading workers on cores of their own,
 /// whichever those are.
 [[nodiscard]] bool isSameSetting(const RunConfig &a, const RunConfig &b);
+/// Equal of two configs if they are the same setting. Not for people.
+[[nodiscard]] std::string settingKey(const RunConfig &config);
 [[nodiscard]] bool isScript(const RepeatGroup &group);
 /// Whether the group's program takes `config`, which differs from its own in these keys: a script only what its command asks for.
 [[nodiscard]] bool takesChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys,

@@ -4,6 +4,8 @@
 
 #include "analysis/causes/attribution.h"
 #include "analysis/causes/phase_parts.h"
+#include "analysis/fairness/measured_groups.h"
+#include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -300,6 +302,56 @@ private Q_SLOTS:
             QVERIFY(missing.config == (missing.name == "baseline, 4 workers" ? workers : ddp));
             QVERIFY(!missing.why.empty());
         }
+    }
+
+    void controlsAreFoundAmongHundredsOfGroups() {
+        RunConfig plain, workers, ddp, both;
+        workers.workers = both.workers = 4;
+        ddp.method = both.method = Method::Ddp;
+        ddp.devices = both.devices = {"0", "1"};
+        RunConfig otherSeed = workers;
+        otherSeed.seed = 7;
+        const RepeatGroup reference = control("baseline", plain, 100), run = control("DDP on 2 devices", both, 30),
+                          onlyWorkers = control("another seed", otherSeed, 50), onlyDdp = control("ddp", ddp, 70);
+        RepeatGroup mixed = control("its first repeat has another setting", both, 5);
+        mixed.runs.back().config = workers;
+
+        std::vector<RepeatGroup> groups = {reference, control("the same earlier", workers, 999), onlyWorkers, mixed};
+        for (int i = 0; i < 300; ++i) {
+            RunConfig other = i % 2 ? workers : ddp;
+            other.batchSize += i + 1;
+            groups.push_back(control("other " + std::to_string(i), other, 10));
+        }
+        groups.push_back(onlyDdp);
+        groups.push_back(run);
+        const MeasuredGroups measured(groups);
+        const std::vector<const RepeatGroup *> looked = measured.withRepeatOf(workers);
+        QVERIFY2(looked == (std::vector<const RepeatGroup *>{&groups[1], &groups[2], &groups[3]}),
+                 "of 306 only these are looked at");
+        QVERIFY(*attribute(reference, run, measured) == *attribute(reference, run, {reference, onlyWorkers, onlyDdp}));
+    }
+
+    void twoConfigsAreTheSameSettingIfTheirKeysAreEqual() {
+        std::vector<RunConfig> configs(1);
+        for (const auto &[key, value] : std::vector<std::pair<std::string, std::string>>{{"seed", "3"},
+                                                                                         {"workers", "4"},
+                                                                                         {"batch_size", "128"},
+                                                                                         {"batch_per_device", "64"},
+                                                                                         {"lr", "0.5"},
+                                                                                         {"micro_batches", "8"},
+                                                                                         {"backend", "gloo"},
+                                                                                         {"optimizer", "adam"},
+                                                                                         {"momentum", "0.5"}})
+            for (std::size_t i = configs.size(); i-- > 0;) {
+                configs.push_back(configs[i]);
+                QVERIFY2(findField(key)->set(configs.back(), value), key.c_str());
+            }
+        int same = 0;
+        for (const RunConfig &one : configs) {
+            QCOMPARE(settingKey(one) == settingKey(configs.front()), isSameSetting(one, configs.front()));
+            same += isSameSetting(one, configs.front()) ? 1 : 0;
+        }
+        QVERIFY(same > 1 && same < int(configs.size()));
     }
 
     void effectsAddUpWhateverControlsThereAre() {

@@ -545,6 +545,16 @@ private Q_SLOTS:
         QVERIFY(model.target().kind == core::Target::Kind::Loss);
     }
 
+    void whatIsOpenedIsJudgedOnce() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk();
+        Workspace workspace;
+        QSignalSpy judged(&workspace, &Workspace::resultsChanged);
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QCOMPARE(judged.size(), 1);
+        QVERIFY2(workspace.results().upToDate(), "nothing has changed since");
+    }
+
     void aRunWithoutItsExperimentOffersNothingToPress() {
         const uitest::Home home;
         const std::string id = uitest::writeExperimentOnDisk();
