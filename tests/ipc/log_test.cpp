@@ -153,9 +153,10 @@ private Q_SLOTS:
     /// The frame's reader would take the other key, and the line for another node's.
     void aKeyThatOnlyEndsLikeTheSealsNodeIsNoPartOfTheSeal() {
         const auto sealed = [](std::string body) { return body + ",\"crc\":\"" + crcText(crc32c(body)) + "\"}"; };
-        const std::string head = R"({"type":"state","mono_ns":1,"wall_us":1,"state":"failed","node":0,")";
+        const std::string head =
+            R"({"type":"state","mono_ns":1,"wall_us":1,"state":"failed","node":0,)" + std::string("\"");
         for (const char *before : {"\\", "x\\", ",\\", "{\\", "\\\\\\"}) { // each ends in the backslash of a quote
-            const std::string line = sealed(head + before + R"("node":1,"seq":0)");
+            const std::string line = sealed(head + before + "\"node\":1,\"seq\":0");
             const auto frame = Decoder().decode(line);
             QVERIFY2(frame && frame->node == 0, line.c_str());
             QVERIFY2(crcHolds(line) && !placeOfSealedLine(line), line.c_str());
