@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 3> paddings{"bucket", "longest", "full"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 3> loaders{"item", "batch", "device"};
 constexpr std::array<std::string_view, 2> augmentations{"none", "affine"};
-constexpr std::array<std::string_view, 3> schedulings{"auto", "batch", "other"};
+constexpr std::array<std::string_view, 2> schedulings{"batch", "other"};
 constexpr std::array<std::string_view, 3> precisions{"fp32", "bf16", "fp64"};
 
 struct MethodField {
@@ -151,12 +151,6 @@ std::string effectiveLrText(const RunConfig &config) {
 }
 
 /// Empty on a GPU, where the host's threads are torch's own choice.
-std::string schedulingText(const RunConfig &config) {
-    if (config.scheduling != "auto")
-        return config.scheduling;
-    return specOf(config.method).splitsModel ? "other" : "batch";
-}
-
 std::string threadsText(const RunConfig &config) {
     return config.threads > 0 ? std::to_string(config.threads)
            : anyCpu(config)   ? std::to_string(config.coresPerDevice)
@@ -437,8 +431,8 @@ std::vector<FieldSpec> dataRows() {
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
             "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "
-            "usual one; auto: other for a pipeline, whose ranks wait for messages all the time, else batch.",
-            Advanced, schedulings, {.inEffect = schedulingText}),
+            "usual one.",
+            Advanced, schedulings),
     };
 }
 

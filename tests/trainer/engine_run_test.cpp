@@ -446,20 +446,4 @@ TEST_SUITE("engine_run") {
         CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000020.safetensors"));
         CHECK(std::filesystem::exists(folder / "c/checkpoint-000000000010.safetensors"));
     }
-
-    TEST_CASE("a pipeline's ranks are scheduled as usual, other ranks so that waking threads don't take their cores") {
-        for (const auto &[arguments, policy] :
-             {std::pair{std::vector<std::string>{"--method=pipeline"}, "other"},
-              std::pair{std::vector<std::string>{"--method=pipeline", "--scheduling=batch"}, "batch"},
-              std::pair{std::vector<std::string>{"--method=ddp"}, "batch"},
-              std::pair{std::vector<std::string>{"--method=ddp", "--scheduling=other"}, "other"}}) {
-            const TempFolder folder;
-            auto all = arguments;
-            all.insert(all.end(), {"--epochs=1", "--frames=" + (folder / "f")});
-            for (const Ended &rank : DdpRun(2, all).wait())
-                REQUIRE(rank.code == 0);
-            CAPTURE(arguments.front());
-            CHECK(readFile(folder / "f").find("\"scheduling\":\"" + std::string(policy) + "\"") != std::string::npos);
-        }
-    }
 }

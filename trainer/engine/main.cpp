@@ -140,7 +140,7 @@ int runProgram(int argc, char **argv) {
     // Before any thread exists, torch's pools included: they inherit cores and scheduling.
     if (const auto pinned = pinThread(placement->cores); !pinned)
         return refuse(pinned.error());
-    if (effectiveValue(*findField("scheduling"), *config) == "batch")
+    if (config->scheduling == "batch")
         useBatchScheduling();
     stop_flag::install();
     setUpLog(env->rank, nullptr);

@@ -50,7 +50,7 @@ Result<Placement> confine(LabOptions &options, const RankEnvironment &env) {
     // Before any other thread starts, since threads inherit cores and scheduling.
     if (const auto pinned = pinThread(placement->cores); !pinned)
         return fail(pinned.error());
-    if (effectiveValue(*findField("scheduling"), options.config) == "batch")
+    if (options.config.scheduling == "batch")
         useBatchScheduling();
     return placement;
 }

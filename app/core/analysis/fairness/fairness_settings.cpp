@@ -199,23 +199,13 @@ void adopt(RunConfig &from, const RunConfig &to, std::string_view key) {
     }
 }
 
-/// Whether both runs left the ranks' scheduling to their methods and got what these choose: it is a part of the methods then.
-bool comesWithTheMethods(const Pair &pair, std::string_view key) {
-    const auto asChosen = [key](const RunOutcome &run) {
-        const std::string &granted = run.conditions.scheduling;
-        return run.config && run.config->scheduling == "auto" &&
-               (granted.empty() || granted == effectiveValue(*findField(key), *run.config));
-    };
-    return key == "scheduling" && asChosen(pair.a()) && asChosen(pair.b());
-}
-
 std::vector<Unlike> settingDifferences(const Pair &pair) {
     std::vector<Unlike> out;
     const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
     for (const FieldSpec &field : runConfigFields()) {
         const std::string_view key = field.key;
         if (field.effect == FieldEffect::None || field.effect == FieldEffect::Means || pair.isVaried(key) ||
-            !applies(pair, key) || comesWithTheMethods(pair, key))
+            !applies(pair, key))
             continue;
         const std::string one = valueOf(pair.a(), a, key), other = valueOf(pair.b(), b, key);
         if (one == other || one.empty() || other.empty())

@@ -67,7 +67,7 @@ RunOutcome runOf(const RunConfig &config, std::int64_t startWallUs, Random &rand
     run.conditions.program = "lockstep-trainer";
     run.conditions.files = {{"train-images", std::string(64, 'a')}, {"train-labels", std::string(64, 'c')}};
     run.conditions.freeCores = config.method == Method::Ddp ? 0 : 1;
-    run.conditions.scheduling = effectiveValue(*findField("scheduling"), config);
+    run.conditions.scheduling = config.scheduling;
     run.conditions.threads = 1;
     run.conditions.watching = Watching{*run.runTimeS, between(random, 0, 0.03) * *run.runTimeS, {}, {}, {}};
     Surroundings around;
@@ -396,19 +396,6 @@ private Q_SLOTS:
         QVERIFY(fairnessOf(pair.reference, pair.run, {"workers"}, {}).empty());
     }
 
-    void theSchedulingThatAMethodChoosesIsAPartOfIt() {
-        Random random(1);
-        Pair pair = fairPair(random);
-        for (RunOutcome &run : pair.run.runs) {
-            run.config->method = Method::Pipeline;
-            run.conditions.scheduling = "other"; // which a pipeline chooses
-        }
-        QVERIFY(fairnessOf(pair.reference, pair.run, {}, {}).empty());
-        for (RunOutcome &run : pair.run.runs)
-            run.config->scheduling = "other"; // the user did
-        QCOMPARE(fairnessOf(pair.reference, pair.run, {}, {}).front().key, std::string("scheduling"));
-    }
-
     void accuracyThatStillMovesOrIsMeantToDifferIsNoFinding() {
         Random random(1);
         Pair pair = fairPair(random);
@@ -457,7 +444,7 @@ private Q_SLOTS:
                 made.runs = pair.run.runs;
             for (RunOutcome &run : made.runs) {
                 run.config = control;
-                run.conditions.scheduling = effectiveValue(*findField("scheduling"), control);
+                run.conditions.scheduling = control.scheduling;
                 run.conditions.threads = control.threads > 0 ? control.threads : control.coresPerDevice;
                 for (MergedEpoch &epoch : run.epochs)
                     epoch.samples = 60'000;
