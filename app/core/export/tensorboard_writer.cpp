@@ -170,15 +170,20 @@ Result<void> TensorBoardWriter::takeRank(const RunStore &store, int rank) {
     return append("rank" + std::to_string(rank), own);
 }
 
+/// What any frame may have added to: epochs that a rank has ended, and `run`, what all ranks have together.
+Result<void> TensorBoardWriter::takeOfAllRanks(const RunStore &store, std::vector<Scalar> &run) {
+    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
+    takeMetrics(store, allRanks, run);
+    return takeRankEpochs(store);
+}
+
 Result<void> TensorBoardWriter::takeNew(const RunStore &store) {
     for (const auto &[rank, info] : store.ranks().all())
         if (auto written = takeRank(store, rank); !written)
             return written;
-    if (auto written = takeRankEpochs(store); !written)
-        return written;
     std::vector<Scalar> run;
-    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
-    takeMetrics(store, allRanks, run);
+    if (auto written = takeOfAllRanks(store, run); !written)
+        return written;
     takeEpochs(store, run);
     for (const std::string &name : store.devices().names())
         takeDevice(store, name, run);
@@ -189,11 +194,9 @@ Result<void> TensorBoardWriter::takeNew(const RunStore &store, const Frame &newe
     if (std::holds_alternative<StepsFrame>(newest.body))
         if (auto written = takeRank(store, newest.rank.value_or(0)); !written)
             return written;
-    if (auto written = takeRankEpochs(store); !written)
-        return written;
     std::vector<Scalar> run;
-    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
-    takeMetrics(store, allRanks, run);
+    if (auto written = takeOfAllRanks(store, run); !written)
+        return written;
     if (std::holds_alternative<EpochFrame>(newest.body) || std::holds_alternative<EvalFrame>(newest.body))
         takeEpochs(store, run);
     if (const auto *sampled = std::get_if<DeviceFrame>(&newest.body))

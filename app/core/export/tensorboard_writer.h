@@ -43,6 +43,7 @@ private:
     void takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run);
     Result<void> takeRank(const RunStore &store, int rank);
     Result<void> takeRankEpochs(const RunStore &store);
+    Result<void> takeOfAllRanks(const RunStore &store, std::vector<Scalar> &run);
 
     std::string m_folder;
     FileLock m_lock;

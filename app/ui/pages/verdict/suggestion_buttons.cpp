@@ -3,7 +3,14 @@
 
 #include <QPushButton>
 
+#include "app/ui/widgets/elided_button.h"
+
 namespace lockstep::ui {
+namespace {
+
+constexpr int leastButtonWidth = 160; // px
+
+} // namespace
 
 QString suggestionText(const core::SuggestedRun &run) {
     const QString name = QString::fromStdString(run.name);
@@ -16,7 +23,7 @@ SuggestionButtons::SuggestionButtons(QWidget *owner) : QObject(owner), m_focus(*
 
 QPushButton *SuggestionButtons::add(const QString &text, const core::SuggestedRun &run, const QKeySequence &keys,
                                     QWidget *parent) {
-    auto *button = new QPushButton(text, parent);
+    auto *button = new ElidedButton(text, leastButtonWidth, parent);
     button->setShortcut(keys);
     const QString why = QString::fromStdString(run.why), keysText = keys.toString(QKeySequence::NativeText);
     button->setProperty("why", keysText.isEmpty() ? why : QStringLiteral("%1 (%2)").arg(why, keysText));

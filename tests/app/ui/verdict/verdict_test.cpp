@@ -230,6 +230,16 @@ private Q_SLOTS:
         QVERIFY(controls.isHidden() && controls.buttons().all().isEmpty());
     }
 
+    void aLongNameOfAControlMakesThePageNoWider() {
+        VerdictControls controls;
+        QString name = QStringLiteral("DP on 2 devices");
+        for (int setting = 0; setting < 20; ++setting)
+            name += QStringLiteral(", setting %1").arg(setting);
+        controls.setRuns({{name.toStdString(), "Why?", {}}});
+        QCOMPARE(controls.buttons().all().front()->text(), QStringLiteral("Run ") + name);
+        QVERIFY(controls.minimumSizeHint().width() < 300);
+    }
+
     void aBarsHintHasTheWholeNameAndTheInterval() {
         BarChart chart(m_theme, QStringLiteral("speed-up"));
         chart.setBars(
