@@ -11,7 +11,8 @@ namespace lockstep::trainer {
 
 /// What the config's model costs, for a forecast, as one line of JSON: {"type":"model","parameter_bytes":[…],"batches":[…],
 /// "layers":[{"forward_s":[…],"backward_s":[…],"output_bytes_per_sample":…,"parameter_bytes":…},…]}. The bytes of each parameter (and so of
-/// its gradient) in DDP's order; of each layer the seconds that a batch of each of these sizes takes on one CPU device, with its threads, and the bytes that it passes on. Texts have a usual length. `batches`: in samples, at least one.
+/// its gradient) in DDP's order; of each layer the seconds that a batch of each of these sizes takes on one CPU device, with its threads,
+/// and the bytes that it passes on. Texts have a usual length. `batches`: in samples, at least one.
 [[nodiscard]] Result<std::string> modelCostsJson(const RunConfig &config, const std::vector<std::int64_t> &batches);
 
 } // namespace lockstep::trainer

@@ -5,6 +5,7 @@
 #include <torch/cuda.h>
 
 #include "trainer/comm/sums.h"
+#include "trainer/comm/work_between.h"
 #include "trainer/lab/lab_options.h"
 
 namespace lockstep::trainer {
@@ -12,7 +13,6 @@ namespace lockstep::trainer {
 namespace {
 
 constexpr int tag = 7;
-constexpr std::int64_t workNumbers = 2 * 1024 * 1024;
 
 std::int64_t roundedUp(std::int64_t count, std::int64_t parts) {
     return (count + parts - 1) / parts * parts;

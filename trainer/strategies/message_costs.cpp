@@ -8,6 +8,7 @@
 #include <torch/types.h>
 
 #include "ipc/median.h"
+#include "trainer/comm/work_between.h"
 #include "trainer/report/phase_clock.h"
 
 namespace lockstep::trainer {
@@ -16,8 +17,6 @@ namespace {
 constexpr int tag = 100;
 constexpr std::int64_t fewestExchanges = 2, mostExchanges = 10; // that are timed
 constexpr std::int64_t enoughBytes = 32 << 20; // for more than the fewest: a slow network takes a third of a second
-/// More than a core's own caches hold: a millisecond or two of work.
-constexpr std::int64_t workNumbers = 2 << 20;
 
 /// One sent and one received.
 double exchangeSeconds(c10d::ProcessGroup &group, int peer, std::int64_t bytes) {
@@ -27,7 +26,7 @@ double exchangeSeconds(c10d::ProcessGroup &group, int peer, std::int64_t bytes) 
     std::vector<double> took;
     const std::int64_t exchanges = std::clamp(enoughBytes / bytes, fewestExchanges, mostExchanges);
     for (std::int64_t i = 0; i <= exchanges; ++i) { // the first one opens the way and does not count
-        work.mul_(1.0); // as between two messages of a step: caches are cold then, and the threads that send asleep
+        work.mul_(1.0);                             // as between two messages of a step
         const std::int64_t startNs = monotonicNs();
         const auto arriving = group.recv(received, peer, tag);
         sent.front().copy_(content); // as activations are, into their message
