@@ -270,6 +270,7 @@ def main():
     parser.add_argument("python", type=lambda text: pathlib.Path(text).absolute())
     parser.add_argument("--traceml", type=lambda text: pathlib.Path(text).absolute(), help="a Python with torch and traceml-ai")
     parser.add_argument("--repeats", type=int, default=9, help="turns of the rows of costs")
+    parser.add_argument("--libraries", type=int, default=5, help="turns of the rows of Lightning and Hugging Face")
     parser.add_argument("--faults", type=int, default=3, help="turns of the other rows")
     options = parser.parse_args()
     begun = time.monotonic(), os.getloadavg()[0]
@@ -283,7 +284,7 @@ def main():
         small = bench.turns(options.repeats, TRAIN, ["--steps", "6000"])
         lenet = bench.turns(options.repeats, TRAIN, ["--steps", "400", *LENET])
         ddp = bench.turns(options.repeats, TRAIN, ["--steps", "1500"], ("plain", "lockstep", "lines"), RANKS)
-        libraries = {name: bench.turns(options.faults, LIBRARY, [name, "150", "0", "5"], ("plain", "lockstep", "traceml"))
+        libraries = {name: bench.turns(options.libraries, LIBRARY, [name, "150", "0", "5"], ("plain", "lockstep", "traceml"))
                      for name in ("lightning", "huggingface")}
         rows.append(cost_row("a small step", small, lambda each: each.step_s, 1e6, "µs", 0))
         rows.append(cost_row("a step of LeNet", lenet, lambda each: each.step_s, 1e3, "ms", 2))

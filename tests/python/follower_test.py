@@ -229,7 +229,7 @@ class FollowerTest(unittest.TestCase):
                 script.fetch(iterator, 2, data=iterator % 2)
                 script.follower.dropped(iterator)
             script.work()
-        kept = [value for value in vars(script.follower).values() if isinstance(value, (set, dict, list))]
+        kept = [value for value in vars(script.follower.at_once).values() if isinstance(value, (set, dict, list))]
         self.assertLess(max(map(len, kept)), 5)
 
     def test_a_batch_of_a_validation_in_each_step_is_known_by_its_lack_of_gradients(self):

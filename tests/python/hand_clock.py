@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A training script for the tests of lockstep.follower: its calls take the time that they are given, and what is reported is kept."""
+"""A training script for the tests of lockstep.follower: its calls take the time that they are given, and what is reported is kept. All of
+it is told a second follower through lockstep.calls, too, which has to know the same."""
+import collections
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
+from lockstep.calls import Calls  # noqa: E402
 from lockstep.follower import Follower  # noqa: E402
 from lockstep.reporter import Reporter  # noqa: E402
+from lockstep.steps import EpochLog  # noqa: E402
 
 MS = 1_000_000
 
@@ -35,13 +39,49 @@ class Heard(Reporter):
         self.epochs.append((log.steps, log.samples, training_ns // MS, phases))
 
 
+def known(thing):
+    """All that a follower knows, in values that can be compared, but for what depends on when steps were reported."""
+    if isinstance(thing, EpochLog):
+        return thing.epoch, thing.first_step, thing.start_ns, thing.steps
+    if isinstance(thing, dict):
+        return {key: known(value) for key, value in thing.items() if key not in ("_reporter", "_now")}
+    if isinstance(thing, (list, tuple, collections.deque)):
+        return [known(value) for value in thing]
+    return known(vars(thing)) if hasattr(thing, "__dict__") else thing
+
+
+class Both:
+    """A follower that is told everything at once, and beside it one that is told through lockstep.calls."""
+
+    def __init__(self, heard, clock):
+        self._heard, self._heard_later = heard, Heard()
+        self.at_once = Follower(heard, clock)
+        self.calls = Calls(self._heard_later, clock, longest_ns=10**12)
+
+    def __getattr__(self, name):
+        if name in ("steps", "complete"):
+            assert getattr(self.at_once, name) == getattr(self.calls, name), f"{name}: {getattr(self.calls, name)}"
+        if name.startswith("_") or not callable(getattr(Follower, name)):
+            return getattr(self.at_once, name)
+        return lambda *arguments, **named: self._tell(name, [*arguments, *named.values()])
+
+    def _tell(self, name, arguments):
+        getattr(self.at_once, name)(*arguments)
+        self.calls.tell(name, *arguments)
+        assert self.at_once.steps == self.calls.steps
+        if self.calls._waiting or name == "asked" or len(self.at_once._dropped) > 10:  # else it takes long
+            return
+        assert (self._heard.states, self._heard.epochs) == (self._heard_later.states, self._heard_later.epochs)
+        assert known(self.at_once) == known(self.calls.follower)
+
+
 class Script:
     """A training script whose every call takes the time that it is given, in ms."""
 
     def __init__(self):
         self.ns = 0
         self.heard = Heard()
-        self.follower = Follower(self.heard, lambda: self.ns)
+        self.follower = Both(self.heard, lambda: self.ns)
 
     def wait(self, ms):
         self.ns += ms * MS

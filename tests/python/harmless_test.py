@@ -120,7 +120,7 @@ class Harmless(Case):
 
     def test_an_exception_at_a_prompt_is_no_failure_of_the_process(self):
         code = ("import sys\nfrom types import SimpleNamespace as Fake\nfrom lockstep.watch import Watch\n"
-                "watch = Watch()\nwatch._follower = Fake(finish=lambda failed: None)\n"
+                "watch = Watch()\nwatch._calls = Fake(tell=lambda call, failed: None)\n"
                 "watch._sender = Fake(stop_requested=False, send_last=lambda kind, body: print(body['state']))\n"
                 "sys.last_value = ValueError()\nwatch._finish()\n"
                 "sys.ps1 = 'In : '\nwatch._finish()\n")

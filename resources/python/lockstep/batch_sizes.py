@@ -38,6 +38,9 @@ def shapes(batch: Any) -> Iterator[Tuple[int, ...]]:
 
 def batch_size(batch: Any) -> int:
     """The length of the first tensor in a batch; 0 if there is none."""
+    first = batch[0] if type(batch) in (list, tuple) and batch else batch
+    if hasattr(type(first), "shape") and first.shape and first.shape[0]:  # as nearly all are
+        return int(first.shape[0])
     return next((int(shape[0]) for shape in shapes(batch) if shape and shape[0]), 0)
 
 

@@ -41,6 +41,7 @@ from lockstep.steps import EpochLog
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
 MOST_SPANS = 10_000  # of fetches that no step has had yet, the newest
+NOTHING = (0, False, 0, 0)  # samples, whether they are unknown, batches and losses
 MOST_DROPPED = 1024  # iterators that the script holds no longer and whose batches no step has had yet, the newest
 
 
@@ -75,7 +76,8 @@ class Follower:
         self._over_passes = False  # an optimizer has stepped after a pass in which none had: a step may be of several passes
         self._backwards = 0  # how many are inside each other
         self._inside: List[Tuple[int, bool]] = []  # the optimizers' steps that are inside each other, and whether a scaler calls them
-        self._before_backward = (0, False, 0, 0)  # samples, whether they are unknown, batches and losses of the step
+        self._before_backward = NOTHING  # of the step
+        self._alike = False  # whether the newest batch was found to be of a step like the one before
         self._led_in = -2  # the newest step that began with a backward without a batch
         self._groups = Groups()
         self._pass: Optional[Pass] = None
@@ -102,6 +104,13 @@ class Follower:
         return self._steps + int(bool(self._stepped) and not self._backwards and not self._inside)
 
     @property
+    def alike(self) -> Optional[int]:
+        """The iterator of a step that has been made like the one before it, so that the next one probably is; None: it was another, or goes
+        on. Not of the first two, after which a run may end (lockstep.step_limit)."""
+        made = self._alike and self._steps > 1 and self._stepped and not self._backwards and not self._inside
+        return self._lead.iterator if made else None
+
+    @property
     def first_samples(self) -> int:
         """How many samples the first step had, as far as is known: whether several batches belong to it shows at the second step; 0: unknown,
         or it has not ended."""
@@ -124,7 +133,7 @@ class Follower:
     def asked(self) -> None:
         """A batch is asked for: no more backwards follow those that came before. If one did, it may have been of several batches."""
         group = self._groups.newest
-        if not group:
+        if not group or self._groups.ends_alike():
             return
         more = self._groups.end(self._held)
         for iterator, fetches in group:
@@ -192,8 +201,7 @@ class Follower:
             return
         if self._step is not None:  # it may end now, or go on in the next epoch
             self._left_over = True
-            self._lap("other", max(begin_ns, self._mark_ns))
-            self._lap("load", max(end_ns, self._mark_ns))
+            self._lap_fetch(begin_ns, end_ns)
             return
         self._add_to_epoch("load", end_ns - begin_ns)
         self._end_epoch()
@@ -221,8 +229,7 @@ class Follower:
         self._backwards += 1
         if self._backwards > 1:
             return
-        known = self._step or Step()
-        self._before_backward = known.samples, known.unsized, known.batches, len(known.losses)
+        self._note_before_backward()
         fetched = self._begin_work()
         self._groups.backward()
         step = self._begin_step(now)
@@ -234,6 +241,11 @@ class Follower:
         else:  # nothing ends the step: no optimizer that is followed
             step.losses = [None]
         self._mark_ns = self._now()  # what following has cost is nobody's time
+
+    def _note_before_backward(self) -> None:
+        """What the step has before a backward, which may raise."""
+        step = self._step
+        self._before_backward = NOTHING if step is None else (step.samples, step.unsized, step.batches, len(step.losses))
 
     def backward_ends(self, now: int, exposed_ns: int = 0, comm_ns: int = 0) -> None:
         """`exposed_ns` and `comm_ns`: of the gradients' sums, where they are known."""
@@ -293,7 +305,7 @@ class Follower:
 
     def _leave_optimizer(self, optimizer: int, by_scaler: bool) -> None:
         """The step of an optimizer is over, with all inside it."""
-        if (optimizer, by_scaler) in self._inside:
+        if self._inside and (optimizer, by_scaler) in self._inside:
             del self._inside[self._inside.index((optimizer, by_scaler)):]
 
     def finish(self, failed: bool = False) -> None:
@@ -311,7 +323,8 @@ class Follower:
         if self._evaluating:
             self._evaluating = False
             self._reporter.end_evaluation(self._epoch)
-        if self._goes_on_alike():
+        self._alike = self._goes_on_alike()
+        if self._alike:
             return True
         every = {iterator: fetches for iterator, fetches in self._fetches.items() if fetches.spans}
         if not every:
@@ -356,14 +369,13 @@ class Follower:
             self._mark_ns = max(self._mark_ns, begin_ns)  # a validation stood between
         between = "forward" if len(spans) > 1 and any(self._groups.are_together(*each) for each in group) else "other"
         for number, (begin_ns, end_ns) in enumerate(spans):
-            self._lap(between if number else "other", max(begin_ns, self._mark_ns))
-            self._lap("load", max(end_ns, self._mark_ns))
+            self._lap_fetch(begin_ns, end_ns, between if number else "other")
         step.batches += 1
         step.beside += self._lead.iterator not in fresh
         step.samples += missed
         self._also_in_first(missed)
         for fetches in used:
-            self._take(step, fetches)
+            step.take_from(fetches)
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
                          if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
         return True
@@ -386,7 +398,7 @@ class Follower:
             always, self._led_in = self._led_in == self._steps - 1, self._steps
             if not always:
                 self._step = None
-                self._before_backward = 0, False, 0, 0
+                self._before_backward = NOTHING
 
     def _goes_on_alike(self) -> bool:
         """Takes the batch of a step like the one before: the next one of the epoch's iterator, which alone has given any. False: it is another
@@ -401,21 +413,12 @@ class Follower:
         self._groups.begin([(iterator, fetches)])
         begin_ns, end_ns = fetches.spans[0]
         step = self._begin_step(begin_ns)
-        self._lap("other", max(begin_ns, self._mark_ns))
-        self._lap("load", max(end_ns, self._mark_ns))
+        self._lap_fetch(begin_ns, end_ns)
         step.batches += 1
-        self._take(step, fetches)
+        step.take_from(fetches)
         if not fetches.samples:
             self._fetches = {}
         return True
-
-    @staticmethod
-    def _take(step: Step, fetches: Fetches) -> None:
-        """The first of the batches that wait is trained on in this step."""
-        fetches.taken = fetches.samples.popleft()
-        step.take(fetches.taken)
-        fetches.together = len(fetches.spans)
-        fetches.opening, fetches.learns, fetches.spans = None, False, []
 
     def _choose(self, newest: int, fresh: Dict[int, Fetches]) -> int:
         """Which iterators are trained on now, of those that gave batches: the newest one, and those beside it that a step has had before.
@@ -473,8 +476,7 @@ class Follower:
             if last.data != data or (0 < self._most_backwards <= backwards and not self._over_passes):
                 self._step = last.before
                 self._mark_ns = max(self._mark_ns, self._fetches[iterator].spans[0][0])
-                known = self._step or Step()
-                self._before_backward = known.samples, known.unsized, known.batches, len(known.losses)
+                self._note_before_backward()
                 if last.data != data:
                     self._trained_data.discard(last.data)
                     self._beside_data.discard(last.data)
@@ -502,9 +504,16 @@ class Follower:
             self._step_begin_ns = self._mark_ns = begin_ns
         return self._step
 
+    def _lap_fetch(self, begin_ns: int, end_ns: int, before: str = "other") -> None:
+        """The time up to a fetch is of the phase `before`."""
+        mark_ns = self._mark_ns
+        self._lap(before, begin_ns if begin_ns > mark_ns else mark_ns)
+        self._lap("load", end_ns if end_ns > mark_ns else mark_ns)
+
     def _lap(self, phase: str, now_ns: int) -> None:
         if self._step is not None:
-            self._step.add(phase, now_ns - self._mark_ns)
+            times = self._step.times
+            times[phase] = times.get(phase, 0) + now_ns - self._mark_ns
         self._mark_ns = now_ns
 
     def _end_step(self, end_ns: int) -> None:

@@ -68,6 +68,15 @@ class Groups:
         few = 2 if iterator in self._begun or fetches.data in self._together else 3
         return few <= len(fetches.spans) <= MOST_TOGETHER
 
+    def ends_alike(self) -> bool:
+        """Ends a group of one batch and one backward, if its iterator's have been so from the first one on. False: it is another one."""
+        (iterator, fetches), *others = self.newest
+        if (others or fetches.together != 1 or self._backwards != 1 or fetches.samples or fetches.data in self._undecided
+                or self._begun.get(iterator) != (1, 1)):
+            return False
+        self.newest = []
+        return True
+
     def end(self, held: Container[int]) -> More:
         """No more backwards follow those that came: if one did, it may have been of several batches. `held`: iterators that the script may
         still take batches from."""

@@ -61,6 +61,13 @@ class Step:
         self.samples += samples
         self.unsized = self.unsized or not samples
 
+    def take_from(self, fetches: Fetches) -> None:
+        """The first of the batches that an iterator gave and that wait is trained on."""
+        fetches.taken = fetches.samples.popleft()
+        self.take(fetches.taken)
+        fetches.together = len(fetches.spans)
+        fetches.opening, fetches.learns, fetches.spans = None, False, []
+
     def add(self, phase: str, duration_ns: int) -> None:
         """Adds to the time of a phase."""
         self.times[phase] = self.times.get(phase, 0) + duration_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Dict, Optional, Set
+from typing import Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 from lockstep.clock import clock_ns
 
@@ -75,12 +75,30 @@ def add_time(phase: str, duration_ns: int, *sums: PhaseSums) -> bool:
     """Adds a step's time in a phase to these sums. False: it is no duration, and left out."""
     if not 0 <= duration_ns <= LONGEST_NS:  # false for NaN
         return False
-    seconds = duration_ns / 1e9
-    for known in sums:
-        entry = known.get(phase)
-        if entry is None:
-            known[phase] = {"sum_s": seconds, "max_s": seconds}
-            continue
-        entry["sum_s"] += seconds
-        entry["max_s"] = max(entry["max_s"], seconds)
+    _add(phase, duration_ns, duration_ns, sums)
     return True
+
+
+def add_times(steps: Iterable[Mapping[str, int]], *sums: PhaseSums) -> None:
+    """The same for many steps, each with its nanoseconds by phase. What is no duration is left out."""
+    totals: Dict[str, List[int]] = {}  # their sum, and the longest
+    for times in steps:
+        for phase, duration_ns in times.items():
+            if not 0 <= duration_ns <= LONGEST_NS:
+                continue
+            total = totals.get(phase)
+            if total is None:
+                totals[phase] = [duration_ns, duration_ns]
+                continue
+            total[0] += duration_ns
+            if duration_ns > total[1]:
+                total[1] = duration_ns
+    for phase, (sum_ns, longest_ns) in totals.items():
+        _add(phase, sum_ns, longest_ns, sums)
+
+
+def _add(phase: str, sum_ns: int, longest_ns: int, sums: Tuple[PhaseSums, ...]) -> None:
+    for known in sums:
+        entry = known.setdefault(phase, {"sum_s": 0.0, "max_s": 0.0})
+        entry["sum_s"] += sum_ns / 1e9
+        entry["max_s"] = max(entry["max_s"], longest_ns / 1e9)

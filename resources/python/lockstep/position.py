@@ -2,7 +2,7 @@
 """Where a rank is in its training, for its heartbeats: Lockstep finds ranks that wait for others by it."""
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from lockstep.clock import clock_ns
 
@@ -21,9 +21,9 @@ class Position:
         self._phase_ns = self._wait_ns = clock_ns()
         self._entered = self._ended = 0
 
-    def begin(self, phase: str) -> None:
-        """A phase begins; empty: it is not known which."""
-        self._phase, self._phase_ns = phase, clock_ns()
+    def begin(self, phase: str, now_ns: Optional[int] = None) -> None:
+        """A phase begins, now if it isn't said when; empty: it is not known which."""
+        self._phase, self._phase_ns = phase, clock_ns() if now_ns is None else now_ns
 
     def enter_collective(self) -> None:
         """A collective begins."""

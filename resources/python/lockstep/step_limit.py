@@ -22,6 +22,7 @@ class StepLimit:
         self._told_at = 0  # the step at which the samples were told last
         self._samples = 0  # of the first step in each process; 0: unknown
         self._asked = 0  # how often, after the last step
+        self.due = 1  # a check after less steps does nothing
 
     def check(self, steps: int, first_samples: int, world: int) -> None:
         """Ends the script if it has made as many steps as it may.
@@ -33,6 +34,7 @@ class StepLimit:
             self._told_at = steps
             self._samples = self._agree(steps, first_samples) if world > 1 and os.environ.get(MAX_SAMPLES) else first_samples
             self._last_step = last_step(self._samples * world)
+            self.due = min(self._last_step, 2) if steps < 2 else self._last_step
         if self._last_step is not None and steps >= self._last_step:
             self._end(steps, world)
 

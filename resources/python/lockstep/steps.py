@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from lockstep.clock import clock_ns, paused_ns
-from lockstep.phases import PhaseSums, add_time
+from lockstep.phases import PhaseSums, add_times
 from lockstep.tensors import copied
 
 WINDOW_NS = 10**8  # steps are reported in groups, ten times a second
@@ -96,7 +96,7 @@ class EpochLog:
         """Reads the losses of the added steps, and adds their times. Raises what their conversion to numbers raises."""
         self._read_ns = clock_ns()
         unread, self._unread = self._unread, []
-        for step, (given, samples, times) in enumerate(unread, self.first_step + self.steps - len(unread)):
+        for step, (given, samples, _) in enumerate(unread, self.first_step + self.steps - len(unread)):
             count = int(samples)
             if count < 0:
                 raise ValueError(f"step() was given {count} samples; a step has 0 or more")
@@ -109,8 +109,7 @@ class EpochLog:
             count = count if self._counts_samples else 0
             self.window.add(loss, count)
             self.samples += count
-            for phase, duration_ns in times.items():
-                add_time(phase, duration_ns, self.phases, self.window.phases)
+        add_times((times for _, _, times in unread), self.phases, self.window.phases)
 
     def report(self) -> Dict[str, Any]:
         """The body of a frame about the steps since the last report. Begins a new window.

@@ -11,6 +11,9 @@ def copied(value: Any) -> Any:
     tensor of more numbers is only taken out of the graph; what is no tensor is given back."""
     if not hasattr(value, "detach"):
         return value
-    if value.numel() != 1:
-        return value.detach()
-    return value.item() if type(value).__name__ == "Tensor" and value.device.type == "cpu" else value.detach().clone()
+    return copied_number(value) if value.numel() == 1 else value.detach()
+
+
+def copied_number(value: Any) -> Any:
+    """The same of a tensor that is one number."""
+    return value.item() if type(value).__name__ == "Tensor" and value.is_cpu else value.detach().clone()

@@ -43,20 +43,20 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
         thread = threading.get_ident()
         if thread in watch.loading:  # the data set of another loader asks one of its own
             return original(iterator)
-        watch.begins_fetch()
+        watch.begins_fetch(clock_ns())
         begin_ns = clock_ns()
         try:
             watch.loading.add(thread)
             batch = original(iterator)
         except BaseException as error:
             end_ns = clock_ns()
-            if watch.ends_fetch() and isinstance(error, StopIteration):
+            if watch.ends_fetch(end_ns) and isinstance(error, StopIteration):
                 watch.exhausted(iterator, begin_ns, end_ns)
             raise
         finally:
             watch.loading.discard(thread)
         end_ns = clock_ns()
-        if watch.ends_fetch():
+        if watch.ends_fetch(end_ns):
             watch.fetched(iterator, batch, begin_ns, end_ns)
         return batch
 

@@ -11,19 +11,21 @@ import threading
 import weakref
 from collections import deque
 from contextlib import contextmanager, suppress
+from threading import get_ident
 from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
-from lockstep.clock import clock_ns, leaves_pauses_out, paused_ns
-from lockstep.follower import Follower
+from lockstep.calls import Calls
+from lockstep.clock import clock_ns, leaves_pauses_out
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
+from lockstep.gradient_sums import GradientSums
 from lockstep.parameters import Parameters
 from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.step_limit import StepLimit
-from lockstep.tensors import copied
+from lockstep.tensors import copied, copied_number
 
 
 class Watch:
@@ -41,15 +43,13 @@ class Watch:
         self._torch: Any = None
         self._sender: Optional[Sender] = None
         self._position = Position()
-        self._follower: Optional[Follower] = None
+        self._calls: Optional[Calls] = None
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
         self._loads_in_thread = False  # whether that was said
         self._iterators = itertools.count(1)
         self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
-        # Models wrapped by DistributedDataParallel; of each, when its last sums that are counted began.
-        self._models: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
-        self._paused_ns = 0  # as it was when these sums were read
+        self._gradient_sums = GradientSums()
         self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
         self._parameters = Parameters()
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
@@ -108,7 +108,7 @@ class Watch:
         try:
             if self._last_step is None:
                 self._last_step = agreement.LastStep(self._torch)
-            return self._follower is None or self._last_step.reached(self._follower.complete)
+            return self._calls is None or self._last_step.reached(self._calls.complete)
         except Exception as error:
             self.step_aside(error)
             return True
@@ -117,7 +117,7 @@ class Watch:
         """Whether this process, and this thread of it, is followed: the one that trains, or one that goes on after that has ended."""
         if not self.on:
             return False
-        if self._trainer is None or self._trainer_ident == threading.get_ident():
+        if self._trainer_ident == get_ident() or self._trainer is None:
             return True
         if self._trainer.is_alive():
             return False
@@ -126,7 +126,7 @@ class Watch:
 
     def fetches_elsewhere(self) -> None:
         """A batch is asked for where nothing is followed. In another thread of this process, it is probably for the one that trains."""
-        if not self.on or self._follower is None or self._follower.uses_batches:
+        if not self.on or self._calls is None or self._calls.follower.uses_batches:
             return
         try:
             self._tell_of_thread()
@@ -148,7 +148,7 @@ class Watch:
             if self._trains_in_fork is False:
                 self._tell_of_fork()
             return False
-        if self._follower is None:
+        if self._calls is None:
             try:
                 self._hello()
             except Exception as error:
@@ -193,19 +193,19 @@ class Watch:
         if listens:
             self._told_of("opened", iterator, begin_ns, end_ns)
 
-    def begins_fetch(self) -> None:
+    def begins_fetch(self, now_ns: int) -> None:
         """A batch is asked for."""
-        if self._follower is not None:
+        if self._calls is not None:
             self._told("asked")
-            self._end_at(self._follower.complete)
-        self._position.begin("load")
+            self._end_at(self._calls.complete)
+        self._position.begin("load", now_ns)
 
-    def ends_fetch(self) -> bool:
+    def ends_fetch(self, now_ns: int) -> bool:
         """It has come, or there is none. Gives whether that is followed: meanwhile another thread may have become the one that trains."""
         if not self.listens():
             self.fetches_elsewhere()
             return False
-        self._position.begin("")
+        self._position.begin("", now_ns)
         return True
 
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
@@ -215,7 +215,7 @@ class Watch:
             size = loader.samples(batch, iterator)
             self._scaled.clear()
             self._parameters.begin()
-            if self._follower is None:
+            if self._calls is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
             self._told("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
                        loader.endless)
@@ -230,17 +230,17 @@ class Watch:
         """A backward of these losses begins."""
         loss = self._loss(tensors)
         self._look(loss)
+        self._position.begin("backward", begin_ns)
         self._told("backward_begins", loss, begin_ns, self._passes_again(tensors))
-        self._position.begin("backward")
 
     def backward_ends(self, end_ns: int) -> None:
         """It has ended."""
-        self._position.begin("")
+        self._position.begin("", end_ns)
         self._told("backward_ends", end_ns, *self._sums())
 
     def backward_fails(self, end_ns: int) -> None:
         """It has raised."""
-        self._position.begin("")
+        self._position.begin("", end_ns)
         self._parameters.begin()
         self._told("backward_fails", end_ns)
 
@@ -250,20 +250,19 @@ class Watch:
             return
         self._told(call, id(optimizer), by_scaler)
         self._steps_on(call, optimizer)
-        self._position.begin("optimizer" if call == "optimizer_begins" else "")
-        if self._follower is not None:
-            self._position.step = self._follower.steps
-            if call == "optimizer_begins":
-                self._end_at(self._follower.steps)
+        begins = call == "optimizer_begins"
+        self._position.begin("optimizer" if begins else "")
+        if self._calls is not None:
+            self._position.step = steps = self._calls.steps
+            if begins:
+                self._end_at(steps)
 
     def wraps_model(self, model: Any) -> None:
         """A model has been wrapped by DistributedDataParallel."""
         if not self.listens():
             return
         try:
-            if model.device_type == "cpu":  # on CUDA these timers would wait for the device in each step, and nobody reads them
-                model._set_ddp_runtime_logging_sample_rate(1)
-            self._models[model] = 0
+            self._gradient_sums.add(model)
         except Exception as error:
             self.step_aside(error)
 
@@ -296,7 +295,7 @@ class Watch:
 
     def _leave_fork(self) -> None:
         """This process is a fork, such as a DataLoader's worker: it isn't followed."""
-        self._trains_in_fork = False if self.on and self._follower is None else None
+        self._trains_in_fork = False if self.on and self._calls is None else None
         self.on = False
 
     def _trains_here(self) -> None:
@@ -322,17 +321,17 @@ class Watch:
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._frames = FrameReporter(sender)
-        self._follower = Follower(self._frames)
+        self._calls = Calls(self._frames)
         own = [known[1:] for known in self._early if known[0] == self._trainer_ident]
         for call, *arguments in own:
-            getattr(self._follower, call)(*arguments)
+            self._calls.tell(call, *arguments)
         if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):
             self._tell_of_thread()
         self._early.clear()
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
         """Method, model, backend, workers and batch size, as far as they can be seen; a library's callback knows better."""
-        models = list(self._models)
+        models = self._gradient_sums.models()
         every = models and all(model.process_group.size() == world for model in models)  # else it is a part of another method
         about: Dict[str, Any] = {"method": "ddp" if every else "baseline" if world == 1 else None, "backend": backend}
         if models:
@@ -348,8 +347,10 @@ class Watch:
 
     def _end_at(self, steps: int) -> None:
         """Ends the script if it has made as many steps as it may."""
+        if steps < self._limit.due:
+            return
         try:
-            self._limit.check(steps, self._follower.first_samples if self._follower is not None else 0, self._world)
+            self._limit.check(steps, self._calls.follower.first_samples if self._calls is not None else 0, self._world)
         except Exception as error:
             self.step_aside(error)
 
@@ -358,10 +359,11 @@ class Watch:
         if not self.on:
             return
         try:
-            if self._follower is not None:
+            calls = self._calls
+            if calls is not None:
                 while self._dropped:
-                    self._follower.dropped(self._dropped.popleft())
-                getattr(self._follower, call)(*arguments)
+                    calls.tell("dropped", self._dropped.popleft())
+                calls.tell(call, *arguments)
                 if self._sender is not None and not self._sender.on:
                     self.on = False
             elif call in ("opened", "fetched", "exhausted"):
@@ -397,9 +399,7 @@ class Watch:
                 if scaled is tensors:
                     del self._scaled[number]
                     return loss
-            if self._scaled:
-                return None
-            return copied(tensors) if tensors.numel() == 1 else None
+            return copied_number(tensors) if not self._scaled and tensors.numel() == 1 else None
         except Exception as error:  # such as for the edges of a graph, or a dictionary's values
             signals.pass_on(error)
             return None
@@ -430,42 +430,22 @@ class Watch:
             self.step_aside(error)
 
     def _sums(self) -> Tuple[int, int]:
-        """How long backward has waited for gradients' sums after the last gradient, and how long sums were under way.
-
-        On CUDA these timers are events, and to read them would wait for the device: there both are unknown (0).
-        """
-        exposed = comm = 0
-        if not self._models:
-            return exposed, comm
-        paused, self._paused_ns = paused_ns() != self._paused_ns, paused_ns()  # DDP's timers go on meanwhile
+        """What the backward that has just ended has waited for sums of gradients, and how long these were under way."""
         try:
-            for model, counted in list(self._models.items()):
-                if model.device_type != "cpu" or not model.require_backward_grad_sync:
-                    continue
-                model.logger.set_runtime_stats_and_log()
-                times = model.logger._get_ddp_logging_data().ints_map  # without its texts, which take as long again
-                began = int(times.get("backward_comm_time_start") or 0)
-                if began == counted:
-                    continue  # this backward was another model's
-                self._models[model] = began
-                if paused:
-                    continue
-                way = int(times.get("backward_comm_time") or 0)
-                comm += way
-                exposed += max(0, way - int(times.get("backward_compute_comm_overlap_time") or 0))
+            return self._gradient_sums.read()
         except Exception as error:
             self.step_aside(error)
-        return exposed, comm
+            return 0, 0
 
     def _finish(self) -> None:
         """The process ends."""
-        if not self.on or self._follower is None or self._sender is None:
+        if not self.on or self._calls is None or self._sender is None:
             return
         try:
             stopped = self._sender.stop_requested
             uncaught = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")  # at a prompt the process goes on after one
             failed = uncaught or (self.failed and not stopped)
-            self._follower.finish(failed)
+            self._calls.tell("finish", failed)
             if self._frames is not None:
                 self._frames.rest()
             self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})
