@@ -36,35 +36,44 @@ AlertModel::AlertModel(RunSet *runs, QObject *parent) : TableModel(alertColumns(
         setRows(alerts());
         endResetModel();
     });
-    connect(runs, &RunSet::changed, this, [this](int, RunStore::Changes what) {
-        if (what & (RunStore::Changes(RunStore::Alerts) | RunStore::Gaps | RunStore::Link | RunStore::Record))
+    connect(runs, &RunSet::changed, this, [this](int run, RunStore::Changes what) {
+        const RunStore::Changes ofRun = RunStore::Changes(RunStore::Alerts) | RunStore::Gaps | RunStore::Link;
+        const bool renamed = (what & RunStore::Record) && !rows().empty(); // and others' names may depend on its name
+        if (renamed || ((what & ofRun) && alertsOf(run) != m_ofRuns[std::size_t(run)]))
             refresh();
     });
 }
 
+std::vector<AlertRow> AlertModel::alertsOf(int run) {
+    std::vector<AlertRow> out;
+    const RunStore *store = m_runs->at(run);
+    const QString label = m_runs->label(run);
+    const auto acknowledged = m_seenUs.find(store->runId());
+    const std::int64_t seenUs = acknowledged == m_seenUs.end() ? 0 : acknowledged->second;
+    const auto add = [&](std::int64_t wallUs, const AlertFrame &alert) {
+        out.push_back(
+            {label, store->runId(), wallUs, qs(alert.severity), qs(alert.kind), qs(alert.message), wallUs <= seenUs});
+    };
+    for (const AlertLine &line : store->messages().alerts())
+        add(line.wallUs, line.alert);
+    const auto addGap = [&](std::optional<std::uint64_t> seq, const std::string &text) {
+        add(m_gapsUs.try_emplace({store->runId(), seq}, store->log().lastWallUs).first->second, makeAlert("gap", text));
+    };
+    for (const LogGap &gap : store->log().gaps.listed())
+        addGap(gap.firstSeq, gap.text());
+    if (const std::string others = store->log().gaps.textOfOthers(); !others.empty())
+        addGap({}, others);
+    if (store->lifecycle().link() == LinkState::AgentDied)
+        add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
+    return out;
+}
+
 std::vector<AlertRow> AlertModel::alerts() {
+    m_ofRuns.clear();
     std::vector<AlertRow> out;
     for (int run = 0; run < m_runs->count(); ++run) {
-        const RunStore *store = m_runs->at(run);
-        const QString label = m_runs->label(run);
-        const auto acknowledged = m_seenUs.find(store->runId());
-        const std::int64_t seenUs = acknowledged == m_seenUs.end() ? 0 : acknowledged->second;
-        const auto add = [&](std::int64_t wallUs, const AlertFrame &alert) {
-            out.push_back({label, store->runId(), wallUs, qs(alert.severity), qs(alert.kind), qs(alert.message),
-                           wallUs <= seenUs});
-        };
-        for (const AlertLine &line : store->messages().alerts())
-            add(line.wallUs, line.alert);
-        const auto addGap = [&](std::optional<std::uint64_t> seq, const std::string &text) {
-            add(m_gapsUs.try_emplace({store->runId(), seq}, store->log().lastWallUs).first->second,
-                makeAlert("gap", text));
-        };
-        for (const LogGap &gap : store->log().gaps.listed())
-            addGap(gap.firstSeq, gap.text());
-        if (const std::string others = store->log().gaps.textOfOthers(); !others.empty())
-            addGap({}, others);
-        if (store->lifecycle().link() == LinkState::AgentDied)
-            add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
+        const std::vector<AlertRow> &ofRun = m_ofRuns.emplace_back(alertsOf(run));
+        out.insert(out.end(), ofRun.begin(), ofRun.end());
     }
     std::stable_sort(out.begin(), out.end(), [](const AlertRow &a, const AlertRow &b) { return a.wallUs < b.wallUs; });
     return out;

@@ -32,8 +32,11 @@ protected:
 
 private:
     void refresh();
+    /// Of all runs, by time.
     [[nodiscard]] std::vector<AlertRow> alerts();
+    [[nodiscard]] std::vector<AlertRow> alertsOf(int run);
     RunSet *m_runs;
+    std::vector<std::vector<AlertRow>> m_ofRuns; ///< as they were last read
     /// Run, first seq (absent: the gaps that are only counted) → when the gap was found.
     std::map<std::pair<QString, std::optional<std::uint64_t>>, std::int64_t> m_gapsUs;
     std::map<QString, std::int64_t> m_seenUs; ///< by run

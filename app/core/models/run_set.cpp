@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <QHash>
+
 namespace lockstep::core {
 
 RunSet::RunSet(QObject *parent) : QObject(parent) {}
@@ -13,11 +15,13 @@ void RunSet::add(RunStore *store) {
     Q_EMIT aboutToReset();
     m_stores.push_back(store);
     watch(store);
-    Q_EMIT reset();
+    end();
 }
 
 void RunSet::watch(RunStore *store) {
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) {
+        if (what & RunStore::Record)
+            m_labels.clear();
         const auto found = std::find(m_stores.begin(), m_stores.end(), store);
         if (found != m_stores.end())
             Q_EMIT changed(int(found - m_stores.begin()), what);
@@ -34,7 +38,7 @@ void RunSet::assign(const std::vector<RunStore *> &stores) {
     m_stores = stores;
     for (RunStore *store : m_stores)
         watch(store);
-    Q_EMIT reset();
+    end();
 }
 
 void RunSet::remove(RunStore *store) {
@@ -44,7 +48,7 @@ void RunSet::remove(RunStore *store) {
     Q_EMIT aboutToReset();
     m_stores.erase(found);
     static_cast<QObject *>(store)->disconnect(this);
-    Q_EMIT reset();
+    end();
 }
 
 void RunSet::clear() {
@@ -52,19 +56,32 @@ void RunSet::clear() {
     for (RunStore *store : m_stores)
         store->disconnect(this);
     m_stores.clear();
+    end();
+}
+
+void RunSet::end() {
+    m_labels.clear();
     Q_EMIT reset();
 }
 
 QString RunSet::label(int index) const {
-    const QString title = at(index)->identity().title();
-    int same = 0, place = 0;
-    for (int i = 0; i < count(); ++i)
-        if (at(i)->identity().title() == title) {
-            ++same;
-            if (i <= index)
-                ++place;
+    if (m_labels.empty())
+        m_labels = labels();
+    return m_labels[std::size_t(index)];
+}
+
+std::vector<QString> RunSet::labels() const {
+    std::vector<QString> out;
+    QHash<QString, int> same;
+    for (const RunStore *store : m_stores)
+        ++same[out.emplace_back(store->identity().title())];
+    QHash<QString, int> places;
+    for (QString &label : out)
+        if (same.value(label) > 1) {
+            const int place = ++places[label];
+            label += QStringLiteral(" #%1").arg(place);
         }
-    return same > 1 ? title + QStringLiteral(" #%1").arg(place) : title;
+    return out;
 }
 
 } // namespace lockstep::core

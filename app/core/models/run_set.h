@@ -32,7 +32,10 @@ Q_SIGNALS:
 
 private:
     void watch(RunStore *store);
+    void end(); ///< of a change of the set
+    [[nodiscard]] std::vector<QString> labels() const;
     std::vector<RunStore *> m_stores;
+    mutable std::vector<QString> m_labels; ///< of all runs; empty: to be made
 };
 
 } // namespace lockstep::core

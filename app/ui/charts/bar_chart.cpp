@@ -18,9 +18,9 @@
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/first_rows.h"
 #include "app/ui/widgets/name_lines.h"
 #include "base/format.h"
-#include "ipc/thousands.h"
 
 namespace lockstep::ui {
 namespace {
@@ -247,10 +247,7 @@ double BarChart::drawWhisker(QPainter *painter, double low, double high, double 
 }
 
 QString BarChart::leftOutText() const {
-    if (rows() == m_bars.size())
-        return {};
-    return tr("The first %1 of %2 are shown")
-        .arg(QString::fromStdString(thousands(rows())), QString::fromStdString(thousands(m_bars.size())));
+    return firstRowsText(rows(), m_bars.size());
 }
 
 QString BarChart::hintOf(qsizetype row) const {

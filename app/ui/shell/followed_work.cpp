@@ -62,9 +62,9 @@ core::ExperimentFollower *FollowedWork::followerFor(const QString &id, Error *er
 void FollowedWork::show(core::ExperimentFollower *follower) {
     clearOpen();
     m_open = follower;
-    for (core::RunStore *store : follower->stores())
-        if (store)
-            m_runs.add(store);
+    std::vector<core::RunStore *> stores = follower->stores();
+    std::erase(stores, nullptr); // of entries that have no run yet
+    m_runs.assign(stores);
     Q_EMIT onStripChanged();
     dropUnused();
     Q_EMIT openChanged();

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/shell/open_results.h"
 
+#include <algorithm>
+
+#include <QElapsedTimer>
+
 #include "analysis/compare/result_table.h"
 #include "app/ui/shell/followed_work.h"
 #include "export/export.h"
 #include "store/run_outcome.h"
 
 namespace lockstep::ui {
+namespace {
+constexpr qint64 leastPauseMs = 250;
+constexpr qint64 timesAsLong = 3; ///< the pause after the results were computed, as a multiple of the time that took
+} // namespace
 
 OpenResults::OpenResults(FollowedWork &work, QObject *parent) : QObject(parent), m_work(work) {
     m_recompute.setSingleShot(true);
-    m_recompute.setInterval(250);
+    m_recompute.setInterval(int(leastPauseMs));
     connect(&m_recompute, &QTimer::timeout, this, &OpenResults::recompute);
     connect(&m_work, &FollowedWork::openChanged, this, &OpenResults::recompute);
     connect(&m_work, &FollowedWork::openExperimentChanged, this, &OpenResults::outdate);
@@ -28,6 +36,8 @@ void OpenResults::outdate() {
 
 void OpenResults::recompute() {
     m_recompute.stop(); // what was outdated is computed now
+    QElapsedTimer clock;
+    clock.start();
     std::vector<core::RunOutcome> outcomes;
     for (const core::RunStore *store : m_work.runs().stores())
         outcomes.push_back(core::outcomeOf(*store));
@@ -41,6 +51,7 @@ void OpenResults::recompute() {
     m_targets.setGroups(core::groupsOf(report.table, outcomes));
     m_judgement.setJudgement(std::move(report.judgement));
     Q_EMIT changed();
+    m_recompute.setInterval(int(std::max(leastPauseMs, clock.elapsed() * timesAsLong)));
 }
 
 } // namespace lockstep::ui

@@ -11,6 +11,9 @@
 namespace lockstep::ui {
 
 StripState::StripState(FollowedWork &work, QObject *parent) : QObject(parent), m_work(work) {
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(50);
+    connect(&m_soon, &QTimer::timeout, this, &StripState::changed);
     connect(&m_work, &FollowedWork::onStripChanged, this, [this] {
         if (m_queue.follower() != m_work.onStrip())
             m_queue.setFollower(m_work.onStrip());
@@ -19,11 +22,16 @@ StripState::StripState(FollowedWork &work, QObject *parent) : QObject(parent), m
     connect(&m_work, &FollowedWork::openChanged, this, &StripState::changed);
     connect(&m_work.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
         if (m_work.run() && (what & (core::RunStore::State | core::RunStore::ProgressChange | core::RunStore::Link)))
-            Q_EMIT changed();
+            changesSoon();
     });
-    connect(&m_queue, &core::ExperimentModel::changed, this, &StripState::changed);
+    connect(&m_queue, &core::ExperimentModel::changed, this, &StripState::changesSoon);
     connect(&m_work, &FollowedWork::polled, this, &StripState::lookForLab);
     lookForLab();
+}
+
+void StripState::changesSoon() {
+    if (!m_soon.isActive())
+        m_soon.start();
 }
 
 void StripState::lookForLab() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <QObject>
+#include <QTimer>
 
 #include <optional>
 #include <vector>
@@ -43,10 +44,12 @@ private:
     [[nodiscard]] core::ExperimentModel::Strip ofWork() const;
     [[nodiscard]] core::ExperimentModel::Strip ofLab() const;
     void lookForLab();
+    void changesSoon(); ///< says so once for many runs whose frames come at the same time
 
     FollowedWork &m_work;
     core::ExperimentModel m_queue;
     std::optional<core::LabProgress> m_lab; ///< read while no experiment runs
+    QTimer m_soon;
 };
 
 } // namespace lockstep::ui

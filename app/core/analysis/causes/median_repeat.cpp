@@ -2,6 +2,9 @@
 #include "analysis/causes/median_repeat.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_map>
 
 #include "analysis/compare/result_table.h"
 #include "store/run_store.h"
@@ -34,12 +37,18 @@ const RunStore *medianRepeat(const std::vector<const RunStore *> &repeats) {
 }
 
 std::vector<RowRepeat> medianRepeats(const ResultTable &table, const std::vector<const RunStore *> &runs) {
+    std::unordered_map<std::string, std::size_t> places; // by run id
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        places.try_emplace(runs[i]->runId().toStdString(), i);
     std::vector<RowRepeat> out;
     for (const ResultRow &row : table.rows) {
+        std::set<std::size_t> ofRow; // in the order of `runs`
+        for (const std::string &id : row.runs)
+            if (const auto place = places.find(id); place != places.end())
+                ofRow.insert(place->second);
         std::vector<const RunStore *> repeats;
-        for (const RunStore *run : runs)
-            if (std::ranges::find(row.runs, run->runId().toStdString()) != row.runs.end())
-                repeats.push_back(run);
+        for (const std::size_t place : ofRow)
+            repeats.push_back(runs[place]);
         if (const RunStore *run = medianRepeat(repeats))
             out.push_back({row.name, run, run->record() ? run->record()->repeat : 1, int(repeats.size())});
     }

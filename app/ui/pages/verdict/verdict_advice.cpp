@@ -8,6 +8,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/first_rows.h"
 #include "models/roles.h"
 
 namespace lockstep::ui {
@@ -89,11 +90,15 @@ void VerdictAdvice::rebuild() {
     m_count = 0;
     for (int row = 0; row < m_model.rowCount(); ++row)
         if (m_model.kindOf(row) == m_kind) {
-            if (m_count > 0)
+            ++m_count;
+            if (m_count > mostRows)
+                continue;
+            if (m_count > 1)
                 m_layout->addWidget(makeLine(this));
             m_layout->addWidget(makeRow(row));
-            ++m_count;
         }
+    if (m_count > mostRows)
+        m_layout->addWidget(makeLabel(firstRowsText(mostRows, m_count), "muted", this));
     m_buttons.refresh();
     Q_EMIT changed();
 }

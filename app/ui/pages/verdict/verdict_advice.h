@@ -18,7 +18,8 @@ class VerdictAdvice : public QWidget {
 public:
     VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
                   QWidget *parent = nullptr);
-    [[nodiscard]] int count() const { return m_count; }
+    static constexpr int mostRows = 100;                ///< the first are shown, and a line below says so
+    [[nodiscard]] int count() const { return m_count; } ///< of all rows
     [[nodiscard]] SuggestionButtons &buttons() { return m_buttons; }
 
 Q_SIGNALS:

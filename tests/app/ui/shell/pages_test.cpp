@@ -84,6 +84,13 @@ private Q_SLOTS:
         }
     }
 
+    void allRunsOfAnExperimentComeAtOnce() {
+        QSignalSpy changes(&m_workspace->runs(), &core::RunSet::reset);
+        QVERIFY(m_workspace->open(QString::fromStdString(m_id)).has_value());
+        QCOMPARE(m_workspace->runs().count(), 6);
+        QVERIFY(changes.size() <= 2); // what was open leaves, and these come
+    }
+
     void liveDrawsEveryMethodInOnePicture() {
         openOnLive(m_id);
         QTRY_COMPARE(m_window->livePage()->lossChart()->isVisible(), true);

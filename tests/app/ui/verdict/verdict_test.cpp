@@ -272,6 +272,18 @@ private Q_SLOTS:
         QCOMPARE(button->toolTip(), QStringLiteral("somebody else runs"));
     }
 
+    void ofThousandsOfFindingsTheFirstHaveRows() {
+        core::Judgement judgement = unfair();
+        judgement.pairs.front().fairness.assign(1000, judgement.pairs.front().fairness.front());
+        core::JudgementModel model;
+        model.setJudgement(judgement);
+        VerdictAdvice advice(m_theme, model, core::JudgementModel::Kind::Finding);
+        QCOMPARE(advice.count(), 1000);
+        QCOMPARE(advice.buttons().all().size(), VerdictAdvice::mostRows);
+        const auto labels = advice.findChildren<QLabel *>();
+        QCOMPARE(labels.back()->text(), QStringLiteral("The first 100 of 1,000 are shown"));
+    }
+
     void aWaterfallStartsEachCauseWhereTheLastOneEnded() {
         Waterfall waterfall(m_theme, QStringLiteral("waterfall"));
         waterfall.setBars(threeBars());
