@@ -92,7 +92,8 @@ TEST_SUITE("lab") {
         for (const auto &[name, factor] :
              {std::pair("all_reduce", 1.0), std::pair("ring_all_reduce", 1.0), std::pair("server_all_reduce", 1.0),
               std::pair("reduce_scatter", 0.5), std::pair("all_gather", 0.5), std::pair("broadcast", 1.0),
-              std::pair("send_recv", 1.0)}) {
+              std::pair("send_recv", 1.0), std::pair("all_reduce_after_work", 1.0),
+              std::pair("send_recv_after_work", 1.0)}) {
             CAPTURE(name);
             REQUIRE(lab.rows(name).size() == 1);
             const Json row = lab.rows(name).front();

@@ -30,7 +30,7 @@ torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
 } // namespace
 
 std::optional<std::string> whyNotOffered(const std::string &collective, const std::string &backend, bool onGpu) {
-    if (onGpu && collective == allReduceAfterWork)
+    if (onGpu && collective.ends_with(afterWork))
         return "the host can't time a GPU's calls one by one";
     if (backend == "gloo" && onGpu && collective != "all_reduce" && collective != "broadcast")
         return "for tensors on GPUs gloo offers only broadcast and all_reduce";
@@ -48,7 +48,9 @@ LabBuffers::LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device dev
 Exchange::Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers,
                    std::int64_t bytes)
     : m_name(std::move(name)), m_group(std::move(group)), m_rank(m_group->getRank()), m_size(m_group->getSize()),
-      m_afterWork(m_name == allReduceAfterWork), m_count((bytes + 3) / 4) {
+      m_afterWork(m_name.ends_with(afterWork)), m_count((bytes + 3) / 4) {
+    if (m_afterWork)
+        m_name.resize(m_name.size() - afterWork.size());
     m_work = buffers.work;
     if (sharesOut(m_name))
         m_count = roundedUp(m_count, m_size);
@@ -77,13 +79,19 @@ void Exchange::run() {
     }
 }
 
-/// A ping-pong between ranks 0 and 1; other ranks do nothing.
+/// Between ranks 0 and 1; other ranks do nothing. Back to back it is a ping-pong; after work both send at once, as stages of a pipeline do, so
+/// that each rank has the same to do.
 void Exchange::sendReceive() {
     if (m_rank > 1)
         return;
     std::vector<torch::Tensor> own{m_input}, others{m_output};
     const int peer = 1 - m_rank;
-    if (m_rank == 0) {
+    if (m_afterWork) {
+        const auto arriving = m_group->recv(others, peer, tag);
+        const auto leaving = m_group->send(own, peer, tag);
+        arriving->wait();
+        leaving->wait();
+    } else if (m_rank == 0) {
         m_group->send(own, peer, tag)->wait();
         m_group->recv(others, peer, tag)->wait();
     } else {
@@ -147,7 +155,7 @@ Result<void> Exchange::verify() {
 
 double busFactor(const std::string &collective, int worldSize) {
     const double n = worldSize;
-    if (collective.ends_with("all_reduce") || collective == allReduceAfterWork)
+    if (collective.find("all_reduce") != std::string::npos)
         return 2 * (n - 1) / n;
     return collective == "reduce_scatter" || collective == "all_gather" ? (n - 1) / n : 1;
 }

@@ -44,7 +44,7 @@ private:
     [[nodiscard]] torch::Tensor result() const;
     void fill();
 
-    std::string m_name;
+    std::string m_name; ///< without afterWork
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
     int m_rank, m_size;
     bool m_afterWork;

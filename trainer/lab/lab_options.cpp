@@ -84,9 +84,9 @@ Result<void> checkNames(const std::vector<std::string> &names) {
 } // namespace
 
 const std::vector<std::string> &collectiveNames() {
-    static const std::vector<std::string> names = {"send_recv",         "all_reduce",      "ring_all_reduce",
-                                                   "server_all_reduce", "reduce_scatter",  "all_gather",
-                                                   "broadcast",         allReduceAfterWork};
+    static const std::vector<std::string> names = {
+        "send_recv",  "all_reduce", "ring_all_reduce",       "server_all_reduce",   "reduce_scatter",
+        "all_gather", "broadcast",  "all_reduce_after_work", "send_recv_after_work"};
     return names;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/error.h"
@@ -26,9 +27,9 @@ struct LabOptions {
     std::string text;      ///< text of --help: print it and exit with 0; empty: run
 };
 
-/// All-reduce as it occurs in training: after some milliseconds of work, which leave the caches cold and other threads
-/// asleep. Waiting for a slower rank is not included: the time of the rank that arrived last counts.
-inline constexpr const char *allReduceAfterWork = "all_reduce_after_work";
+/// Ends the name of an operation as it occurs in training: after some milliseconds of work, which leave the caches cold and
+/// other threads asleep. Waiting for a slower rank is not included: the time of the rank that arrived last counts.
+inline constexpr std::string_view afterWork = "_after_work";
 
 /// All names that --collectives accepts, in the order of measuring.
 [[nodiscard]] const std::vector<std::string> &collectiveNames();

@@ -209,7 +209,7 @@ namespace {
 
 /// t_N(K) from the model of N0 ranks, by the formula of the algorithm.
 double carriedOver(const std::string &collective, const CostModel &model, int from, int to, double bytes) {
-    if (collective == "send_recv")
+    if (collective == "send_recv" || collective == messageInTraining)
         return model.seconds(bytes);
     if (collective == "broadcast")
         return model.seconds(bytes) * std::ceil(std::log2(to)) / std::ceil(std::log2(from));

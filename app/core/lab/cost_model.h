@@ -58,8 +58,8 @@ struct Prediction {
     bool operator==(const Prediction &) const = default;
 };
 
-/// The model of all-reduce as it occurs in training: means after work, not medians of back-to-back calls.
-inline constexpr const char *inTraining = "all_reduce_in_training";
+/// The models of operations as they occur in training: means after work, not medians of back-to-back calls.
+inline constexpr const char *inTraining = "all_reduce_in_training", *messageInTraining = "send_recv_in_training";
 /// The processor time of a rank in it.
 inline constexpr const char *workInTraining = "all_reduce_work_in_training";
 

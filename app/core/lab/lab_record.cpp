@@ -101,10 +101,15 @@ Json jsonOf(const LabRow &row) {
 
 std::string collectiveTitle(const std::string &collective) {
     static const std::pair<const char *, const char *> titles[] = {
-        {"send_recv", "point to point"},      {"all_reduce", "all-reduce"},
-        {"ring_all_reduce", "our ring"},      {"server_all_reduce", "server"},
-        {"reduce_scatter", "reduce-scatter"}, {"all_gather", "all-gather"},
-        {"broadcast", "broadcast"},           {"all_reduce_after_work", "all-reduce, after work"}};
+        {"send_recv", "point to point"},
+        {"all_reduce", "all-reduce"},
+        {"ring_all_reduce", "our ring"},
+        {"server_all_reduce", "server"},
+        {"reduce_scatter", "reduce-scatter"},
+        {"all_gather", "all-gather"},
+        {"broadcast", "broadcast"},
+        {"all_reduce_after_work", "all-reduce, after work"},
+        {"send_recv_after_work", "point to point, after work"}};
     for (const auto &[name, title] : titles)
         if (collective == name)
             return title;

@@ -34,6 +34,20 @@ std::optional<double> measuredNear(const LabRecord &record, const std::string &c
     return seconds;
 }
 
+/// A run's time adds up means: stalls count.
+std::vector<TimePoint> meansOf(const LabRecord &record, const std::string &collective, int ranks) {
+    std::vector<TimePoint> means;
+    for (const LabRow &row : record.rows)
+        if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.meanS > 0)
+            means.push_back({row.bytes, row.meanS});
+    return means;
+}
+
+void addFit(CommunicationModel &model, const std::string &name, int ranks, std::vector<TimePoint> points) {
+    if (auto fit = CostModel::fit(std::move(points)))
+        model.add(name, ranks, std::move(*fit));
+}
+
 } // namespace
 
 CommunicationModel fitLab(const LabRecord &record) {
@@ -43,22 +57,17 @@ CommunicationModel fitLab(const LabRecord &record) {
         for (const LabRow &row : record.rows)
             if (row.collective == collective && row.ranks == ranks && !row.heldOut)
                 points.push_back({row.bytes, row.medianS});
+        if (collective == "send_recv_after_work")
+            addFit(model, messageInTraining, ranks, meansOf(record, collective, ranks));
         if (collective == "all_reduce_after_work") {
-            std::vector<TimePoint> means; // a run's time adds up means: stalls count
-            for (const LabRow &row : record.rows)
-                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.meanS > 0)
-                    means.push_back({row.bytes, row.meanS});
-            if (auto fit = CostModel::fit(std::move(means)))
-                model.add(inTraining, ranks, std::move(*fit));
+            addFit(model, inTraining, ranks, meansOf(record, collective, ranks));
             std::vector<TimePoint> work;
             for (const LabRow &row : record.rows)
                 if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.cpuS)
                     work.push_back({row.bytes, *row.cpuS});
-            if (auto fit = CostModel::fit(std::move(work)))
-                model.add(workInTraining, ranks, std::move(*fit));
+            addFit(model, workInTraining, ranks, std::move(work));
         }
-        if (auto fit = CostModel::fit(std::move(points)))
-            model.add(collective, ranks, std::move(*fit));
+        addFit(model, collective, ranks, std::move(points));
     }
     return model;
 }

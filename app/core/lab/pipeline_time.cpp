@@ -10,7 +10,9 @@ namespace {
 /// To the stage after this layer.
 std::optional<Prediction> messageOf(const LayerCost &last, const PipelinePlan &plan,
                                     const CommunicationModel &communication) {
-    return communication.predict("send_recv", 2, last.outputBytesPerSample * double(plan.samples));
+    const double bytes = last.outputBytesPerSample * double(plan.samples);
+    const auto asInTraining = communication.predict(messageInTraining, 2, bytes);
+    return asInTraining ? asInTraining : communication.predict("send_recv", 2, bytes); // of an older lab, or on GPUs
 }
 
 /// Where each stage's layers begin, as cutLayers() gives it. Absent: the lab measured no messages.

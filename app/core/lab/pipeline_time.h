@@ -5,7 +5,8 @@
 // A device's forward and backward time for a micro-batch, measured by probes of as many devices side by side as the pipeline has, is
 // shared out among the stages in proportion to their layers' times; the layers are cut as a run cuts them (ipc/stage_plan.h), by these
 // times and those of messages. What a probe spends on loading falls to the first stage once a step, and updating to each stage by its
-// parameters. Messages take what the lab's send_recv takes for a stage's activations. Steps with these times are played (playSteps()).
+// parameters. Messages take what the lab's send_recv_after_work takes for a stage's activations, else its send_recv. Steps with these times
+// are played (playSteps()).
 // On CPU devices of one machine a message is both stages' own work for as long as it takes; the interval reaches down to messages that
 // only have to be waited for.
 // Of several pipelines, a stage's replicas average their gradients after each step by an all-reduce that hides behind nothing.

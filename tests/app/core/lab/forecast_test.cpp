@@ -167,6 +167,10 @@ private Q_SLOTS:
         // 6,400 bytes a micro-batch, there and back, are both stages' work.
         const ForecastRow talks = forecast(input, simpleModel(100e-6, 1e9))->rows.front();
         QVERIFY(talks.exposedS > 8 * 100e-6 && talks.exposedS < 12 * 107e-6);
+        // Where the lab knows what messages take after work, that counts.
+        CommunicationModel both = simpleModel(1, 1e9);
+        both.add(messageInTraining, 2, modelOf([](double bytes) { return 100e-6 + bytes / 1e9; }));
+        QCOMPARE(forecast(input, both)->rows.front().exposedS, talks.exposedS);
         input.layers.resize(1); // as a folder's model may have, which nobody knows before
         QVERIFY(forecast(input, simpleModel())->rows.front().whyUnknown.find("1 layer for 2 devices") !=
                 std::string::npos);

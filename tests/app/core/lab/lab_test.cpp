@@ -267,8 +267,9 @@ private Q_SLOTS:
     void aLabOfAnyNumberOfRowsIsRefused() {
         LabRecord record;
         for (int ranks = 2; ranks <= 64; ++ranks) // every operation on each number of ranks
-            for (const char *name : {"send_recv", "all_reduce", "ring_all_reduce", "server_all_reduce",
-                                     "reduce_scatter", "all_gather", "broadcast", "all_reduce_after_work"})
+            for (const char *name :
+                 {"send_recv", "all_reduce", "ring_all_reduce", "server_all_reduce", "reduce_scatter", "all_gather",
+                  "broadcast", "all_reduce_after_work", "send_recv_after_work"})
                 for (int size = 1; size <= 51; ++size)
                     record.rows.push_back(labRow(name, ranks, size, 1e-5));
         QVERIFY(labRecordFromJson(toJson(record)).has_value());
