@@ -135,8 +135,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
     {"node_refused", "error", "agent", "the first node takes another agent for this node, or has been started anew",
      "The node's ranks have been ended. Start the whole run again."},
     {"node_oversteps", "warning", "agent",
-     "a node's agent reports what is not its own to report, sends traces that nobody asked for, or asks all ranks "
-     "again and again",
+     "a node's agent reports what is not its own to report, lists more devices than a node may have, sends traces that "
+     "nobody asked for, or asks all ranks again and again",
      "None of that counts. Use one version of Lockstep on all nodes, and look who else has the run's token."},
 });
 

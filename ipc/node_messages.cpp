@@ -11,6 +11,7 @@
 #include "ipc/json_writer.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/messages.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep {
 
@@ -133,6 +134,21 @@ std::string encode(const NodeMessage &message) {
     return lineOf(shorter);
 }
 
+namespace {
+
+/// Agents compute with what was made before a start, and every reader of the log with what comes of it.
+Result<void> checkMade(const NodeMessage &message) {
+    const std::int64_t epochs = message.epochs.value_or(0), steps = message.steps.value_or(0);
+    if (message.what != What::Gone && message.what != What::Go)
+        return {};
+    if (epochs >= 0 && epochs <= highestEpoch && steps >= 0 && steps <= mostCounted)
+        return {};
+    return fail(Error::failed("a node's message '" + nameOf(message.what) + "' says that " + std::to_string(epochs) +
+                              " epochs and " + std::to_string(steps) + " steps were made, which no run can have"));
+}
+
+} // namespace
+
 bool isNodeMessage(std::string_view line) {
     return line.starts_with(start);
 }
@@ -145,6 +161,8 @@ Result<NodeMessage> decodeNodeMessage(std::string_view line) {
         return fail(object.error());
     auto message = documents::toObject<NodeMessage>(*object, "a node's message", documents::UnknownKeys::Ignore);
     if (message) {
+        if (const auto sound = checkMade(*message); !sound)
+            return fail(sound.error());
         message->by = shortAsker(std::move(message->by));
         message->reason.resize(utf8Boundary(message->reason, longestReason));
     }

@@ -247,6 +247,9 @@ struct Energy {
     bool operator==(const Energy &) const = default;
 };
 
+/// Bytes that are kept of a name that somebody else reports: of a host, a device, a signal.
+inline constexpr std::size_t longestReportedName = 200;
+
 struct RankExit {
     int rank = 0;
     std::string host;

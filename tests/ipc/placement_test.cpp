@@ -144,6 +144,25 @@ private Q_SLOTS:
         QVERIFY(!isNodeMessage("{\"type\":\"log\",\"message\":\"{\\\"type\\\":\\\"node\\\"\"}"));
     }
 
+    void aMessageThatCountsWhatNoRunCanHaveMadeIsRefused() {
+        const auto made = [](const std::string &what, const std::string &epochs, const std::string &steps) {
+            return decodeNodeMessage("{\"type\":\"node\",\"what\":\"" + what + "\",\"number\":0,\"epochs\":" + epochs +
+                                     ",\"steps\":" + steps + "}");
+        };
+        for (const std::string what : {"gone", "go"}) {
+            QVERIFY(made(what, "0", "0"));
+            QVERIFY(made(what, "10000000", "1000000000000"));
+            for (const auto &[epochs, steps] : {std::pair<std::string, std::string>{"-5", "0"},
+                                                {"10000001", "0"},
+                                                {"2", "-9000000000000000000"},
+                                                {"2", "9000000000000000000"}})
+                QVERIFY(!made(what, epochs, steps));
+        }
+        QCOMPARE(
+            made("gone", "-5", "3").error().message(),
+            std::string("a node's message 'gone' says that -5 epochs and 3 steps were made, which no run can have"));
+    }
+
     void theFirstSoManyDevicesAreThoseOfTheFirstNodes() {
         const auto nodes = *nodesFromText("hostA%eth0:0,1;hostB%bond0:3 agent=/a;hostC%eth0:0");
         QCOMPARE(toText(firstDevices(nodes, 1)), std::string("hostA%eth0:0"));

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -145,6 +146,21 @@ TEST_CASE("the ranks of a node are counted on after what those of all nodes had 
     script.numbers.startOver(EpochNumbers::Made{1, stepsAnEpoch});
     script.begins(0, 2);
     CHECK(script.completes(0, 1) == Numbers(2, 8));
+}
+
+TEST_CASE("what is said to have been made on all nodes is taken only as far as a run can have made it") {
+    using Limits = std::numeric_limits<std::int64_t>;
+    Script script;
+    script.begins(0, 1);
+    (void)script.completes(0, 1);
+    script.numbers.startOver(EpochNumbers::Made{-5, Limits::min()});
+    CHECK(script.numbers.made().epochs == 0);
+    CHECK(script.numbers.made().steps == 0);
+    script.begins(0, 1);
+    CHECK(script.completes(0, 1) == Numbers(1, 0));
+    script.numbers.startOver(EpochNumbers::Made{std::numeric_limits<int>::max(), Limits::max()});
+    CHECK(script.numbers.made().epochs == highestEpoch);
+    CHECK(script.numbers.made().steps == mostCounted);
 }
 
 TEST_CASE("a training that begins when all ranks were done is another one, and is not counted on") {

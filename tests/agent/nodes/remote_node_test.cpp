@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ipc/clock.h"
@@ -16,6 +20,7 @@
 #include "trainer/agent/nodes/node_link.h"
 #include "trainer/agent/nodes/node_listener.h"
 #include "trainer/agent/nodes/remote_node.h"
+#include "trainer/agent/nodes/sound_reports.h"
 #include "trainer/agent/session/trace_collection.h"
 
 using namespace lockstep;
@@ -34,13 +39,16 @@ public:
 /// Agent 0's node 1, and the other end of its link.
 class LinkedNode {
 public:
-    LinkedNode() {
+    explicit LinkedNode(const NodeMessage &join = joinOfTwoRanks()) {
         int ends[2];
         REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
         m_end = Fd(ends[1]);
-        m_node.setHandlers({[this] { ++joins; }, [](const NodeMessage &) {}, [] {},
-                            [this](const LinkFrame &link) { links.push_back(link.link); },
-                            [this](const RankExit &exit) { exits.push_back(exit.rank); },
+        m_node.setHandlers({[this] { ++joins; }, [this](const NodeMessage &failed) { failures.push_back(failed); },
+                            [] {}, [this](const LinkFrame &link) { links.push_back(link.link); },
+                            [this](const RankExit &exit) {
+                                exits.push_back(exit.rank);
+                                lastExit = exit;
+                            },
                             [this](int rank, const Frame &) { frames.push_back(rank); },
                             [this](const TraceInbox::Whole &trace) { traces.push_back(trace.text); },
                             [this](const Control &) { ++controls; },
@@ -49,14 +57,18 @@ public:
         hello.agent = "a";
         hello.name = "hostB";
         REQUIRE(m_node.connect(LineSocket::open(m_loop, clock, Fd(ends[0]), {}), hello));
-        NodeMessage join;
-        join.what = NodeMessage::What::Join;
-        join.processes = 2;
         say(join);
         log(R"({"type":"header","mono_ns":1,"wall_us":1,"format":1,"run":"r","host":"hostB"})");
         hear();
-        REQUIRE(m_node.log());
-        go(0);
+        if (m_node.log())
+            go(0);
+    }
+    static NodeMessage joinOfTwoRanks() {
+        NodeMessage join;
+        join.what = NodeMessage::What::Join;
+        join.processes = 2;
+        join.devices = {"node1/cpu:0", "GPU-1"};
+        return join;
     }
     RemoteNode &node() { return m_node; }
     /// Ranks 1 and 2 are its.
@@ -108,8 +120,11 @@ public:
         return lines;
     }
     [[nodiscard]] std::uint64_t sent() const { return m_seq; }
+    [[nodiscard]] const std::string &heard() const { return m_heard; }
 
     std::vector<int> exits, frames;
+    std::vector<NodeMessage> failures;
+    RankExit lastExit;
     std::vector<std::string> traces, oversteps, links;
     int joins = 0, controls = 0;
     SetClock clock;
@@ -203,6 +218,139 @@ TEST_CASE("a node's agent sends nothing that a rank or agent 0 alone can say, an
     linked.hear();
     CHECK(std::ranges::count(linked.copy(), '\n') == 1 + 3);
     CHECK(linked.node().connected());
+}
+
+TEST_CASE("a node's agent reports for devices that are named after its node or that it has listed, and for no others") {
+    LinkedNode linked;
+    const std::string times = R"(,"mono_ns":1,"wall_us":1,)";
+    const auto report = [&](const std::string &device) {
+        linked.log(R"({"type":"device")" + times + R"("interval_s":0.2,"devices":[{"device":")" + device +
+                   R"(","utilization":0.01}],"processes":[]})");
+        linked.log(R"({"type":"epoch","rank":1)" + times +
+                   R"("epoch":1,"duration_s":1,"samples":1,"steps":1,"start_mono_ns":1,"phases":{},"devices":[)"
+                   R"({"device":")" +
+                   device + R"(","utilization_mean":0.01}]})");
+    };
+    for (const char *other : {"node0/cpu:0", "node11/cpu:0", "cpu:0", "GPU-2"})
+        report(other);
+    linked.hear();
+    CHECK(std::ranges::count(linked.copy(), '\n') == 1); // its header
+    CHECK(linked.node().logLines() == linked.sent());
+    CHECK(linked.oversteps ==
+          std::vector<std::string>{"node 1 (hostB) reports for device node0/cpu:0, which is not one of its own; such "
+                                   "lines are left out"});
+    for (const char *own : {"node1/cpu:0", "node1/cpu:7", "GPU-1"})
+        report(own);
+    linked.hear();
+    CHECK(std::ranges::count(linked.copy(), '\n') == 1 + 3 * 2);
+    CHECK(linked.frames.empty());
+    CHECK(linked.node().connected());
+}
+
+TEST_CASE("a node that lists more devices or interfaces than a node may have, or another node's, is sent away with the "
+          "reason") {
+    struct Case {
+        NodeMessage join = LinkedNode::joinOfTwoRanks();
+        std::string why = {};
+    };
+    Case devices, recorded, interfaces, foreign;
+    devices.join.devices.resize(mostDevicesOfNode + 1);
+    devices.why = "it lists 1025 devices, and a node may have 1024; start it with fewer of them";
+    recorded.join.machine.emplace().devices.resize(2000);
+    recorded.why = "it lists 2000 devices, and a node may have 1024; start it with fewer of them";
+    interfaces.join.machine.emplace().interfaces.resize(2000);
+    interfaces.why = "it lists 2000 interfaces, and a node may have 1024; start it with fewer of them";
+    foreign.join.devices.emplace_back("node0/cpu:0");
+    foreign.why = "it lists node0/cpu:0, which is named after another node; use one version of Lockstep on all nodes";
+    for (const Case &each : {devices, recorded, interfaces, foreign}) {
+        CAPTURE(each.why);
+        LinkedNode linked(each.join);
+        CHECK(linked.joins == 0);
+        CHECK_FALSE(linked.node().log());
+        CHECK_FALSE(linked.node().join());
+        CHECK(linked.oversteps == std::vector<std::string>{"node 1 (hostB) can't join: " + each.why});
+        CHECK(linked.heard().find(R"("what":"end")") != std::string::npos);
+        CHECK(linked.heard().find("agent 0 does not take node 1 (hostB): " + each.why) != std::string::npos);
+    }
+    NodeMessage most = LinkedNode::joinOfTwoRanks();
+    most.devices.clear();
+    for (std::size_t i = 0; i < mostDevicesOfNode; ++i)
+        most.devices.push_back("node1/cpu:" + std::to_string(i));
+    CHECK(LinkedNode(most).joins == 1);
+}
+
+TEST_CASE("a failure or an end that a node reports never reads as success") {
+    LinkedNode linked;
+    NodeMessage failed;
+    failed.what = NodeMessage::What::Failed;
+    const auto fails = [&](int exitCode, std::optional<int> code, std::optional<int> signal) {
+        failed.exitCode = exitCode;
+        failed.code = code;
+        failed.signal = signal;
+        linked.say(failed);
+        linked.hear();
+        REQUIRE_FALSE(linked.failures.empty());
+        const NodeMessage &taken = linked.failures.back();
+        return std::tuple(taken.exitCode, taken.code, taken.signal);
+    };
+    using Codes = std::tuple<std::optional<int>, std::optional<int>, std::optional<int>>;
+    CHECK((fails(0, 0, {}) == Codes(exitFailed, exitFailed, std::nullopt)));
+    CHECK((fails(256, 256, 128) == Codes(exitFailed, exitFailed, std::nullopt)));
+    CHECK((fails(-256, {}, -128) == Codes(exitFailed, std::nullopt, std::nullopt)));
+    CHECK((fails(0, {}, std::numeric_limits<int>::max()) == Codes(exitFailed, std::nullopt, std::nullopt)));
+    CHECK((fails(exitBadArguments, 42, 9) == Codes(exitBadArguments, 42, 9)));
+
+    NodeMessage over;
+    over.what = NodeMessage::What::Over;
+    const auto ends = [&](const std::string &state, int exitCode) {
+        over.state = state;
+        over.exitCode = exitCode;
+        linked.say(over);
+        linked.hear();
+        REQUIRE(linked.node().over());
+        return std::pair(linked.node().over()->state, linked.node().over()->exitCode.value_or(-1));
+    };
+    using End = std::pair<std::string, int>;
+    CHECK((ends("failed", 0) == End("failed", exitFailed)));
+    CHECK((ends("failed", exitBadArguments) == End("failed", exitBadArguments)));
+    CHECK((ends("stopped", 0) == End("stopped", exitStopped)));
+    CHECK((ends("training", 0) == End("failed", exitFailed)));
+    CHECK((ends("fine", 0) == End("failed", exitFailed)));
+    CHECK((ends("done", 7) == End("done", exitDone)));
+}
+
+TEST_CASE("of the names in a rank's end only their first 200 bytes are kept, whole characters") {
+    LinkedNode linked;
+    std::string host = "a", signal;
+    for (int i = 0; i < 15'000; ++i) {
+        host += "é";
+        signal += "S";
+    }
+    linked.log(R"({"type":"exit","rank":1,"mono_ns":1,"wall_us":1,"pid":7,"host":")" + host +
+               R"(","signal":9,"signal_name":")" + signal + R"("})");
+    linked.hear();
+    REQUIRE(linked.exits == std::vector<int>{1});
+    CHECK(linked.lastExit.host == host.substr(0, longestReportedName - 1));
+    CHECK(linked.lastExit.signalName == signal.substr(0, longestReportedName));
+    CHECK(linked.lastExit.signal == 9);
+}
+
+TEST_CASE("what another node says that its ranks have made counts only where it is less, and never as more than here") {
+    NodeMessage gone;
+    const auto lesser = [&](std::optional<int> epochs, std::optional<std::int64_t> steps) {
+        gone.epochs = epochs;
+        gone.steps = steps;
+        const EpochNumbers::Made made = lesserMade({3, 24}, gone);
+        return std::pair(made.epochs, made.steps);
+    };
+    using Made = std::pair<int, std::int64_t>;
+    CHECK((lesser(2, 16) == Made(2, 16)));
+    CHECK((lesser(3, 1) == Made(3, 24)));
+    CHECK((lesser(1000, 9) == Made(3, 24)));
+    CHECK((lesser(2, 9'000'000'000'000'000'000) == Made(2, 24)));
+    CHECK((lesser(2, -9'000'000'000'000'000'000) == Made(2, 0)));
+    CHECK((lesser(-5, 16) == Made(0, 16)));
+    CHECK((lesser({}, {}) == Made(0, 0)));
 }
 
 TEST_CASE("a line that its own reader takes for another node's ends the link as a damaged one does") {

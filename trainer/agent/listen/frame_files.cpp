@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ipc/regular_file.h"
+#include "ipc/run_folder.h"
 #include "trainer/agent/listen/listened_run.h"
 
 namespace lockstep::agent {
@@ -25,14 +26,12 @@ constexpr std::chrono::milliseconds longestPoll{5};
 constexpr int linesALook = 32;
 constexpr int mostReadsAFill = 64; ///< of a line without end; then it is the next file's turn
 
-constexpr std::size_t longestHost = 200; ///< bytes that are kept of a host's name
-
 /// The process that made a frame, and when: no two are alike.
 std::string makerOf(const Frame &frame) {
     const auto *state = std::get_if<StateFrame>(&frame.body);
     std::string maker = "rank " + std::to_string(frame.rank.value_or(0));
     if (state && !state->host.empty())
-        maker += " on " + state->host.substr(0, longestHost);
+        maker += " on " + state->host.substr(0, longestReportedName);
     if (state && state->pid)
         maker += ", pid " + std::to_string(*state->pid);
     return maker + ", at " + std::to_string(frame.wallUs) + " us";

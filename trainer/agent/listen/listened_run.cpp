@@ -15,7 +15,6 @@ namespace {
 /// If the number of ranks is unknown: a further rank may still come this long after the last known one ended.
 constexpr std::int64_t lateNs = 3'000'000'000;
 constexpr std::int64_t recordEveryNs = 1'000'000'000;
-constexpr std::size_t longestName = 200; ///< bytes that are kept of a host's or a device's name, and of a word
 
 /// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one; of one that is
 /// made, keysSaidIn() says what was reported.
@@ -61,7 +60,7 @@ std::string titleFrom(const About &about, int worldSize) {
 About shortened(const About &about) {
     About out;
     for (const auto &[key, value] : about)
-        out.emplace(key.substr(0, longestName), value.substr(0, longestName));
+        out.emplace(key.substr(0, longestReportedName), value.substr(0, longestReportedName));
     return out;
 }
 
@@ -193,7 +192,7 @@ void ListenedRun::extendTo(std::int64_t wallUs) {
 void ListenedRun::onState(int rank, const StateFrame &state) {
     Rank &known = m_ranks[rank];
     if (!state.host.empty())
-        known.host = state.host.substr(0, longestName);
+        known.host = state.host.substr(0, longestReportedName);
     if (state.state == RunState::Init)
         describe(state, rank);
     if (isFinal(state.state)) {
@@ -246,9 +245,9 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
         takeWords(init.about);
     if (!init.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
-        m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestName);
+        m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestReportedName);
     }
-    const std::string host = init.host.substr(0, longestName);
+    const std::string host = init.host.substr(0, longestReportedName);
     if (!host.empty() && m_record.machines.size() < m_ranks.size() && m_hosts.insert(host).second) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());

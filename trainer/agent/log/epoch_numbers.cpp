@@ -11,7 +11,8 @@ namespace lockstep::agent {
 void EpochNumbers::startOver(const std::optional<Made> &agreed) {
     begin(true);
     if (agreed)
-        m_before = *agreed;
+        m_before = {std::clamp(agreed->epochs, 0, highestEpoch),
+                    std::clamp(agreed->steps, std::int64_t(0), mostCounted)};
     m_ranks.clear();
 }
 

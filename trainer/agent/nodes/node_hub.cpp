@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ipc/placement.h"
+#include "trainer/agent/nodes/sound_reports.h"
 
 namespace lockstep::agent {
 
@@ -100,8 +101,8 @@ void NodeHub::sendAll(const NodeMessage &message) {
 
 EpochNumbers::Made NodeHub::leastMade(EpochNumbers::Made here) const {
     for (const auto &node : m_nodes)
-        if (const auto &gone = node->gone(); gone && gone->epochs.value_or(0) < here.epochs)
-            here = {gone->epochs.value_or(0), gone->steps.value_or(0)};
+        if (const auto &gone = node->gone())
+            here = lesserMade(here, *gone);
     return here;
 }
 

@@ -72,7 +72,7 @@ public:
 
     /// Whether the ranks of all nodes are gone since the last go(), with complete logs up to then, and no node is over.
     [[nodiscard]] bool allGone() const;
-    /// What the ranks of all nodes have made, if those here have made so much.
+    /// What the ranks of all nodes have made, if those here have made so much: never more.
     [[nodiscard]] EpochNumbers::Made leastMade(EpochNumbers::Made here) const;
     [[nodiscard]] bool allEnded() const;
     /// Whether the link to every node that has not ended has been lost for longer than `closed` (the peer closed it) or

@@ -11,13 +11,13 @@
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/sound_values.h"
+#include "trainer/agent/nodes/sound_reports.h"
 
 namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::size_t longestName = 200; ///< bytes of a node's name
-constexpr std::size_t firstTrips = 5;    ///< round trips before a clock's offset is trusted
+constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset is trusted
 /// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
 /// Traces of a rank that are awaited at a time. More requests than ranks can have answered make no more of them.
@@ -26,7 +26,7 @@ constexpr int mostTracesDue = 100;
 constexpr int requestsAtOnce = 10;
 constexpr std::int64_t requestIntervalNs = 1'000'000'000;
 
-/// The frames of its ranks that agent 0 acts upon; it only stores and passes on the others. Python writes a blank after the colon.
+/// The frames of its ranks that agent 0 acts upon or checks; it only stores and passes on the others. Python writes a blank after the colon.
 bool isLookedAt(std::string_view line) {
     constexpr std::string_view head = R"({"type":)";
     if (!line.starts_with(head))
@@ -34,7 +34,7 @@ bool isLookedAt(std::string_view line) {
     line.remove_prefix(head.size());
     if (line.starts_with(' '))
         line.remove_prefix(1);
-    return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("state")", R"("heartbeat")"},
+    return std::ranges::any_of(std::array{R"("exit")", R"("steps")", R"("epoch")", R"("state")", R"("heartbeat")"},
                                [&](std::string_view type) { return line.starts_with(type); });
 }
 
@@ -98,7 +98,7 @@ Result<void> RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello
         beginAnew();
     m_agent = hello.agent;
     if (!hello.name.empty())
-        m_title = hello.name.substr(0, longestName);
+        m_title = shortName(hello.name);
     m_joinDue = true;
     m_socket = std::move(socket);
     m_peer = m_socket->peer();
@@ -170,10 +170,18 @@ std::optional<int> RemoteNode::otherRankIn(const Frame &frame) const {
     return std::nullopt;
 }
 
+bool RemoteNode::isForeign(const Frame &frame) const {
+    return otherRankIn(frame) || !canBeOf(m_number, frame) || otherDeviceIn(frame, m_number, *m_join);
+}
+
 void RemoteNode::tellOfForeign(const Frame &frame) {
     if (const std::optional<int> rank = otherRankIn(frame))
         return overstep(m_toldOfRank, "reports for rank " + std::to_string(*rank) + ", and " + ownRanks() +
                                           "; what it says of others is left out");
+    const std::optional<std::string> device = otherDeviceIn(frame, m_number, *m_join);
+    if (device && canBeOf(m_number, frame))
+        return overstep(m_toldOfDevice, "reports for device " + shortName(*device) +
+                                            ", which is not one of its own; such lines are left out");
     const auto *alert = std::get_if<AlertFrame>(&frame.body);
     overstep(m_toldOfFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " +
                                 (frame.rank ? "with" : "without") +
@@ -249,7 +257,7 @@ void RemoteNode::onLogLine(std::string_view line) {
     if (looked || !isOwn(rankAtHead(line).value_or(-1)))
         if (auto decoded = m_decoder.decode(line))
             frame = std::move(*decoded);
-    const bool foreign = frame && (otherRankIn(*frame) || !canBeOf(m_number, *frame));
+    const bool foreign = frame && isForeign(*frame);
     const NodeLog::Verdict taken = foreign ? m_log->leaveOut(line) : m_log->take(line);
     if (taken == NodeLog::Verdict::Damaged)
         return lose("a damaged line came over the link", true);
@@ -257,12 +265,12 @@ void RemoteNode::onLogLine(std::string_view line) {
         return;
     if (foreign) {
         tellOfForeign(*frame);
-    } else if (looked && frame && frame->rank) {
+    } else if (looked && frame && frame->rank && !std::holds_alternative<EpochFrame>(frame->body)) {
         const auto *exit = std::get_if<ExitFrame>(&frame->body);
         if (!exit)
             m_handlers.onRankFrame(*frame->rank, *frame);
         else if (m_exited.insert(*frame->rank).second) // a rank ends once a start
-            m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
+            m_handlers.onExit(soundExit(*frame->rank, *exit));
     }
     if (m_over)
         checkEnded();
@@ -277,14 +285,14 @@ void RemoteNode::onMessage(const NodeMessage &message) {
     case What::Pong:
         return onPong(message);
     case What::Failed:
-        return isPast(message) ? void() : m_handlers.onFailed(message);
+        return isPast(message) ? void() : m_handlers.onFailed(soundFailure(message));
     case What::Gone:
         if (isPast(message))
             return;
         m_gone = message;
         return m_handlers.onGone();
     case What::Over:
-        m_over = message;
+        m_over = soundEnd(message);
         return checkEnded();
     case What::TracePart:
         return onTracePart(message);
@@ -315,9 +323,22 @@ bool RemoteNode::mayAsk() {
     return true;
 }
 
+/// The node ends with the reason, and closes the link itself: closing it here could cut the reason off.
+void RemoteNode::refuseJoin(const Error &why) {
+    overstep(m_toldOfJoin, "can't join: " + why.message());
+    NodeMessage end;
+    end.what = What::End;
+    end.state = std::string(toString(RunState::Failed));
+    end.exitCode = exitFailed;
+    end.reason = "agent 0 does not take node " + std::to_string(m_number) + " (" + m_title + "): " + why.message();
+    send(end);
+}
+
 void RemoteNode::onJoin(const NodeMessage &message) {
     if (!std::exchange(m_joinDue, false))
         return;
+    if (const auto fits = checkJoin(m_number, message); !fits)
+        return refuseJoin(fits.error());
     if (!m_log) {
         auto log = NodeLog::open(realFileSystem(), m_disk, m_reader, m_folder.log(m_number), m_number, message.shared);
         if (!log)

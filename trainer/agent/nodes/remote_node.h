@@ -87,6 +87,7 @@ private:
     void onLogLine(std::string_view line);
     void onMessage(const NodeMessage &message);
     void onJoin(const NodeMessage &message);
+    void refuseJoin(const Error &why);
     void onTracePart(const NodeMessage &piece);
     void refuseTrace(const NodeMessage &piece);
     void sendTraceKept(int rank, const std::string &crc);
@@ -94,6 +95,7 @@ private:
     [[nodiscard]] bool isOwn(int rank) const { return m_ranks.contains(rank); }
     [[nodiscard]] std::string ownRanks() const;
     [[nodiscard]] std::optional<int> otherRankIn(const Frame &frame) const;
+    [[nodiscard]] bool isForeign(const Frame &frame) const;
     void tellOfForeign(const Frame &frame);
     void overstep(bool &told, const std::string &does);
     void onPong(const NodeMessage &message);
@@ -127,7 +129,8 @@ private:
         std::string taken; ///< checksum of the last that came: after a cut it may come again
     };
     std::map<int, AwaitedTraces> m_awaited; ///< by rank
-    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false, m_toldOfRequests = false;
+    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false, m_toldOfRequests = false,
+         m_toldOfDevice = false, m_toldOfJoin = false;
     bool m_joinDue = false; ///< one counts after each hello
     std::int64_t m_lostNs = 0, m_askedNs = 0;
     PeerTcpState m_linkWhenLost;

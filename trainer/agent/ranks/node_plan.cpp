@@ -3,9 +3,11 @@
 
 #include <sys/socket.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +21,8 @@
 namespace lockstep::agent {
 
 namespace {
+
+constexpr std::string_view nodePrefix = "node"; ///< of a device's name among several nodes
 
 std::chrono::milliseconds inMilliseconds(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -154,12 +158,22 @@ void placeRanks(LaunchPlan &plan, int firstRank, int worldSize) {
 
 std::string nameApart(const std::string &device, int node) {
     const bool plain = device.starts_with("cpu:") || device.starts_with("cuda:");
-    return plain ? "node" + std::to_string(node) + "/" + device : device;
+    return plain ? std::string(nodePrefix) + std::to_string(node) + "/" + device : device;
+}
+
+std::optional<int> nodeInName(const std::string &device) {
+    const std::size_t slash = device.find('/');
+    if (!device.starts_with(nodePrefix) || slash == std::string::npos)
+        return std::nullopt;
+    int node = 0;
+    const char *end = device.data() + slash;
+    const auto read = std::from_chars(device.data() + nodePrefix.size(), end, node);
+    return read.ec == std::errc() && read.ptr == end ? std::optional(node) : std::nullopt;
 }
 
 std::string localName(const std::string &device) {
     const auto slash = device.find('/');
-    return device.starts_with("node") && slash != std::string::npos ? device.substr(slash + 1) : device;
+    return device.starts_with(nodePrefix) && slash != std::string::npos ? device.substr(slash + 1) : device;
 }
 
 void nameInterface(const std::string &interface, std::vector<std::pair<std::string, std::string>> &environment) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ void placeRanks(LaunchPlan &plan, int firstRank, int worldSize);
 
 /// A device name that is unique among the nodes: "node1/cpu:0". The UUID of a GPU is unique already.
 [[nodiscard]] std::string nameApart(const std::string &device, int node);
+/// The node in such a name. Absent: it names none.
+[[nodiscard]] std::optional<int> nodeInName(const std::string &device);
 /// The name on the device's own machine: "cpu:0" for "node1/cpu:0".
 [[nodiscard]] std::string localName(const std::string &device);
 /// Sets the environment variables that name the interface for Gloo and NCCL inside torch.
