@@ -367,6 +367,8 @@ TEST_SUITE("bert") {
         writeText(folder / "config.json",
                   R"({"num_hidden_layers": 67108864, "hidden_size": 1, "num_attention_heads": 1})");
         CHECK(refusal().find("its num_hidden_layers is 67108864, and at most 1024 are supported") != std::string::npos);
+        writeText(folder / "config.json", R"({"vocab_size": 2000001})");
+        CHECK(refusal().find("its vocab_size is 2000001, and at most 2000000 are supported") != std::string::npos);
         writeText(folder / "config.json", R"({"hidden_size": 67108864})");
         CHECK(refusal().find("parameters, and at most 8589934592 are supported") != std::string::npos);
         writeText(folder / "config.json", "{}");
@@ -379,8 +381,8 @@ TEST_SUITE("bert") {
         CHECK(made.error().message().find("bert.embeddings.word_embeddings.weight is 4 x 4, expected 30522 x 384") !=
               std::string::npos);
         writeText(folder / "config.json",
-                  R"({"vocab_size": 10000000})"); // 15 GB that are not made for a file of 16 numbers
-        CHECK(refusal().find("it holds 16 numbers, and the sizes in config.json need 38") != std::string::npos);
+                  R"({"vocab_size": 2000000})"); // 3 GB that are not made for a file of 16 numbers
+        CHECK(refusal().find("it holds 16 numbers, and the sizes in config.json need 778992768") != std::string::npos);
     }
 
     TEST_CASE("a trained folder is written with any labels, and keeps its weights where the rest of it can't be made") {

@@ -134,6 +134,19 @@ TEST_SUITE("delimited_text") {
         CHECK(missing.error().kind == ErrorKind::BadArgument);
     }
 
+    TEST_CASE("more columns than any data set has are refused, and of many a few are named") {
+        const auto header = [](std::size_t columns) { return std::string(columns - 1, ',') + "\n"; };
+        const std::string beyond = TextFile(header(100'001)).complaint({"text"});
+        CHECK(beyond ==
+              "texts.csv: its first line names more than 100000 columns; give a file with fewer, or one whose "
+              "first line ends where its columns do");
+        const std::string many = TextFile("a,b," + header(99'998)).complaint({"text"});
+        CHECK(many.find("texts.csv: no column is named 'text'; it has 'a', 'b', ''") == 0);
+        CHECK(many.ends_with(", '' and 99980 more"));
+        CHECK(many.size() < 1000);
+        CHECK(TextFile("text," + header(99'999) + "good," + header(99'999)).read({"text"}) == Columns{{"good"}});
+    }
+
     TEST_CASE("whatever the fields hold, they are those that Python's csv reads") {
         const std::string python = pythonWith("torch"); // peer.py imports it
         if (python.empty()) {

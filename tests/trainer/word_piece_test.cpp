@@ -302,6 +302,14 @@ TEST_SUITE("word_piece") {
         REQUIRE(!broken);
         CHECK(broken.error().message() ==
               "vocab.txt: byte 6 is not UTF-8; give the vocab.txt that belongs to the model, or download it again");
+        for (const char lineEnd : {'\n', '\r'}) {
+            const std::string most = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n" + std::string(largestVocabulary - 4, lineEnd);
+            CHECK(WordPiece::ofVocabulary(most, true, "vocab.txt"));
+            const auto endless = WordPiece::ofVocabulary(most + lineEnd, true, "vocab.txt");
+            REQUIRE(!endless);
+            CHECK(
+                endless.error().message().starts_with("vocab.txt: it has more than 2000000 lines; give the vocab.txt"));
+        }
     }
 
     TEST_CASE("the time for a vocabulary grows with its size alone, and each of its words is found") {

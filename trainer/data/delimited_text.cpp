@@ -10,6 +10,9 @@
 namespace lockstep::trainer {
 namespace {
 
+constexpr std::size_t mostColumns = 100'000; ///< far above every data set; each takes memory, however short its name
+constexpr std::size_t mostColumnsNamed = 20; ///< in a sentence
+
 /// Takes a text apart, field by field.
 class DelimitedFields {
 public:
@@ -144,6 +147,10 @@ private:
             const auto name = m_fields.next();
             if (!name)
                 return fail(unclosed(line));
+            if (m_header.size() == mostColumns)
+                return fail(Error::badArgument(
+                    "its first line names more than " + std::to_string(mostColumns) + " columns",
+                    "give a file with fewer, or one whose first line ends where its columns do", m_path));
             m_header.emplace_back(*name);
         } while (m_fields.hasMore());
         return {};
@@ -181,8 +188,10 @@ private:
 
     [[nodiscard]] Error noColumn(const std::string &name) const {
         std::string names;
-        for (const auto &column : m_header)
-            names += (names.empty() ? "'" : ", '") + printableName(column) + "'";
+        for (std::size_t i = 0; i < std::min(m_header.size(), mostColumnsNamed); ++i)
+            names += (i == 0 ? "'" : ", '") + printableName(m_header[i]) + "'";
+        if (m_header.size() > mostColumnsNamed)
+            names += " and " + std::to_string(m_header.size() - mostColumnsNamed) + " more";
         return Error::badArgument("no column is named '" + printableName(name) + "'", "it has " + names, m_path);
     }
 

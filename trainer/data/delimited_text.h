@@ -11,7 +11,7 @@ namespace lockstep::trainer {
 /// Columns by name, in the order asked for, of a CSV file (RFC 4180) or, if it is named .tsv or its first line holds a tab, of one
 /// with tabs. The first record names the columns; a record of nothing at all is an empty line and is skipped. Fields are bytes:
 /// only a BOM at the beginning goes. What the RFC leaves open is read as Python's csv module reads it.
-/// Errors (no such file, column or record, fields missing or left over, a quote that never closes) are BadArgument and name
+/// Errors (no such file, column or record, more than 100,000 columns, fields missing or left over, a quote that never closes) are BadArgument and name
 /// the file and, where it helps, the line.
 [[nodiscard]] Result<std::vector<std::vector<std::string>>> readColumns(const std::string &path,
                                                                         const std::vector<std::string> &names);

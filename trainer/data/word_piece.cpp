@@ -14,6 +14,8 @@ constexpr std::size_t longestPiece = longestWord * mostBytes + 2; ///< bytes, wi
 constexpr char32_t replacement = 0xfffd;
 constexpr std::string_view unknownName = "[UNK]", beginName = "[CLS]", endName = "[SEP]", paddingName = "[PAD]",
                            maskName = "[MASK]";
+constexpr const char *vocabularyWanted =
+    "give the vocab.txt of a BERT model: a piece a line, among them [PAD], [UNK], [CLS] and [SEP]";
 
 /// The first character of a text, and how many bytes it takes; of invalid bytes U+FFFD for each maximal subpart (Unicode 3.9),
 /// as Python's decode(errors="replace") has it.
@@ -55,10 +57,10 @@ std::size_t encodeTo(char *out, char32_t point) {
     return length;
 }
 
-/// As Python reads lines: "\r\n" and "\r" end one too.
+/// As Python reads lines: "\r\n" and "\r" end one too. Of more than largestVocabulary one more is given.
 std::vector<std::string_view> linesOf(std::string_view text) {
     std::vector<std::string_view> lines;
-    while (!text.empty()) {
+    while (!text.empty() && lines.size() <= largestVocabulary) {
         const std::size_t ends = text.find_first_of("\r\n");
         lines.push_back(text.substr(0, ends));
         if (ends == std::string_view::npos)
@@ -249,13 +251,14 @@ Result<WordPiece> WordPiece::ofVocabulary(std::string_view vocabulary, bool lowe
         return fail(Error::badArgument("byte " + std::to_string(*bad) + " is not UTF-8",
                                        "give the vocab.txt that belongs to the model, or download it again", where));
     const auto lines = linesOf(vocabulary);
+    if (lines.size() > largestVocabulary)
+        return fail(Error::badArgument("it has more than " + std::to_string(largestVocabulary) + " lines",
+                                       vocabularyWanted, where));
     for (const std::string_view needed : {paddingName, unknownName, beginName, endName})
         if (std::find(lines.begin(), lines.end(), needed) == lines.end())
             return fail(
                 Error::badArgument("none of its " + std::to_string(lines.size()) + " lines is " + std::string(needed),
-                                   "give the vocab.txt of a BERT model: a piece a line, among them [PAD], [UNK], "
-                                   "[CLS] and [SEP]",
-                                   where));
+                                   vocabularyWanted, where));
     return WordPiece(lines, lowerCase);
 }
 

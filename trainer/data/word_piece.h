@@ -13,12 +13,15 @@
 
 namespace lockstep::trainer {
 
+/// Tokens; far above every BERT, and each takes memory, however short it is.
+inline constexpr std::size_t largestVocabulary = 2'000'000;
+
 /// BERT's tokenizer: the same tokens as Hugging Face's BertTokenizerFast (tokenize_chinese_chars=True, strip_accents=None)
 /// for every text. Any number of threads may encode at once.
 class WordPiece {
 public:
     /// The text of a vocab.txt: a piece a line, its number is the line's, counted from 0. `where` names it in errors.
-    /// `lowerCase` is what the model calls do_lower_case: with it, accents go too.
+    /// `lowerCase` is what the model calls do_lower_case: with it, accents go too. More than largestVocabulary lines are an error.
     [[nodiscard]] static Result<WordPiece> ofVocabulary(std::string_view vocabulary, bool lowerCase,
                                                         const std::string &where);
 

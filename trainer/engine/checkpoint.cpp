@@ -133,17 +133,33 @@ std::string linesOf(const std::vector<EarlierPart> &parts) {
     return text;
 }
 
+/// What of such lines is more than a checkpoint may tell, as "more than 1000 earlier parts of its training"; empty: nothing is.
+std::string tooMuchIn(std::string_view lines) {
+    if (lines.size() > mostEarlierBytes)
+        return std::to_string(lines.size()) + " bytes of earlier parts of its training, more than " +
+               std::to_string(mostEarlierBytes);
+    std::size_t parts = 0;
+    for (std::size_t ends = 0; !lines.empty(); lines.remove_prefix(std::min(ends + 1, lines.size()))) {
+        ends = std::min(lines.find('\n'), lines.size());
+        if (ends > longestEarlierPart)
+            return "an earlier part of its training in " + std::to_string(ends) + " bytes, more than " +
+                   std::to_string(longestEarlierPart);
+        if (++parts > mostEarlierParts)
+            return "more than " + std::to_string(mostEarlierParts) + " earlier parts of its training";
+    }
+    return {};
+}
+
 bool isBefore(const EarlierPart &one, const EarlierPart &other) {
     return std::pair(one.epochsDone, one.stepInEpoch) < std::pair(other.epochsDone, other.stepInEpoch);
 }
 
 Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std::string &file) {
+    if (const std::string tooMuch = tooMuchIn(text); !tooMuch.empty())
+        return fail(notOurs(file, "it tells of " + tooMuch));
     std::vector<EarlierPart> parts;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-        if (parts.size() == mostEarlierParts)
-            return fail(notOurs(file, "it tells of more than " + std::to_string(mostEarlierParts) +
-                                          " earlier parts of its training"));
         std::istringstream words(line);
         EarlierPart part;
         std::string config;
@@ -474,9 +490,8 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
             Error::badArgument("the training samples are other ones than the checkpoint was made with (sha256 " +
                                    data.substr(0, 12) + "… instead of " + checkpoint.data.substr(0, 12) + "…)",
                                "resume with the same data, or use another --checkpoint-dir", "data_dir"));
-    if (earlierParts(checkpoint, config).size() > mostEarlierParts)
-        return fail(Error::badArgument("the training has " + std::to_string(mostEarlierParts) +
-                                           " parts with other settings each, and a checkpoint tells of no more",
+    if (const std::string tooMuch = tooMuchIn(linesOf(earlierParts(checkpoint, config))); !tooMuch.empty())
+        return fail(Error::badArgument("with these settings a checkpoint would have to tell of " + tooMuch,
                                        "resume with the settings that the checkpoint was made with"));
     if (const int begun = checkpoint.epochsDone + (checkpoint.stepInEpoch > 0 ? 1 : 0); config.epochs < begun)
         return fail(Error::badArgument("--epochs is " + std::to_string(config.epochs) +

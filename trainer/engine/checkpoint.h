@@ -25,6 +25,9 @@ struct EarlierPart {
 };
 
 inline constexpr std::size_t mostEarlierParts = 1000; ///< of a training
+/// Bytes of a line about one in a checkpoint, and of all lines: one of 4,096 devices takes half
+/// of the first, 1,000 of few devices half of the second.
+inline constexpr std::size_t longestEarlierPart = 64 << 10, mostEarlierBytes = 2 << 20;
 
 /// Everything a run needs to resume and end bit for bit (on CPUs) like an uninterrupted one.
 struct Checkpoint {

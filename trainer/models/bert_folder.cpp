@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/models.h"
+#include "trainer/data/word_piece.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -87,6 +89,9 @@ std::string unsupported(const Json &json, const BertConfig &config) {
                             config.positions, config.tokenTypes})
         if (size < 1 || size > (1 << 26))
             return "it has a size of " + std::to_string(size);
+    if (std::cmp_greater(config.vocabulary, largestVocabulary))
+        return "its vocab_size is " + std::to_string(config.vocabulary) + ", and at most " +
+               std::to_string(largestVocabulary) + " are supported";
     if (config.layers > mostLayers)
         return "its num_hidden_layers is " + std::to_string(config.layers) + ", and at most " +
                std::to_string(mostLayers) + " are supported";

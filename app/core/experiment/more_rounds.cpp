@@ -40,7 +40,7 @@ bool hasComparison(const Experiment &experiment) {
     return repeatable(experiment).size() > 1;
 }
 
-Result<void> addRounds(Experiment &experiment, int rounds) {
+Result<void> addRounds(Experiment &experiment, int rounds, DocumentRoom *room) {
     if (rounds < 1 || rounds > mostRoundsAdded)
         return fail(Error::badArgument(std::to_string(rounds) + " rounds can't be added to experiment " + experiment.id,
                                        "ask for 1 to " + std::to_string(mostRoundsAdded)));
@@ -48,8 +48,11 @@ Result<void> addRounds(Experiment &experiment, int rounds) {
     if (runs.empty())
         return fail(Error::badArgument("experiment " + experiment.id + " has no run that can be repeated",
                                        "lockstepctl queue " + experiment.id + " says why each was left out"));
-    if (const Result<void> room = roomFor(experiment, runs.size() * std::size_t(rounds)); !room)
-        return room;
+    if (const Result<void> few = roomFor(experiment, runs.size() * std::size_t(rounds)); !few)
+        return few;
+    if (room)
+        if (const Result<void> taken = room->takeRounds(experiment, runs, std::size_t(rounds)); !taken)
+            return taken;
     const int before = roundsOf(experiment), count = int(runs.size()), start = int(experiment.entries.size());
     std::vector<int> waiting = experiment.queued();
     // A draw of its own for each extension. A round alone is half of a pair: in listed order it would favour the run that comes first.

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "experiment/document_room.h"
 #include "experiment/experiment.h"
 #include "experiment/experiment_time.h"
 #include "ipc/error.h"
@@ -16,8 +17,9 @@ inline constexpr int mostRoundsAdded = 100;
 /// Whether it has more than one run that can run here.
 [[nodiscard]] bool hasComparison(const Experiment &experiment);
 /// Adds whole rounds at the queue's end: each run once more a round, in balanced order (round_order.h). A run that can't run
-/// here, or of which every repeat was skipped, is left out. Errors: not 1 to mostRoundsAdded, no run left.
-[[nodiscard]] Result<void> addRounds(Experiment &experiment, int rounds);
+/// here, or of which every repeat was skipped, is left out. Errors: not 1 to mostRoundsAdded, no run left, no room in the document
+/// where `room` counts what it takes. After an error the queue is as it was.
+[[nodiscard]] Result<void> addRounds(Experiment &experiment, int rounds, DocumentRoom *room = nullptr);
 /// One more round of all runs, launch to exit, side by side if they go so; absent while the length of any run is unknown.
 [[nodiscard]] std::optional<double> roundS(const Experiment &experiment, const ExperimentClock &clock);
 

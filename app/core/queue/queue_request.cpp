@@ -87,16 +87,17 @@ Result<void> move(Experiment &experiment, int entry, int to) {
 }
 
 std::string ownName(const Experiment &experiment, const std::string &wanted) {
-    const auto taken = [&](const std::string &name) {
-        return std::ranges::any_of(experiment.entries, [&](const auto &entry) { return entry.planned.name == name; });
-    };
+    std::set<std::string_view> taken;
+    for (const ExperimentEntry &entry : experiment.entries)
+        if (entry.planned.name.starts_with(wanted))
+            taken.insert(entry.planned.name);
     std::string name = wanted;
-    for (int number = 2; taken(name); ++number)
+    for (int number = 2; taken.contains(name); ++number)
         name = wanted + " (" + std::to_string(number) + ")";
     return name;
 }
 
-Result<void> add(Experiment &experiment, const PlannedRun &added) {
+Result<void> add(Experiment &experiment, const PlannedRun &added, DocumentRoom *room) {
     if (added.repeats < 1 || added.repeats > maxAddedRepeats)
         return fail(Error::badArgument(std::to_string(added.repeats) + " repeats of " + added.name + " can't be added",
                                        "ask for 1 to " + std::to_string(maxAddedRepeats)));
@@ -106,14 +107,17 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
                                "write at most " + std::to_string(largestNotes)));
     if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
         return fail(mistakes.front());
-    if (const Result<void> room = roomFor(experiment, std::size_t(added.repeats)); !room)
-        return room;
+    if (const Result<void> few = roomFor(experiment, std::size_t(added.repeats)); !few)
+        return few;
     for (std::size_t i = 0; i < experiment.entries.size(); ++i)
         if (const PlannedRun &there = experiment.entries[i].planned;
             there.config == added.config && there.command == added.command && there.claims == added.claims)
             return fail(Error::badArgument(
                 there.name + ", run " + std::to_string(i + 1) + " of the experiment, is already the same run",
                 "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) + " runs it again"));
+    if (room)
+        if (const Result<void> taken = room->takeRun(added, std::size_t(added.repeats)); !taken)
+            return taken;
     PlannedRun planned = added;
     planned.name = ownName(experiment, added.name);
     for (planned.repeat = 1; planned.repeat <= added.repeats; ++planned.repeat) {
@@ -123,8 +127,11 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
     return {};
 }
 
-/// Makes the queue longer, unless nobody could read it then.
-Result<void> lengthen(Experiment &experiment, const std::function<Result<void>(Experiment &)> &change) {
+/// Makes the queue longer, unless nobody could read it then. With `room` the change takes what it needs of it, or changes nothing.
+Result<void> lengthen(Experiment &experiment, const DocumentRoom *room,
+                      const std::function<Result<void>(Experiment &)> &change) {
+    if (room)
+        return change(experiment);
     Experiment longer = experiment;
     Result<void> done = change(longer);
     if (done)
@@ -151,15 +158,18 @@ struct OwnerlessChange {
     Experiment experiment;
     QueueRequest request;
     std::vector<PendingRequest> before = {}; ///< oldest first
+    std::optional<DocumentRoom> room = {};   ///< with requests before it: for what they all add
 
     /// Writes the queue after its runs were asked to stop, with this result.
     Result<void> write(const Result<void> &asked) {
         const auto unlocked = std::exchange(lock, std::nullopt); // released when this function returns
-        for (const PendingRequest &one : before) {
+        for (const PendingRequest &one : before)
+            experiment.taken.push_back(one.name);
+        if (!before.empty())
+            room.emplace(experiment);
+        for (const PendingRequest &one : before)
             if (const Result<void> done = carryOut(one.request, asked); !done)
                 logWarning(done.error().message());
-            experiment.taken.push_back(one.name);
-        }
         const Result<void> done = carryOut(request, asked);
         if (const Result<void> written = writeExperiment(experiment); !written)
             return written;
@@ -174,7 +184,7 @@ struct OwnerlessChange {
             end(experiment.entries[std::size_t(current)], asked, one.by);
         if (!stopped.empty() && one.kind == QueueRequest::Kind::Skip)
             return {};
-        return apply(one, experiment);
+        return apply(one, experiment, room ? &*room : nullptr);
     }
 
     /// On another machine only its agent knows.
@@ -431,7 +441,7 @@ std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &ex
     return out;
 }
 
-Result<void> apply(const QueueRequest &request, Experiment &experiment) {
+Result<void> apply(const QueueRequest &request, Experiment &experiment, DocumentRoom *room) {
     const bool names = request.kind == QueueRequest::Kind::Skip || request.kind == QueueRequest::Kind::Retry ||
                        request.kind == QueueRequest::Kind::Move;
     if (names && (request.entry < 0 || request.entry >= int(experiment.entries.size())))
@@ -464,9 +474,9 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
     case QueueRequest::Kind::Add:
         if (!request.added)
             return fail(Error::badArgument("the request names no run to add", "give a run and its config"));
-        return lengthen(experiment, [&](Experiment &longer) { return add(longer, *request.added); });
+        return lengthen(experiment, room, [&](Experiment &longer) { return add(longer, *request.added, room); });
     case QueueRequest::Kind::Repeat:
-        return lengthen(experiment, [&](Experiment &longer) { return addRounds(longer, request.rounds); });
+        return lengthen(experiment, room, [&](Experiment &longer) { return addRounds(longer, request.rounds, room); });
     }
     return {};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/request.h"
+#include "experiment/document_room.h"
 #include "experiment/experiment.h"
 #include "ipc/error.h"
 
@@ -46,8 +47,9 @@ struct QueueRequest {
 [[nodiscard]] std::optional<QueueRequest> queueRequestFromJson(std::string_view text);
 
 /// Changes the queue; the error says why that is impossible. Does not touch a run that is under way: stopping it
-/// is up to the owner (stopsCurrents).
-[[nodiscard]] Result<void> apply(const QueueRequest &request, Experiment &experiment);
+/// is up to the owner (stopsCurrents). A queue whose document nobody could read is an error: whoever applies many counts what they take
+/// in `room`, else the document is made to know.
+[[nodiscard]] Result<void> apply(const QueueRequest &request, Experiment &experiment, DocumentRoom *room = nullptr);
 /// Retry requests for the entries whose run is among `runs`; none for those already queued again or of another
 /// experiment.
 [[nodiscard]] std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs,

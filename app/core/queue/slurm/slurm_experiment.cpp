@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -92,6 +93,13 @@ Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attemp
     return after;
 }
 
+/// Each task runs an entry of its own, of those that a plan can have.
+bool canBeTasks(std::vector<int> entries) {
+    std::ranges::sort(entries);
+    return entries.size() <= mostRunsPlanned && std::ranges::adjacent_find(entries) == entries.end() &&
+           (entries.empty() || (entries.front() >= 0 && std::cmp_less(entries.back(), mostRunsPlanned)));
+}
+
 } // namespace
 
 std::string toJson(const SlurmRecord &record) {
@@ -118,6 +126,9 @@ Result<SlurmRecord> slurmRecordFromJson(std::string_view text) {
         if (record.entries.size() != record.runs.size() ||
             !std::all_of(record.runs.begin(), record.runs.end(), [](const auto &run) { return isRunId(run); }))
             return fail(Error::failed("slurm.json is damaged: its runs don't match its entries"));
+        if (!canBeTasks(record.entries))
+            return fail(Error::failed("slurm.json is damaged: its entries are not different ones from 0 to " +
+                                      std::to_string(mostRunsPlanned - 1)));
         return record;
     } catch (const std::exception &exception) {
         return fail(Error::failed(std::string("slurm.json is damaged: ") + exception.what()));
@@ -257,14 +268,18 @@ bool belongsTo(std::string_view experiment, const RunFolder &folder) {
 
 std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record, std::string_view experiment) {
     std::vector<std::vector<SlurmAttempt>> out(record.runs.size());
+    std::map<std::string_view, std::size_t> tasks; // of several with the same digits the first
+    for (std::size_t task = 0; task < record.runs.size(); ++task)
+        tasks.try_emplace(attemptDigits(record.runs[task]), task);
     const QDir folder(QString::fromStdString(runsFolder()));
     for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) {
         const std::string run = name.toStdString();
-        for (std::size_t task = 0; task < record.runs.size(); ++task)
-            if (isAttemptOf(run, record.runs[task]) && belongsTo(experiment, runFolder(run)))
-                out[task].push_back({run, readRunStatus(runFolder(run)),
-                                     restartsBefore(runFolder(run), int(out[task].size())),
-                                     agentLives(runFolder(run))});
+        const auto task = tasks.find(attemptDigits(run));
+        if (task == tasks.end() || !isRunId(run) || !belongsTo(experiment, runFolder(run)))
+            continue;
+        std::vector<SlurmAttempt> &attempts = out[task->second];
+        attempts.push_back({run, readRunStatus(runFolder(run)), restartsBefore(runFolder(run), int(attempts.size())),
+                            agentLives(runFolder(run))});
     }
     for (std::vector<SlurmAttempt> &attempts : out)
         std::ranges::stable_sort(attempts, {}, &SlurmAttempt::restarts);

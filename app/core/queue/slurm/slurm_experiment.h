@@ -27,6 +27,7 @@ struct SlurmRecord {
     bool operator==(const SlurmRecord &) const = default;
 };
 [[nodiscard]] std::string toJson(const SlurmRecord &record);
+/// Refuses entries that are not distinct or that no plan has; the experiment may have fewer (entryOf).
 [[nodiscard]] Result<SlurmRecord> slurmRecordFromJson(std::string_view text);
 
 struct SlurmFiles {
@@ -65,7 +66,7 @@ struct SlurmAttempt {
 bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vector<SlurmJob> &jobs,
                const std::vector<std::vector<SlurmAttempt>> &attempts);
 /// Attempts of every task, from the runs folder: by the restarts of the job, since the clocks of its nodes may differ. A run counts
-/// once its record is there and names the experiment.
+/// once its record is there and names the experiment, and is an attempt of one task only.
 [[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record,
                                                                    std::string_view experiment);
 

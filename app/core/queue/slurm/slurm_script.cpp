@@ -256,8 +256,8 @@ std::string slurmCheckpoints(const SlurmPlace &place, std::string_view run) {
     return homeOf(place) + "/checkpoints/" + std::string(run.substr(run.rfind('-') + 1));
 }
 
-bool isAttemptOf(std::string_view run, std::string_view first) {
-    return isRunId(run) && isRunId(first) && run.substr(run.rfind('-')) == first.substr(first.rfind('-'));
+std::string_view attemptDigits(std::string_view run) {
+    return isRunId(run) ? run.substr(run.rfind('-') + 1) : std::string_view();
 }
 
 std::vector<SlurmTask> slurmTasks(const Experiment &experiment) {

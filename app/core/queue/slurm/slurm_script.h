@@ -50,7 +50,7 @@ struct SlurmTask {
 /// The --comment of an experiment's job.
 [[nodiscard]] std::string slurmMark(std::string_view experiment);
 
-/// Whether `run` may be that first attempt or a later one after a requeue: they share the digits after the dash.
-[[nodiscard]] bool isAttemptOf(std::string_view run, std::string_view first);
+/// The digits of a run's id that its first attempt and those after a requeue share. Empty: this is no id.
+[[nodiscard]] std::string_view attemptDigits(std::string_view run);
 
 } // namespace lockstep::core

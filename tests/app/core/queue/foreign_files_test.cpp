@@ -271,6 +271,65 @@ private Q_SLOTS:
         QCOMPARE(owner->experiment().pausedBy, std::string("me"));
     }
 
+    void requestsThatWaitMakeTheQueueNoLongerThanItCanBeRead() {
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        const auto adds = [&](const char *file, const char *name, std::size_t bytes, int repeats) {
+            QueueRequest more = request(Kind::Add);
+            more.added.emplace();
+            more.added->name = name;
+            more.added->repeats = repeats;
+            more.added->command = {std::string(bytes, 'x')};
+            return put(experiment, file, toJson(more));
+        };
+        const std::string waiting[] = {adds("1.json", "large", 600'000, 100), adds("2.json", "too large", 100'000, 100),
+                                       adds("3.json", "small", 10, 1)};
+        const Result<void> asked = requestQueue(experiment.id, request(Kind::Pause));
+        QVERIFY2(asked.has_value(), asked ? "" : asked.error().message().c_str());
+        for (const std::string &file : waiting)
+            QVERIFY(!isThere(file));
+        const Experiment after = read(experiment.id);
+        QCOMPARE(after.pausedBy, std::string("the test"));
+        QCOMPARE(after.entries.size(), std::size_t(102));
+        QCOMPARE(after.entries[1].planned.name, std::string("large"));
+        QCOMPARE(after.entries[101].planned.name, std::string("small"));
+    }
+
+    void whatManyRequestsAddIsCountedWithoutMakingTheDocumentAgain() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        DocumentRoom room(experiment);
+        for (int i = 0; i < 200; ++i) {
+            QueueRequest more = request(i % 10 == 9 ? Kind::Repeat : Kind::Add);
+            more.rounds = 2;
+            if (more.kind == Kind::Add) {
+                more.added.emplace();
+                more.added->name = "same";
+                more.added->repeats = 1 + i % 3;
+                more.added->command = {"a", "b" + std::to_string(i)};
+            }
+            const Result<void> applied = apply(more, experiment, &room);
+            QVERIFY2(applied.has_value(), applied ? "" : applied.error().message().c_str());
+        }
+        const std::size_t bytes = toJson(experiment).size();
+        QVERIFY2(room.bytes() >= bytes && room.bytes() < bytes + bytes / 10,
+                 std::to_string(room.bytes() - bytes).c_str());
+
+        const std::size_t before = experiment.entries.size();
+        QueueRequest more = request(Kind::Add);
+        more.added.emplace();
+        more.added->name = "large";
+        more.added->repeats = 100;
+        more.added->command = {std::string(largestDocument / 100, 'x')};
+        const Result<void> refused = apply(more, experiment, &room);
+        QVERIFY(!refused && refused.error().what.starts_with("experiment " + experiment.id + " would take about"));
+        more.added->repeats = 10;
+        QVERIFY(apply(more, experiment, &room).has_value());
+        QueueRequest round = request(Kind::Repeat);
+        round.rounds = 70;
+        const Result<void> rounds = apply(round, experiment, &room);
+        QVERIFY(!rounds && rounds.error().what.starts_with("experiment " + experiment.id + " would take about"));
+        QCOMPARE(experiment.entries.size(), before + 10);
+    }
+
     void theNoteOfAnAddedRunIsAsShortAsAPersons() {
         Experiment experiment = ofOneRun(EntryState::Queued);
         QueueRequest more = request(Kind::Add);

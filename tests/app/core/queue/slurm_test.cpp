@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Slurm's queue as squeue prints it, and how an experiment stands by it. Real jobs: tests/e2e/slurm_test.py.
 
+#include <numeric>
+
 #include "base/machine_facts.h"
 #include "core_queue_support.h"
 #include "experiment/plan.h"
@@ -387,9 +389,9 @@ private Q_SLOTS:
     }
 
     void anAttemptIsKnownByItsDigits() {
-        QVERIFY(isAttemptOf(second, first));
-        QVERIFY(!isAttemptOf(other, first));
-        QVERIFY(!isAttemptOf("x-89abcdef", first));
+        QVERIFY(attemptDigits(second) == "89abcdef" && attemptDigits(first) == "89abcdef");
+        QVERIFY(attemptDigits(other) == "01234567");
+        QVERIFY(attemptDigits("x-89abcdef").empty());
     }
 
     void aRecordComesBackAsItWent() {
@@ -403,6 +405,26 @@ private Q_SLOTS:
         QVERIFY(entryOf(two, wild, 0) == &two.entries[1]);
         for (const std::size_t task : {std::size_t(1), std::size_t(2), std::size_t(3)})
             QVERIFY(entryOf(two, wild, task) == nullptr);
+    }
+
+    void theTasksOfARecordAreDifferentEntriesOfAPlan() { // a small file could name one entry without end
+        const auto read = [](std::vector<int> entries) {
+            SlurmRecord record;
+            record.runs.assign(entries.size(), first);
+            record.entries = std::move(entries);
+            return slurmRecordFromJson(toJson(record));
+        };
+        std::vector<int> all(mostRunsPlanned);
+        std::iota(all.rbegin(), all.rend(), 0);
+        QVERIFY(read(all).has_value());
+        const std::vector<std::vector<int>> others = {
+            {0, 1, 0}, {-1}, {int(mostRunsPlanned)}, std::vector<int>(2 * mostRunsPlanned, 0)};
+        for (const std::vector<int> &bad : others) {
+            const auto refused = read(bad);
+            QVERIFY(!refused);
+            QCOMPARE(refused.error().message(),
+                     std::string("slurm.json is damaged: its entries are not different ones from 0 to 9999"));
+        }
     }
 
     void aRecordNamesAJobByItsNumberOnly() { // scancel takes "--user=root" for all jobs of that user
@@ -521,6 +543,15 @@ private Q_SLOTS:
         QCOMPARE(attempts[0].size(), std::size_t(2));
         QCOMPARE(attempts[0][0].run, second);
         QCOMPARE(attempts[0][1].run, first);
+    }
+
+    void aRunIsAnAttemptOfOneTaskOnly() {
+        const Home home;
+        const std::string experiment = makeRunId();
+        write(runOf(experiment, first).origin(), "{\"restarts\":0}\n");
+        const auto attempts = slurmAttempts(SlurmRecord{"12", {0, 1, 2}, {first, second, first}, false}, experiment);
+        QCOMPARE(attempts[0].size(), std::size_t(1));
+        QVERIFY(attempts[1].empty() && attempts[2].empty());
     }
 
     void aNodeOfAJobIsReachedBySrunAndNoShellReadsIt() {
