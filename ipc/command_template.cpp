@@ -5,6 +5,8 @@
 #include <array>
 #include <filesystem>
 
+#include "ipc/thousands.h"
+
 namespace lockstep {
 
 namespace {
@@ -110,7 +112,17 @@ Error commandTooLong() {
                               "put what is long into a file that the script reads");
 }
 
+Result<void> checkWordCount(const std::vector<std::string> &command) {
+    if (command.size() <= mostCommandWords)
+        return {};
+    return fail(Error::badArgument("the command has " + thousands(std::int64_t(command.size())) +
+                                       " words; a run's has " + thousands(std::int64_t(mostCommandWords)) + " at most",
+                                   "put what is long into a file that the script reads"));
+}
+
 Result<std::size_t> filledBytes(const std::vector<std::string> &command, const RunConfig &config) {
+    if (const auto words = checkWordCount(command); !words)
+        return fail(words.error());
     std::size_t bytes = 0;
     for (const std::string &word : command) {
         std::size_t size = word.size();

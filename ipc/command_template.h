@@ -23,6 +23,7 @@ using PlaceholderValue = std::function<Result<std::string>(std::string_view name
 
 /// What a program can be started with: a word as Linux takes it (MAX_ARG_STRLEN), and all of them, at the highest limit of a stack.
 inline constexpr std::size_t mostWordBytes = 128 * 1024 - 1, mostCommandBytes = 6 * 1024 * 1024;
+inline constexpr std::size_t mostCommandWords = 65'536; ///< that a run's record keeps
 
 /// `word` with its placeholders filled in. Errors: those of `value`, a brace without its partner, or more than mostWordBytes.
 [[nodiscard]] Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderValue &value);
@@ -36,8 +37,11 @@ inline constexpr std::size_t mostWordBytes = 128 * 1024 - 1, mostCommandBytes = 
 /// Checks that every placeholder of the command is known; the error is about the first that is not.
 [[nodiscard]] Result<void> checkPlaceholders(const std::vector<std::string> &command);
 
+/// The error about a command of more than mostCommandWords.
+[[nodiscard]] Result<void> checkWordCount(const std::vector<std::string> &command);
+
 /// The bytes of the command with the fields filled in. Fails if they, or those of a word, are more than a program can be
-/// started with. Needs no more memory than one word.
+/// started with, or its words more than a record keeps. Needs no more memory than one word.
 [[nodiscard]] Result<std::size_t> filledBytes(const std::vector<std::string> &command, const RunConfig &config);
 /// The error about a command of more than mostCommandBytes.
 [[nodiscard]] Error commandTooLong();

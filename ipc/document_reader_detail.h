@@ -11,12 +11,33 @@
 #include <utility>
 #include <vector>
 
+#include "ipc/command_template.h"
 #include "ipc/documents.h"
 #include "ipc/placement.h"
 #include "ipc/sound_values.h"
 #include "ipc/thousands.h"
 
 namespace lockstep::documents {
+
+/// The most items that a document's lists of that name can have together: an empty object of three bytes can become hundreds when it is read.
+struct ListLimit {
+    std::string_view key;
+    std::size_t most;
+};
+inline constexpr std::size_t mostOfRanks = 65'536; ///< what a run has one of for each rank or device
+inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::size_t(mostNodes)},
+                                                             {"devices", mostOfRanks},
+                                                             {"device_names", mostOfRanks},
+                                                             {"interfaces", mostOfRanks},
+                                                             {"ranks", mostOfRanks},
+                                                             {"command", mostCommandWords},
+                                                             {"known", 512}, // keys of a configuration
+                                                             {"per_class_accuracy", 10'000},
+                                                             {"warnings", 1'000}});
+inline std::size_t mostItems(std::string_view key) {
+    const auto limit = std::ranges::find(listLimits, key, &ListLimit::key);
+    return limit == listLimits.end() ? mostValues : limit->most;
+}
 
 /// Writes an object's keys in order.
 class DocumentWriter {
@@ -38,7 +59,10 @@ public:
             m_object[key] = text;
         return *this;
     }
+    /// More than a reader takes are unknown: without them the rest of the document can be read.
     DocumentWriter &put(const char *key, const std::vector<double> &values) {
+        if (values.size() > mostItems(key))
+            return *this;
         Json array = Json::array();
         for (const double value : values)
             array.push_back(documents::real(value));
@@ -56,23 +80,6 @@ public:
 private:
     Json m_object = Json::object();
 };
-
-/// The most items that a document's lists of that name can have together: an empty object of three bytes can become hundreds when it is read.
-struct ListLimit {
-    std::string_view key;
-    std::size_t most;
-};
-inline constexpr std::size_t mostOfRanks = 65'536; ///< what a run has one of for each rank or device
-inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::size_t(mostNodes)},
-                                                             {"devices", mostOfRanks},
-                                                             {"device_names", mostOfRanks},
-                                                             {"interfaces", mostOfRanks},
-                                                             {"ranks", mostOfRanks},
-                                                             {"warnings", 1'000}});
-inline std::size_t mostItems(std::string_view key) {
-    const auto limit = std::ranges::find(listLimits, key, &ListLimit::key);
-    return limit == listLimits.end() ? mostValues : limit->most;
-}
 
 /// Reads an object's keys and keeps the first mistake.
 class DocumentReader {

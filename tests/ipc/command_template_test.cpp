@@ -78,6 +78,10 @@ private Q_SLOTS:
         QVERIFY(!filledBytes({std::string(mostWordBytes + 1, 'x')}, config));
         const std::vector<std::string> many(20'000, "{data_dir}"); // 2 GB
         QVERIFY(filledBytes(many, config).error().what.starts_with("the command is longer than the 6291456 bytes"));
+        QVERIFY(filledBytes(std::vector<std::string>(mostCommandWords, "x"), config).has_value());
+        QVERIFY(filledBytes(std::vector<std::string>(mostCommandWords + 1, "x"), config)
+                    .error()
+                    .what.starts_with("the command has 65,537 words"));
         std::size_t shown = 0;
         for (const std::string &word : shownCommand(many, config))
             shown += word.size();

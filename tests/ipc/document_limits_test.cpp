@@ -47,10 +47,32 @@ private Q_SLOTS:
                                               {"machines", "{" + list("devices", "{}", 64) + "}", 1'024},
                                               {"device_names", "\"\"", 65'536},
                                               {"ranks", "{}", 65'536},
+                                              {"command", "\"\"", 65'536},
+                                              {"known", "\"\"", 512},
                                               {"warnings", "\"\"", 1'000}}) {
             QCOMPARE(whyNot(list(key, item, most)), std::string());
             QVERIFY2(whyNot(list(key, item, most + 1)).find("a list of at most") != std::string::npos, key);
         }
+    }
+
+    void accuraciesOfMoreClassesThanAResultHasAreRefusedAndNotWritten() {
+        RunResult result;
+        result.state = RunState::Done;
+        result.summary.emplace().testAccuracy = 0.5;
+        for (const std::size_t classes : {10'000, 10'001}) {
+            result.summary->perClassAccuracy.assign(classes, 0.5);
+            const auto back = runResultFromJson(toJson(result));
+            QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
+            QCOMPARE(back->summary->testAccuracy, std::optional(0.5));
+            QCOMPARE(back->summary->perClassAccuracy.size(), classes == 10'000 ? classes : std::size_t(0));
+        }
+        std::string list = "0";
+        for (int i = 0; i < 10'000; ++i)
+            list += ",0";
+        const auto back = runResultFromJson("{\"state\":\"done\",\"summary\":{\"per_class_accuracy\":[" + list + "]}}");
+        QVERIFY(!back);
+        QVERIFY2(back.error().message().find("a list of at most 10,000") != std::string::npos,
+                 back.error().message().c_str());
     }
 
     void endlessSentencesOfAResultAreCut() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/recipe_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -160,11 +161,13 @@ void RecipeReader::readClaims(RunSpec &spec, const JsonNode &run) {
         for (const auto &[name, value] : flags->members)
             spec.claims.flags[name] = text(*flags, name);
     if (const JsonNode *known = run.member("known")) {
-        spec.claims.known = texts(run, "known");
-        for (const std::string &key : *spec.claims.known)
+        std::vector<std::string> &keys = spec.claims.known.emplace();
+        for (const std::string &key : texts(run, "known"))
             if (!findField(key))
                 complain(known->line, "known", "\"" + key + "\" is not a key of a run",
                          "did you mean \"" + std::string(nearestKey(key)) + "\"?");
+            else if (std::ranges::find(keys, key) == keys.end())
+                keys.push_back(key);
     }
     if (!spec.claims.empty() && spec.command.empty())
         complain(run.line, run.member("flags") ? "flags" : "known", "is said of a script, and there is no command",

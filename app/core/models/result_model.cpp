@@ -154,7 +154,7 @@ void ClassAccuracyModel::setTable(const ResultTable &table) {
             rows.push_back(row);
             classes = std::max(classes, row.perClassAccuracy.size());
         }
-    resetTable(classColumns(classes), std::move(rows));
+    resetTable(classColumns(std::min(classes, mostClasses)), std::move(rows));
 }
 
 QVariant ClassAccuracyModel::rowData(const ResultRow &row, int role) const {

@@ -53,9 +53,10 @@ private:
     ResultTable m_table;
 };
 
-/// Test accuracy by class: one row per run, one column per class (0-9), after the name.
+/// Test accuracy by class: one row per run, one column per class (0-9), after the name. Of many classes the first mostClasses.
 class ClassAccuracyModel : public TableModel<ResultRow> {
 public:
+    static constexpr std::size_t mostClasses = 200; ///< a view looks at all columns for each
     explicit ClassAccuracyModel(QObject *parent = nullptr);
     void setTable(const ResultTable &table);
 

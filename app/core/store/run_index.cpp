@@ -71,7 +71,7 @@ Error sqlError(const QSqlQuery &query) {
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
 /// is filled in another way.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 11;
+    constexpr std::uint32_t meaning = 12;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: nobody's
     return version;
 }
@@ -89,6 +89,30 @@ int pragma(QSqlQuery &query, const char *name) {
     return value;
 }
 
+/// What stands in a database's header. SQLite tells these without a look at the tables; whatever else it is asked, it parses all of them
+/// first, which takes a hundred times their size.
+struct IndexHeader {
+    int mark = 0, version = 0, schema = 0;
+    bool operator==(const IndexHeader &) const = default;
+};
+
+IndexHeader headerOf(QSqlQuery &query) {
+    query.exec(QStringLiteral("BEGIN")); // all three of one moment: another process may make the index meanwhile
+    IndexHeader header;
+    header.mark = pragma(query, "application_id");
+    header.version = pragma(query, "user_version");
+    header.schema = pragma(query, "schema_version");
+    query.exec(QStringLiteral("COMMIT"));
+    return header;
+}
+
+/// Whether a database has room for no more than what makeTable() makes.
+bool isSmall(const std::string &file) {
+    constexpr qint64 mostBytes = 65'536;
+    const QString name = QString::fromStdString(file);
+    return QFileInfo(name).size() + QFileInfo(name + QStringLiteral("-wal")).size() <= mostBytes;
+}
+
 /// Stands in the file that it is about. A file that was copied has another one: what came from elsewhere is no index of ours.
 int markOf(const std::string &file) {
     struct stat status {};
@@ -97,14 +121,20 @@ int markOf(const std::string &file) {
     return int(crc32c(std::to_string(status.st_ino)) | 1u); // a device's number may change with a restart
 }
 
+/// Whether the file is absent or has no other name, by a link of either kind: what SQLite writes there changes nothing else.
+bool hasOneName(const std::string &file) {
+    struct stat status {};
+    return ::lstat(file.c_str(), &status) != 0 || (S_ISREG(status.st_mode) && status.st_nlink == 1);
+}
+
 /// SQLite takes a journal beside a file for its own and does what that says, to other files too. Ours is in WAL mode and has one
-/// only while another process makes it.
+/// only while another process makes it. SQLite also takes what is called -wal and -shm there, and writes into them.
 bool mayBeOpened(const std::string &file) {
     struct stat status {};
     for (int i = 0; i < 25 && ::lstat((file + "-journal").c_str(), &status) == 0; ++i)
         ::usleep(10'000);
-    return ::lstat((file + "-journal").c_str(), &status) != 0 &&
-           (::lstat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode));
+    return ::lstat((file + "-journal").c_str(), &status) != 0 && hasOneName(file) && hasOneName(file + "-wal") &&
+           hasOneName(file + "-shm");
 }
 
 QString tableStatement(const char *unlessThere) {
@@ -136,16 +166,22 @@ bool makeTable(QSqlQuery &query, int mark) {
 }
 
 /// A database can hold expressions that SQLite evaluates when it is checked, read or written. So nothing is asked of the file but what
-/// it is, until that is exactly what makeTable() makes. SQLite reads it, not we: closing a file would end this process's locks on it.
+/// it is, until that is exactly what makeTable() makes: its header first. SQLite reads it, not we: closing a file would end this process's
+/// locks on it.
 bool prepare(const QString &connection, const std::string &file) {
     QSqlQuery query(QSqlDatabase::database(connection));
     query.exec(QStringLiteral("PRAGMA trusted_schema=OFF"));
     query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
+    const bool small = isSmall(file); // before its header is read: another process may fill it meanwhile
+    const IndexHeader header = headerOf(query);
+    const int mark = markOf(file);
+    const bool isOurs = header.mark == mark && header.version == schemaVersion();
+    if (!isOurs && !(small && header == IndexHeader()))
+        return false;
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
     const std::optional<QStringList> made = madeBy(query);
     if (!made)
         return false;
-    const int mark = markOf(file);
     if (made->empty())
         return makeTable(query, mark);
     const QStringList ours = {tableStatement(""), QStringLiteral("sqlite_autoindex_runs_1"), byWorkStatement("")};
@@ -394,8 +430,8 @@ std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineN
                        " AND run_s IS NOT NULL"
                        " ORDER BY start_us DESC LIMIT %1")
             .arg(runsForAnEstimate));
-    for (const std::string &value :
-         {command.empty() ? workKey(config) : workKey(config, command), machine.host, machine.cpuModel})
+    for (const std::string &value : {detail::keptWork(command.empty() ? workKey(config) : workKey(config, command)),
+                                     machine.host, machine.cpuModel})
         query.addBindValue(boundText(value));
     query.exec();
     std::vector<double> times;

@@ -35,7 +35,7 @@ struct IndexedRun {
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
     std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
-    std::string work;     ///< workKey(), or a script's command, processes and devices: equal for repeats
+    std::string work; ///< workKey(), or a script's command, processes and devices, a long one's hash: equal for repeats
     std::string folder;   ///< in which a script was started, as RunRecord::folder; empty: unknown, or no script
     std::string recorded; ///< RecordedFiles::begin: runs in which it is equal are one measurement; empty: of no files
     // From people (notes.json):

@@ -7,8 +7,10 @@
 #include "ipc/file_system.h"
 #include "ipc/model_facts.h"
 #include "ipc/phase_sums.h"
+#include "ipc/printable.h"
 #include "ipc/run_title.h"
 #include "ipc/scalars.h"
+#include "ipc/sha256.h"
 #include "ipc/sound_values.h"
 #include "store/run_data.h"
 #include "store/run_index_rows_detail.h"
@@ -55,6 +57,11 @@ constexpr NumberColumn numberColumns[] = {
     {"samples", &IndexedRun::samples},
     {"steps", &IndexedRun::steps},
 };
+
+/// Names and sentences that are shown; with them no row is much longer than what people read.
+constexpr Text shownTexts[] = {&IndexedRun::recipe,   &IndexedRun::method,  &IndexedRun::device, &IndexedRun::backend,
+                               &IndexedRun::model,    &IndexedRun::dataset, &IndexedRun::host,   &IndexedRun::reason,
+                               &IndexedRun::cpuModel, &IndexedRun::throttle};
 
 /// Per-process fields do not affect the work.
 std::string settingsOf(const RunConfig &config, const ScriptClaims &claims) {
@@ -298,6 +305,11 @@ QString tableColumns() {
     return out;
 }
 
+std::string keptWork(std::string key) {
+    constexpr std::size_t mostBytes = 4'096; // the settings of 64 nodes fit
+    return key.size() <= mostBytes ? std::move(key) : "sha256=" + sha256Hex(key);
+}
+
 QVariantList valuesOf(const IndexedRun &row, const QString &stamp) {
     QVariantList out = {QString::fromStdString(row.run), stamp,      row.repeat, row.devices, row.epochs,
                         qlonglong(row.startWallUs),      row.starred};
@@ -339,6 +351,9 @@ Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
     if (!workOf(*record)) // the result may say by which method
         row.devices = reportedDevices(row.method, record->processes, record->deviceNames.size());
     takeNotes(folder, row);
+    row.work = keptWork(std::move(row.work));
+    for (const Text text : shownTexts)
+        row.*text = cutText(std::move(row.*text));
     return row;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "ipc/placement.h"
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/listen/frame_files.h"
 #include "trainer/agent/listen/listened_run.h"
@@ -29,6 +30,24 @@ std::string lineAt(int rank, std::int64_t wallUs) {
     frame.wallUs = wallUs;
     frame.body = HeartbeatFrame{};
     return encode(frame) + "\n";
+}
+
+class HandClock final : public Clock {
+public:
+    std::int64_t ns = 1'000'000'000'000;
+    [[nodiscard]] std::int64_t monoNs() const override { return ns; }
+    [[nodiscard]] std::int64_t wallUs() const override { return ns / 1000; }
+};
+
+Frame beginOf(int rank, const std::string &host) {
+    Frame frame;
+    frame.rank = rank;
+    frame.rseq = 0;
+    frame.wallUs = 1;
+    StateFrame init;
+    init.host = host;
+    frame.body = init;
+    return frame;
 }
 
 /// A folder of files, and the times of the lines that were read from it.
@@ -219,4 +238,27 @@ TEST_CASE("a folder of more files than a run has ranks is refused; of those that
     files.lookAgain();
     files.lookAgain();
     CHECK(std::ranges::count(read.refused, says + ": the others are not read") == 1);
+}
+
+TEST_CASE("a run of more hosts than a record keeps can be read again") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    constexpr int ranks = mostNodes + 2;
+    const auto begin = [](int rank) { return beginOf(rank, "host" + std::to_string(rank)); };
+    ListenedRun::Options options;
+    options.worldSize = ranks;
+    options.files = RecordedFiles{"rank 0, at 1 us", 0};
+    auto run = ListenedRun::open(loop, clock, options, {}, begin(0));
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    for (int rank = 0; rank < ranks; ++rank) {
+        clock.ns += rank + 1 == ranks ? 2'000'000'000 : 0; // so that the record is written with the last one
+        (*run)->takeLine(rank, encode(begin(rank)));
+    }
+    run->reset(); // waits for the disk
+    const auto record = readRunRecord(folder);
+    REQUIRE_MESSAGE(record, (record ? std::string() : record.error().message()));
+    CHECK(record->machines.size() == std::size_t{mostNodes});
+    CHECK(record->processes == ranks);
 }

@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "ipc/command_template.h"
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
 
@@ -94,6 +95,17 @@ TEST_CASE("a launch that can't be is one sentence, exit 2, and leaves nothing") 
         CHECK(outcome.out.find("\"exit_code\":2") != std::string::npos);
         CHECK(home.runs().empty());
     }
+}
+
+TEST_CASE("a command of more words than a run's record keeps is refused before anything starts") {
+    const TestHome home;
+    std::vector<std::string> command(mostCommandWords + 1, "x");
+    command.front() = "/bin/true";
+    command.insert(command.begin(), "--");
+    const Outcome outcome = runOutcome(command);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.errors.find("the command has 65,537 words; a run's has 65,536 at most") != std::string::npos);
+    CHECK(home.runs().empty());
 }
 
 TEST_CASE("a trainer that is missing or can't be run is one sentence, and no run is left") {

@@ -5,6 +5,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/placement.h"
 #include "ipc/run_title.h"
 #include "ipc/sound_values.h"
 #include "trainer/agent/devices/machine.h"
@@ -248,7 +249,8 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
         m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestReportedName);
     }
     const std::string host = init.host.substr(0, longestReportedName);
-    if (!host.empty() && m_record.machines.size() < m_ranks.size() && m_hosts.insert(host).second) {
+    const std::size_t mostMachines = std::min(m_ranks.size(), std::size_t(mostNodes)); // more could not be read again
+    if (!host.empty() && m_record.machines.size() < mostMachines && m_hosts.insert(host).second) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
         machine.host = host;

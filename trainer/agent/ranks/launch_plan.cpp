@@ -57,6 +57,8 @@ Errors mistakesIn(const CommandOptions &options) {
     };
     if (options.command.empty())
         mistake("there is no command to run", "write it after --, e.g. lockstep-agent run -- python train.py");
+    if (auto words = checkWordCount(options.command); !words)
+        errors.push_back(words.error());
     if (options.nodeRank < 0 || options.nodeRank >= options.nodes)
         mistake("node rank " + std::to_string(options.nodeRank) + " is outside 0 to " +
                     std::to_string(options.nodes - 1),

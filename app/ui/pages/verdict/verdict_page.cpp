@@ -182,6 +182,7 @@ void VerdictPage::buildFigures() {
     target->body()->addWidget(m_target);
     m_notesCard = textCard(tr("Notes"), m_figures, &m_notes);
     auto *classes = new Card(tr("Accuracy by class / %"), m_figures);
+    classes->setToolTip(tr("The first %1 classes; an export has all").arg(core::ClassAccuracyModel::mostClasses));
     m_classes = makeTable(m_theme, classes, 0);
     m_classes->setModel(&m_results.classes());
     classes->body()->addWidget(m_classes);

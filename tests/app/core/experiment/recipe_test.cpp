@@ -181,6 +181,13 @@ private Q_SLOTS:
         QVERIFY2(all.find(reported.toStdString()) != std::string::npos, all.c_str());
     }
 
+    void aKeyThatAScriptKnowsTwiceIsKeptOnce() {
+        const auto recipe = recipeFromJson(R"({"name": "a", "runs": [{"method": "baseline", "devices": 1,
+            "command": ["python3", "train.py"], "known": ["method", "seed", "method"]}]})");
+        QVERIFY2(recipe, recipe ? "" : joinErrors(recipe.error()).c_str());
+        QVERIFY((recipe->runs.front().claims.known == std::vector<std::string>{"method", "seed"}));
+    }
+
     void anUnknownRecipeIsAnsweredWithTheNearest() {
         const auto recipe = loadRecipe("lenet-dp-vs-dpp");
         QVERIFY(!recipe.has_value());

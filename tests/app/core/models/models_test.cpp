@@ -226,6 +226,18 @@ private Q_SLOTS:
         QCOMPARE(shown(classes, 0, 1), QStringLiteral("100.00"));
     }
 
+    void ofVeryManyClassesTheFirstAreShown() {
+        ResultTable table;
+        table.rows.emplace_back().perClassAccuracy.assign(300'000, 0.5);
+        table.rows.emplace_back().perClassAccuracy = {1.0};
+        ClassAccuracyModel classes;
+        const QAbstractItemModelTester tester(&classes, strict);
+        classes.setTable(table);
+        QCOMPARE(classes.columnCount(), 1 + int(ClassAccuracyModel::mostClasses));
+        QCOMPARE(shown(classes, 0, classes.columnCount() - 1), QStringLiteral("50.00"));
+        QCOMPARE(shown(classes, 1, 1), QStringLiteral("100.00"));
+    }
+
     void theHistoryKeepsItsRowsWhenARunIsAddedOrDeleted() {
         const Home home;
         const std::string first = finishedRun(1);

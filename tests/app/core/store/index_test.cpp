@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "analysis/history/run_rows.h"
 #include "core_support.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
 #include "store/load_run.h"
 #include "store/run_index.h"
 #include "store/run_store.h"
@@ -331,6 +333,83 @@ private Q_SLOTS:
                  "INSERT INTO slow SELECT a FROM n"});
         auto index = RunIndex::open();
         QCOMPARE(*index->refresh(), 1);
+    }
+
+    void aLargeSchemaFromElsewhereIsNotParsed() { // which would take 230 MB here
+        const Home home;
+        finishedRun(1);
+        const auto mostMemoryMiB = [] {
+            rusage usage{};
+            ::getrusage(RUSAGE_SELF, &usage);
+            return double(usage.ru_maxrss) / 1024;
+        };
+        const QString tables =
+            QStringLiteral("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 40) "
+                           "INSERT INTO sqlite_master SELECT 'table', 'x' || i, 'x' || i, 2, 'CREATE TABLE x' || i || "
+                           "'(a, CHECK (a IN (1' || replace(hex(zeroblob(50000)), '00', ',1') || ')))' FROM n");
+        for (const bool asIfEmpty : {false, true}) {
+            const std::string file = home.path() + "/index.sqlite";
+            (void)QFile::remove(QString::fromStdString(file));
+            QStringList statements = {"CREATE TABLE t (a)", "PRAGMA writable_schema=1", tables};
+            if (asIfEmpty)
+                statements << QStringLiteral("PRAGMA schema_version=0");
+            execute(file, statements);
+            const double before = mostMemoryMiB();
+            QCOMPARE(*RunIndex::open()->refresh(), 1);
+            QVERIFY2(mostMemoryMiB() < before + 64, asIfEmpty ? "as if empty" : "");
+        }
+    }
+
+    void whatElseIsCalledLikeOurFilesIsNotWrittenTo() {
+        const Home home;
+        finishedRun(1);
+        const std::string file = home.path() + "/index.sqlite", victim = home.path() + "/victim.txt";
+        for (const char *suffix : {"-wal", "-shm", ""})
+            for (const auto link : {&::link, &::symlink}) {
+                (void)RunIndex::open()->refresh();
+                const std::string text = *suffix ? std::string(70'000, 'v') : std::string();
+                write(victim, text);
+                QFile::remove(QString::fromStdString(file + suffix));
+                QCOMPARE(link(victim.c_str(), (file + suffix).c_str()), 0);
+                QCOMPARE(*RunIndex::open()->refresh(), 1);
+                QVERIFY2(*realFileSystem().readAll(victim) == text, suffix);
+            }
+    }
+
+    void runsOfOneLongCommandAreOfOneWorkWithoutItsTextInTheIndex() {
+        const Home home;
+        RunRecord record = ddpRecord("");
+        const std::vector<std::string> once = {"python3", "train.py", std::string(100'000, 'x'), "a"},
+                                       other = {"python3", "train.py", std::string(100'000, 'x'), "b"};
+        std::uint32_t number = 0;
+        for (const auto &command : {once, once, other}) {
+            record.command = command;
+            ++number;
+            finishedRun(number, &record, number);
+        }
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 3);
+        const std::vector<IndexedRun> runs = index->runs(); // newest first
+        QCOMPARE(groupKey(runs[1]), groupKey(runs[2]));
+        QVERIFY(groupKey(runs[0]) != groupKey(runs[1]));
+        for (const IndexedRun &run : runs)
+            QVERIFY(run.work.size() < 1'000);
+        QCOMPARE(*index->estimate(*record.config, {"box", ""}, once), 1.5);
+        QCOMPARE(*index->estimate(*record.config, {"box", ""}, other), 3.0);
+    }
+
+    void endlessNamesAreCutInTheIndex() {
+        const Home home;
+        RunRecord record = ddpRecord("");
+        record.config.reset();
+        record.about = {{"model", std::string(100'000, 'm')}};
+        record.recipe.assign(100'000, 'r');
+        finishedRun(1, &record);
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().front().model.size(), longestText);
+        QCOMPARE(index->runs().front().recipe.size(), longestText);
+        QVERIFY(index->runs().front().work.size() < 1'000);
     }
 
     void anIndexIsBelievedWhileAnotherProcessHasItOpen() {
