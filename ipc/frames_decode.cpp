@@ -5,10 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "ipc/class_limit.h"
 #include "ipc/device_fields.h"
 #include "ipc/frames.h"
 #include "ipc/object_reader_detail.h"
 #include "ipc/placement.h"
+#include "ipc/printable.h"
+#include "ipc/thousands.h"
 
 namespace lockstep {
 
@@ -25,6 +28,13 @@ constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t maxDepth = 32;
+constexpr std::size_t mostEpochDevices = 1024;   ///< readers keep them for each epoch, and a machine has fewer
+constexpr std::size_t mostDeviceNameBytes = 200; ///< of a longer name the beginning is taken
+
+void readDeviceName(ObjectReader &reader, std::string &name) {
+    reader.text("device", name, true);
+    name = cutText(std::move(name), mostDeviceNameBytes);
+}
 
 void readPhases(ObjectReader &reader, PhaseTimes &phases) {
     auto object = reader.object("phases");
@@ -45,7 +55,7 @@ void readPhases(ObjectReader &reader, PhaseTimes &phases) {
 void readReplicas(ObjectReader &reader, std::vector<ReplicaTime> &replicas) {
     reader.objects("replicas", [&](ObjectReader &object) {
         ReplicaTime &replica = replicas.emplace_back();
-        object.text("device", replica.device, true);
+        readDeviceName(object, replica.device);
         readPhases(object, replica.phases);
     });
 }
@@ -198,8 +208,10 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     readReplicas(reader, epoch.replicas);
     readScalars(reader, epoch.scalars);
     reader.objects("devices", [&](ObjectReader &object) {
+        if (epoch.devices.size() >= mostEpochDevices)
+            return reader.mistake().set("devices", "at most " + thousands(mostEpochDevices) + " devices");
         DeviceEpochUse &use = epoch.devices.emplace_back();
-        object.text("device", use.device, true);
+        readDeviceName(object, use.device);
         object.finite("utilization_mean", use.utilizationMean);
         object.finite("utilization_max", use.utilizationMax);
         object.finite("memory_mean_bytes", use.memoryMeanBytes);
@@ -213,6 +225,9 @@ void read(ObjectReader &reader, EvalFrame &eval) {
     reader.real("loss", eval.loss);
     reader.integer("samples", eval.samples, 0, mostCounted);
     reader.array("per_class_accuracy", [&](const dom::element &item) {
+        if (eval.perClassAccuracy.size() >= mostClasses)
+            return reader.mistake().set("per_class_accuracy", "at most " + thousands(mostClasses) +
+                                                                  " numbers, and can be left out where there are more");
         double &share = eval.perClassAccuracy.emplace_back();
         if (!readReal(item, share) || !(isShare(share) || std::isnan(share))) // NaN: no sample of that class
             reader.mistake().set("per_class_accuracy", "a list of numbers from 0 to 1");
@@ -226,7 +241,7 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
         "devices",
         [&](ObjectReader &object) {
             DeviceSample &device = frame.devices.emplace_back();
-            object.text("device", device.device, true);
+            readDeviceName(object, device.device);
             object.text("kind", device.kind);
             object.text("name", device.name);
             object.text("cores", device.cores);

@@ -2,7 +2,6 @@
 #include "ipc/metric_totals.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "ipc/sound_values.h"
 
@@ -20,7 +19,22 @@ MetricTotals::Part *MetricTotals::part(int epoch, int rank) {
             return nullptr;
         foldOldest();
     }
-    return &m_epochs[epoch][rank];
+    const auto [own, isNew] = m_epochs[epoch].try_emplace(rank);
+    if (isNew) {
+        std::vector<int> &epochs = m_epochsOf[rank];
+        epochs.insert(std::ranges::upper_bound(epochs, epoch), epoch);
+    }
+    return &own->second;
+}
+
+void MetricTotals::forgetAfter(int epoch, int rank) {
+    std::vector<int> &epochs = m_epochsOf[rank];
+    for (; !epochs.empty() && epochs.back() > epoch; epochs.pop_back()) {
+        const auto later = m_epochs.find(epochs.back());
+        later->second.erase(rank);
+        if (later->second.empty())
+            m_epochs.erase(later);
+    }
 }
 
 bool MetricTotals::addsUp(std::size_t metric) const {
@@ -38,6 +52,10 @@ void MetricTotals::foldOldest() {
         std::erase_if(part.values, [&](const Value &value) { return replaced[value.metric]; });
     for (const auto &[rank, part] : oldest->second)
         m_earlier[rank].add(part.values);
+    for (const auto &[rank, part] : oldest->second) {
+        std::vector<int> &epochs = m_epochsOf[rank];
+        epochs.erase(epochs.begin());
+    }
     m_epochs.erase(oldest);
 }
 
@@ -88,10 +106,7 @@ void MetricTotals::take(int rank, const StepsFrame &frame, const Scalars &scalar
     // Steps are repeated after a restart: forget this epoch's part and all later ones.
     if (goesBack(frame, own->lastStep)) {
         *own = {};
-        for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end();) {
-            later->second.erase(rank);
-            later = later->second.empty() ? m_epochs.erase(later) : std::next(later);
-        }
+        forgetAfter(frame.epoch, rank);
     }
     own->lastStep = frame.lastStep;
     if (own->whole && frame.count > 0) // without steps it was measured after the epoch's own frame

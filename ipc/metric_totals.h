@@ -44,14 +44,16 @@ private:
     [[nodiscard]] Part *part(int epoch, int rank);
     [[nodiscard]] bool addsUp(std::size_t metric) const; ///< over epochs; of others the last counts
     void foldOldest();
+    void forgetAfter(int epoch, int rank);
     using Windows = std::vector<std::vector<ScalarWindow>>; ///< by metric, one window per rank
     [[nodiscard]] std::vector<Value> known(const Scalars &scalars);
     [[nodiscard]] MetricValues valuesOf(const Windows &windows) const;
     [[nodiscard]] std::map<int, Part> wholeRun() const; ///< by rank
 
-    std::map<int, std::map<int, Part>> m_epochs;               ///< by epoch, by rank
-    std::map<int, Part> m_earlier;                             ///< by rank: what the run needs of epochs before
-    std::vector<MetricSpec> m_specs;                           ///< in the order in which they came
+    std::map<int, std::map<int, Part>> m_epochs; ///< by epoch, by rank
+    std::map<int, std::vector<int>> m_epochsOf;  ///< by rank: those of m_epochs that have a part of it, rising
+    std::map<int, Part> m_earlier;               ///< by rank: what the run needs of epochs before
+    std::vector<MetricSpec> m_specs;             ///< in the order in which they came
     std::map<std::string, std::size_t, std::less<>> m_metrics; ///< index in m_specs by name
 };
 

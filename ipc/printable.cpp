@@ -70,7 +70,10 @@ std::string quotedWords(std::string_view words) {
 }
 
 std::string cutText(std::string text, std::size_t most) {
+    const bool isLonger = text.size() > most;
     text.resize(utf8Boundary(text, most));
+    if (isLonger)
+        text.shrink_to_fit();
     return text;
 }
 

@@ -245,6 +245,20 @@ private Q_SLOTS:
         for (std::size_t i = 0; i <= maxScalars; ++i)
             many += (many.empty() ? "\"x" : ",\"x") + std::to_string(i) + "\":1";
         row("33 metrics", steps(",\"scalars\":{" + many + "}"), "scalars");
+        std::string classes, devices;
+        for (int i = 0; i <= 1024; ++i) {
+            classes += i <= 1000 ? (i > 0 ? ",0" : "0") : "";
+            devices += (i > 0 ? R"(,{"device":"cpu:)" : R"({"device":"cpu:)") + std::to_string(i) + "\"}";
+        }
+        row("1,001 classes",
+            R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":0.8,"samples":1,"per_class_accuracy":[)" +
+                classes + "]}",
+            "per_class_accuracy\" should be at most 1,000 numbers");
+        row("1,025 devices of an epoch",
+            R"({"type":"epoch","mono_ns":1,"wall_us":2,"epoch":1,"duration_s":1,"samples":1,"steps":1,)"
+            R"("start_mono_ns":1,"phases":{},"devices":[)" +
+                devices + "]}",
+            "devices\" should be at most 1,024 devices");
         row("unknown state", R"({"type":"state","mono_ns":1,"wall_us":2,"state":"dreaming"})", "state");
         row("accuracy in percent",
             R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":88,"samples":1,"duration_s":1})",
@@ -283,6 +297,21 @@ private Q_SLOTS:
         QVERIFY(frame.error().message().size() < 300);
         // And the decoder lives on.
         QVERIFY(decoder.decode(steps("")).has_value());
+    }
+
+    void ofADevicesLongNameTheBeginningIsTaken() {
+        Decoder decoder;
+        std::string name(199, 'x');
+        name += "\u00fc and more"; // its 200th byte is the first of two
+        const auto frame = decoder.decode(
+            R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[{"device":")" + name + R"("}]})");
+        QVERIFY(frame.has_value());
+        QCOMPARE(std::get<DeviceFrame>(frame->body).devices.at(0).device, std::string(199, 'x'));
+        const auto epoch = decoder.decode(R"({"type":"epoch","mono_ns":1,"wall_us":2,"epoch":1,"duration_s":1,)"
+                                          R"("samples":1,"steps":1,"start_mono_ns":1,"devices":[{"device":")" +
+                                          name + R"("}]})");
+        QVERIFY(epoch.has_value());
+        QCOMPARE(std::get<EpochFrame>(epoch->body).devices.at(0).device, std::string(199, 'x'));
     }
 
     void aFrameIsNeverLongerThanTheLimit() {

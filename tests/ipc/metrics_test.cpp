@@ -143,6 +143,25 @@ private Q_SLOTS:
         QCOMPARE(totals.ofRun().at("mine"), 1.0);
     }
 
+    void aRankThatGoesBackReplacesItsOwnEpochsAndCostsNoLookAtThoseOfOthers() {
+        MetricTotals totals;
+        constexpr int epochs = 12'000; // of the first ones the run alone is known
+        for (int epoch = 1; epoch <= epochs; ++epoch)
+            for (const int rank : {0, 1})
+                totals.take(rank, window(epoch, epoch, epoch, {{"mine", scalarOf(1 + 2 * rank)}}));
+        QCOMPARE(totals.ofEpoch(epochs).at("mine"), 2.0);
+        for (int again = 0; again < 200'000; ++again)
+            totals.take(1, window(5000, 5000, 5000, {{"mine", scalarOf(5)}}));
+        QCOMPARE(totals.ofEpoch(4999).at("mine"), 2.0);
+        QCOMPARE(totals.ofEpoch(5000).at("mine"), 3.0);
+        QCOMPARE(totals.ofEpoch(5001).at("mine"), 1.0); // rank 0's alone
+        totals.take(1, window(5001, 5001, 5001, {{"mine", scalarOf(7)}}));
+        QCOMPARE(totals.ofEpoch(5001).at("mine"), 4.0);
+        totals.take(0, window(2001, 2001, 2001, {{"mine", scalarOf(9)}}));
+        QCOMPARE(totals.ofEpoch(5000).at("mine"), 5.0); // rank 1's alone
+        QVERIFY(totals.ofEpoch(epochs).empty());
+    }
+
     void hostileNamesAndEpochsAreBounded() {
         MetricTotals totals;
         for (int i = 0; i < 100; ++i)

@@ -9,6 +9,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
+#include "ipc/class_limit.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/sampler.h"
 #include "trainer/report/phase_clock.h"
@@ -69,6 +70,8 @@ EvalFrame Evaluator::run(Model &model, int epoch) {
         allRight += classRight;
         allSeen += classSeen;
     }
+    if (frame.perClassAccuracy.size() > mostClasses)
+        frame.perClassAccuracy.clear();
     frame.accuracy = allRight / allSeen;
     frame.loss = sums[0] / allSeen;
     frame.samples = m_samples;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace lockstep::core {
 namespace {
 
+constexpr int mostBetween = 100; ///< points of ranks whose next epoch began earlier, among those of an epoch
 constexpr std::int64_t mostWeight = std::int64_t(1) << 60; // so that two of them can be added
 
 LossPoint joined(const LossPoint &a, const LossPoint &b, OverSteps over = OverSteps::Mean) {
@@ -45,14 +47,20 @@ void LossSeries::append(const LossPoint &point) {
     m_windowsAPoint *= 2;
 }
 
-void LossSeries::placeAnew(int epoch, const EpochsAt &epochsAt) {
+void LossSeries::placeAnew(const EpochPlaces &places) {
     bool moved = false;
-    for (auto point = m_points.rbegin(); point != m_points.rend() && point->epoch > epoch - 1; ++point)
-        if (point->epoch <= epoch) {
-            const double there = epochsAt(point->step);
-            moved = moved || there != point->epoch;
-            point->epoch = there;
+    int between = 0;
+    const auto end = std::ranges::upper_bound(m_points, places.lastStep, {}, &LossPoint::step);
+    for (auto point = std::make_reverse_iterator(end);
+         point != m_points.rend() && point->epoch > places.epoch - 1 && between <= mostBetween; ++point) {
+        if (point->epoch > places.epoch) {
+            ++between;
+            continue;
         }
+        const double there = places.epochsDone(point->step);
+        moved = moved || there != point->epoch;
+        point->epoch = there;
+    }
     m_generation += moved ? 1 : 0;
 }
 

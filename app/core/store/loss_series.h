@@ -13,8 +13,12 @@
 
 namespace lockstep::core {
 
-/// Epochs done after a step.
-using EpochsAt = std::function<double(std::int64_t step)>;
+/// Where the windows of an epoch belong, as far as is known now.
+struct EpochPlaces {
+    int epoch = 1;
+    std::int64_t lastStep = -1;                          ///< of its windows
+    std::function<double(std::int64_t step)> epochsDone; ///< after one of its steps
+};
 
 /// A curve of the loss, or of a metric, of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max
 /// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps repeated after a restart
@@ -26,7 +30,7 @@ public:
         : m_limit(limit), m_over(over) {}
     void append(const LossPoint &point);
     /// The points of an epoch get new places by their steps: its length is known better than when they came.
-    void placeAnew(int epoch, const EpochsAt &epochsAt);
+    void placeAnew(const EpochPlaces &places);
     [[nodiscard]] const std::vector<LossPoint> &points() const { return m_points; }
     /// Increases each time earlier points are merged, replaced or moved: then a reader's indexes are stale.
     [[nodiscard]] int generation() const { return m_generation; }

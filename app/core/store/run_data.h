@@ -32,7 +32,7 @@ using DeviceUse = DeviceEpochUse;
 /// One epoch of one rank.
 struct RankEpoch {
     int rank = 0;
-    EpochFrame frame;
+    EpochFrame frame;        ///< without devices, replicas and metrics
     std::int64_t wallUs = 0; ///< when it was reported
 };
 

@@ -10,6 +10,26 @@
 namespace lockstep::core {
 namespace {
 
+constexpr std::size_t mostListed = 1'000'000; ///< devices and classes of all epochs together
+
+std::size_t listedIn(const MergedEpoch &epoch) {
+    return epoch.devices.size() + (epoch.eval ? epoch.eval->perClassAccuracy.size() : 0);
+}
+
+void dropLists(MergedEpoch &epoch) {
+    epoch.devices = {};
+    if (epoch.eval)
+        epoch.eval->perClassAccuracy = {};
+}
+
+RankEpoch withoutLists(int rank, const EpochFrame &body, std::int64_t wallUs) {
+    RankEpoch own{rank, body, wallUs};
+    own.frame.devices = {};
+    own.frame.replicas = {};
+    own.frame.scalars = {};
+    return own;
+}
+
 void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &more) {
     std::unordered_set<std::string_view> unknown;
     for (const DeviceUse &use : more)
@@ -67,10 +87,15 @@ std::vector<RankEpoch> RunEpochs::forget(int from) {
             lost.push_back(m_rankEpochs[place]);
         MergedEpoch again;
         again.epoch = reports->first;
-        m_epochs[std::size_t(reports->first - 1)] = std::move(again);
+        MergedEpoch &known = m_epochs[std::size_t(reports->first - 1)];
+        m_listed -= listedIn(known);
+        known = std::move(again);
     }
-    while (int(m_epochs.size()) > from) // none is left that any rank has reported
+    while (int(m_epochs.size()) > from) { // none is left that any rank has reported
+        m_listed -= listedIn(m_epochs.back());
         m_epochs.pop_back();
+    }
+    m_withoutLists = std::min(m_withoutLists, std::size_t(from - 1));
     if (m_repeated && m_repeated->epoch >= from)
         m_repeated.reset();
     return lost;
@@ -98,6 +123,18 @@ std::vector<RankEpoch> RunEpochs::take(int rank, const StepsFrame &body) {
     return lost;
 }
 
+void RunEpochs::countLists(MergedEpoch &epoch, std::size_t before) {
+    if (epoch.epoch <= int(m_withoutLists))
+        dropLists(epoch);
+    m_listed += listedIn(epoch);
+    m_listed -= before;
+    for (; m_listed > mostListed; ++m_withoutLists) {
+        MergedEpoch &oldest = m_epochs[m_withoutLists];
+        m_listed -= listedIn(oldest);
+        dropLists(oldest);
+    }
+}
+
 void RunEpochs::running(int epoch, double seconds) {
     if (!m_epochs.empty() && epoch == int(m_epochs.size()))
         m_epochs.back().runningS = std::max(m_epochs.back().runningS, seconds);
@@ -112,7 +149,7 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
         return false;
     }
     m_reports[body.epoch].push_back(m_rankEpochs.size());
-    m_rankEpochs.push_back({rank, body, frame.wallUs});
+    m_rankEpochs.push_back(withoutLists(rank, body, frame.wallUs));
     MergedEpoch &epoch = at(body.epoch);
     WindowLosses &windows = m_windows[rank];
     takeLoss(epoch, body.loss);
@@ -130,7 +167,9 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     epoch.complete = epoch.ranksReported >= std::max(1, ranks);
     if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)
         takeLoss(epoch, epoch.lossSum / epoch.lossSamples);
+    const std::size_t listed = listedIn(epoch);
     mergeDevices(epoch.devices, body.devices);
+    countLists(epoch, listed);
     return true;
 }
 
@@ -138,8 +177,10 @@ bool RunEpochs::take(const Frame &frame, const EvalFrame &body) {
     if (!plausible(body.epoch))
         return false;
     MergedEpoch &epoch = at(body.epoch);
+    const std::size_t listed = listedIn(epoch);
     epoch.eval = body;
     epoch.evalWallUs = frame.wallUs;
+    countLists(epoch, listed);
     return true;
 }
 

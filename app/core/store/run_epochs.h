@@ -28,7 +28,8 @@ public:
     /// False: the epoch is impossible.
     bool take(const Frame &frame, const EvalFrame &body);
 
-    /// By epoch, without gaps from 1 to the newest reported one.
+    /// By epoch, without gaps from 1 to the newest reported one. Their devices and accuracies by class are 1,000,000 in all: beyond that
+    /// the oldest epochs have none.
     [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
     /// Sum of their durations, seconds; of an unfinished epoch, what its first ranks reported.
     [[nodiscard]] double trainingS() const;
@@ -44,6 +45,8 @@ private:
     MergedEpoch &at(int epoch);
     [[nodiscard]] bool plausible(int epoch) const;
     [[nodiscard]] std::vector<RankEpoch> forget(int from);
+    /// The lists of that epoch have changed; `before`: how many entries they had.
+    void countLists(MergedEpoch &epoch, std::size_t before);
 
     /// Losses of a rank's windows since its last finished epoch, for scripts that report no loss by epoch.
     struct WindowLosses {
@@ -51,7 +54,9 @@ private:
         double sum = 0, samples = 0;
     };
     std::vector<MergedEpoch> m_epochs;
-    int m_skipped = 0; ///< epochs that were added because a later one arrived first
+    int m_skipped = 0;              ///< epochs that were added because a later one arrived first
+    std::size_t m_listed = 0;       ///< entries of the lists in m_epochs
+    std::size_t m_withoutLists = 0; ///< so many of the first epochs have none any more
     std::vector<RankEpoch> m_rankEpochs;
     std::map<int, std::vector<std::size_t>> m_reports; ///< by epoch: those of m_rankEpochs that count
     std::map<int, WindowLosses> m_windows;             ///< by rank

@@ -103,6 +103,11 @@ std::optional<std::int64_t> RunLength::steps() const {
     return sum + open * *m_newest;
 }
 
+std::int64_t RunLength::lastStepOf(int epoch) const {
+    const auto found = m_reported.find(epoch);
+    return found == m_reported.end() ? -1 : found->second.last;
+}
+
 std::int64_t RunLength::lastStepBefore(int epoch) const {
     for (auto later = m_reported.lower_bound(epoch); later != m_reported.begin();)
         if (--later; later->second.last >= 0)

@@ -23,6 +23,8 @@ public:
 
     [[nodiscard]] std::optional<int> epochs() const { return m_epochs; }
     [[nodiscard]] std::optional<std::int64_t> steps() const;
+    /// The last step of that epoch's windows; -1: none has come.
+    [[nodiscard]] std::int64_t lastStepOf(int epoch) const;
     /// The last known step of the epochs before this one; -1: none.
     [[nodiscard]] std::int64_t lastStepBefore(int epoch) const;
     /// Epochs done after a step of `epoch`: a fraction where the length of an epoch is known, else `epoch` itself.

@@ -20,10 +20,10 @@ void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
     m_merger.add(rank, place, m_all);
 }
 
-void RunLosses::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
-    m_all.placeAnew(epoch, epochsAt);
+void RunLosses::placeAnew(int rank, const EpochPlaces &places) {
+    m_all.placeAnew(places);
     if (const auto own = m_ranks.find(rank); own != m_ranks.end())
-        own->second.placeAnew(epoch, epochsAt);
+        own->second.placeAnew(places);
 }
 
 void RunLosses::watch(int rank, const StepsFrame &body) {

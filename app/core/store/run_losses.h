@@ -22,7 +22,7 @@ public:
     /// `place`: step, epoch and times of the window. A window without a loss is ignored.
     void take(int rank, LossPoint place, const StepsFrame &body);
     /// Of an epoch that this rank has done: LossSeries::placeAnew().
-    void placeAnew(int rank, int epoch, const EpochsAt &epochsAt);
+    void placeAnew(int rank, const EpochPlaces &places);
     /// The run is over: points that still wait for another rank are joined without that rank.
     void join() { m_merger.flush(m_all); }
 

@@ -20,8 +20,8 @@ public:
 
     [[nodiscard]] const std::deque<ConsoleLine> &console() const { return m_console; } ///< the last 20,000, and 64 MiB
     [[nodiscard]] std::uint64_t consoleDropped() const { return m_consoleDropped; } ///< lines before console().front()
-    /// As they came: at least the newest 1,000 of each kind; those that a script invents are one kind. In place of earlier ones stands
-    /// one line of that kind that says how many they were.
+    /// As they came: at least the newest 1,000 of each kind, of long ones the newest MiB; those that a script invents are one kind. In
+    /// place of earlier ones stands one line of that kind that says how many they were. Messages are cut at 4 KiB.
     [[nodiscard]] const std::vector<AlertLine> &alerts() const { return m_alerts; }
     /// Copies of those alerts() whose number is higher.
     [[nodiscard]] std::vector<AlertLine> alertsAfter(std::uint64_t number) const;
@@ -33,9 +33,10 @@ private:
     /// Alerts of one kind.
     struct OfKind {
         std::uint64_t came = 0;
-        std::size_t lines = 0; ///< in m_alerts
+        std::size_t lines = 0, bytes = 0; ///< in m_alerts
     };
     void append(ConsoleLine line);
+    [[nodiscard]] std::size_t newestThatFit(std::size_t place) const;
     void dropEarlier(std::size_t place);
 
     std::deque<ConsoleLine> m_console;

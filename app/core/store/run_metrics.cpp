@@ -58,11 +58,11 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         join(metric, all);
 }
 
-void RunMetrics::placeAnew(int rank, int epoch, const EpochsAt &epochsAt) {
+void RunMetrics::placeAnew(int rank, const EpochPlaces &places) {
     for (auto &[name, metric] : m_metrics) {
-        metric.all.placeAnew(epoch, epochsAt);
+        metric.all.placeAnew(places);
         if (const auto own = metric.ranks.find(rank); own != metric.ranks.end())
-            own->second.placeAnew(epoch, epochsAt);
+            own->second.placeAnew(places);
     }
 }
 

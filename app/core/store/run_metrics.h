@@ -21,7 +21,7 @@ public:
     void take(int rank, const StepsFrame &frame, const LossPoint &place);
     void take(int rank, const EpochFrame &frame) { m_totals.take(rank, frame); }
     /// Of an epoch that this rank has done: LossSeries::placeAnew().
-    void placeAnew(int rank, int epoch, const EpochsAt &epochsAt);
+    void placeAnew(int rank, const EpochPlaces &places);
     /// The run is over: joins the remaining windows without the missing ranks.
     void flush();
 

@@ -136,7 +136,9 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
-    const StepNumbers::Numbered numbered = m_numbers.take(*frame.rank, body, m_length);
+    const StepNumbers::Numbered numbered = m_numbers.take(*frame.rank, body, m_length, frame.node.value_or(0));
+    if (numbered.alone)
+        return;
     if (numbered.again)
         m_length.forget(body.epoch);
     if (numbered.shift == 0)
@@ -166,6 +168,8 @@ void RunStore::takeSteps(const Frame &frame, const StepsFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     const int rank = *frame.rank;
+    if (m_numbers.makesAgainAlone(rank))
+        return;
     forget(m_epochs.madeAgain(body.epoch));
     if (!m_epochs.take(rank, frame, body, m_ranks.expected()))
         return;
@@ -174,9 +178,10 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     note(Changes(Epochs) | Phases);
     if (!m_length.take(body))
         return;
-    const auto epochsAt = [&](std::int64_t step) { return m_length.epochsAt(step, body.epoch); };
-    m_losses.placeAnew(rank, body.epoch, epochsAt);
-    m_metrics.placeAnew(rank, body.epoch, epochsAt);
+    const EpochPlaces places{body.epoch, m_length.lastStepOf(body.epoch),
+                             [&](std::int64_t step) { return m_length.epochsAt(step, body.epoch); }};
+    m_losses.placeAnew(rank, places);
+    m_metrics.placeAnew(rank, places);
     note(Loss);
 }
 
@@ -213,8 +218,10 @@ void RunStore::takeBody(const Frame &frame, const LogFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const AlertFrame &body) {
     m_messages.take(frame, body);
-    if (!frame.rank && isRestart(body))
+    if (!frame.rank && isRestart(body)) {
+        m_numbers.startOver();
         m_epochs.startOver();
+    }
     note(Alerts);
 }
 

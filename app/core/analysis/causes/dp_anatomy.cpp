@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "analysis/causes/median_repeat.h"
 #include "store/run_store.h"
@@ -33,16 +35,25 @@ bool replicasPersist(const RunStore &store) {
     return record && record->config && record->config->dpReplicas == "persistent";
 }
 
-std::optional<double> meanUse(const RunStore &store, const std::string &device) {
-    double sum = 0;
-    int epochs = 0;
+/// The utilisation of each device that has any, mean over epochs.
+std::map<std::string_view, double> meanUses(const RunStore &store) {
+    std::map<std::string_view, std::pair<double, int>> sums;
     for (const MergedEpoch &epoch : store.epochs().merged())
         for (const DeviceUse &use : epoch.devices)
-            if (use.device == device && use.utilizationMean) {
+            if (use.utilizationMean) {
+                auto &[sum, epochs] = sums[use.device];
                 sum += *use.utilizationMean;
                 ++epochs;
             }
-    return epochs > 0 ? std::optional(sum / epochs) : std::nullopt;
+    std::map<std::string_view, double> means;
+    for (const auto &[device, sum] : sums)
+        means.emplace(device, sum.first / sum.second);
+    return means;
+}
+
+std::optional<double> useOf(const std::string &device, const std::map<std::string_view, double> &means) {
+    const auto found = means.find(device);
+    return found == means.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const std::string &device) {
@@ -96,8 +107,9 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
         samples = rank->second.replicaBatch;
     const auto batch = double(std::accumulate(samples.begin(), samples.end(), std::int64_t(0)));
     const std::vector<std::string> names = store.devices().names();
+    const std::map<std::string_view, double> uses = meanUses(store);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        DpDevice device{names[i], {}, {}, ownTimes(store, names[i]), meanUse(store, names[i])};
+        DpDevice device{names[i], {}, {}, ownTimes(store, names[i]), useOf(names[i], uses)};
         if (i < samples.size() && batch > 0) {
             device.samples = samples[i];
             device.share = double(samples[i]) / batch;
@@ -135,7 +147,7 @@ std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
     DpDevice device;
     device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
     device.share = shareOf(store, rank);
-    device.utilization = meanUse(store, device.device);
+    device.utilization = useOf(device.device, meanUses(store));
     out.devices = {device};
     return out;
 }

@@ -152,8 +152,9 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
     lane.noRecentData = core::whyNoRecentData(run, device); // nothing recent is known behind a lost link
     const bool known = lane.noRecentData.isEmpty() && !lane.samples.isEmpty();
     lane.value = core::metricText(known ? std::optional(meanOf(lane.samples)) : std::nullopt, metric(), full);
-    lane.idle = core::metricText(lane.noRecentData.isEmpty() ? idleShare(run, device) : std::nullopt,
-                                 DeviceMetric::Utilisation);
+    lane.idle =
+        core::metricText(lane.noRecentData.isEmpty() ? idleShare(run, device, originUs(lane.runId)) : std::nullopt,
+                         DeviceMetric::Utilisation);
     lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device.toHtmlEscaped());
     if (known) {
         lane.hint += tr("mean over the samples shown: %1; idle %2 of the time").arg(lane.value, lane.idle);
@@ -169,15 +170,15 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
 }
 
 /// Of the samples that are shown; a device is idle where it is not busy.
-std::optional<double> DevicesCard::idleShare(const RunStore &run, const std::string &device) const {
+std::optional<double> DevicesCard::idleShare(const RunStore &run, const std::string &device,
+                                             std::optional<std::int64_t> originUs) const {
     const auto *history = run.devices().lane(device);
-    const auto origin = laneOriginUs(run, whole());
     double busy = 0;
     int count = 0;
-    if (history && origin)
+    if (history && originUs)
         for (const core::LaneSample &sample : *history)
             if (const auto &use = sample.sample.utilization;
-                use && (whole() || double(sample.wallUs - *origin) / 1e6 >= -lastSeconds)) {
+                use && (whole() || double(sample.wallUs - *originUs) / 1e6 >= -lastSeconds)) {
                 busy += *use;
                 ++count;
             }

@@ -41,7 +41,8 @@ private:
     void drawMarks();
     void addLanes(const RunStyle &style, QList<Lane> &lanes, double &full);
     void addSamples(Lane &lane, const std::deque<core::LaneSample> &history, std::int64_t originUs, double &full) const;
-    [[nodiscard]] std::optional<double> idleShare(const core::RunStore &run, const std::string &device) const;
+    [[nodiscard]] std::optional<double> idleShare(const core::RunStore &run, const std::string &device,
+                                                  std::optional<std::int64_t> originUs) const;
     void addWords(Lane &lane, const core::RunStore &run, double full) const;
     [[nodiscard]] core::DeviceMetric metric() const;
     [[nodiscard]] bool whole() const; ///< the whole run, not the last minute

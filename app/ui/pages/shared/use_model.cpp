@@ -2,6 +2,8 @@
 #include "app/ui/pages/shared/use_model.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/format.h"
 
@@ -11,43 +13,39 @@ UseModel::UseModel(QObject *parent) : TableModel(columns(1), parent) {}
 
 void UseModel::setTable(const core::ResultTable &table) {
     std::vector<UseRow> rows;
-    std::size_t epochs = 1;
+    int epochs = 1;
     for (const core::ResultRow &result : table.rows) {
-        if (result.published) {
-            if (!result.utilisation.empty())
-                rows.push_back({QString::fromStdString(result.name),
-                                QString::fromStdString(result.method),
-                                tr("published"),
-                                QString::fromStdString(result.utilisation),
-                                {},
-                                {}});
-            continue;
-        }
-        std::vector<std::string> devices;
-        for (const core::MergedEpoch &epoch : result.epochs)
-            for (const core::DeviceUse &use : epoch.devices)
-                if (std::find(devices.begin(), devices.end(), use.device) == devices.end())
-                    devices.push_back(use.device);
-        for (const std::string &device : devices) {
-            UseRow row{QString::fromStdString(result.name),
-                       QString::fromStdString(result.method),
-                       QString::fromStdString(device),
-                       {},
-                       {},
-                       {}};
-            for (const core::MergedEpoch &epoch : result.epochs) {
-                const auto use = std::find_if(epoch.devices.begin(), epoch.devices.end(),
-                                              [&](const core::DeviceUse &u) { return u.device == device; });
-                row.mean.resize(std::size_t(epoch.epoch)); // of epochs before, which a run may lack, nothing is known
-                row.highest.resize(std::size_t(epoch.epoch));
-                row.mean.back() = use == epoch.devices.end() ? std::nullopt : use->utilizationMean;
-                row.highest.back() = use == epoch.devices.end() ? std::nullopt : use->utilizationMax;
-            }
-            epochs = std::max(epochs, row.mean.size());
-            rows.push_back(std::move(row));
+        if (!result.published) {
+            addRows(result, rows);
+            for (const core::MergedEpoch &epoch : result.epochs)
+                if (!epoch.devices.empty())
+                    epochs = std::max(epochs, result.epochs.back().epoch);
+        } else if (!result.utilisation.empty()) {
+            rows.push_back({QString::fromStdString(result.name),
+                            QString::fromStdString(result.method),
+                            tr("published"),
+                            QString::fromStdString(result.utilisation),
+                            {}});
         }
     }
-    resetTable(columns(epochs), std::move(rows));
+    resetTable(columns(std::size_t(epochs)), std::move(rows));
+}
+
+void UseModel::addRows(const core::ResultRow &result, std::vector<UseRow> &rows) {
+    std::unordered_map<std::string_view, std::size_t> places; // in `rows`, by device
+    for (const core::MergedEpoch &epoch : result.epochs)
+        for (const core::DeviceUse &use : epoch.devices) {
+            if (places.size() >= core::mostRunDevices && !places.contains(use.device))
+                continue;
+            const auto [place, isNew] = places.try_emplace(use.device, rows.size());
+            if (isNew)
+                rows.push_back({QString::fromStdString(result.name),
+                                QString::fromStdString(result.method),
+                                QString::fromStdString(use.device),
+                                {},
+                                {}});
+            rows[place->second].uses[std::size_t(epoch.epoch)] = {use.utilizationMean, use.utilizationMax};
+        }
 }
 
 std::vector<core::TableColumn<UseRow>> UseModel::columns(std::size_t epochs) {
@@ -63,10 +61,11 @@ std::vector<core::TableColumn<UseRow>> UseModel::columns(std::size_t epochs) {
         const auto cell = [epoch](const UseRow &row) {
             if (!row.published.isEmpty())
                 return core::TableCell{epoch == 0 ? row.published : QString(), {}, false, row.published};
-            const std::optional<double> mean = epoch < row.mean.size() ? row.mean[epoch] : std::nullopt;
-            core::TableCell out = core::TableCell::ofNumber(mean, core::percent(mean, 0));
-            out.hint = mean ? tr("mean %1, highest %2").arg(out.text, core::percent(row.highest[epoch], 0))
-                            : tr("unknown: no sample in this epoch");
+            const auto found = row.uses.find(epoch + 1);
+            const UseRow::Use use = found == row.uses.end() ? UseRow::Use() : found->second;
+            core::TableCell out = core::TableCell::ofNumber(use.mean, core::percent(use.mean, 0));
+            out.hint = use.mean ? tr("mean %1, highest %2").arg(out.text, core::percent(use.highest, 0))
+                                : tr("unknown: no sample in this epoch");
             return out;
         };
         out.push_back(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/compare/result_table.h"
@@ -9,8 +11,11 @@ namespace lockstep::ui {
 
 struct UseRow {
     QString name, method, device;
-    QString published;                                ///< in words, where a publication has no figures by epoch
-    std::vector<std::optional<double>> mean, highest; ///< by epoch
+    QString published; ///< in words, where a publication has no figures by epoch
+    struct Use {
+        std::optional<double> mean, highest;
+    };
+    std::map<std::size_t, Use> uses; ///< by epoch, from 1
 };
 
 /// Utilisation of each device in each epoch: a row per run and device, a column per epoch after the names. A view on a
@@ -25,6 +30,7 @@ protected:
     [[nodiscard]] QVariant rowData(const UseRow &row, int role) const override;
 
 private:
+    static void addRows(const core::ResultRow &result, std::vector<UseRow> &rows);
     [[nodiscard]] static std::vector<core::TableColumn<UseRow>> columns(std::size_t epochs);
 };
 

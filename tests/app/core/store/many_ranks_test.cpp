@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 
 #include "core_support.h"
+#include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "store/nodes_replay.h"
@@ -54,6 +55,114 @@ class CoreManyRanksTest : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    void aRankOfAFurtherNodeThatMakesStepsAgainAloneForgetsNothing() {
+        RunStore store(QStringLiteral("r")), restarted(QStringLiteral("r"));
+        const auto tell = [](RunStore &to, Frame one) {
+            if (one.rank)
+                one.node = *one.rank;
+            to.take(one);
+        };
+        for (RunStore *each : {&store, &restarted}) {
+            each->setRecord(ddpRecord("r"));
+            for (const Frame &one : ddpRecording())
+                tell(*each, one);
+        }
+        StepsFrame again;
+        again.count = again.samples = 1;
+        again.loss = LossWindow{9, 9, 9, 9};
+        EpochFrame done;
+        done.steps = 1;
+        done.durationS = 9;
+        const std::size_t points = store.losses().all().points().size();
+        tell(store, frame(again, 1, 2400));
+        tell(store, frame(done, 1, 2401));
+        QCOMPARE(store.epochs().merged().size(), std::size_t(2));
+        QCOMPARE(store.epochs().merged().front().ranksReported, 2);
+        QVERIFY(store.epochs().merged().front().durationS < 9 && !store.epochs().repeated());
+        QCOMPARE(store.losses().all().points().size(), points);
+        tell(store, frame(again, 0, 2402)); // the first node shows that all were restarted
+        QCOMPARE(store.epochs().merged().size(), std::size_t(1));
+        QCOMPARE(store.epochs().merged().front().ranksReported, 0);
+        tell(store, frame(again, 1, 2403));
+        tell(store, frame(done, 1, 2404));
+        QCOMPARE(store.epochs().merged().front().ranksReported, 1);
+
+        restarted.take(frame(makeAlert(ranksRestarted, "all ranks are started again"), std::nullopt, 2400));
+        tell(restarted, frame(again, 1, 2401));
+        QCOMPARE(restarted.epochs().merged().size(), std::size_t(1));
+        QCOMPARE(restarted.epochs().merged().front().ranksReported, 0);
+    }
+
+    void listsOfEpochsAreBoundAndTheNewestHaveTheirs() {
+        constexpr int epochs = 30;
+        RunEpochs all;
+        const auto report = [&](int epoch) {
+            EvalFrame eval;
+            eval.epoch = epoch;
+            eval.perClassAccuracy.resize(50'000);
+            all.take(Frame(), eval);
+            EpochFrame done;
+            done.epoch = epoch;
+            done.devices.resize(1);
+            QVERIFY(all.take(0, Frame(), done, 1));
+        };
+        const auto listed = [&](int epoch) {
+            const MergedEpoch &one = all.merged()[std::size_t(epoch - 1)];
+            return one.devices.size() + one.eval->perClassAccuracy.size();
+        };
+        for (int epoch = 1; epoch <= epochs; ++epoch)
+            report(epoch);
+        QCOMPARE(listed(1), std::size_t(0));
+        QCOMPARE(listed(epochs - 19), std::size_t(0));
+        for (int epoch = epochs - 18; epoch <= epochs; ++epoch)
+            QCOMPARE(listed(epoch), std::size_t(50'001));
+        EvalFrame late;
+        late.perClassAccuracy.resize(10);
+        all.take(Frame(), late);
+        QCOMPARE(listed(1), std::size_t(0));
+        all.startOver();
+        QCOMPARE(all.madeAgain(2).size(), std::size_t(epochs - 1));
+        report(2); // there is room again
+        QCOMPARE(listed(2), std::size_t(50'001));
+        for (const RankEpoch &one : all.ofRanks())
+            QVERIFY(one.frame.devices.empty());
+    }
+
+    void anEpochIsPlacedAnewAmongItsOwnPointsAlone() {
+        LossSeries curve;
+        const auto append = [&](std::int64_t step, double epoch) {
+            LossPoint point = pointAt(step);
+            point.epoch = epoch;
+            curve.append(point);
+        };
+        constexpr int epochs = 9000, behind = 60'000;
+        for (int epoch = 1; epoch <= epochs; ++epoch)
+            for (const int half : {0, 1})
+                append(2 * epoch + half, epoch); // their length is unknown
+        for (int step = 0; step < behind; ++step)
+            append(2 * epochs + 2 + step, epochs + 1);
+        for (int epoch = 1; epoch <= epochs; ++epoch)
+            curve.placeAnew({epoch, 2 * epoch + 1,
+                             [&](std::int64_t step) { return epoch - 0.5 + 0.5 * double(step - 2 * epoch); }});
+        for (int epoch = 1; epoch <= epochs; ++epoch) {
+            QCOMPARE(curve.points()[std::size_t(2 * epoch - 2)].epoch, epoch - 0.5);
+            QCOMPARE(curve.points()[std::size_t(2 * epoch - 1)].epoch, double(epoch));
+        }
+        QCOMPARE(curve.points().back().epoch, double(epochs + 1));
+        // A further training has epochs of the same numbers, and one of its ranks has begun the next of them.
+        append(100'000, 1.0);
+        append(100'001, 1.5);
+        append(100'002, 1.0);
+        append(100'003, 1.5);
+        curve.placeAnew({1, 100'002, [](std::int64_t) { return 0.75; }});
+        const std::vector<LossPoint> &points = curve.points();
+        QCOMPARE(points.front().epoch, 0.5);
+        QCOMPARE(points[points.size() - 4].epoch, 0.75);
+        QCOMPARE(points[points.size() - 3].epoch, 1.5);
+        QCOMPARE(points[points.size() - 2].epoch, 0.75);
+        QCOMPARE(points.back().epoch, 1.5);
+    }
+
     void oneSlowRankAmongThousandsCostsNoLookAtTheOthers() {
         constexpr int ranks = 20'000, steps = 40'000;
         QElapsedTimer spent;

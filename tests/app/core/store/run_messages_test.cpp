@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is kept of alerts that a run raises without end, and what a clock that is set does to its launch.
 #include <algorithm>
+#include <map>
 
 #include "core_support.h"
 #include "ipc/alerts.h"
@@ -61,6 +62,35 @@ private Q_SLOTS:
         QCOMPARE(alerts[2].alert.message, "line " + std::to_string(25'000 - kept + 1));
         QCOMPARE(messages.alertsAfter(alerts.back().number - 1).size(), std::size_t(1));
         QVERIFY(messages.alertsAfter(alerts.back().number).empty());
+    }
+
+    void longMessagesAreCutAndOfLongAlertsFewerAreKept() {
+        RunMessages messages;
+        for (const char *kind : {"straggler", "mine"})
+            for (int i = 1; i <= 1900; ++i) {
+                const AlertFrame alert{"warning", kind, std::to_string(i) + std::string(60'000, 'x'), {}};
+                messages.take(frame(alert, 0, 0), alert);
+            }
+        std::map<std::string, std::size_t> bytes;
+        for (const AlertLine &line : messages.alerts()) {
+            QVERIFY(line.alert.message.size() <= 4096 && line.alert.message.capacity() < 8192);
+            bytes[line.alert.kind] += line.alert.message.size();
+        }
+        for (const std::string kind : {"straggler", "mine"}) {
+            QVERIFY2(bytes[kind] <= (2 << 20) && bytes[kind] > (1 << 19), qPrintable(QString::number(bytes[kind])));
+            QVERIFY(linesOf(messages, kind) > 200);
+        }
+        const AlertLine &first = messages.alerts().front();
+        QCOMPARE(first.alert.kind, std::string("straggler"));
+        QVERIFY2(first.alert.message.ends_with(
+                     " earlier alerts of the kind straggler are not kept here: the run's log has them"),
+                 first.alert.message.c_str());
+        QCOMPARE(std::stoi(first.alert.message) + linesOf(messages, "straggler") - 1, std::ptrdiff_t(1900));
+        QVERIFY(messages.alerts().back().alert.message.starts_with("1900x"));
+        StateFrame state;
+        state.detail = std::string(60'000, 'x');
+        messages.take(frame(state, 0, 0), state);
+        QCOMPARE(messages.stateChanges().back().detail.size(), std::size_t(4096));
     }
 
     void aConsoleOfLongLinesIsBoundToo() {

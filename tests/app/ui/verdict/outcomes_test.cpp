@@ -6,9 +6,11 @@
 #include <QScrollArea>
 #include <QScrollBar>
 
+#include "app/ui/pages/shared/use_model.h"
 #include "app/ui/pages/verdict/verdict_head.h"
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 #include "window_fixture.h"
 
 using namespace lockstep;
@@ -120,6 +122,36 @@ private Q_SLOTS:
                 ++shown;
             }
         QVERIFY(shown > 2);
+    }
+
+    void aDevicesUseStandsInTheColumnOfItsEpochAndARunHasABoundedNumberOfRows() {
+        core::ResultRow run;
+        run.name = "DDP";
+        for (const int number : {2, 3, 4}) { // it went on from a checkpoint
+            core::MergedEpoch epoch;
+            epoch.epoch = number;
+            for (int i = 0; number < 4 && i < 3000; ++i) { // some at both, some at one
+                core::DeviceUse use;
+                use.device = "cpu:" + std::to_string(2000 * (number - 2) + i);
+                use.utilizationMean = 0.25 * number;
+                use.utilizationMax = 1;
+                epoch.devices.push_back(use);
+            }
+            run.epochs.push_back(epoch);
+        }
+        core::ResultTable table;
+        table.rows = {run};
+        UseModel model;
+        model.setTable(table);
+        QCOMPARE(model.rowCount(), int(core::mostRunDevices));
+        QCOMPARE(model.columnCount(), 2 + 4);
+        const auto cell = [&](int row, int column) { return model.index(row, column).data().toString(); };
+        QCOMPARE(cell(2500, 1), QStringLiteral("cpu:2500"));
+        QCOMPARE(cell(2500, 2), core::percent(std::nullopt, 0));
+        QCOMPARE(cell(2500, 3), core::percent(0.5, 0));
+        QCOMPARE(cell(2500, 4), core::percent(0.75, 0));
+        QCOMPARE(cell(2500, 5), core::percent(std::nullopt, 0));
+        QCOMPARE(cell(0, 4), core::percent(std::nullopt, 0));
     }
 
     void runsFailed() {
