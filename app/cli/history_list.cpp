@@ -176,24 +176,31 @@ std::string tableOf(const Listing &listing) {
     return aligned(rows);
 }
 
-std::vector<core::Experiment> experiments() {
-    std::vector<core::Experiment> out;
+/// What the list says of an experiment; the whole of one may be large.
+struct ListedExperiment {
+    std::string id, title, state;
+    int runs = 0, over = 0;
+};
+
+std::vector<ListedExperiment> experiments() {
+    std::vector<ListedExperiment> out;
     for (const std::string &id : core::listExperiments())
-        if (auto experiment = core::readExperiment(id))
-            out.push_back(std::move(*experiment));
+        if (const auto experiment = core::readExperiment(id))
+            out.push_back({experiment->id, experiment->title, experimentState(*experiment), experiment->runnableCount(),
+                           experiment->overCount()});
     return out;
 }
 
-void printJson(const ListOptions &options, const Listing &listing, const std::vector<core::Experiment> &all) {
+void printJson(const ListOptions &options, const Listing &listing, const std::vector<ListedExperiment> &all) {
     Json json = Json::object();
     if (!listing.chosen) {
         json["experiments"] = Json::array();
-        for (const core::Experiment &experiment : all)
+        for (const ListedExperiment &experiment : all)
             json["experiments"].push_back({{"experiment", experiment.id},
                                            {"title", experiment.title},
-                                           {"state", experimentState(experiment)},
-                                           {"runs", experiment.runnableCount()},
-                                           {"over", experiment.overCount()}});
+                                           {"state", experiment.state},
+                                           {"runs", experiment.runs},
+                                           {"over", experiment.over}});
     }
     if (options.group) {
         json["groups"] = Json::array();
@@ -215,7 +222,7 @@ int listCommand(const ListOptions &options) {
     const Result<Listing> listing = makeListing(options);
     if (!listing)
         return complain(listing.error());
-    const std::vector<core::Experiment> all = listing->chosen ? std::vector<core::Experiment>() : experiments();
+    const std::vector<ListedExperiment> all = listing->chosen ? std::vector<ListedExperiment>() : experiments();
     if (options.json) {
         printJson(options, *listing, all);
         return Done;
@@ -231,10 +238,9 @@ int listCommand(const ListOptions &options) {
     std::string text;
     if (!all.empty()) {
         std::vector<std::vector<std::string>> rows = {{"experiment", "title", "runs", "state"}};
-        for (const core::Experiment &experiment : all)
+        for (const ListedExperiment &experiment : all)
             rows.push_back({experiment.id, experiment.title,
-                            std::to_string(experiment.overCount()) + "/" + std::to_string(experiment.runnableCount()),
-                            experimentState(experiment)});
+                            std::to_string(experiment.over) + "/" + std::to_string(experiment.runs), experiment.state});
         text = aligned(rows) + "\n";
     }
     print(text + tableOf(*listing));

@@ -61,10 +61,10 @@ RemoteCopy::~RemoteCopy() {
 
 Result<void> RemoteCopy::open() {
     FileSystem &files = realFileSystem();
-    if (isRunsOwn())
+    const std::string host = documents::valueIn(readOrigin(m_folder), "host", "");
+    if (isRunsOwn() || (host.empty() && hasDocuments()))
         return fail(Error::failed(m_folder.path + " is the run's own folder, seen from here"));
-    if (const std::string host = documents::valueIn(readOrigin(m_folder), "host", "");
-        !host.empty() && host != m_prefix.host)
+    if (!host.empty() && host != m_prefix.host)
         return fail(
             Error::failed("run " + m_run + " was copied from " + host + ", and " + m_prefix.host + " names it, too",
                           "if both are one machine, remove the copy: " + m_folder.path));
@@ -93,6 +93,11 @@ bool RemoteCopy::isRunsOwn() const {
     const auto nodes = nodesIn(m_folder);
     return std::filesystem::exists(m_folder.lock(0), ignored) ||
            std::ranges::any_of(nodes, [&](int node) { return std::filesystem::exists(m_folder.lock(node), ignored); });
+}
+
+/// A copy has its origin before anything else of the run.
+bool RemoteCopy::hasDocuments() const {
+    return isThere(m_folder.config()) || isThere(m_folder.result()) || !nodesIn(m_folder).empty();
 }
 
 RemoteCopy::Log *RemoteCopy::logOf(int node) {

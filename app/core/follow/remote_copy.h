@@ -19,8 +19,8 @@ namespace lockstep::core {
 
 /// A viewer's copy of a run on another machine: origin.json, the nodes' logs byte for byte, config.json and result.json. It
 /// ends, as a warning says, before the disk is full (reservedBytes()).
-/// A lock lets only one viewer on this machine write it. A folder in which an agent has worked is the run's own, and no copy; one that
-/// was copied from another host stays that host's.
+/// A lock lets only one viewer on this machine write it. A folder in which an agent has worked, or that holds documents of a run
+/// without their origin, is the run's own, and no copy; one that was copied from another host stays that host's.
 class RemoteCopy : public QObject {
     Q_OBJECT
 public:
@@ -53,6 +53,7 @@ private:
         std::string waiting; ///< lines to write
     };
     [[nodiscard]] bool isRunsOwn() const;
+    [[nodiscard]] bool hasDocuments() const;
     Log *logOf(int node);
     [[nodiscard]] Result<Fd> openLog(int node);
     void write(int node, Log &log);

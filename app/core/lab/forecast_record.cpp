@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
+#include "lab/record_file.h"
 #include "lab/record_numbers.h"
 
 namespace lockstep::core {
@@ -147,10 +148,12 @@ ForecastRow forecastRowFrom(const Json &json) {
     return row;
 }
 
-/// Newest first, until `take` says that it has enough.
+/// Newest first, until `take` says that it has enough, or mostForecastsRead were looked at.
 template <class Take> void eachForecast(const Take &take) {
-    for (const std::string &id : listForecasts())
-        if (const auto text = realFileSystem().readAll(forecastsFolder() + "/" + id + ".json"))
+    std::vector<std::string> ids = listForecasts();
+    ids.resize(std::min(ids.size(), mostForecastsRead));
+    for (const std::string &id : ids)
+        if (const auto text = readRecordFile(forecastsFolder(), id))
             if (auto record = forecastRecordFromJson(*text); record && take(*record))
                 return;
 }

@@ -2,6 +2,7 @@
 #pragma once
 // A forecast on disk, made before its runs: dataHome()/forecasts/ID.json. ID as a run's. Afterwards it is graded by the runs
 // of the same work on the same machine (lab/forecast_grades.h). None is removed.
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,10 +42,12 @@ struct ForecastRecord {
 [[nodiscard]] Result<void> writeForecast(const ForecastRecord &record);
 /// Newest first.
 [[nodiscard]] std::vector<std::string> listForecasts();
+/// The functions below look at so many of the newest, and pass over a file that doesn't begin with the id in its name.
+inline constexpr std::size_t mostForecastsRead = 500;
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
 /// The newest of that recipe or run, on any devices.
 [[nodiscard]] std::optional<ForecastRecord> newestForecastOf(std::string_view recipe);
-[[nodiscard]] std::vector<ForecastRecord> allForecasts(); ///< newest first
+[[nodiscard]] std::vector<ForecastRecord> allForecasts(); ///< of the newest mostForecastsRead, newest first
 /// The newest of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for this machine;
 /// newest first.
 [[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes);

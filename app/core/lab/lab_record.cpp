@@ -14,6 +14,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
+#include "lab/record_file.h"
 #include "lab/record_numbers.h"
 
 namespace lockstep::core {
@@ -232,7 +233,9 @@ Result<LabRecord> readLab(const std::string &id) {
     if (!isRunId(id))
         return fail(
             Error::badArgument("\"" + id.substr(0, 60) + "\" is no lab's id", "`lockstepctl lab --list` shows them"));
-    const auto text = realFileSystem().readAll(labsFolder() + "/" + id + ".json");
+    const auto text = readRecordFile(labsFolder(), id);
+    if (!text && isThere(labsFolder() + "/" + id + ".json"))
+        return fail(text.error());
     if (!text)
         return fail(Error::badArgument("there is no lab " + id, "`lockstepctl lab --list` shows them"));
     return labRecordFromJson(*text);
@@ -248,13 +251,19 @@ std::vector<std::string> listLabs() {
     return ids;
 }
 
-std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device) {
-    const std::string wanted = placesOf(nodes);
-    for (const std::string &id : listLabs())
-        if (auto record = readLab(id); record && placesOf(record->nodes) == wanted &&
-                                       (device.empty() || !nodes.empty() || record->device == device))
+std::optional<LabRecord> newestLabThat(const std::function<bool(const LabRecord &)> &wanted) {
+    std::vector<std::string> ids = listLabs();
+    ids.resize(std::min(ids.size(), mostLabsSearched));
+    for (const std::string &id : ids)
+        if (auto record = readLab(id); record && wanted(*record))
             return std::move(*record);
     return std::nullopt;
+}
+
+std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device) {
+    return newestLabThat([&, wanted = placesOf(nodes)](const LabRecord &record) {
+        return placesOf(record.nodes) == wanted && (device.empty() || !nodes.empty() || record.device == device);
+    });
 }
 
 std::string whereMeasured(const LabRecord &record) {
@@ -267,10 +276,7 @@ std::string whereMeasured(const LabRecord &record) {
 }
 
 std::optional<LabRecord> newestLab() {
-    for (const std::string &id : listLabs())
-        if (auto record = readLab(id))
-            return std::move(*record);
-    return std::nullopt;
+    return newestLabThat([](const LabRecord &) { return true; });
 }
 
 } // namespace lockstep::core

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // A lab's measurements on disk: dataHome()/labs/ID.json, one JSON object, written whole at the end. ID as a run's.
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,9 +57,13 @@ struct LabRecord {
 /// that checkLabRoom() refuses, is an error.
 [[nodiscard]] Result<void> takeLabLine(LabRecord &record, std::string_view line);
 [[nodiscard]] Result<void> writeLab(const LabRecord &record);
+/// Refuses a file that doesn't begin with that id.
 [[nodiscard]] Result<LabRecord> readLab(const std::string &id);
 /// Newest first; files with other names are ignored.
 [[nodiscard]] std::vector<std::string> listLabs();
+inline constexpr std::size_t mostLabsSearched = 100; ///< the newest
+/// The newest that can be read and is wanted, among mostLabsSearched; absent: none.
+[[nodiscard]] std::optional<LabRecord> newestLabThat(const std::function<bool(const LabRecord &)> &wanted);
 /// The newest that can be read; absent: none.
 [[nodiscard]] std::optional<LabRecord> newestLab();
 /// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the

@@ -2,9 +2,11 @@
 #include "queue/queue_bridge.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+#include <QElapsedTimer>
 
 #include "base/backoff_detail.h"
 #include "base/command_request.h"
@@ -19,6 +21,8 @@ namespace {
 
 constexpr int beatMs = 3000;
 constexpr qsizetype largestLine = 64 << 20; ///< a queue of ten thousand runs
+constexpr qsizetype largestAnswerLine = 2 << 20;
+constexpr int pauseTimesAsLong = 3; ///< the pause after a snapshot, as a multiple of the time that it took
 
 QString named(const QueueOrigin &origin) {
     return QString::fromStdString(origin.prefix.host);
@@ -32,6 +36,8 @@ QueueBridge::QueueBridge(std::string experiment, QueueOrigin origin, QObject *pa
     connect(&m_retry, &QTimer::timeout, this, &QueueBridge::connectThere);
     m_beat.setInterval(beatMs);
     connect(&m_beat, &QTimer::timeout, this, &QueueBridge::beat);
+    m_turn.setSingleShot(true);
+    connect(&m_turn, &QTimer::timeout, this, &QueueBridge::takeNewest);
 }
 
 QueueBridge::~QueueBridge() {
@@ -51,6 +57,7 @@ void QueueBridge::stop() {
     m_retry.stop();
     m_beat.stop();
     endWithoutWaiting(std::move(m_process));
+    forgetNewest();
     refuseOpen(QStringLiteral("the request to %1 was cancelled").arg(named(m_origin)));
     m_lock.reset();
     setState(State::Idle);
@@ -85,10 +92,11 @@ void QueueBridge::beat() {
 void QueueBridge::readyRead() {
     if (!m_process)
         return;
+    const qsizetype before = m_bytes.size();
     m_bytes += m_process->readAllStandardOutput();
     if (m_bytes.size() > largestLine)
         return m_process->kill(); // not our protocol
-    for (qsizetype end = m_bytes.indexOf('\n'); end >= 0; end = m_bytes.indexOf('\n')) {
+    for (qsizetype end = m_bytes.indexOf('\n', before); end >= 0; end = m_bytes.indexOf('\n')) {
         const QByteArray line = m_bytes.left(end);
         m_bytes.remove(0, end + 1);
         takeLine(line);
@@ -97,28 +105,48 @@ void QueueBridge::readyRead() {
     }
 }
 
+/// A snapshot may be large and others follow, so that it waits unread, and only the newest does.
 void QueueBridge::takeLine(const QByteArray &line) {
-    auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
-    if (!json.is_object())
+    if (line.startsWith("{\"type\":\"queue\"")) {
+        m_newest = line;
+        if (!m_turn.isActive())
+            m_turn.start(std::chrono::milliseconds(m_pause.remainingTime()));
         return;
-    if (documents::valueIn(json, "type", "") == "answer") {
-        return takeAnswer(documents::valueIn(json, "number", 0), cutText(documents::valueIn(json, "error", "")));
     }
-    json = nullptr; // it may be large, and is read again
+    if (line.size() > largestAnswerLine)
+        return;
+    const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+    if (documents::valueIn(json, "type", "") == "answer")
+        takeAnswer(documents::valueIn(json, "number", 0), cutText(documents::valueIn(json, "error", "")));
+}
+
+void QueueBridge::takeNewest() {
+    const QByteArray line = std::exchange(m_newest, {});
+    QElapsedTimer taking;
+    taking.start();
     const Result<QueueSnapshot> snapshot = snapshotFromJson({line.constData(), std::size_t(line.size())}, m_origin);
-    if (!snapshot || snapshot->experiment.id != m_id) {
+    if (snapshot && snapshot->experiment.id == m_id)
+        takeSnapshot(*snapshot);
+    else
         logWarning("dropped a line that is not about queue " + m_id);
-        return;
-    }
+    m_pause.setRemainingTime(m_pause.remainingTime() + pauseTimesAsLong * taking.elapsed());
+}
+
+void QueueBridge::forgetNewest() {
+    m_turn.stop();
+    m_newest.clear();
+}
+
+void QueueBridge::takeSnapshot(const QueueSnapshot &snapshot) {
     if (!m_lock) // without it another viewer writes the copy
         if (Result<FileLock> lock = FileLock::acquire(experimentFolder(m_id).path + "/copy.lock"))
             m_lock = std::move(*lock);
     if (m_lock && queueOriginOf(m_id)) // a removed copy is not recreated
-        if (const Result<void> kept = keepCopy(*snapshot); !kept)
+        if (const Result<void> kept = keepCopy(snapshot); !kept)
             logWarning("the copy of queue " + m_id + " can't be written: " + kept.error().message());
     m_backoffMs = firstBackoffMs;
     m_wasLive = true;
-    Q_EMIT seen(*snapshot); // before the state becomes Live: the old state is outdated
+    Q_EMIT seen(snapshot); // before the state becomes Live: the old state is outdated
     setState(State::Live);
     for (const auto &[request, waiting] : std::exchange(m_forLater, {}))
         if (waiting && !waiting->over() && m_process)
@@ -164,6 +192,12 @@ void QueueBridge::disconnected() {
     if (!m_process)
         return;
     readyRead();
+    if (m_turn.isActive()) { // what it said last
+        m_turn.stop();
+        takeNewest();
+    }
+    if (!m_process) // a slot has called stop()
+        return;
     m_beat.stop();
     const bool neverStarted = m_process->error() == QProcess::FailedToStart;
     const int code = neverStarted                                      ? shellFoundNothing
@@ -183,7 +217,7 @@ void QueueBridge::disconnected() {
     m_wasLive = true; // from now on the link counts as lost
     setState(State::Lost, why);
     refuseOpen(why);
-    m_retry.start(m_backoffMs);
+    m_retry.start(int(std::max<qint64>(m_backoffMs, m_pause.remainingTime())));
     m_backoffMs = std::min(2 * m_backoffMs, lastBackoffMs);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/nodes_replay.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "ipc/frames.h"
@@ -37,7 +39,8 @@ void NodesReplay::Lines::read() {
 
 void NodesReplay::open(const RunFolder &folder) {
     for (const int node : nodesIn(folder)) {
-        if (int(m_sources.size()) >= mostNodes && !m_sources.contains(node))
+        const std::string path = folder.log(node);
+        if (!m_sources.contains(node) && (int(m_sources.size()) >= mostNodes || isAnothers(path, node)))
             continue;
         auto &source = m_sources[node];
         if (!source) {
@@ -45,8 +48,14 @@ void NodesReplay::open(const RunFolder &folder) {
             if (node == 0)
                 source->offsetUs = 0;
         }
-        source->replay.open(QString::fromStdString(folder.log(node)));
+        source->replay.open(QString::fromStdString(path));
     }
+}
+
+bool NodesReplay::isAnothers(const std::string &path, int node) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 &&
+           m_nodeOf.try_emplace({status.st_dev, status.st_ino}, node).first->second != node;
 }
 
 bool NodesReplay::fill(Source &source) const {
@@ -63,9 +72,10 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
     }
     bool more = false;
     for (const auto &[node, source] : m_sources)
-        if (source->lines.empty())
-            more = fill(*source) || more;
-    orderAll();
+        if (source->lines.empty() && fill(*source)) {
+            more = true;
+            orderFilled(node, *source);
+        }
     // Stop when one source is empty for now: its next line may be earlier than the others'.
     while (!m_order.empty()) {
         const int node = m_order.begin()->second;
@@ -75,15 +85,14 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
             learnOffset(line);
         onLine(line, node);
         next.lines.pop();
-        const bool emptied = next.lines.empty();
-        if (emptied) {
-            more = fill(next) || more;
-            if (more || !next.lines.empty())
-                return true; // a slice has been read
+        if (!next.lines.empty()) {
+            order(node, next);
+            continue;
         }
-        order(node, next);
-        if (emptied && node == 0)
-            orderAll(); // those that waited for node 0 wait no longer
+        more = fill(next) || more;
+        orderFilled(node, next);
+        if (more || !next.lines.empty())
+            return true; // a slice has been read
     }
     return more;
 }
@@ -104,9 +113,12 @@ void NodesReplay::order(int node, Source &source) {
     source.frontUs = frontUs;
 }
 
-void NodesReplay::orderAll() {
-    for (const auto &[node, source] : m_sources)
-        order(node, *source);
+/// Others wait for node 0 only while it has lines.
+void NodesReplay::orderFilled(int node, Source &source) {
+    order(node, source);
+    if (node == 0)
+        for (const auto &[other, waiting] : m_sources)
+            order(other, *waiting);
 }
 
 void NodesReplay::learnOffset(std::string_view line) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +20,7 @@ namespace lockstep::core {
 
 /// Reads the logs of all nodes in a run's folder in slices, interleaved by time (corrected by the clock offsets in node 0's
 /// log), each node's lines in their own order. Continues where it stopped: files may still grow, and further ones appear.
+/// A file that is linked as several nodes' logs is that of the first.
 class NodesReplay {
 public:
     void open(const RunFolder &folder);
@@ -48,14 +51,17 @@ private:
         std::optional<double> offsetUs; ///< of its clock against node 0's; node 0: 0
         std::optional<double> frontUs;  ///< when its front was written by node 0's clock; absent: not in m_order
     };
+    /// Whether the file is read already, as the log of another node: one copy is enough of what is linked often.
+    bool isAnothers(const std::string &path, int node);
     /// Whether it read something.
     bool fill(Source &source) const;
     void order(int node, Source &source);
-    void orderAll();
+    void orderFilled(int node, Source &source);
     void learnOffset(std::string_view line);
 
     std::map<int, std::unique_ptr<Source>> m_sources;
-    std::set<std::pair<double, int>> m_order; ///< whose line is next: Source::frontUs, node
+    std::map<std::pair<dev_t, ino_t>, int> m_nodeOf; ///< each file's first node
+    std::set<std::pair<double, int>> m_order;        ///< whose line is next: Source::frontUs, node
 };
 
 } // namespace lockstep::core

@@ -5,9 +5,12 @@
 
 #include <QFile>
 
+#include "follow/remote_copy.h"
 #include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
 #include "nodes/known_places.h"
 #include "queue/named_places.h"
+#include "queue/queue_origin.h"
 
 namespace lockstep::ui {
 namespace {
@@ -164,8 +167,7 @@ void FollowedWork::lookForRunning() {
         const auto all = core::listExperiments();
         // Newest first: an old unfinished one without an owner is history.
         for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20) && !m_running; ++i) {
-            const bool owned = core::isOwned(all[i]);
-            if (!owned && i > 0)
+            if (!core::isOwned(all[i]) && (i > 0 || !runsUnowned(all[i])))
                 continue;
             const std::string stamp = core::experimentStamp(all[i]);
             if (const auto known = m_overAt.find(all[i]); known != m_overAt.end() && known->second == stamp)
@@ -175,9 +177,7 @@ void FollowedWork::lookForRunning() {
             core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
             if (follower && m_followers.size() > followed && follower->experiment().over()) // as it was just read
                 m_overAt[all[i]] = stamp;
-            const bool elsewhere = follower && !follower->queueHost().isEmpty();
             if (follower && !follower->experiment().over() &&
-                (owned || elsewhere || follower->experiment().current()) &&
                 core::unknownPlacesOf(all[i]).empty()) // somebody else's folder is not shown unasked
                 m_running = follower;
         }
@@ -185,6 +185,22 @@ void FollowedWork::lookForRunning() {
     if (before != m_running)
         Q_EMIT onStripChanged();
     dropUnused();
+}
+
+/// A document alone may say anything: its queue is elsewhere, or a run of it is, or has an agent here.
+bool FollowedWork::runsUnowned(const std::string &id) {
+    if (core::queueOriginOf(id))
+        return true;
+    if (const std::string stamp = core::experimentStamp(id); m_unowned.id != id || m_unowned.stamp != stamp) {
+        m_unowned = {id, stamp, {}};
+        if (const auto experiment = core::readExperiment(id))
+            for (const int entry : experiment->currents())
+                m_unowned.runs.push_back(experiment->entries[std::size_t(entry)].run);
+    }
+    return std::ranges::any_of(m_unowned.runs, [](const std::string &run) {
+        const RunFolder folder = runFolder(run);
+        return FileLock::isHeld(folder.lock(ownNode(folder))) || core::originOf(folder);
+    });
 }
 
 QString FollowedWork::id() const {

@@ -31,7 +31,8 @@ public:
     [[nodiscard]] QString openPlaceQuestion() const;
     /// The answer "yes": remembers the places and opens the same again.
     [[nodiscard]] Result<void> connectToOpenPlaces();
-    /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Checks first.
+    /// Opens the experiment that runs now, if there is one: owned, on another machine, or the newest one if a run of it goes on
+    /// though its owner is gone. Checks first.
     bool attachToRunning();
     void lookForRunning();
 
@@ -64,7 +65,14 @@ private:
     void show(core::ExperimentFollower *follower);
     void clearOpen();
     void dropUnused();
+    bool runsUnowned(const std::string &id);
 
+    /// The newest experiment where nobody owns it: which runs its document calls current, as of this stamp.
+    struct Unowned {
+        std::string id, stamp;
+        std::vector<std::string> runs;
+    };
+    Unowned m_unowned;
     std::vector<std::unique_ptr<core::ExperimentFollower>> m_followers;
     core::ExperimentFollower *m_open = nullptr;
     core::ExperimentFollower *m_running = nullptr;

@@ -34,10 +34,8 @@ RunConfig rankEachDevice(const std::vector<NodePlace> &places) {
 std::vector<NodePlace> lastOverNodes() {
     if (const auto running = core::runningLab(); running && !running->nodes.empty())
         return running->nodes;
-    for (const std::string &id : core::listLabs())
-        if (const auto lab = core::readLab(id); lab && !lab->nodes.empty())
-            return lab->nodes;
-    return {};
+    const auto lab = core::newestLabThat([](const core::LabRecord &record) { return !record.nodes.empty(); });
+    return lab ? lab->nodes : std::vector<NodePlace>();
 }
 
 } // namespace

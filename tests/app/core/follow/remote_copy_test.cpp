@@ -137,6 +137,28 @@ private Q_SLOTS:
         QVERIFY(!QFile::exists(QString::fromStdString(folder.origin())));
     }
 
+    // As a run that was imported, or whose lock file somebody has removed.
+    void aFolderWithDocumentsButWithoutTheirOriginIsNoCopy() {
+        for (const std::string &path : {runFolder(id).config(), runFolder(id).result(), runFolder(id).log(3)}) {
+            const RunFolder folder = runFolder(id);
+            QVERIFY(realFileSystem().makeFolders(folder.path));
+            write(path, "mine\n");
+            {
+                RemoteCopy copy(folder, id, saying(R"(echo '{"state":"finished","record":{},"result":{}}')"));
+                const Result<void> opened = copy.open();
+                QVERIFY2(!opened && opened.error().what.ends_with("is the run's own folder, seen from here"),
+                         path.c_str());
+                copy.append(sealed(0, "a line", 3));
+                copy.flush();
+                QVERIFY(statusSaid(copy).result);
+            }
+            QCOMPARE(contents(path), QByteArray("mine\n"));
+            QCOMPARE(QDir(QString::fromStdString(folder.path)).entryList(QDir::Files).size(), 1);
+            QVERIFY(QDir(QString::fromStdString(folder.path)).removeRecursively());
+        }
+        QVERIFY(RemoteCopy(runFolder(id), id, m_far).open().has_value());
+    }
+
     void aCopyFromAnotherHostIsNotTakenOver() {
         CommandPrefix hostb = m_far;
         hostb.host = "hostb";
@@ -199,6 +221,7 @@ private Q_SLOTS:
     void nothingIsCutOrWrittenThroughALinkInALogsPlace() {
         const RunFolder folder = runFolder(id);
         QVERIFY(realFileSystem().makeFolders(folder.path));
+        write(folder.origin(), R"({"host":"far"})");
         const std::string mine = m_home->path() + "/mine";
         QVERIFY(realFileSystem().writeAtomically(mine, "what I have written"));
         QVERIFY(QFile::link(QString::fromStdString(mine), QString::fromStdString(folder.log(0))));

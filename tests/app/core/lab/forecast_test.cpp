@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The forecast, on costs that are known because they were made up.
+#include <unistd.h>
+
 #include <cmath>
 #include <functional>
 
@@ -251,6 +253,26 @@ private Q_SLOTS:
         QVERIFY(refused([](ForecastRow &row) { row.stepS.high = row.stepS.low / 2; }));
         QVERIFY(refused([](ForecastRow &row) { row.speedUp = {-3, -4, -2}; }));
         QVERIFY(refused([](ForecastRow &row) { row.waitS = 1e300; }));
+    }
+
+    void aRecordUnderAnothersNameIsPassedOverAndTheNewest500AreRead() {
+        const Home home;
+        ForecastRecord record;
+        record.recipe = "r";
+        record.input = simpleInput();
+        record.forecast = *forecast(record.input, simpleModel());
+        for (int i = 100; i < 602; ++i) {
+            record.id = "20260102T030405Z-00000" + std::to_string(i);
+            QVERIFY(writeForecast(record).has_value());
+        }
+        QCOMPARE(allForecasts().size(), std::size_t(500));
+        QCOMPARE(allForecasts().back().id, std::string("20260102T030405Z-00000102"));
+        const std::string newer = "20260102T030406Z-00000000";
+        QCOMPARE(::link((forecastsFolder() + "/" + record.id + ".json").c_str(),
+                        (forecastsFolder() + "/" + newer + ".json").c_str()),
+                 0);
+        QCOMPARE(newestForecastOf("r")->id, record.id);
+        QCOMPARE(allForecasts().size(), std::size_t(499));
     }
 
     void slowCommunicationSaysThatOneDeviceIsBest() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The lab's cost model, on regimes that are known because they were made up.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -212,6 +213,35 @@ private Q_SLOTS:
         QVERIFY(newestLab().has_value());
         QVERIFY(!readLab("../../etc/passwd").has_value());
         QVERIFY(!labRecordFromJson("{\"lab\":1}").has_value());
+    }
+
+    void aLabUnderAnothersNameIsNoLab() {
+        const Home home;
+        LabRecord record;
+        record.id = "20260101T000000Z-00000001";
+        QVERIFY(writeLab(record).has_value());
+        const std::string other = "20260101T000001Z-00000002", path = labsFolder() + "/" + other + ".json";
+        QCOMPARE(::link((labsFolder() + "/" + record.id + ".json").c_str(), path.c_str()), 0);
+        const auto read = readLab(other);
+        QVERIFY(!read && read.error().what.starts_with(path + " holds another record"));
+        QCOMPARE(newestLab()->id, record.id);
+    }
+
+    void theNewestHundredLabsAreSearched() {
+        const Home home;
+        LabRecord between;
+        between.id = "20260101T000000Z-00000000";
+        between.nodes = *nodesFromText("hostA%eth0:0;hostB%bond0:0");
+        QVERIFY(writeLab(between).has_value());
+        LabRecord here;
+        for (int i = 1; i < 100; ++i) {
+            here.id = "20260101T000000Z-000000" + std::to_string(100 + i).substr(1);
+            QVERIFY(writeLab(here).has_value());
+        }
+        QVERIFY(newestLabOf(between.nodes).has_value());
+        here.id = "20260101T000001Z-00000000";
+        QVERIFY(writeLab(here).has_value());
+        QVERIFY(!newestLabOf(between.nodes) && newestLabOf({}));
     }
 
     void linesOfTheTrainerAreTaken() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs that a queue on another machine names: each needs a program here, and that machine may name runs without end.
+// What a queue on another machine says: each run that it names needs a program here, and it may talk without end.
 #include <filesystem>
 
 #include "core_support.h"
@@ -7,6 +7,7 @@
 #include "ipc/file_system.h"
 #include "nodes/known_places.h"
 #include "queue/followed_runs.h"
+#include "queue/queue_bridge.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -83,6 +84,41 @@ private Q_SLOTS:
         QVERIFY(runFolders() <= 4 * 32);
         runs.follow(first); // known ones are
         QCOMPARE(int(runs.stores().size()), 5000);
+    }
+
+    void ofSnapshotsThatComeFasterThanTheyAreTakenTheNewestCountsAndEveryAnswer() {
+        constexpr int lines = 300;
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
+        QueueSnapshot snapshot{makeExperiment(*expand(recipe, facts), recipe, false, {}), true};
+        std::string said;
+        for (int i = 1; i <= lines; ++i) {
+            const std::string number = std::to_string(i);
+            snapshot.experiment.title = number;
+            said += toJson(snapshot);
+            said += R"({"type":"answer","number":)" + number + R"(,"error":")" + number + "\"}\n";
+        }
+        write(m_programs->filePath(QStringLiteral("said")).toStdString(), said);
+        const QString ssh = m_programs->filePath(QStringLiteral("ssh"));
+        QVERIFY(QFile::remove(ssh));
+        write(ssh.toStdString(), "#!/bin/sh\ncat \"${0%/*}/said\"\nexec cat >/dev/null\n");
+        QVERIFY(QFile::setPermissions(ssh, QFile::ReadOwner | QFile::ExeOwner));
+        const QueueOrigin origin{prefixFor("far", "lockstep-agent").value(), "lockstepctl"};
+        QVERIFY(rememberPlaces(placesOf(origin)).has_value());
+        QueueBridge bridge(snapshot.experiment.id, origin);
+        QStringList titles, answers, wanted;
+        connect(&bridge, &QueueBridge::seen, this,
+                [&](const QueueSnapshot &seen) { titles << QString::fromStdString(seen.experiment.title); });
+        connect(&bridge, &QueueBridge::refused, this, [&](const QString &sentence) { answers << sentence; });
+        bridge.start();
+        QTRY_COMPARE_WITH_TIMEOUT(answers.size(), lines, test::hangLimitMs);
+        QTRY_COMPARE_WITH_TIMEOUT(titles.value(titles.size() - 1), QString::number(lines), test::hangLimitMs);
+        for (int i = 1; i <= lines; ++i)
+            wanted << QStringLiteral("on far: %1").arg(i);
+        QCOMPARE(answers, wanted);
+        QVERIFY2(titles.size() < lines, qPrintable(titles.join(QLatin1Char(' '))));
+        QVERIFY(bridge.state() == QueueBridge::State::Live);
     }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What others have put into an experiment's folder, what can't be removed from it, and what would be too large for it.
 #include <linux/capability.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -458,6 +459,26 @@ private Q_SLOTS:
         QVERIFY2(answer.err.contains(QByteArray::fromStdString(console)) && answer.err.count('\n') == 1,
                  answer.err.constData());
         QVERIFY(!isThere(target) && !isOwned(experiment.id));
+    }
+
+    void ofManyLargeExperimentsTheListHoldsOneAtATime() {
+        if (!QFile::exists(bin + QStringLiteral("/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        constexpr int experiments = 30, runs = 10'000; // 30 MiB each once read
+        nlohmann::json runsOnly = nlohmann::json::array();
+        for (int i = 0; i < runs; ++i)
+            runsOnly.push_back({{"config", nlohmann::json::object()}});
+        for (int i = 0; i < experiments; ++i) {
+            const ExperimentFolder folder = experimentFolder(ofOneRun(EntryState::Queued).id);
+            auto json = nlohmann::json::parse(realFileSystem().readAll(folder.json()).value());
+            json["entries"] = runsOnly;
+            write(folder.json(), json.dump());
+        }
+        const Answer answer = ctl({QStringLiteral("list")});
+        QVERIFY2(answer.code == 0 && answer.out.count("0/10000") == experiments, answer.out.constData());
+        struct rusage usage {};
+        QCOMPARE(::getrusage(RUSAGE_CHILDREN, &usage), 0);
+        QVERIFY2(usage.ru_maxrss < 600 * 1024, qPrintable(QString::number(usage.ru_maxrss)));
     }
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Thousands of ranks, devices, phases and nodes: what a frame costs must not grow with how many others there are, and what is kept is
 // bounded.
+#include <map>
+#include <unistd.h>
+
 #include <QElapsedTimer>
 
 #include "core_support.h"
@@ -338,6 +341,33 @@ private Q_SLOTS:
         QCOMPARE(waited.size(), std::size_t((nodes - 2) * lines));
         const auto late = std::ranges::stable_partition(waited, [](const auto &line) { return line.second < lines; });
         QVERIFY(std::ranges::is_sorted(late)); // those whose offset is never told come once node 0's lines are out
+    }
+
+    void aLogThatIsLinkedAsManyNodesIsReadOnceAsTheFirstOnes() {
+        constexpr int names = 500, lines = 100;
+        const Home home;
+        const RunFolder folder = runFolder("20260102T030405Z-89abcdef");
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        for (const int node : {0, 1}) {
+            std::string log;
+            for (int i = 0; i < lines; ++i) {
+                Frame frame;
+                frame.wallUs = 1'000'000 + i * 1000;
+                frame.body = HeartbeatFrame{};
+                log += sealLine(encode(frame), node, std::uint64_t(i)) + "\n";
+            }
+            QVERIFY(realFileSystem().writeAtomically(folder.log(node), log));
+        }
+        for (int node = 2; node < names; ++node)
+            QCOMPARE(::link(folder.log(1).c_str(), folder.log(node).c_str()), 0);
+        NodesReplay replay;
+        std::map<int, int> read;
+        bool more = true;
+        while (more) {
+            replay.open(folder); // as a follower, which looks for further logs
+            more = replay.slice([&](std::string_view, int node) { ++read[node]; });
+        }
+        QCOMPARE(read, (std::map<int, int>{{0, lines}, {1, lines}}));
     }
 };
 

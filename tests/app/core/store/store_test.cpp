@@ -333,9 +333,8 @@ private Q_SLOTS:
         const RunFolder folder = runFolder("20260102T030405Z-89abcdef");
         QVERIFY(realFileSystem().makeFolders(folder.path));
         constexpr int logs = 200, lines = 1 << 18;
-        QVERIFY(realFileSystem().writeAtomically(folder.log(0), std::string(lines, '\n')));
-        for (int node = 1; node < logs; ++node)
-            QCOMPARE(::link(folder.log(0).c_str(), folder.log(node).c_str()), 0);
+        for (int node = 0; node < logs; ++node)
+            QVERIFY(realFileSystem().writeAtomically(folder.log(node), std::string(lines, '\n')));
         const auto pages = [] {
             std::size_t all = 0, resident = 0;
             std::ifstream("/proc/self/statm") >> all >> resident;

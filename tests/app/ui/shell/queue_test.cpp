@@ -257,6 +257,22 @@ private Q_SLOTS:
         QVERIFY(requests.size() == 1 && requests[0].kind == Kind::Stop);
     }
 
+    void aQueueThatNobodyOwnsIsShownUnaskedOnlyWhileARunOfItReallyGoesOn() {
+        m_owner.reset();
+        auto experiment = core::readExperiment(m_id);
+        core::ExperimentEntry &entry = experiment->entries[std::size_t(experiment->queued().front())];
+        entry.state = core::EntryState::Running;
+        entry.run = "20260102T030500Z-00000099";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        Workspace workspace;
+        QVERIFY(!workspace.attachToRunning()); // only its document says so
+        QVERIFY(realFileSystem().makeFolders(runFolder(entry.run).path).has_value());
+        const auto agent = FileLock::acquire(runFolder(entry.run).lock(0));
+        QVERIFY(agent.has_value());
+        QVERIFY(workspace.attachToRunning());
+        QCOMPARE(workspace.openId(), QString::fromStdString(m_id));
+    }
+
     void theCurrentRunAloneIsStoppedWhileTheQueueGoesOn() {
         auto experiment = core::readExperiment(m_id);
         const std::vector<int> waiting = experiment->queued();
