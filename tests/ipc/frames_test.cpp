@@ -248,7 +248,7 @@ private Q_SLOTS:
         std::string classes, devices;
         for (int i = 0; i <= 1024; ++i) {
             classes += i <= 1000 ? (i > 0 ? ",0" : "0") : "";
-            devices += (i > 0 ? R"(,{"device":"cpu:)" : R"({"device":"cpu:)") + std::to_string(i) + "\"}";
+            devices += (i > 0 ? "," : "") + std::string("{\"device\":\"cpu:") + std::to_string(i) + "\"}";
         }
         row("1,001 classes",
             R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":0.8,"samples":1,"per_class_accuracy":[)" +
@@ -303,13 +303,14 @@ private Q_SLOTS:
         Decoder decoder;
         std::string name(199, 'x');
         name += "\u00fc and more"; // its 200th byte is the first of two
+        const std::string quoted = '"' + name + '"';
         const auto frame = decoder.decode(
-            R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[{"device":")" + name + R"("}]})");
+            R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[{"device":)" + quoted + "}]}");
         QVERIFY(frame.has_value());
         QCOMPARE(std::get<DeviceFrame>(frame->body).devices.at(0).device, std::string(199, 'x'));
         const auto epoch = decoder.decode(R"({"type":"epoch","mono_ns":1,"wall_us":2,"epoch":1,"duration_s":1,)"
-                                          R"("samples":1,"steps":1,"start_mono_ns":1,"devices":[{"device":")" +
-                                          name + R"("}]})");
+                                          R"("samples":1,"steps":1,"start_mono_ns":1,"devices":[{"device":)" +
+                                          quoted + "}]}");
         QVERIFY(epoch.has_value());
         QCOMPARE(std::get<EpochFrame>(epoch->body).devices.at(0).device, std::string(199, 'x'));
     }

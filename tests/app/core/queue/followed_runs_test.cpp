@@ -97,7 +97,7 @@ private Q_SLOTS:
             const std::string number = std::to_string(i);
             snapshot.experiment.title = number;
             said += toJson(snapshot);
-            said += R"({"type":"answer","number":)" + number + R"(,"error":")" + number + "\"}\n";
+            said += R"({"type":"answer","number":)" + number + ",\"error\":\"" + number + "\"}\n";
         }
         write(m_programs->filePath(QStringLiteral("said")).toStdString(), said);
         const QString ssh = m_programs->filePath(QStringLiteral("ssh"));
