@@ -2,19 +2,35 @@
 """How long gradients are summed, as the timers of DistributedDataParallel measure it."""
 from __future__ import annotations
 
+import importlib
 import weakref
-from typing import Any, List, Tuple
+from typing import Any, List, Mapping, Tuple
 
 from lockstep.clock import paused_ns
 
 
 class _Model:
-    """A model that DistributedDataParallel has wrapped."""
+    """A model that DistributedDataParallel has wrapped, as long as the script holds it."""
 
-    def __init__(self, known: "weakref.ref[Any]", is_timed: bool) -> None:
-        self.known = known
+    def __init__(self, model: Any, is_timed: bool) -> None:
+        self.known = weakref.ref(model, self._leave)
         self.is_timed = is_timed
         self.began = 0  # when its last sums that are counted did
+        # A reader of the timers beside the model's own: that one has twice as much to say, and to copy it takes as long.
+        self._logger: Any = None
+        self._reducer: Any = None  # whose timers it reads
+
+    def _leave(self, _: Any) -> None:
+        self._logger = self._reducer = None  # they hold buffers as large as the gradients
+
+    def times(self, model: Any) -> Mapping[str, int]:
+        """What the timers say of the newest backward, nanoseconds by name."""
+        if self._reducer is not model.reducer:
+            self._reducer = model.reducer
+            self._logger = importlib.import_module("torch.distributed").Logger(self._reducer)
+        self._logger.set_runtime_stats_and_log()
+        known: Mapping[str, int] = self._logger._get_ddp_logging_data().ints_map
+        return known
 
 
 class GradientSums:
@@ -29,7 +45,7 @@ class GradientSums:
         is_timed = model.device_type == "cpu"
         if is_timed:
             model._set_ddp_runtime_logging_sample_rate(1)
-        self._models.append(_Model(weakref.ref(model), is_timed))
+        self._models.append(_Model(model, is_timed))
 
     def models(self) -> List[Any]:
         """Those that are left."""
@@ -49,8 +65,7 @@ class GradientSums:
                 continue
             if not each.is_timed or not model.require_backward_grad_sync:
                 continue
-            model.logger.set_runtime_stats_and_log()
-            times = model.logger._get_ddp_logging_data().ints_map  # without its texts, which take as long again
+            times = each.times(model)
             began = int(times.get("backward_comm_time_start") or 0)
             if began == each.began:
                 continue  # this backward was another model's
