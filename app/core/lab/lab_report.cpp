@@ -34,16 +34,27 @@ std::optional<double> measuredNear(const LabRecord &record, const std::string &c
     return seconds;
 }
 
-/// A run's time adds up means: stalls count.
-std::vector<TimePoint> meansOf(const LabRecord &record, const std::string &collective, int ranks) {
-    std::vector<TimePoint> means;
-    for (const LabRow &row : record.rows)
-        if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.meanS > 0)
-            means.push_back({row.bytes, row.meanS});
-    return means;
+std::optional<double> medianSecondsOf(const LabRow &row) {
+    return row.medianS;
 }
 
-void addFit(CommunicationModel &model, const std::string &name, int ranks, std::vector<TimePoint> points) {
+/// A run's time adds up means: stalls count. Absent: an older lab kept none.
+std::optional<double> meanSecondsOf(const LabRow &row) {
+    return row.meanS > 0 ? std::optional(row.meanS) : std::nullopt;
+}
+
+std::optional<double> workSecondsOf(const LabRow &row) {
+    return row.cpuS;
+}
+
+/// Adds the model `name` of what the rows of an operation say.
+void addFit(CommunicationModel &model, const std::string &name, const LabRecord &record, const std::string &collective,
+            int ranks, std::optional<double> (*seconds)(const LabRow &)) {
+    std::vector<TimePoint> points;
+    for (const LabRow &row : record.rows)
+        if (row.collective == collective && row.ranks == ranks && !row.heldOut)
+            if (const auto s = seconds(row))
+                points.push_back({row.bytes, *s});
     if (auto fit = CostModel::fit(std::move(points)))
         model.add(name, ranks, std::move(*fit));
 }
@@ -53,21 +64,13 @@ void addFit(CommunicationModel &model, const std::string &name, int ranks, std::
 CommunicationModel fitLab(const LabRecord &record) {
     CommunicationModel model;
     for (const auto &[collective, ranks] : keysOf(record)) {
-        std::vector<TimePoint> points;
-        for (const LabRow &row : record.rows)
-            if (row.collective == collective && row.ranks == ranks && !row.heldOut)
-                points.push_back({row.bytes, row.medianS});
         if (collective == "send_recv_after_work")
-            addFit(model, messageInTraining, ranks, meansOf(record, collective, ranks));
+            addFit(model, messageInTraining, record, collective, ranks, meanSecondsOf);
         if (collective == "all_reduce_after_work") {
-            addFit(model, inTraining, ranks, meansOf(record, collective, ranks));
-            std::vector<TimePoint> work;
-            for (const LabRow &row : record.rows)
-                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.cpuS)
-                    work.push_back({row.bytes, *row.cpuS});
-            addFit(model, workInTraining, ranks, std::move(work));
+            addFit(model, inTraining, record, collective, ranks, meanSecondsOf);
+            addFit(model, workInTraining, record, collective, ranks, workSecondsOf);
         }
-        addFit(model, collective, ranks, std::move(points));
+        addFit(model, collective, record, collective, ranks, medianSecondsOf);
     }
     return model;
 }

@@ -31,9 +31,7 @@ QString ElidedButton::shownText() const {
 bool ElidedButton::event(QEvent *event) {
     if (event->type() != QEvent::ToolTip || shownText() == text())
         return QPushButton::event(event);
-    const QString own = toolTip();
-    const QString words = own.isEmpty() ? text() : text() + QLatin1Char('\n') + own;
-    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(), plainHint(words), this);
+    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(), wholeTextHint(text(), toolTip()), this);
     return true;
 }
 

@@ -40,8 +40,8 @@ bool ElidedLabel::event(QEvent *event) {
     const QString own = toolTip();
     if (event->type() != QEvent::ToolTip || (own.isEmpty() && !isElided()))
         return QLabel::event(event);
-    const QString words = !isElided() ? own : own.isEmpty() ? text() : text() + QLatin1Char('\n') + own;
-    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(), plainHint(words), this);
+    const QString hint = isElided() ? wholeTextHint(text(), own) : plainHint(own);
+    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(), hint, this);
     return true;
 }
 

@@ -13,6 +13,10 @@ QString plainHint(const QString &words) {
     return Qt::mightBeRichText(words) ? Qt::convertFromPlainText(words) : words;
 }
 
+QString wholeTextHint(const QString &text, const QString &own) {
+    return plainHint(own.isEmpty() ? text : text + QLatin1Char('\n') + own);
+}
+
 PlainHints::PlainHints(QObject *parent) : QObject(parent) {
     qApp->installEventFilter(this);
 }

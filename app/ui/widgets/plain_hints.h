@@ -9,6 +9,9 @@ namespace lockstep::ui {
 /// answers of hosts are other people's words.
 [[nodiscard]] QString plainHint(const QString &words);
 
+/// The tooltip of words that have no room to be shown whole: all of them, and under them what the widget's own tooltip says, if anything.
+[[nodiscard]] QString wholeTextHint(const QString &text, const QString &own);
+
 /// While it lives, the tooltips of all lists and tables show their models' words as they are. For the whole application.
 class PlainHints : public QObject {
     Q_OBJECT

@@ -36,11 +36,18 @@ def shapes(batch: Any) -> Iterator[Tuple[int, ...]]:
     return _shapes(batch, iter(range(MOST_LOOKS)))
 
 
+def _first_shape(batch: Any) -> Sequence[int]:
+    """The shape of the tensor that a batch begins with, as nearly all do; empty: it begins otherwise."""
+    part: Any = batch[0] if isinstance(batch, (list, tuple)) and batch else None
+    shape: Sequence[int] = part.shape if hasattr(type(part), "shape") else ()
+    return shape
+
+
 def batch_size(batch: Any) -> int:
     """The length of the first tensor in a batch; 0 if there is none."""
-    first = batch[0] if type(batch) in (list, tuple) and batch else batch
-    if hasattr(type(first), "shape") and first.shape and first.shape[0]:  # as nearly all are
-        return int(first.shape[0])
+    first = _first_shape(batch)
+    if first and first[0]:
+        return int(first[0])
     return next((int(shape[0]) for shape in shapes(batch) if shape and shape[0]), 0)
 
 
@@ -62,8 +69,7 @@ def _dimension(tensor: int, dimension: int) -> Reader:
     """Reads a dimension of one of a batch's tensors."""
     def read(batch: Any) -> int:
         """The dimension; 0 where the batch has none."""
-        part: Any = batch[0] if tensor == 0 and isinstance(batch, (list, tuple)) and batch else None
-        shape = part.shape if hasattr(type(part), "shape") else next(islice(shapes(batch), tensor, None), ())
+        shape = (_first_shape(batch) if tensor == 0 else ()) or next(islice(shapes(batch), tensor, None), ())
         return int(shape[dimension]) if dimension < len(shape) else 0
 
     return read

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a script calls in PyTorch, on its way to a lockstep.follower.Follower.
 
-As long as steps are alike, their calls wait, and are passed on together ten times a second: between a script's own work each would take
-three times as long, since by then the processor's caches hold other things. Anything else is passed on at once, after what waits.
+As long as steps are alike, their calls wait, and are passed on together on every sixteenth step, or after a tenth of a second: between a
+script's own work each would take three times as long, since by then the processor's caches hold other things. Anything else is passed on
+at once, after what waits.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from lockstep.reporter import Reporter
 from lockstep.steps import WINDOW_NS
 
 ALIKE = ("fetched", "backward_begins", "backward_ends", "optimizer_begins", "optimizer_ends")  # the calls of a step that may wait
-MOST_STEPS = 16  # that wait; in all ranks that train together the same ones, so that none waits for another that passes them on
+MOST_STEPS = 16  # whose calls wait. They are passed on at multiples of it, the same step in all ranks: no rank waits for another's work
 AT_ONCE = -1  # the place among these of whatever may not
 
 

@@ -305,7 +305,7 @@ class Follower:
 
     def _leave_optimizer(self, optimizer: int, by_scaler: bool) -> None:
         """The step of an optimizer is over, with all inside it."""
-        if self._inside and (optimizer, by_scaler) in self._inside:
+        if (optimizer, by_scaler) in self._inside:
             del self._inside[self._inside.index((optimizer, by_scaler)):]
 
     def finish(self, failed: bool = False) -> None:
@@ -506,14 +506,12 @@ class Follower:
 
     def _lap_fetch(self, begin_ns: int, end_ns: int, before: str = "other") -> None:
         """The time up to a fetch is of the phase `before`."""
-        mark_ns = self._mark_ns
-        self._lap(before, begin_ns if begin_ns > mark_ns else mark_ns)
-        self._lap("load", end_ns if end_ns > mark_ns else mark_ns)
+        self._lap(before, max(begin_ns, self._mark_ns))
+        self._lap("load", max(end_ns, self._mark_ns))
 
     def _lap(self, phase: str, now_ns: int) -> None:
         if self._step is not None:
-            times = self._step.times
-            times[phase] = times.get(phase, 0) + now_ns - self._mark_ns
+            self._step.add(phase, now_ns - self._mark_ns)
         self._mark_ns = now_ns
 
     def _end_step(self, end_ns: int) -> None:

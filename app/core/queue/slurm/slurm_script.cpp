@@ -253,7 +253,7 @@ std::string slurmMark(std::string_view experiment) {
 }
 
 std::string slurmCheckpoints(const SlurmPlace &place, std::string_view run) {
-    return homeOf(place) + "/checkpoints/" + std::string(run.substr(run.rfind('-') + 1));
+    return homeOf(place) + "/checkpoints/" + std::string(attemptDigits(run));
 }
 
 std::string_view attemptDigits(std::string_view run) {
