@@ -19,6 +19,8 @@
 // {"type":"state",…,"state":"init",…,"leaves_pauses_out":true}  (a rank that LOCKSTEP_PAUSED is set for)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
+//  (of scripts that know nothing of Lockstep, what DistributedDataParallel's timers give is shared out over up to 16 steps: there the
+//  longest `backward`, `exposed` and `comm` need not be a single step's)
 // {"type":"steps",…,"scalars":{"grad_norm":{"sum":16.9,"weight":13,"min":1.1,"max":1.6,"last":1.2},"temperature":0.7}}
 //  (metrics, ipc/metrics.h: an object sums up the steps of the window or epoch, a number is a single value)
 // {"type":"steps",…,"replicas":[{"device":"cpu:0","phases":{"parallel_forward":{"sum_s":…,"max_s":…},…}},…]}  (DP)

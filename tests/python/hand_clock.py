@@ -56,7 +56,7 @@ class Both:
     def __init__(self, heard, clock):
         self._heard, self._heard_later = heard, Heard()
         self.at_once = Follower(heard, clock)
-        self.calls = Calls(self._heard_later, clock, longest_ns=10**12)
+        self.calls = Calls(self._heard_later, clock=clock, longest_ns=10**12)
 
     def __getattr__(self, name):
         if name in ("steps", "complete"):
@@ -104,14 +104,14 @@ class Script:
         self.follower.exhausted(iterator, begin, self.ns)
 
     def backward(self, ms, loss=1.0, exposed=0, comm=0):
-        self.follower.backward_begins(loss, self.ns)
+        self.follower.backward_begins(loss, self.ns, False)
         self.wait(ms)
         self.follower.backward_ends(self.ns, exposed * MS, comm * MS)
 
     def optimize(self, ms, optimizer=1):
-        self.follower.optimizer_begins(optimizer)
+        self.follower.optimizer_begins(optimizer, False)
         self.wait(ms)
-        self.follower.optimizer_ends(optimizer)
+        self.follower.optimizer_ends(optimizer, False)
 
     def train(self, iterator, length=None):
         """A step of 20 ms: 2 in the loader, 5 forward, 10 backward, 3 in the optimizer."""

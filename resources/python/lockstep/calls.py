@@ -7,14 +7,15 @@ at once, after what waits.
 """
 from __future__ import annotations
 
-from typing import Any, Callable, List, Tuple
+from collections import deque
+from typing import Any, Callable, Deque, List
 
+from lockstep.alike import CALLS, AlikeFollower, Call
 from lockstep.clock import clock_ns
-from lockstep.follower import Follower
+from lockstep.gradient_sums import UNKNOWN, Sums
 from lockstep.reporter import Reporter
 from lockstep.steps import WINDOW_NS
 
-ALIKE = ("fetched", "backward_begins", "backward_ends", "optimizer_begins", "optimizer_ends")  # the calls of a step that may wait
 MOST_STEPS = 16  # whose calls wait. They are passed on at multiples of it, the same step in all ranks: no rank waits for another's work
 AT_ONCE = -1  # the place among these of whatever may not
 
@@ -22,17 +23,26 @@ AT_ONCE = -1  # the place among these of whatever may not
 class Calls:
     """All calls come from the thread that trains. They raise what the follower raises."""
 
-    def __init__(self, reporter: Reporter, clock: Callable[[], int] = clock_ns, longest_ns: int = WINDOW_NS) -> None:
-        """`longest_ns`: after which time a call waits no longer, once the next backward begins."""
-        self.follower = Follower(reporter, self._now)
+    def __init__(self, reporter: Reporter, sums: Callable[[], Sums] = lambda: UNKNOWN, clock: Callable[[], int] = clock_ns,
+                 longest_ns: int = WINDOW_NS) -> None:
+        """`sums`: gives what backwards whose ends wait have waited for sums of gradients, and how long these were under way. `longest_ns`:
+        after which time a call waits no longer, once the next backward begins."""
+        self.follower = AlikeFollower(reporter, self._now)
+        self.dropped: Deque[int] = deque()  # iterators that the script holds no longer: whatever is put there is told before the next call
+        self._sums = sums
         self._clock = clock
         self._longest_ns = longest_ns
         self._at_ns = 0  # when the call was made that is being passed on; 0: now
-        self._waiting: List[Tuple[str, Tuple[Any, ...], int]] = []  # each with the time
+        self._waiting: List[Call] = []
         self._due_ns = 0
-        self._place = AT_ONCE  # in ALIKE: of the next call that may wait
+        self._place = AT_ONCE  # in CALLS: of the next call that may wait
         self._iterator = 0  # whose batches these steps have
         self._steps = 0  # that have ended, with those whose calls wait
+
+    @property
+    def wait(self) -> bool:
+        """Whether calls do, unless the next one is another than in the step before."""
+        return self._place != AT_ONCE
 
     @property
     def steps(self) -> int:
@@ -44,23 +54,30 @@ class Calls:
         """How many steps will have ended when the next batch is fetched now."""
         return self.follower.complete if self._place == AT_ONCE else self._steps + int(not self._place)
 
+    def asked(self) -> int:
+        """A batch is asked for. Gives how many steps will have ended when it is fetched."""
+        if not self._place:  # the fetch that follows asks, too
+            return self._steps + 1
+        self.tell("asked")
+        return self.complete
+
     def tell(self, call: str, *arguments: Any) -> None:
         """Passes on a call of the follower's method of this name, now or later."""
         place = self._place
-        if place >= 0 and call == ALIKE[place] and (place or arguments[0] == self._iterator):
-            self._place = (place + 1) % len(ALIKE)
+        if place >= 0 and call == CALLS[place] and not self.dropped and (place or arguments[0] == self._iterator):
+            self._place = (place + 1) % len(CALLS)
             if place == 0:
                 self._steps += 1
             elif place == 1 and (self._steps % MOST_STEPS == 0 or self._clock() >= self._due_ns):
                 self._pass_on()  # before this call's time is taken: a follower assigns its own work before a backward to no phase
             self._waiting.append((call, arguments, self._clock()))
             return
-        if call == "asked" and not place:  # the fetch that follows asks, too
-            return
         self._place = AT_ONCE
         self._pass_on()
+        while self.dropped:
+            self.follower.dropped(self.dropped.popleft())
         getattr(self.follower, call)(*arguments)
-        iterator = self.follower.alike if call == ALIKE[-1] else None
+        iterator = self.follower.alike if call == CALLS[-1] else None
         if iterator is not None:
             self._place, self._iterator, self._steps = 0, iterator, self.follower.steps
             self._due_ns = self._clock() + self._longest_ns
@@ -69,14 +86,31 @@ class Calls:
         """Passes on what waits."""
         if not self._waiting:
             return
+        self._share_sums()
         waiting, self._waiting = self._waiting, []
         self._due_ns = self._clock() + self._longest_ns
         try:
-            for call, arguments, at_ns in waiting:
-                self._at_ns = at_ns
-                getattr(self.follower, call)(*arguments)
+            told = 0
+            while told < len(waiting):
+                call, arguments, self._at_ns = waiting[told]
+                taken = self.follower.take(waiting[told:]) if call == CALLS[0] else 0
+                if not taken:
+                    getattr(self.follower, call)(*arguments)
+                told += taken or 1
         finally:
             self._at_ns = 0
+
+    def _share_sums(self) -> None:
+        """Shares out what the backwards that wait have waited for, which is known of all together, by how long each took."""
+        ends = [number for number, (call, _, _) in enumerate(self._waiting) if call == "backward_ends"]
+        exposed_ns, comm_ns = self._sums() if ends else UNKNOWN
+        if not comm_ns:
+            return
+        lasted = [self._waiting[number][1][0] - self._waiting[number - 1][2] for number in ends]
+        whole = max(1, sum(lasted))
+        for number, part in zip(ends, lasted):
+            call, (end_ns, *_), at_ns = self._waiting[number]
+            self._waiting[number] = call, (end_ns, exposed_ns * part // whole, comm_ns * part // whole), at_ns
 
     def _now(self) -> int:
         return self._at_ns or self._clock()

@@ -6,6 +6,8 @@ import sys
 import weakref
 from typing import Any, Callable, List, Optional
 
+from lockstep import signals
+
 MOST_NODES = 64  # of a loss's graph that are looked at for a parameter
 
 
@@ -27,21 +29,28 @@ class Parameters:
         """This optimizer begins a step, and knows what is trained."""
         if id(optimizer) == self._optimizer and self._one is not None and self._one() is not None:
             return
-        trained = (each for group in optimizer.param_groups for each in group["params"] if each.requires_grad)
-        self._put(next(trained, None))
-        self._optimizer = id(optimizer)
+        try:
+            trained = (each for group in optimizer.param_groups for each in group["params"] if each.requires_grad)
+            self._put(next(trained, None))
+            self._optimizer = id(optimizer)
+        except Exception as error:  # it may keep them otherwise
+            signals.pass_on(error)
 
     def have_moved(self, loss: Any) -> bool:
         """A backward of this loss begins: whether they are others than at the first one."""
-        if self._one is None and not self._looked:
-            self._put(_found(loss))
-        one = self._one() if self._one is not None else None
-        if one is None:
+        try:
+            if self._one is None and not self._looked:
+                self._put(_found(loss))
+            one = self._one() if self._one is not None else None
+            if one is None:
+                return False
+            version: int = one._version
+            if self._version is None:
+                self._version = version
+            return version != self._version
+        except Exception as error:  # such as for parameters that PyTorch keeps no version of
+            signals.pass_on(error)
             return False
-        version: int = one._version
-        if self._version is None:
-            self._version = version
-        return version != self._version
 
     def _put(self, one: Any) -> None:
         self._one = weakref.ref(one) if one is not None else None

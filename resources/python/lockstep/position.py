@@ -2,7 +2,7 @@
 """Where a rank is in its training, for its heartbeats: Lockstep finds ranks that wait for others by it."""
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict
 
 from lockstep.clock import clock_ns
 
@@ -17,13 +17,13 @@ class Position:
 
     def __init__(self) -> None:
         self.step = 0
-        self._phase = ""
-        self._phase_ns = self._wait_ns = clock_ns()
+        self._wait_ns = clock_ns()
+        self.phase = ("", self._wait_ns)  # its name, empty where it is not known, and when it began
         self._entered = self._ended = 0
 
-    def begin(self, phase: str, now_ns: Optional[int] = None) -> None:
-        """A phase begins, now if it isn't said when; empty: it is not known which."""
-        self._phase, self._phase_ns = phase, clock_ns() if now_ns is None else now_ns
+    def begin(self, phase: str) -> None:
+        """A phase begins now; empty: it is not known which."""
+        self.phase = (phase, clock_ns())
 
     def enter_collective(self) -> None:
         """A collective begins."""
@@ -39,9 +39,10 @@ class Position:
     def report(self) -> Dict[str, Any]:
         """The body of a heartbeat."""
         now = clock_ns()
-        where: Dict[str, Any] = {"step": self.step, "since_s": (now - self._phase_ns) / 1e9}
-        if self._phase:
-            where["phase"] = str(self._phase)[:LONGEST_NAME]
+        phase, since_ns = self.phase
+        where: Dict[str, Any] = {"step": self.step, "since_s": (now - since_ns) / 1e9}
+        if phase:
+            where["phase"] = str(phase)[:LONGEST_NAME]
         if self._entered:
             where.update(collectives=self._entered, collectives_ended=self._ended)
         if self._entered > self._ended:

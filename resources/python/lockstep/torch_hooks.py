@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from lockstep.clock import clock_ns
@@ -37,10 +37,10 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
     @functools.wraps(original)
     def next_batch(iterator: Any) -> Any:
         """The next batch, timed."""
-        if not watch.listens():
+        thread = get_ident()
+        if watch.trainer != thread and not watch.listens():
             watch.fetches_elsewhere()
             return original(iterator)
-        thread = threading.get_ident()
         if thread in watch.loading:  # the data set of another loader asks one of its own
             return original(iterator)
         watch.begins_fetch(clock_ns())
@@ -49,15 +49,11 @@ def watch_loaders(iterator_class: Any, watch: "Watch") -> None:
             watch.loading.add(thread)
             batch = original(iterator)
         except BaseException as error:
-            end_ns = clock_ns()
-            if watch.ends_fetch(end_ns) and isinstance(error, StopIteration):
-                watch.exhausted(iterator, begin_ns, end_ns)
-            raise
-        finally:
             watch.loading.discard(thread)
-        end_ns = clock_ns()
-        if watch.ends_fetch(end_ns):
-            watch.fetched(iterator, batch, begin_ns, end_ns)
+            watch.fetch_fails(error, iterator, begin_ns, clock_ns())
+            raise
+        watch.loading.discard(thread)
+        watch.fetched(iterator, batch, begin_ns, clock_ns())
         return batch
 
     iterator_class.__next__ = next_batch
@@ -119,8 +115,8 @@ def watch_backward(autograd: Any, watch: "Watch") -> None:
 
 def watch_optimizers(module: Any, watch: "Watch") -> None:
     """The hooks that PyTorch calls around every optimizer's step."""
-    module.register_optimizer_step_pre_hook(lambda optimizer, *_: watch.optimizes("optimizer_begins", optimizer))
-    module.register_optimizer_step_post_hook(lambda optimizer, *_: watch.optimizes("optimizer_ends", optimizer))
+    module.register_optimizer_step_pre_hook(watch.optimizer_begins)
+    module.register_optimizer_step_post_hook(watch.optimizer_ends)
 
 
 def watch_ddp(ddp: Any, watch: "Watch") -> None:
@@ -145,13 +141,13 @@ def watch_scaler(scaler: Any, watch: "Watch") -> None:
     @functools.wraps(original_step)
     def step(this: Any, optimizer: Any, *arguments: Any, **named: Any) -> Any:
         """The optimizer's step, or none."""
-        watch.optimizes("optimizer_begins", optimizer, True)
+        watch.optimizer_begins(optimizer, by_scaler=True)
         try:
             given = original_step(this, optimizer, *arguments, **named)
         except BaseException:
-            watch.optimizes("optimizer_fails", optimizer, True)
+            watch.optimizer_fails(optimizer)
             raise
-        watch.optimizes("optimizer_ends", optimizer, True)
+        watch.optimizer_ends(optimizer, by_scaler=True)
         return given
 
     scaler.step = step

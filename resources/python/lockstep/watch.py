@@ -11,15 +11,16 @@ import threading
 import weakref
 from collections import deque
 from contextlib import contextmanager, suppress
+from math import isfinite
 from threading import get_ident
-from typing import Any, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
 from lockstep.calls import Calls
 from lockstep.clock import clock_ns, leaves_pauses_out
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
-from lockstep.gradient_sums import GradientSums
+from lockstep.gradient_sums import UNKNOWN, GradientSums
 from lockstep.parameters import Parameters
 from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
@@ -39,11 +40,12 @@ class Watch:
         self.loading: Set[int] = set()  # threads that are in a loader: of loaders inside each other the outermost counts
         self._trains_in_fork: Optional[bool] = None  # whether that was said; None: this process is no fork, or one of a followed process
         self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
-        self._trainer_ident: Optional[int] = None
+        self.trainer: Optional[int] = None  # its identifier; None: there is none yet, or nothing is followed any more
         self._torch: Any = None
         self._sender: Optional[Sender] = None
         self._position = Position()
         self._calls: Optional[Calls] = None
+        self._tell: Callable[..., None] = self._keep  # passes a call on to the follower, once there is one
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
         self._loads_in_thread = False  # whether that was said
@@ -117,7 +119,7 @@ class Watch:
         """Whether this process, and this thread of it, is followed: the one that trains, or one that goes on after that has ended."""
         if not self.on:
             return False
-        if self._trainer_ident == get_ident() or self._trainer is None:
+        if self.trainer == get_ident() or self._trainer is None:
             return True
         if self._trainer.is_alive():
             return False
@@ -144,7 +146,7 @@ class Watch:
     def trains(self) -> bool:
         """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
         would break the capture."""
-        if not self.listens() or self._captures():
+        if (self.trainer != get_ident() and not self.listens()) or self._captures():
             if self._trains_in_fork is False:
                 self._tell_of_fork()
             return False
@@ -166,6 +168,8 @@ class Watch:
     def _captures(self) -> bool:
         try:
             cuda = self._torch.cuda
+            if not getattr(cuda, "_initialized", True):  # which most ask on a CPU, in every step
+                return False
             return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
         except Exception as error:
             self.step_aside(error)
@@ -174,7 +178,7 @@ class Watch:
     @contextmanager
     def opening(self, iterator: Any) -> Iterator[None]:
         """An iterator over a DataLoader is made, or begins again."""
-        thread = threading.get_ident()
+        thread = get_ident()
         listens = self.listens() and thread not in self.loading
         if listens:
             self._position.begin("load")
@@ -195,67 +199,115 @@ class Watch:
 
     def begins_fetch(self, now_ns: int) -> None:
         """A batch is asked for."""
-        if self._calls is not None:
-            self._told("asked")
-            self._end_at(self._calls.complete)
-        self._position.begin("load", now_ns)
-
-    def ends_fetch(self, now_ns: int) -> bool:
-        """It has come, or there is none. Gives whether that is followed: meanwhile another thread may have become the one that trains."""
-        if not self.listens():
-            self.fetches_elsewhere()
-            return False
-        self._position.begin("", now_ns)
-        return True
+        self._position.phase = ("load", now_ns)
+        calls = self._calls
+        if calls is None:
+            return
+        try:
+            steps = calls.asked()
+            if steps >= self._limit.due:
+                self._end_at(steps)
+        except Exception as error:
+            self.step_aside(error)
 
     def fetched(self, iterator: Any, batch: Any, begin_ns: int, end_ns: int) -> None:
         """A batch has come."""
+        if not self._goes_on(end_ns):
+            return
         try:
-            loader = self._loader(iterator)
+            loader = getattr(iterator, "_lockstep", None) or self._loader(iterator)
             size = loader.samples(batch, iterator)
             self._scaled.clear()
             self._parameters.begin()
+            self._gradient_sums.backwards = 0  # one that raised may not have ended
             if self._calls is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
-            self._told("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
+            self._tell("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
                        loader.endless)
         except Exception as error:
             self.step_aside(error)
 
-    def exhausted(self, iterator: Any, begin_ns: int, end_ns: int) -> None:
-        """There was no batch left."""
-        self._told_of("exhausted", iterator, begin_ns, end_ns)
+    def fetch_fails(self, error: BaseException, iterator: Any, begin_ns: int, end_ns: int) -> None:
+        """There was no batch left, or to fetch it has raised."""
+        if self._goes_on(end_ns) and isinstance(error, StopIteration):
+            self._told_of("exhausted", iterator, begin_ns, end_ns)
+
+    def _goes_on(self, now_ns: int) -> bool:
+        """A fetch has ended. Gives whether that is followed: meanwhile another thread may have become the one that trains."""
+        if self.trainer != get_ident() and not self.listens():
+            self.fetches_elsewhere()
+            return False
+        self._position.phase = ("", now_ns)
+        return True
 
     def backward_begins(self, tensors: Any, begin_ns: int) -> None:
         """A backward of these losses begins."""
-        loss = self._loss(tensors)
-        self._look(loss)
-        self._position.begin("backward", begin_ns)
-        self._told("backward_begins", loss, begin_ns, self._passes_again(tensors))
+        self._position.phase = ("backward", begin_ns)
+        try:
+            loss = self._loss(tensors)
+            if isinstance(loss, float) and not isfinite(loss) and self._frames is not None:
+                self._frames.losses.look(loss)
+            if self._gradient_sums.wrapped:
+                self._gradient_sums.begin()
+            self._tell("backward_begins", loss, begin_ns, self._parameters.have_moved(tensors))
+        except Exception as error:
+            self.step_aside(error)
 
     def backward_ends(self, end_ns: int) -> None:
         """It has ended."""
-        self._position.begin("", end_ns)
-        self._told("backward_ends", end_ns, *self._sums())
+        if not self.on:
+            return
+        self._position.phase = ("", end_ns)
+        try:
+            sums = UNKNOWN
+            if self._gradient_sums.wrapped:
+                sums = self._gradient_sums.end(self._calls is not None and self._calls.wait)
+            self._tell("backward_ends", end_ns, *sums)
+        except Exception as error:
+            self.step_aside(error)
 
     def backward_fails(self, end_ns: int) -> None:
         """It has raised."""
-        self._position.begin("", end_ns)
+        self._position.phase = ("", end_ns)
         self._parameters.begin()
+        self._gradient_sums.leave()
         self._told("backward_fails", end_ns)
 
-    def optimizes(self, call: str, optimizer: Any, by_scaler: bool = False) -> None:
-        """An optimizer's step, or that of a scaler that calls it: optimizer_begins, optimizer_ends or optimizer_fails."""
-        if not self.listens() or self._captures():
+    def optimizer_begins(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:
+        """An optimizer's step begins, or that of a scaler that calls it."""
+        if (self.trainer != get_ident() and not self.listens()) or self._captures():
             return
-        self._told(call, id(optimizer), by_scaler)
-        self._steps_on(call, optimizer)
-        begins = call == "optimizer_begins"
-        self._position.begin("optimizer" if begins else "")
-        if self._calls is not None:
-            self._position.step = steps = self._calls.steps
-            if begins:
-                self._end_at(steps)
+        try:
+            if self._sender is not None and not self._sender.on:
+                self._turn_off()
+                return
+            self._tell("optimizer_begins", id(optimizer), by_scaler)
+            self._parameters.take(optimizer)
+            self._position.begin("optimizer")
+            if self._calls is not None:
+                self._position.step = steps = self._calls.steps
+                if steps >= self._limit.due:
+                    self._end_at(steps)
+        except Exception as error:
+            self.step_aside(error)
+
+    def optimizer_ends(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:
+        """It has ended."""
+        if (self.trainer != get_ident() and not self.listens()) or self._captures():
+            return
+        try:
+            self._tell("optimizer_ends", id(optimizer), by_scaler)
+            self._parameters.begin()
+            self._position.begin("")
+        except Exception as error:
+            self.step_aside(error)
+
+    def optimizer_fails(self, optimizer: Any) -> None:
+        """A scaler's step has raised."""
+        if self.listens() and not self._captures():
+            self._told("optimizer_fails", id(optimizer), True)
+            self._parameters.begin()
+            self._position.begin("")
 
     def wraps_model(self, model: Any) -> None:
         """A model has been wrapped by DistributedDataParallel."""
@@ -280,7 +332,7 @@ class Watch:
         """Ends following with a line on stderr; training goes on. What a signal's handler of the script raised goes on to the script."""
         signals.pass_on(error)
         if self.on:
-            self.on = False
+            self._turn_off()
             if self._sender is not None:
                 self._sender.give_up(error)
                 return
@@ -289,18 +341,21 @@ class Watch:
 
     def leave(self) -> None:
         """Ends following without a word."""
-        self.on = False
+        self._turn_off()
         if self._sender is not None:
             self._sender.leave()
 
     def _leave_fork(self) -> None:
         """This process is a fork, such as a DataLoader's worker: it isn't followed."""
         self._trains_in_fork = False if self.on and self._calls is None else None
-        self.on = False
+        self._turn_off()
+
+    def _turn_off(self) -> None:
+        self.on, self.trainer = False, None
 
     def _trains_here(self) -> None:
         self._trainer = threading.current_thread()
-        self._trainer_ident = threading.get_ident()
+        self.trainer = get_ident()
 
     def _hello(self) -> None:
         self._trains_here()
@@ -321,10 +376,12 @@ class Watch:
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._frames = FrameReporter(sender)
-        self._calls = Calls(self._frames)
-        own = [known[1:] for known in self._early if known[0] == self._trainer_ident]
+        self._calls = Calls(self._frames, self._gradient_sums.noted)
+        self._tell = self._calls.tell
+        own = [known[1:] for known in self._early if known[0] == self.trainer]
         for call, *arguments in own:
             self._calls.tell(call, *arguments)
+        self._calls.dropped = self._dropped
         if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):
             self._tell_of_thread()
         self._early.clear()
@@ -347,28 +404,19 @@ class Watch:
 
     def _end_at(self, steps: int) -> None:
         """Ends the script if it has made as many steps as it may."""
-        if steps < self._limit.due:
-            return
-        try:
-            self._limit.check(steps, self._calls.follower.first_samples if self._calls is not None else 0, self._world)
-        except Exception as error:
-            self.step_aside(error)
+        self._limit.check(steps, self._calls.follower.first_samples if self._calls is not None else 0, self._world)
+
+    def _keep(self, call: str, *arguments: Any) -> None:
+        """Before the first backward only what loaders did is kept."""
+        if call in ("opened", "fetched", "exhausted"):
+            self._early.append((get_ident(), call, *arguments))
+            del self._early[:-1000]
 
     def _told(self, call: str, *arguments: Any) -> None:
-        """Passes a call on to the follower. Before the first backward only what loaders did is kept."""
-        if not self.on:
-            return
+        """Passes a call on to the follower."""
         try:
-            calls = self._calls
-            if calls is not None:
-                while self._dropped:
-                    calls.tell("dropped", self._dropped.popleft())
-                calls.tell(call, *arguments)
-                if self._sender is not None and not self._sender.on:
-                    self.on = False
-            elif call in ("opened", "fetched", "exhausted"):
-                self._early.append((threading.get_ident(), call, *arguments))
-                del self._early[:-1000]
+            if self.on:
+                self._tell(call, *arguments)
         except Exception as error:
             self.step_aside(error)
 
@@ -403,39 +451,6 @@ class Watch:
         except Exception as error:  # such as for the edges of a graph, or a dictionary's values
             signals.pass_on(error)
             return None
-
-    def _passes_again(self, tensors: Any) -> bool:
-        """Whether a backward is a further pass of its batch."""
-        try:
-            return self._parameters.have_moved(tensors)
-        except Exception as error:  # such as for parameters that PyTorch keeps no version of
-            signals.pass_on(error)
-            return False
-
-    def _steps_on(self, call: str, optimizer: Any) -> None:
-        try:
-            if call == "optimizer_begins":
-                self._parameters.take(optimizer)
-            else:
-                self._parameters.begin()
-        except Exception as error:  # an optimizer may keep its parameters otherwise
-            signals.pass_on(error)
-
-    def _look(self, loss: Any) -> None:
-        """Looks whether a loss is finite, while the parameters are those that it was computed with."""
-        try:
-            if self._frames is not None:
-                self._frames.losses.look(loss)
-        except Exception as error:
-            self.step_aside(error)
-
-    def _sums(self) -> Tuple[int, int]:
-        """What the backward that has just ended has waited for sums of gradients, and how long these were under way."""
-        try:
-            return self._gradient_sums.read()
-        except Exception as error:
-            self.step_aside(error)
-            return 0, 0
 
     def _finish(self) -> None:
         """The process ends."""
