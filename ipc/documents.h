@@ -28,12 +28,12 @@ using Json = nlohmann::ordered_json;
 /// More than an experiment of 10,000 runs has, each with a command of 200 words.
 inline constexpr std::size_t mostValues = 3'000'000;
 /// What keeps a text from being read as a document beside its size: depth, values, keys of one object. In words that follow its name;
-/// empty: nothing.
-[[nodiscard]] std::string limitBroken(std::string_view text);
+/// empty: nothing. `most`: values.
+[[nodiscard]] std::string limitBroken(std::string_view text, std::size_t most = mostValues);
 /// Parses an object. The error says on which line the JSON is wrong; `what` names the text in it, e.g. "config.json".
-[[nodiscard]] Result<Json> parseObject(std::string_view text, std::string_view what);
+[[nodiscard]] Result<Json> parseObject(std::string_view text, std::string_view what, std::size_t most = mostValues);
 /// The same for readers that catch: throws std::runtime_error with that error's sentence, which begins with "it".
-[[nodiscard]] Json objectIn(std::string_view text);
+[[nodiscard]] Json objectIn(std::string_view text, std::size_t most = mostValues);
 /// The same for an answer that is ignored unless it is an object: else null.
 [[nodiscard]] Json objectOrNull(std::string_view text);
 

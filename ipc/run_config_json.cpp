@@ -33,8 +33,8 @@ namespace {
 /// looks through a whole list after each object in it.
 class ParseLimits final : public nlohmann::json_sax<Json> {
 public:
-    explicit ParseLimits(std::size_t textBytes)
-        : m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
+    ParseLimits(std::size_t textBytes, std::size_t most)
+        : m_most(most), m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
 
     bool null() override { return value(); }
     bool boolean(bool) override { return value(); }
@@ -57,15 +57,15 @@ public:
     [[nodiscard]] std::string broken() const {
         if (m_tooDeep)
             return " is nested too deeply";
-        if (m_values > mostValues)
-            return " has more than " + std::to_string(mostValues) + " values";
+        if (m_values > m_most)
+            return " has more than " + std::to_string(m_most) + " values";
         return m_compared > m_mostCompared ? " has too many keys" : "";
     }
 
 private:
     bool value() {
         m_tooDeep = m_depth > deepest;
-        return !m_tooDeep && ++m_values <= mostValues;
+        return !m_tooDeep && ++m_values <= m_most;
     }
     bool open() {
         if (!value())
@@ -79,22 +79,22 @@ private:
     }
 
     static constexpr std::size_t deepest = 64;
-    std::size_t m_mostCompared, m_compared = 0, m_depth = 0, m_values = 0;
+    std::size_t m_most, m_mostCompared, m_compared = 0, m_depth = 0, m_values = 0;
     std::array<std::size_t, deepest + 2> m_keys{}; ///< of the object that is open at that depth
     bool m_tooDeep = false;
 };
 
 } // namespace
 
-std::string limitBroken(std::string_view text) {
-    ParseLimits limits(text.size());
+std::string limitBroken(std::string_view text, std::size_t most) {
+    ParseLimits limits(text.size(), most);
     (void)Json::sax_parse(text.begin(), text.end(), &limits);
     return limits.broken();
 }
 
-Result<Json> parseObject(std::string_view text, std::string_view what) {
+Result<Json> parseObject(std::string_view text, std::string_view what, std::size_t most) {
     try {
-        if (const std::string broken = limitBroken(text); !broken.empty())
+        if (const std::string broken = limitBroken(text, most); !broken.empty())
             return fail(Error::badArgument(std::string(what) + broken));
         Json json = Json::parse(text.begin(), text.end());
         if (!json.is_object())
@@ -111,8 +111,8 @@ Result<Json> parseObject(std::string_view text, std::string_view what) {
     }
 }
 
-Json objectIn(std::string_view text) {
-    Result<Json> json = parseObject(text, "it");
+Json objectIn(std::string_view text, std::size_t most) {
+    Result<Json> json = parseObject(text, "it", most);
     if (!json)
         throw std::runtime_error(json.error().what);
     return std::move(*json);

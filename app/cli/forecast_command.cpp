@@ -137,8 +137,7 @@ std::string forecastText(const core::ForecastRecord &record) {
     out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes);
     for (const std::string &sentence : core::bestDevicesSentences(record.input.config, forecast))
         out += sentence + "\n";
-    out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOf(core::allForecasts(), runs)) +
-           "\n";
+    out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOfForecasts(runs)) + "\n";
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;
@@ -183,7 +182,7 @@ int show(const core::ForecastRecord &record, bool json) {
     Json out = Json::parse(core::toJson(record));
     const std::vector<core::GradingRun> runs = core::readGradingRuns();
     const auto outcomes = core::outcomesOf(record, runs);
-    const core::ForecastTally tally = core::tallyOf(core::allForecasts(), runs);
+    const core::ForecastTally tally = core::tallyOfForecasts(runs);
     out["all_forecasts"] = {{"graded", tally.graded}, {"held", tally.held}};
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         out["rows"][i]["outcome"] = outcomeJson(outcomes[i]);
@@ -276,7 +275,7 @@ int forecastCommand(const ForecastOptions &options) {
     if (!made)
         return complain(Error::failed("the probes measured no step"));
     record.forecast = std::move(*made);
-    record.calibration = core::calibrationOf(core::tallyOf(core::allForecasts(), core::readGradingRuns()));
+    record.calibration = core::calibrationOf(core::tallyOfForecasts(core::readGradingRuns()));
     core::widen(record.forecast, record.calibration);
     if (placesOf(lab->nodes) != placesOf(config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +

@@ -95,9 +95,11 @@ Interval moved(const Interval &interval, double factor) {
 
 } // namespace
 
-std::vector<GradingRun> readGradingRuns(int most) {
+std::vector<GradingRun> readGradingRuns(int most, const std::stop_token &stop) {
     std::vector<GradingRun> out;
     for (const std::string &id : newestRuns(most)) {
+        if (stop.stop_requested())
+            break;
         const auto run = readRunRecord(runFolder(id));
         const auto ended = readRunResult(runFolder(id));
         if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary)
@@ -145,17 +147,24 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record) {
     return outcomesOf(record, readGradingRuns());
 }
 
-ForecastTally tallyOf(const std::vector<ForecastRecord> &records, const std::vector<GradingRun> &runs) {
+void addTo(ForecastTally &tally, const ForecastRecord &record, const std::vector<GradingRun> &runs) {
+    const auto outcomes = outcomesOf(record, runs);
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        if (const auto &grade = outcomes[i].grade) {
+            ++tally.graded;
+            tally.held += grade->within ? 1 : 0;
+            tally.scores.push_back(scoreOf(record.forecast.rows[i], grade->measuredS, record.calibration.factor));
+        }
+}
+
+ForecastTally tallyOfForecasts(const std::vector<GradingRun> &runs, const std::stop_token &stop) {
     ForecastTally out;
-    for (const ForecastRecord &record : records) {
-        const auto outcomes = outcomesOf(record, runs);
-        for (std::size_t i = 0; i < outcomes.size(); ++i)
-            if (const auto &grade = outcomes[i].grade) {
-                ++out.graded;
-                out.held += grade->within ? 1 : 0;
-                out.scores.push_back(scoreOf(record.forecast.rows[i], grade->measuredS, record.calibration.factor));
-            }
-    }
+    eachForecast(
+        [&](const ForecastRecord &record) {
+            addTo(out, record, runs);
+            return false;
+        },
+        stop);
     return out;
 }
 

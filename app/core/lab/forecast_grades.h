@@ -11,6 +11,7 @@
 // Sources: V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005); J. Lei et al., JASA 113 (2018) 1094.
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,9 @@ struct GradingRun {
     double stepS = 0; ///< the median epoch after the first (or the only epoch) ÷ its steps
     bool disturbed = false;
 };
-/// The newest runs of lockstep-trainer in the folder that are done, newest first. With many, not for the GUI thread.
-[[nodiscard]] std::vector<GradingRun> readGradingRuns(int most = gradingRuns);
+/// The newest runs of lockstep-trainer in the folder that are done, newest first; after a requested stop, of those read so far. With
+/// many, not for the GUI thread.
+[[nodiscard]] std::vector<GradingRun> readGradingRuns(int most = gradingRuns, const std::stop_token &stop = {});
 
 /// For each row of the forecast, the time of a step in done runs of the same work that began after the forecast. Same work: every
 /// field but method, devices, epochs, training samples, backend, seed and files.
@@ -52,7 +54,9 @@ struct ForecastTally {
     int graded = 0, held = 0;   ///< with a measured step; of these, within the interval
     std::vector<double> scores; ///< of the graded ones, against the model's own bounds
 };
-[[nodiscard]] ForecastTally tallyOf(const std::vector<ForecastRecord> &records, const std::vector<GradingRun> &runs);
+void addTo(ForecastTally &tally, const ForecastRecord &record, const std::vector<GradingRun> &runs);
+/// Of the newest mostForecastsRead forecasts; after a requested stop, of those read so far.
+[[nodiscard]] ForecastTally tallyOfForecasts(const std::vector<GradingRun> &runs, const std::stop_token &stop = {});
 /// "27 of 31 forecasts held (87 %; 90 % are meant to).", "No forecast is graded yet …".
 [[nodiscard]] std::string sentenceOf(const ForecastTally &tally);
 

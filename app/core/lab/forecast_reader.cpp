@@ -10,6 +10,7 @@ namespace lockstep::core {
 ForecastReader::ForecastReader(QObject *parent) : QObject(parent) {}
 
 ForecastReader::~ForecastReader() {
+    m_stop.request_stop();
     if (m_thread)
         m_thread->wait();
 }
@@ -19,9 +20,9 @@ void ForecastReader::ask(const std::vector<NodePlace> &places) {
         m_next = places;
         return;
     }
-    m_thread = QThread::create([this, places] {
-        ReadForecasts found{newestForecastsFor(places), readGradingRuns(), {}};
-        found.tally = tallyOf(allForecasts(), found.runs);
+    m_thread = QThread::create([this, places, stop = m_stop.get_token()] {
+        ReadForecasts found{newestForecastsFor(places, stop), readGradingRuns(gradingRuns, stop), {}};
+        found.tally = tallyOfForecasts(found.runs, stop);
         QMetaObject::invokeMethod(
             this, [this, found = std::move(found)] { over(found); }, Qt::QueuedConnection);
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include <QObject>
@@ -24,7 +25,7 @@ class ForecastReader : public QObject {
     Q_OBJECT
 public:
     explicit ForecastReader(QObject *parent = nullptr);
-    ~ForecastReader() override; ///< waits for the thread
+    ~ForecastReader() override; ///< ends the thread after the file that it reads
     void ask(const std::vector<NodePlace> &places);
     [[nodiscard]] bool reading() const { return m_thread != nullptr; }
 
@@ -35,6 +36,7 @@ private:
     void over(const ReadForecasts &found);
 
     QThread *m_thread = nullptr; ///< while it reads
+    std::stop_source m_stop;
     std::optional<std::vector<NodePlace>> m_next;
 };
 

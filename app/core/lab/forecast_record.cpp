@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t mostRows = 1000; ///< of a forecast
+constexpr std::size_t mostRows = 1000;      ///< of a forecast; also its reservations, its probes, and a layer's times
+constexpr std::size_t mostTensors = 65'536; ///< of a model; also its layers and buckets
+constexpr std::size_t longestForecastText = 64 << 10; ///< bytes; a sentence may name 64 nodes
+constexpr char forecastIdKey[] = "forecast";
+
+const Json &listIn(const Json &json, const char *key, std::size_t most) {
+    const Json &list = json.at(key);
+    require(list.size() <= most, std::string(key) + " may have " + std::to_string(most) + " entries and has",
+            list.size());
+    return list;
+}
+
+std::string boundedText(std::string text, const char *key) {
+    require(text.size() <= longestForecastText,
+            std::string(key) + " may have " + std::to_string(longestForecastText >> 10) + " KiB and has, in bytes,",
+            text.size());
+    return text;
+}
+
+std::vector<double> numbersIn(const Json &json, const char *key, std::size_t most) {
+    return listIn(json, key, most).get<std::vector<double>>();
+}
 
 Json jsonOf(const Interval &interval) {
     return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
@@ -55,11 +77,13 @@ ComputeProbe probeFrom(const Json &json) {
                        durationFrom(json, "step_s"),    durationFrom(json, "backward_s"),
                        durationFrom(json, "slowest_s"), {}};
     probe.strayS = documents::optionalIn<double>(json, "stray_s");
-    for (const Json &bucket : json.value("buckets", Json::array()))
-        probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
+    if (json.contains("buckets"))
+        for (const Json &bucket : listIn(json, "buckets", mostTensors))
+            probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
     probe.forwardS = durationOr0(json, "forward_s");
     probe.optimizerS = durationOr0(json, "optimizer_s");
-    probe.copiesS = json.value("copies_s", std::vector<double>());
+    if (json.contains("copies_s"))
+        probe.copiesS = numbersIn(json, "copies_s", mostForecastDevices);
     return probe;
 }
 
@@ -82,11 +106,11 @@ LayerCost layerFrom(const Json &json) {
         if (seconds.is_number()) // an older one, with one batch
             add(1, seconds.get<double>());
         else
-            for (const auto &[samples, took] : seconds.items())
+            for (const auto &[samples, took] : listIn(json, "seconds", mostRows).items())
                 add(std::stoll(samples), took.get<double>());
         return layer;
     }
-    for (const auto &[samples, times] : json.at("times").items())
+    for (const auto &[samples, times] : listIn(json, "times", mostRows).items())
         layer.timesAt[std::stoll(samples)] = {durationFrom(times, "forward_s"), durationFrom(times, "backward_s")};
     return layer;
 }
@@ -133,7 +157,7 @@ ForecastRow forecastRowFrom(const Json &json) {
     const auto devices = json.at("devices").get<std::int64_t>();
     require(devices >= 1 && devices <= mostForecastDevices, "devices", json.at("devices"));
     row.devices = int(devices);
-    row.whyUnknown = json.value("cannot_tell", "");
+    row.whyUnknown = boundedText(json.value("cannot_tell", ""), "cannot_tell");
     if (!row.whyUnknown.empty())
         return row;
     row.stepS = intervalFrom(json, "step_s");
@@ -146,16 +170,6 @@ ForecastRow forecastRowFrom(const Json &json) {
     row.computeMeasured = json.at("compute_measured").get<bool>();
     row.ranksMeasured = json.at("ranks_measured").get<bool>();
     return row;
-}
-
-/// Newest first, until `take` says that it has enough, or mostForecastsRead were looked at.
-template <class Take> void eachForecast(const Take &take) {
-    std::vector<std::string> ids = listForecasts();
-    ids.resize(std::min(ids.size(), mostForecastsRead));
-    for (const std::string &id : ids)
-        if (const auto text = readRecordFile(forecastsFolder(), id))
-            if (auto record = forecastRecordFromJson(*text); record && take(*record))
-                return;
 }
 
 /// For an old record, which does not name its recipe: the built-in recipe of that title, else the title.
@@ -188,7 +202,7 @@ std::string toJson(const ForecastRecord &record) {
         if (const auto devices = bestDevices(record.forecast, row.way); devices && row.way.settings.empty())
             best[std::string(toString(row.way.method))] = *devices;
     }
-    const Json json = {{"forecast", record.id},
+    const Json json = {{forecastIdKey, record.id},
                        {"title", record.title},
                        {"recipe", record.recipe},
                        {"lab", record.lab},
@@ -217,17 +231,17 @@ std::string toJson(const ForecastRecord &record) {
 
 Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
     try {
-        const Json json = documents::objectIn(text);
+        const Json json = documents::objectIn(text, mostRecordValues);
         ForecastRecord record;
-        record.id = json.at("forecast").get<std::string>();
-        record.title = json.at("title").get<std::string>();
-        record.recipe = json.value("recipe", "");
+        record.id = json.at(forecastIdKey).get<std::string>();
+        record.title = boundedText(json.at("title").get<std::string>(), "title");
+        record.recipe = boundedText(json.value("recipe", ""), "recipe");
         if (record.recipe.empty())
             record.recipe = recipeTitled(record.title);
         record.otherCores = documents::optionalIn<double>(json, "other_cores");
-        record.lab = json.value("lab", "");
-        record.host = json.value("host", "");
-        record.cpuModel = json.value("cpu_model", "");
+        record.lab = boundedText(json.value("lab", ""), "lab");
+        record.host = boundedText(json.value("host", ""), "host");
+        record.cpuModel = boundedText(json.value("cpu_model", ""), "cpu_model");
         record.startWallUs = json.at("start_wall_us").get<std::int64_t>();
         auto config = runConfigFromJson(json.at("config").dump());
         if (!config)
@@ -238,22 +252,23 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
             record.input.config.shards = RunConfig().shards;
             record.input.config.serverDevices = RunConfig().serverDevices;
         }
-        for (const Json &probe : json.at("probes"))
+        for (const Json &probe : listIn(json, "probes", mostRows))
             record.input.probes.push_back(probeFrom(probe));
-        for (const Json &layer : json.value("layers", Json::array()))
-            record.input.layers.push_back(layerFrom(layer));
+        if (json.contains("layers"))
+            for (const Json &layer : listIn(json, "layers", mostTensors))
+                record.input.layers.push_back(layerFrom(layer));
         record.input.samples = json.at("samples").get<std::int64_t>();
-        record.input.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
+        record.input.parameterBytes = numbersIn(json, "parameter_bytes", mostTensors);
         record.input.devicesHere = json.at("devices_here").get<int>();
         record.forecast.oneDeviceStepS = durationFrom(json, "one_device_step_s");
         record.forecast.oneDeviceEpochS = durationFrom(json, "one_device_epoch_s");
         record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
-        record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
-        record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
+        record.forecast.bucketsBytes = numbersIn(json, "buckets_bytes", mostTensors);
+        for (auto &sentence : listIn(json, "reservations", mostRows).get<std::vector<std::string>>())
+            record.forecast.reservations.push_back(boundedText(std::move(sentence), "a reservation"));
         record.calibration.factor = json.value("widened_by", 1.0);
         record.calibration.graded = json.value("widened_by_graded", 0);
-        require(json.at("rows").size() <= mostRows, "rows", json.at("rows").size());
-        for (const Json &row : json.at("rows"))
+        for (const Json &row : listIn(json, "rows", mostRows))
             record.forecast.rows.push_back(forecastRowFrom(row));
         for (const ForecastRow &row : record.forecast.rows)
             record.input.runs.insert({row.way, row.devices});
@@ -280,6 +295,18 @@ std::vector<std::string> listForecasts() {
     return ids;
 }
 
+void eachForecast(const std::function<bool(ForecastRecord &)> &take, const std::stop_token &stop) {
+    std::vector<std::string> ids = listForecasts();
+    ids.resize(std::min(ids.size(), mostForecastsRead));
+    for (const std::string &id : ids) {
+        if (stop.stop_requested())
+            return;
+        if (const auto text = readRecordFile(forecastsFolder(), forecastIdKey, id))
+            if (auto record = forecastRecordFromJson(*text); record && take(*record))
+                return;
+    }
+}
+
 std::optional<ForecastRecord> newestForecast() {
     std::optional<ForecastRecord> newest;
     eachForecast([&](ForecastRecord &record) {
@@ -299,23 +326,16 @@ std::optional<ForecastRecord> newestForecastOf(std::string_view recipe) {
     return newest;
 }
 
-std::vector<ForecastRecord> allForecasts() {
+std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes, const std::stop_token &stop) {
     std::vector<ForecastRecord> out;
-    eachForecast([&](ForecastRecord &record) {
-        out.push_back(std::move(record));
-        return false;
-    });
-    return out;
-}
-
-std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes) {
-    std::vector<ForecastRecord> out;
-    eachForecast([&](ForecastRecord &record) {
-        if (isFor(record, nodes) &&
-            std::ranges::none_of(out, [&](const ForecastRecord &newer) { return newer.recipe == record.recipe; }))
-            out.push_back(std::move(record));
-        return false;
-    });
+    eachForecast(
+        [&](ForecastRecord &record) {
+            if (isFor(record, nodes) &&
+                std::ranges::none_of(out, [&](const ForecastRecord &newer) { return newer.recipe == record.recipe; }))
+                out.push_back(std::move(record));
+            return false;
+        },
+        stop);
     return out;
 }
 

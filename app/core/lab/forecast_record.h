@@ -4,7 +4,9 @@
 // of the same work on the same machine (lab/forecast_grades.h). None is removed.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,18 +40,21 @@ struct ForecastRecord {
 
 [[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
 [[nodiscard]] std::string toJson(const ForecastRecord &record);
+/// Refuses one with many times the entries of a list, or a much longer text, than a forecast of ours has.
 [[nodiscard]] Result<ForecastRecord> forecastRecordFromJson(std::string_view text);
 [[nodiscard]] Result<void> writeForecast(const ForecastRecord &record);
 /// Newest first.
 [[nodiscard]] std::vector<std::string> listForecasts();
 /// The functions below look at so many of the newest, and pass over a file that doesn't begin with the id in its name.
 inline constexpr std::size_t mostForecastsRead = 500;
+/// Newest first, until `take` says that it has enough or a stop is requested. One is held at a time, unless `take` keeps it.
+void eachForecast(const std::function<bool(ForecastRecord &)> &take, const std::stop_token &stop = {});
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
 /// The newest of that recipe or run, on any devices.
 [[nodiscard]] std::optional<ForecastRecord> newestForecastOf(std::string_view recipe);
-[[nodiscard]] std::vector<ForecastRecord> allForecasts(); ///< of the newest mostForecastsRead, newest first
 /// The newest of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for this machine;
-/// newest first.
-[[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes);
+/// newest first. After a requested stop: of those read so far.
+[[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes,
+                                                             const std::stop_token &stop = {});
 
 } // namespace lockstep::core

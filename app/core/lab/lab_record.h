@@ -48,7 +48,7 @@ struct LabRecord {
 
 [[nodiscard]] std::string labsFolder(); ///< dataHome()/labs
 [[nodiscard]] std::string toJson(const LabRecord &record);
-/// Refuses one with many times the rows that a lab of ours has.
+/// Refuses one with many times the rows or values that a lab of ours has.
 [[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
 /// Refuses a line where the record is as large as any of ours may be, or that is longer than any of ours.
 [[nodiscard]] Result<void> checkLabRoom(const LabRecord &record, std::string_view line);
@@ -62,7 +62,9 @@ struct LabRecord {
 /// Newest first; files with other names are ignored.
 [[nodiscard]] std::vector<std::string> listLabs();
 inline constexpr std::size_t mostLabsSearched = 100; ///< the newest
-/// The newest that can be read and is wanted, among mostLabsSearched; absent: none.
+/// The newest that can be read and is wanted, among mostLabsSearched; absent: none. `wanted` may look at what stands before a record's
+/// lists only, since it is first asked without them: most records needn't be read further. The search ends after 16 MiB
+/// that were parsed in vain.
 [[nodiscard]] std::optional<LabRecord> newestLabThat(const std::function<bool(const LabRecord &)> &wanted);
 /// The newest that can be read; absent: none.
 [[nodiscard]] std::optional<LabRecord> newestLab();

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "ipc/file_system.h"
+#include "ipc/error.h"
 
 namespace lockstep::core {
 
-/// The text of FOLDER/ID.json, a lab's or a forecast's record. Each begins with its id: one that was copied or linked to another
-/// name is refused before it is parsed, since it may be large and there may be many.
-[[nodiscard]] inline Result<std::string> readRecordFile(const std::string &folder, const std::string &id) {
-    constexpr std::size_t beginning = 256;
-    const std::string path = folder + "/" + id + ".json";
-    Result<std::string> text = realFileSystem().readAll(path);
-    if (text && std::string_view(*text).substr(0, beginning).find('"' + id + '"') == std::string_view::npos)
-        return fail(Error::failed(path + " holds another record: it does not begin with " + id,
-                                  "name the file after the id in it, or remove it"));
-    return text;
-}
+/// A lab's or a forecast's record at most. The largest lab that can be measured has 14 MiB and 460,000 values.
+inline constexpr std::uint64_t largestRecord = 16 << 20;
+inline constexpr std::size_t mostRecordValues = 500'000;
+
+/// The first bytes of FOLDER/ID.json, or all if it is shorter. The record's first member is `idKey`, its id: a file that was
+/// copied or linked to another name is an error, since it may be large and there may be many.
+[[nodiscard]] Result<std::string> readRecordBeginning(const std::string &folder, std::string_view idKey,
+                                                      const std::string &id);
+/// The whole text, of at most largestRecord bytes. Fails as above.
+[[nodiscard]] Result<std::string> readRecordFile(const std::string &folder, std::string_view idKey,
+                                                 const std::string &id);
 
 } // namespace lockstep::core

@@ -39,6 +39,15 @@ LayerCost layer(double seconds) {
     return {{{16, third(seconds)}}, 400, 100};
 }
 
+std::vector<std::string> forecastIds() {
+    std::vector<std::string> out;
+    eachForecast([&](const ForecastRecord &record) {
+        out.push_back(record.id);
+        return false;
+    });
+    return out;
+}
+
 } // namespace
 
 class CoreForecastTest : public QObject {
@@ -265,14 +274,67 @@ private Q_SLOTS:
             record.id = "20260102T030405Z-00000" + std::to_string(i);
             QVERIFY(writeForecast(record).has_value());
         }
-        QCOMPARE(allForecasts().size(), std::size_t(500));
-        QCOMPARE(allForecasts().back().id, std::string("20260102T030405Z-00000102"));
+        QCOMPARE(forecastIds().size(), std::size_t(500));
+        QCOMPARE(forecastIds().back(), std::string("20260102T030405Z-00000102"));
         const std::string newer = "20260102T030406Z-00000000";
         QCOMPARE(::link((forecastsFolder() + "/" + record.id + ".json").c_str(),
                         (forecastsFolder() + "/" + newer + ".json").c_str()),
                  0);
         QCOMPARE(newestForecastOf("r")->id, record.id);
-        QCOMPARE(allForecasts().size(), std::size_t(499));
+        QCOMPARE(forecastIds().size(), std::size_t(499));
+        const std::string newest = "20260102T030407Z-00000000";
+        test::write(forecastsFolder() + "/" + newest + ".json",
+                    "{\"x\":[\"" + newest + "\"]," + toJson(record).substr(1));
+        QCOMPARE(forecastIds().size(), std::size_t(498));
+    }
+
+    void aRecordOfMoreThanAnyForecastHasIsRefused() {
+        ForecastRecord record;
+        record.id = "20260102T030405Z-00000001";
+        record.input = simpleInput();
+        record.input.layers = {layer(1e-3)};
+        record.forecast = *forecast(record.input, simpleModel());
+        const auto refused = [&](const std::function<void(ForecastRecord &)> &change) {
+            ForecastRecord changed = record;
+            change(changed);
+            const auto read = forecastRecordFromJson(toJson(changed));
+            return read ? std::string() : read.error().message();
+        };
+        const auto says = [&](const std::string &words, const std::function<void(ForecastRecord &)> &change) {
+            return refused(change).find(words) != std::string::npos;
+        };
+        QCOMPARE(refused([](ForecastRecord &changed) {
+                     changed.forecast.reservations.assign(1000, std::string(2000, 'r'));
+                     changed.input.parameterBytes.assign(65'536, 4);
+                     changed.forecast.bucketsBytes.assign(65'536, 4);
+                     changed.input.layers.assign(1000, layer(1e-3));
+                 }),
+                 std::string());
+        QVERIFY(says("reservations may have 1000 entries and has 1001",
+                     [](ForecastRecord &changed) { changed.forecast.reservations.assign(1001, ""); }));
+        QVERIFY(says("a reservation may have 64 KiB and has, in bytes, 65537", [](ForecastRecord &changed) {
+            changed.forecast.reservations = {std::string((64 << 10) + 1, 'r')};
+        }));
+        QVERIFY(
+            says("title may have 64 KiB", [](ForecastRecord &changed) { changed.title.assign((64 << 10) + 1, 't'); }));
+        QVERIFY(says("parameter_bytes may have 65536 entries",
+                     [](ForecastRecord &changed) { changed.input.parameterBytes.assign(65'537, 4); }));
+        QVERIFY(says("buckets_bytes may have 65536 entries",
+                     [](ForecastRecord &changed) { changed.forecast.bucketsBytes.assign(65'537, 4); }));
+        QVERIFY(says("probes may have 1000 entries",
+                     [](ForecastRecord &changed) { changed.input.probes.resize(1001, changed.input.probes.front()); }));
+        QVERIFY(says("copies_s may have 4096 entries",
+                     [](ForecastRecord &changed) { changed.input.probes.front().copiesS.assign(4097, 1e-3); }));
+        QVERIFY(says("buckets may have 65536 entries",
+                     [](ForecastRecord &changed) { changed.input.probes.front().buckets.resize(65'537); }));
+        QVERIFY(says("layers may have 65536 entries",
+                     [](ForecastRecord &changed) { changed.input.layers.resize(65'537); }));
+        QVERIFY(says("times may have 1000 entries", [](ForecastRecord &changed) {
+            for (int samples = 1; samples <= 1001; ++samples)
+                changed.input.layers.front().timesAt[samples] = third(1e-3);
+        }));
+        QVERIFY(says("more than 500000 values",
+                     [](ForecastRecord &changed) { changed.input.parameterBytes.assign(500'000, 4); }));
     }
 
     void slowCommunicationSaysThatOneDeviceIsBest() {

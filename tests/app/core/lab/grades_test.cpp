@@ -41,6 +41,19 @@ GradingRun runOf(const ForecastRecord &record, double stepS, bool disturbed = fa
     return {record.input.config, record.host, record.cpuModel, record.startWallUs + 1'000'000, stepS, disturbed};
 }
 
+ForecastTally tallyOf(const std::vector<ForecastRecord> &records, const std::vector<GradingRun> &runs) {
+    ForecastTally out;
+    for (const ForecastRecord &record : records)
+        addTo(out, record, runs);
+    return out;
+}
+
+std::stop_token stopped() {
+    std::stop_source source;
+    source.request_stop();
+    return source.get_token();
+}
+
 } // namespace
 
 class CoreGradesTest : public QObject {
@@ -59,6 +72,21 @@ private Q_SLOTS:
         QCOMPARE(tally.held, 27);
         QCOMPARE(sentenceOf(tally), std::string("27 of 31 forecasts held (87 %; 90 % are meant to)."));
         QVERIFY(sentenceOf(ForecastTally()).starts_with("No forecast is graded yet"));
+    }
+
+    void theTallyOfTheFolderIsThatOfItsForecastsAndEndsWhenAsked() {
+        const test::Home home;
+        std::vector<GradingRun> runs;
+        for (int i = 0; i < 3; ++i) {
+            const ForecastRecord record = forecastOf(i);
+            QVERIFY(writeForecast(record).has_value());
+            runs.push_back(runOf(record, i < 2 ? 0.0102 : 0.012));
+        }
+        QCOMPARE(tallyOfForecasts(runs).graded, 3);
+        QCOMPARE(tallyOfForecasts(runs).held, 2);
+        QCOMPARE(tallyOfForecasts(runs, stopped()).graded, 0);
+        QCOMPARE(newestForecastsFor({}).size(), std::size_t(1));
+        QVERIFY(newestForecastsFor({}, stopped()).empty());
     }
 
     void aDisturbedRunGradesNothingAndIsCounted() {
@@ -130,6 +158,7 @@ private Q_SLOTS:
             test::write(folder.result(), toJson(result));
             const std::vector<GradingRun> runs = readGradingRuns();
             QCOMPARE(runs.size(), std::size_t{1});
+            QVERIFY(readGradingRuns(gradingRuns, stopped()).empty());
             QCOMPARE(runs.front().disturbed, disturbed);
             QCOMPARE(runs.front().cpuModel, record.machines.front().cpuModel);
             QCOMPARE(runs.front().stepS, 2.0 / std::ceil(640.0 / double(globalBatch(*record.config))));

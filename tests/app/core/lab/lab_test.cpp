@@ -69,6 +69,12 @@ LabRow labRow(const std::string &collective, int ranks, double bytes, double sec
             seconds * 0.9, seconds * 1.2, bytes / seconds, bytes / seconds, seconds};
 }
 
+LabRecord labNamed(const std::string &id) {
+    LabRecord record;
+    record.id = id;
+    return record;
+}
+
 } // namespace
 
 class CoreLabTest : public QObject {
@@ -225,6 +231,58 @@ private Q_SLOTS:
         const auto read = readLab(other);
         QVERIFY(!read && read.error().what.starts_with(path + " holds another record"));
         QCOMPARE(newestLab()->id, record.id);
+    }
+
+    void aLabIsNamedByItsFirstMemberNotByAnIdAnywhereInIt() {
+        const Home home;
+        const std::string id = "20260101T000000Z-00000001";
+        const std::string whole = toJson(labNamed(id));
+        QVERIFY(writeLab(labNamed(id)).has_value());
+        const auto holdsAnother = [&](const std::string &text) {
+            test::write(labsFolder() + "/" + id + ".json", text);
+            const auto read = readLab(id);
+            return !read && read.error().what.find(" holds another record") != std::string::npos;
+        };
+        QVERIFY(holdsAnother("{\"lab\":[\"" + id + "\",\"20260101T000000Z-00000002\"],\"rows\":[]}"));
+        QVERIFY(holdsAnother("{\"host\":\"" + id + "\"," + whole.substr(1)));
+        QVERIFY(holdsAnother("[" + whole + "]"));
+        QVERIFY(holdsAnother(""));
+        test::write(labsFolder() + "/" + id + ".json", "{\"lab\":\"" + id + "\",\"rows\":[]}"); // laid out otherwise
+        QVERIFY(readLab(id).has_value());
+        QCOMPARE(newestLab()->id, id);
+    }
+
+    void aLabOfMoreValuesOrBytesThanAnyHasIsRefused() {
+        const Home home;
+        const std::string id = "20260101T000000Z-00000001";
+        std::string text = "{\"lab\":\"" + id + "\",\"rows\":[0";
+        for (int i = 0; i < 500'000; ++i)
+            text += ",0";
+        const auto values = labRecordFromJson(text + "]}");
+        QVERIFY(!values && values.error().message().find("more than 500000 values") != std::string::npos);
+        QVERIFY(writeLab(labNamed(id)).has_value());
+        test::write(labsFolder() + "/" + id + ".json", toJson(labNamed(id)) + std::string(16 << 20, ' '));
+        const auto bytes = readLab(id);
+        QVERIFY(!bytes && bytes.error().message().find("larger than 16 MiB") != std::string::npos);
+    }
+
+    void aSearchReadsLabsOfOtherPlacesNoFurtherThanTheirListsAndEndsAfterMuchInVain() {
+        const Home home;
+        const LabRecord here = labNamed("20260101T000000Z-00000000");
+        QVERIFY(writeLab(here).has_value());
+        const auto damage = [](const LabRecord &record) {
+            QVERIFY(writeLab(record).has_value());
+            test::write(labsFolder() + "/" + record.id + ".json", toJson(record) + std::string(9 << 20, ' ') + "x");
+        };
+        for (int i = 1; i <= 3; ++i) {
+            LabRecord between = labNamed("20260101T000001Z-0000000" + std::to_string(i));
+            between.nodes = *nodesFromText("hostA%eth0:0;hostB%bond0:0");
+            damage(between);
+        }
+        damage(labNamed("20260101T000002Z-00000001"));
+        QCOMPARE(newestLabOf({})->id, here.id);
+        damage(labNamed("20260101T000002Z-00000002"));
+        QVERIFY(!newestLabOf({}));
     }
 
     void theNewestHundredLabsAreSearched() {
