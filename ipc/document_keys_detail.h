@@ -150,10 +150,11 @@ template <class T> Result<T> toObject(const Json &json, const std::string &what,
     return reader.finish(std::move(value));
 }
 
-/// The same from the text of a document.
+/// The same from the text of a document of at most `most` values.
 template <class T>
-Result<T> readDocument(std::string_view text, const std::string &what, UnknownKeys unknown = UnknownKeys::Ignore) {
-    const auto object = parseObject(text, what);
+Result<T> readDocument(std::string_view text, const std::string &what, std::size_t most,
+                       UnknownKeys unknown = UnknownKeys::Ignore) {
+    const auto object = parseObject(text, what, most);
     return object ? toObject<T>(*object, what, unknown) : Result<T>(fail(object.error()));
 }
 

@@ -34,7 +34,7 @@ namespace {
 class ParseLimits final : public nlohmann::json_sax<Json> {
 public:
     ParseLimits(std::size_t textBytes, std::size_t most)
-        : m_most(most), m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
+        : m_mostValues(most), m_mostCompared(std::min<std::size_t>(1'000'000 + 32 * textBytes, 300'000'000)) {}
 
     bool null() override { return value(); }
     bool boolean(bool) override { return value(); }
@@ -57,15 +57,15 @@ public:
     [[nodiscard]] std::string broken() const {
         if (m_tooDeep)
             return " is nested too deeply";
-        if (m_values > m_most)
-            return " has more than " + std::to_string(m_most) + " values";
+        if (m_values > m_mostValues)
+            return " has more than " + std::to_string(m_mostValues) + " values";
         return m_compared > m_mostCompared ? " has too many keys" : "";
     }
 
 private:
     bool value() {
         m_tooDeep = m_depth > deepest;
-        return !m_tooDeep && ++m_values <= m_most;
+        return !m_tooDeep && ++m_values <= m_mostValues;
     }
     bool open() {
         if (!value())
@@ -79,7 +79,7 @@ private:
     }
 
     static constexpr std::size_t deepest = 64;
-    std::size_t m_most, m_mostCompared, m_compared = 0, m_depth = 0, m_values = 0;
+    std::size_t m_mostValues, m_mostCompared, m_compared = 0, m_depth = 0, m_values = 0;
     std::array<std::size_t, deepest + 2> m_keys{}; ///< of the object that is open at that depth
     bool m_tooDeep = false;
 };

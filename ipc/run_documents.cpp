@@ -232,7 +232,7 @@ std::string toJson(const RunRecord &record) {
 }
 
 Result<RunRecord> runRecordFromJson(std::string_view text) {
-    auto record = readDocument<RunRecord>(text, "config.json");
+    auto record = readDocument<RunRecord>(text, "config.json", recordLimits.values);
     if (record)
         record->name = presentTitle(std::move(record->name));
     return record;
@@ -244,10 +244,17 @@ std::string idOf(const RunFolder &folder) {
     return folder.path.substr(folder.path.rfind('/') + 1);
 }
 
+bool isWithin(const DocumentLimits &limits, const std::string &text) {
+    if (text.size() > limits.bytes)
+        return false;
+    const bool few = text.size() <= 4 * limits.values; // an indented value takes four bytes at least
+    return few || documents::limitBroken(text, limits.values).empty();
+}
+
 } // namespace
 
 Result<RunRecord> readRunRecord(const RunFolder &folder) {
-    const Result<std::string> text = realFileSystem().readAll(folder.config());
+    const Result<std::string> text = realFileSystem().readAll(folder.config(), recordLimits.bytes);
     if (!text)
         return fail(text.error());
     Result<RunRecord> record = runRecordFromJson(*text);
@@ -262,12 +269,12 @@ std::string toJson(const Summary &summary) {
 }
 
 Result<Summary> summaryFromJson(std::string_view text) {
-    return readDocument<Summary>(text, "the summary");
+    return readDocument<Summary>(text, "the summary", documents::mostValues);
 }
 
 std::string toJson(const RunResult &result) {
     std::string text = documents::page(WritingKeys::written(result));
-    if (text.size() <= largestDocument || !result.summary || result.summary->epochs.empty())
+    if (!result.summary || result.summary->epochs.empty() || isWithin(resultLimits, text))
         return text;
     RunResult shorter = result;
     shorter.summary->epochs.clear();
@@ -276,7 +283,7 @@ std::string toJson(const RunResult &result) {
 }
 
 Result<RunResult> runResultFromJson(std::string_view text) {
-    auto result = readDocument<RunResult>(text, "result.json");
+    auto result = readDocument<RunResult>(text, "result.json", resultLimits.values);
     if (result) {
         result->reason = cutText(std::move(result->reason));
         for (std::string &warning : result->warnings)
@@ -290,7 +297,7 @@ bool mayBeOf(std::string_view run, const RunResult &result) {
 }
 
 Result<RunResult> readRunResult(const RunFolder &folder) {
-    const Result<std::string> text = realFileSystem().readAll(folder.result());
+    const Result<std::string> text = realFileSystem().readAll(folder.result(), resultLimits.bytes);
     if (!text)
         return fail(text.error());
     Result<RunResult> result = runResultFromJson(*text);
@@ -306,7 +313,7 @@ std::string toJson(const LaunchRequest &request) {
 
 Result<LaunchRequest> launchRequestFromJson(std::string_view text) {
     // An agent must not silently ignore an option that it does not know.
-    return readDocument<LaunchRequest>(text, "the launch request", documents::UnknownKeys::Refuse);
+    return readDocument<LaunchRequest>(text, "the launch request", recordLimits.values, documents::UnknownKeys::Refuse);
 }
 
 } // namespace lockstep

@@ -14,6 +14,7 @@
 #include <ctime>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
@@ -172,9 +173,10 @@ int ownNode(const RunFolder &folder) {
 
 RunStatus readRunStatus(const RunFolder &folder) {
     using Kind = RunStatus::Kind;
-    std::string unreadable;
+    std::string unreadable, readStamp;
     const auto readResult = [&]() -> std::optional<RunResult> {
-        if (!isThere(folder.result()))
+        const std::string stamp = fileStamp(folder.result());
+        if (stamp.empty() || stamp == std::exchange(readStamp, stamp))
             return std::nullopt;
         auto result = readRunResult(folder);
         if (result)

@@ -155,6 +155,14 @@ struct RunRecord {
 [[nodiscard]] bool isScript(const RunRecord &record);
 /// Where a script was started, if that may say which one it is: an absolute path names the same file from anywhere.
 [[nodiscard]] std::string scriptFolder(const RunRecord &record);
+/// What one of a run's documents may hold.
+struct DocumentLimits {
+    std::uint64_t bytes;
+    std::size_t values;
+};
+inline constexpr DocumentLimits recordLimits{8 << 20, 200'000};  ///< the longest command fits, as do thousands of ranks
+inline constexpr DocumentLimits resultLimits{16 << 20, 600'000}; ///< 100,000 epochs fit
+
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
 /// The record in a run's folder. An error where it is another run's: a copied folder is no further measurement.
@@ -287,7 +295,7 @@ struct RunResult {
     /// What a reader of the run must know although it may have ended well: "… can't be synced: …". A sentence each.
     std::vector<std::string> warnings;
 };
-/// The epochs are left out, and a warning says so, where nobody could read a document with them (largestDocument): the log has them.
+/// The epochs are left out, and a warning says so, where nobody could read a document with them (resultLimits): the log has them.
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
 /// From result.json. One that names another run is an error.

@@ -184,8 +184,9 @@ struct ListedExperiment {
 
 std::vector<ListedExperiment> experiments() {
     std::vector<ListedExperiment> out;
+    core::ExperimentReader reader;
     for (const std::string &id : core::listExperiments())
-        if (const auto experiment = core::readExperiment(id))
+        if (const auto experiment = reader.read(id))
             out.push_back({experiment->id, experiment->title, experimentState(*experiment), experiment->runnableCount(),
                            experiment->overCount()});
     return out;

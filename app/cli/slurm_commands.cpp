@@ -207,9 +207,10 @@ int slurmListCommand(bool json) {
     std::vector<std::vector<std::string>> rows = {
         {"Experiment", "Run", "Job", "State", "Place", "Node", "Start", "Reason"}};
     Json list = Json::array();
+    core::ExperimentReader reader;
     for (const std::string &id : core::listExperiments()) {
         const auto record = core::readSlurmRecord(id);
-        const auto experiment = core::readExperiment(id);
+        const auto experiment = reader.read(id);
         if (!record || !experiment)
             continue;
         const auto own = core::jobsOf(*jobs, record->job);

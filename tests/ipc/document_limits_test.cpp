@@ -3,6 +3,7 @@
 #include <string>
 #include <tuple>
 
+#include "ipc/command_template.h"
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "tests/qt_test.h"
@@ -22,13 +23,48 @@ private Q_SLOTS:
     }
 
     void aDocumentOfVeryManyValuesIsRefusedHoweverShortTheyAre() {
-        std::string text = "{\"pad\":[0";
-        for (int i = 0; i < 3'000'000; ++i)
-            text += ",0";
-        const auto record = runRecordFromJson(text + "]}");
+        const auto withValues = [](std::size_t count) {
+            std::string text = "{\"state\":\"done\",\"pad\":[0";
+            for (std::size_t i = 4; i < count;
+                 ++i) // the object, the state, the list and its first item are values, too
+                text += ",0";
+            return text + "]}";
+        };
+        QVERIFY(runRecordFromJson(withValues(recordLimits.values)).has_value());
+        QVERIFY(runResultFromJson(withValues(resultLimits.values)).has_value());
+        const auto record = runRecordFromJson(withValues(recordLimits.values + 1));
         QVERIFY(!record);
-        QVERIFY2(record.error().message().find("more than 3000000 values") != std::string::npos,
+        QVERIFY2(record.error().message().find("config.json has more than 200000 values") != std::string::npos,
                  record.error().message().c_str());
+        const auto result = runResultFromJson(withValues(resultLimits.values + 1));
+        QVERIFY(!result);
+        QVERIFY2(result.error().message().find("result.json has more than 600000 values") != std::string::npos,
+                 result.error().message().c_str());
+    }
+
+    void theLongestCommandAndTheMostEpochsThatARunCanHaveAreRead() {
+        RunRecord record;
+        record.command.assign(mostCommandWords, std::string(mostCommandBytes / mostCommandWords, 'x'));
+        const std::string text = toJson(record);
+        QVERIFY(text.size() <= recordLimits.bytes);
+        QVERIFY(runRecordFromJson(text).has_value());
+        RunResult result;
+        result.state = RunState::Done;
+        result.summary.emplace().epochs.assign(100'000,
+                                               {100'000, -1.2345678901234567e-10, 1.2345678901234567e-5, 1'281'167});
+        const auto read = runResultFromJson(toJson(result));
+        QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
+        QCOMPARE(read->summary->epochs.size(), std::size_t(100'000));
+    }
+
+    void moreEpochsThanAResultHasRoomForAreLeftOut() {
+        RunResult result;
+        result.state = RunState::Done;
+        result.summary.emplace().epochs.resize(resultLimits.values / 5); // each has four values and is one
+        const auto read = runResultFromJson(toJson(result));
+        QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
+        QVERIFY(read->summary->epochs.empty());
+        QVERIFY(read->warnings.front().find("too many for result.json") != std::string::npos);
     }
 
     void listsThatNoRunCanHaveAreRefused() {

@@ -447,10 +447,10 @@ private Q_SLOTS:
         write(m_folder.log(0), "");
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::AgentDied);
         write(m_folder.result(), "{}");
-        QCOMPARE(::truncate(m_folder.result().c_str(), off_t(largestDocument) + 1), 0);
+        QCOMPARE(::truncate(m_folder.result().c_str(), off_t(resultLimits.bytes) + 1), 0);
         const RunStatus status = readRunStatus(m_folder);
         QVERIFY(status.kind == RunStatus::Kind::Unknown && !status.result);
-        QVERIFY2(status.sentence.find("larger than 64 MiB") != std::string::npos, status.sentence.c_str());
+        QVERIFY2(status.sentence.find("larger than 16 MiB") != std::string::npos, status.sentence.c_str());
     }
 
     void aResultOfAnotherRunIsNone() {
@@ -471,10 +471,10 @@ private Q_SLOTS:
         RunResult result;
         result.summary = sampleSummary();
         QCOMPARE(runResultFromJson(toJson(result))->summary->epochs.size(), std::size_t(2));
-        result.reason.assign(largestDocument - 8192, 'x');
+        result.reason.assign(resultLimits.bytes - 8192, 'x');
         result.summary->epochs.resize(1000);
         const std::string text = toJson(result);
-        QVERIFY(text.size() <= largestDocument);
+        QVERIFY(text.size() <= resultLimits.bytes);
         const auto read = runResultFromJson(text);
         QVERIFY(read && read->summary && read->summary->epochs.empty());
         QCOMPARE(read->summary->totalTrainingTimeS, result.summary->totalTrainingTimeS);

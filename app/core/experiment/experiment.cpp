@@ -357,7 +357,15 @@ Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, co
     return experiment;
 }
 
-Result<Experiment> readExperiment(std::string_view id) {
+namespace {
+
+Error namesAnother(std::string_view id, const std::string &said) {
+    return Error::failed(experimentFolder(id).json() + " says that it is experiment \"" + said + "\"",
+                         "move it to the folder of that name");
+}
+
+/// Under whichever id it is.
+Result<Experiment> readDocumentOf(std::string_view id) {
     if (!plainId(id))
         return fail(Error::badArgument("\"" + std::string(id.substr(0, 80)) + "\" is not an experiment's id",
                                        "lockstepctl list shows them"));
@@ -367,10 +375,28 @@ Result<Experiment> readExperiment(std::string_view id) {
     const Result<std::string> text = realFileSystem().readAll(path);
     if (!text)
         return fail(text.error());
-    Result<Experiment> experiment = experimentFromJson(*text);
+    return experimentFromJson(*text);
+}
+
+} // namespace
+
+Result<Experiment> readExperiment(std::string_view id) {
+    return ExperimentReader().read(std::string(id));
+}
+
+Result<Experiment> ExperimentReader::read(const std::string &id) {
+    const std::string stamp = experimentStamp(id);
+    if (const auto known = m_idIn.find(stamp); known != m_idIn.end()) {
+        if (!known->second)
+            return fail(known->second.error());
+        if (*known->second != id)
+            return fail(namesAnother(id, *known->second));
+    }
+    Result<Experiment> experiment = readDocumentOf(id);
+    if (!stamp.empty())
+        m_idIn.insert_or_assign(stamp, experiment.map([](const Experiment &one) { return one.id; }));
     if (experiment && experiment->id != id) // what is written and removed goes by the id in it
-        return fail(Error::failed(path + " says that it is experiment \"" + experiment->id + "\"",
-                                  "move it to the folder of that name"));
+        return fail(namesAnother(id, experiment->id));
     return experiment;
 }
 

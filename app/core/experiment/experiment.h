@@ -8,6 +8,7 @@
 //   origin.json       only if the queue is on another machine and this is a copy (queue_origin.h)
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -100,6 +101,15 @@ struct ExperimentFolder {
 /// A new experiment for a plan, not yet on disk. Its folder is this process's.
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
+/// Reads experiments for a list of them. A document that has many names, by links, is read for the first of them, and then only for the
+/// one that it says itself. One thread.
+class ExperimentReader {
+public:
+    [[nodiscard]] Result<Experiment> read(const std::string &id);
+
+private:
+    std::map<std::string, Result<std::string>> m_idIn; ///< what a document says, or why it can't be read, by its stamp
+};
 /// What writeExperiment() writes. One that readExperiment() would refuse for its size is a bad argument.
 [[nodiscard]] Result<std::string> documentOf(const Experiment &experiment);
 [[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< creates its folder; atomic

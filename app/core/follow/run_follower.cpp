@@ -123,7 +123,8 @@ void RunFollower::checkRunFiles() {
         return finishWith(*status.result);
     }
     if (status.kind == Kind::AgentDied || status.kind == Kind::Unknown) {
-        if (m_rereads++ < 3) // the same for the log's last lines
+        const bool hasResult = status.kind == Kind::Unknown && isThere(m_folder.result()); // which can't be used
+        if (!hasResult && m_rereads++ < 3) // the same for the log's last lines
             return m_retry.start(rereadMs);
         m_store->setLink(status.kind == Kind::Unknown ? LinkState::Unknown : LinkState::AgentDied,
                          fromUtf8(status.sentence));

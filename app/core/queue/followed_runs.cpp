@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <QElapsedTimer>
+
 #include "experiment/plan.h"
 #include "follow/run_follower.h"
 #include "ipc/file_system.h"
@@ -12,8 +14,16 @@
 #include "store/run_store.h"
 
 namespace lockstep::core {
+namespace {
 
-FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent) {}
+constexpr int startingMs = 20; // in a turn of the event loop, so that a window stays responsive
+
+} // namespace
+
+FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent) {
+    m_more.setSingleShot(true);
+    connect(&m_more, &QTimer::timeout, this, &FollowedRuns::startMore);
+}
 
 FollowedRuns::~FollowedRuns() = default;
 
@@ -59,31 +69,33 @@ void FollowedRuns::follow(const Experiment &experiment) {
         auto &store = m_stores[i] = std::make_unique<RunStore>(id);
         auto &follower = m_followers[i] = std::make_unique<RunFollower>(store.get(), id, *prefix);
         connect(follower.get(), &RunFollower::ended, this, [this, i] {
-            for (Turns *turns : allTurns()) {
+            for (Turns *turns : allTurns())
                 turns->underWay.erase(i);
-                startMore(*turns);
-            }
+            m_more.start(0);
             Q_EMIT ended(i);
         });
         Q_EMIT added(i, store.get());
         if (isOver(entry.state))
             (prefix->local() ? m_endedHere : m_endedElsewhere).waiting.push_back(i);
-        else if (!prefix->local())
-            m_runningElsewhere.waiting.push_back(i);
         else
-            follower->start();
+            (prefix->local() ? m_runningHere : m_runningElsewhere).waiting.push_back(i);
     }
-    for (Turns *turns : allTurns())
-        startMore(*turns);
+    if (!m_more.isActive())
+        startMore();
 }
 
-void FollowedRuns::startMore(Turns &turns) {
-    while (!turns.waiting.empty() && turns.underWay.size() < turns.most) {
-        const int entry = turns.waiting.front();
-        turns.waiting.pop_front();
-        turns.underWay.insert(entry);
-        m_followers.at(entry)->start();
-    }
+void FollowedRuns::startMore() {
+    QElapsedTimer begun;
+    begun.start();
+    for (Turns *turns : allTurns())
+        while (!turns->waiting.empty() && turns->underWay.size() < turns->most) {
+            if (begun.elapsed() >= startingMs)
+                return m_more.start(0);
+            const int entry = turns->waiting.front();
+            turns->waiting.pop_front();
+            turns->underWay.insert(entry);
+            m_followers.at(entry)->start();
+        }
 }
 
 void FollowedRuns::forget(int entry) {

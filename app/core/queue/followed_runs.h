@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QTimer>
 
 #include "base/request.h"
 #include "experiment/experiment.h"
@@ -27,7 +29,8 @@ public:
     ~FollowedRuns() override;
 
     /// Follows the entries that have started, each once. Forgets the earlier run of an entry that was queued again. Of the runs on
-    /// another machine a few are followed at a time, the others when one of those has ended; and no more than `mostRunsRead` ever.
+    /// another machine a few are followed at a time, the others when one of those has ended; and no more than `mostRunsRead` ever. Where
+    /// records take long to read, further runs are begun in later turns of the event loop.
     void follow(const Experiment &experiment);
     void clear();
 
@@ -50,12 +53,16 @@ private:
         std::deque<int> waiting{};
         std::set<int> underWay{};
     };
-    [[nodiscard]] std::array<Turns *, 3> allTurns() { return {&m_endedElsewhere, &m_runningElsewhere, &m_endedHere}; }
-    void startMore(Turns &turns);
+    [[nodiscard]] std::array<Turns *, 4> allTurns() {
+        return {&m_runningHere, &m_endedElsewhere, &m_runningElsewhere, &m_endedHere};
+    }
+    void startMore();
     void forget(int entry);
 
+    QTimer m_more; ///< starts further ones
     std::map<int, std::unique_ptr<RunStore>> m_stores;
     std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< destroyed before their stores
+    Turns m_runningHere{std::numeric_limits<std::size_t>::max()};
     Turns m_endedElsewhere{4};     ///< sshd accepts ten connections at once that have not logged in yet
     Turns m_runningElsewhere{32};  ///< a queue runs few at a time
     Turns m_endedHere{200};        ///< each holds its logs open while they are read

@@ -33,24 +33,39 @@ constexpr int rowsACommit = 500;
 constexpr std::size_t runsForAnEstimate = 9; ///< the newest ones
 constexpr std::array amountKeys{"epochs", "train_samples"};
 constexpr int runsLookedAt = 200;
+/// The state of a row that is no run: a folder whose record is refused, which is not read again until its stamp changes.
+constexpr const char *refusedState = "refused";
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
 }
 
-/// A row is up to date while this is the same. config, result and notes come by rename, which changes the folder's own time;
-/// notes.json also by its own, since people edit it by hand. A live run is read at every refresh anyway.
+/// A row is up to date while this is the same. config, result and notes come by rename, which changes the folder's own time; what
+/// people edit or repair by hand changes theirs. A live run is read at every refresh anyway.
 QString stampOf(const RunFolder &folder) {
     QString out;
-    for (const std::string &path : {folder.path, folder.notes()}) {
+    for (const std::string &path : {folder.path, folder.notes(), folder.config(), folder.result()}) {
         struct stat info {};
         if (::stat(path.c_str(), &info) == 0)
-            out += QStringLiteral("%1.%2:%3/")
+            out += QStringLiteral("%1.%2:%3")
                        .arg(qlonglong(info.st_mtim.tv_sec))
                        .arg(qlonglong(info.st_mtim.tv_nsec))
                        .arg(S_ISDIR(info.st_mode) ? 0 : qlonglong(info.st_size));
+        out += u'/';
     }
     return out;
+}
+
+IndexedRun refusedRow(const std::string &run) {
+    IndexedRun row;
+    row.run = run;
+    row.state = refusedState;
+    return row;
+}
+
+/// Whether a row of that state can change although no file of the run does.
+bool isUnsettled(const QString &state, const RunFolder &folder) {
+    return state == u"running" || state == u"starting" || (state == u"unknown" && !isThere(folder.result()));
 }
 
 std::vector<std::string> runsIn(const std::string &folder) {
@@ -69,9 +84,9 @@ Error sqlError(const QSqlQuery &query) {
 }
 
 /// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
-/// is filled in another way.
+/// is filled in another way, or when records can be read that were refused.
 int schemaVersion() {
-    constexpr std::uint32_t meaning = 12;
+    constexpr std::uint32_t meaning = 13;
     static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: nobody's
     return version;
 }
@@ -307,13 +322,18 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
     QSqlDatabase database = QSqlDatabase::database(m_connection);
     QSqlQuery query(database);
     query.setForwardOnly(true);
-    std::unordered_map<std::string, QString> known; // run → stamp; empty: it is live, so it is read again
+    struct Row {
+        QString stamp; // empty: it is live, so it is read again
+        bool shown;
+    };
+    std::unordered_map<std::string, Row> known; // by run
     if (!query.exec(QStringLiteral("SELECT run, stamp, state FROM runs")))
         return fail(sqlError(query));
     while (query.next()) {
         const QString state = query.value(2).toString();
-        known[query.value(0).toString().toStdString()] =
-            state == u"running" || state == u"starting" || state == u"unknown" ? QString() : query.value(1).toString();
+        const std::string run = query.value(0).toString().toStdString();
+        known[run] = {isUnsettled(state, {m_runs + "/" + run}) ? QString() : query.value(1).toString(),
+                      state != QLatin1String(refusedState)};
     }
     query.finish();
     const int version = versionOf(database);
@@ -329,22 +349,26 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
             break;
         }
         const auto found = known.find(run);
-        const bool settled =
-            found != known.end() && !found->second.isEmpty() && found->second == stampOf({m_runs + "/" + run});
-        if (!settled && !readRun(run))
+        const bool wasShown = found != known.end() && found->second.shown;
+        const bool settled = found != known.end() && !found->second.stamp.isEmpty() &&
+                             found->second.stamp == stampOf({m_runs + "/" + run});
+        const Result<bool> shown = settled ? Result<bool>(wasShown) : readRun(run);
+        if (!shown)
             continue;
         known.erase(run);
-        if (!settled && ++changed % rowsACommit == 0) { // others write too, and rows that were read can be shown
+        const bool differs = !settled && (*shown || wasShown);
+        if (differs && ++changed % rowsACommit == 0) { // others write too, and rows that were read can be shown
             database.commit();
             database.transaction();
         }
     }
     if (whole) { // the rest has disappeared from the disk, or can't be read any more
         std::vector<std::string> gone;
-        for (const auto &[run, stamp] : known)
+        for (const auto &[run, row] : known) {
             gone.push_back(run);
+            changed += row.shown ? 1 : 0;
+        }
         forget(gone);
-        changed += int(gone.size());
     }
     database.commit();
     return byOthers ? std::max(changed, 1) : changed;
@@ -373,13 +397,13 @@ void RunIndex::forget(const std::vector<std::string> &runs) {
     }
 }
 
-Result<void> RunIndex::readRun(const std::string &run) {
+Result<bool> RunIndex::readRun(const std::string &run) {
     const RunFolder folder{m_runs + "/" + run};
     const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next refresh
     const Result<IndexedRun> row = detail::readRow(run, folder);
-    if (!row)
+    if (!row && row.error().kind != ErrorKind::BadArgument) // it could not be read now
         return fail(row.error());
-    const QVariantList values = detail::valuesOf(*row, stamp);
+    const QVariantList values = detail::valuesOf(row ? *row : refusedRow(run), stamp);
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.prepare(QStringLiteral("INSERT OR REPLACE INTO runs VALUES (?%1)")
                       .arg(QStringLiteral(",?").repeated(int(values.size()) - 1)));
@@ -387,14 +411,16 @@ Result<void> RunIndex::readRun(const std::string &run) {
         query.addBindValue(value);
     if (!query.exec())
         return fail(sqlError(query));
-    return {};
+    return row.has_value();
 }
 
 std::vector<IndexedRun> RunIndex::runs() const {
     std::vector<IndexedRun> out;
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.setForwardOnly(true);
-    query.exec(QStringLiteral("SELECT * FROM runs ORDER BY start_us DESC, run DESC"));
+    query.prepare(QStringLiteral("SELECT * FROM runs WHERE state <> ? ORDER BY start_us DESC, run DESC"));
+    query.addBindValue(QLatin1String(refusedState));
+    query.exec();
     while (query.next())
         out.push_back(detail::rowOf(query));
     markRepeats(out);
@@ -403,8 +429,9 @@ std::vector<IndexedRun> RunIndex::runs() const {
 
 std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));
-    query.prepare(QStringLiteral("SELECT * FROM runs WHERE run = ?"));
+    query.prepare(QStringLiteral("SELECT * FROM runs WHERE run = ? AND state <> ?"));
     query.addBindValue(boundText(id));
+    query.addBindValue(QLatin1String(refusedState));
     query.exec();
     return query.next() ? std::optional(detail::rowOf(query)) : std::nullopt;
 }

@@ -94,7 +94,8 @@ public:
 private:
     [[nodiscard]] std::optional<double> estimateByAmount(const RunConfig &config, const MachineName &machine) const;
     RunIndex() = default;
-    Result<void> readRun(const std::string &run);
+    /// Whether it is a run; false: its record is refused, which is remembered. An error: its files can't be read now.
+    Result<bool> readRun(const std::string &run);
     void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;

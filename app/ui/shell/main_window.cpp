@@ -228,8 +228,9 @@ void MainWindow::showPalette() {
                             }});
     }
     const auto experiments = core::listExperiments();
+    core::ExperimentReader reader;
     for (std::size_t i = 0; i < std::min(experiments.size(), newestInPalette); ++i)
-        if (const auto experiment = core::readExperiment(experiments[i])) {
+        if (const auto experiment = reader.read(experiments[i])) {
             const QString id = QString::fromStdString(experiment->id);
             const QDateTime when = QDateTime::fromMSecsSinceEpoch(experiment->createdWallUs / 1000);
             commands.push_back(

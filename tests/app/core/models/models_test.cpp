@@ -329,7 +329,7 @@ private Q_SLOTS:
             return std::ranges::count_if(stores, [=](auto *store) { return store->lifecycle().link() == link; });
         };
         QCOMPARE(stores.size(), std::size_t(203));
-        QCOMPARE(has(LinkState::Idle), 3);
+        QVERIFY(has(LinkState::Idle) >= 3);
         QTRY_COMPARE_WITH_TIMEOUT(has(LinkState::Finished), 203, test::hangLimitMs);
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a queue on another machine says: each run that it names needs a program here, and it may talk without end.
+#include <algorithm>
 #include <filesystem>
 
 #include "core_support.h"
@@ -8,6 +9,7 @@
 #include "nodes/known_places.h"
 #include "queue/followed_runs.h"
 #include "queue/queue_bridge.h"
+#include "store/run_store.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -63,14 +65,40 @@ private Q_SLOTS:
         FollowedRuns runs;
         runs.follow(ofNewRuns(300));
         QCOMPARE(int(runs.stores().size()), 300);
-        QCOMPARE(runFolders(), 32);
+        QTRY_COMPARE_WITH_TIMEOUT(runFolders(), 32, test::hangLimitMs);
         Experiment few = ofNewRuns(8);
         FollowedRuns others;
         others.follow(few);
-        QCOMPARE(runFolders(), 40);       // as many as a queue really has are followed at once
-        few.entries[0].run = makeRunId(); // queued again
+        QTRY_COMPARE_WITH_TIMEOUT(runFolders(), 40,
+                                  test::hangLimitMs); // as many as a queue really has are followed at once
+        few.entries[0].run = makeRunId();             // queued again
         others.follow(few);
-        QCOMPARE(runFolders(), 41);
+        QTRY_COMPARE_WITH_TIMEOUT(runFolders(), 41, test::hangLimitMs);
+    }
+
+    void runsWhoseRecordsTakeLongToReadAreBegunInSeveralTurnsOfTheEventLoop() {
+        std::string record = "{\"pad\":[0";
+        for (int i = 0; i < 150'000; ++i)
+            record += ",0";
+        const RunFolder first = runFolder(makeRunId());
+        QVERIFY(realFileSystem().makeFolders(first.path).has_value());
+        write(first.config(), record + "],\"run\":\"another\"}");
+        for (const EntryState state : {EntryState::Done, EntryState::Running}) {
+            Experiment experiment = ofNewRuns(100);
+            experiment.host = experiment.remoteAgent = "";
+            for (ExperimentEntry &entry : experiment.entries) {
+                entry.state = state;
+                std::filesystem::create_directory_symlink(first.path, runFolder(entry.run).path);
+            }
+            FollowedRuns runs;
+            runs.follow(experiment);
+            const auto begun = [&] {
+                return std::ranges::count_if(
+                    runs.stores(), [](const RunStore *store) { return store->lifecycle().link() != LinkState::Idle; });
+            };
+            QVERIFY(begun() > 0 && begun() < 100);
+            QTRY_COMPARE_WITH_TIMEOUT(int(begun()), 100, test::hangLimitMs);
+        }
     }
 
     void aQueueThatNamesRunsWithoutEndIsFollowedNoFurther() {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 
 #include <QSignalSpy>
 
@@ -240,6 +241,31 @@ private Q_SLOTS:
         qputenv("PATH", path);
         qunsetenv("LOCKSTEP_SQUEUE_S");
         QCOMPARE(lines.count(), 1);
+    }
+
+    void aDocumentOfManyNamesIsReadOnceAndForTheNameThatItSays() {
+        const Experiment experiment = ofOneRun(EntryState::Done);
+        const std::string file = experimentFolder(experiment.id).json();
+        const auto linked = [&] {
+            const std::string id = makeRunId();
+            (void)realFileSystem().makeFolders(experimentFolder(id).path);
+            std::filesystem::create_hard_link(file, experimentFolder(id).json());
+            return id;
+        };
+        const std::string first = linked(), second = linked();
+        const auto says = [](const Result<Experiment> &read, const std::string &words) {
+            return !read && read.error().message().find(words) != std::string::npos;
+        };
+        const std::string isAnother = "says that it is experiment \"" + experiment.id + "\"";
+        ExperimentReader reader;
+        QVERIFY(says(reader.read(first), isAnother));
+        QVERIFY(reader.read(experiment.id).has_value());
+        const auto time = std::filesystem::last_write_time(file);
+        std::ofstream(file, std::ios::binary | std::ios::in | std::ios::out) << "no document";
+        std::filesystem::last_write_time(file, time);
+        QVERIFY(says(reader.read(second), isAnother));
+        QVERIFY(says(ExperimentReader().read(second), "is damaged"));
+        QVERIFY(says(readExperiment(experiment.id), "is damaged"));
     }
 
     void anExperimentThatNobodyCouldReadIsNotWritten() {

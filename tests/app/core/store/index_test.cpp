@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -35,6 +36,14 @@ void execute(const std::string &file, const QStringList &statements) {
             QVERIFY2(query.exec(statement), qPrintable(statement));
     }
     QSqlDatabase::removeDatabase(QStringLiteral("other"));
+}
+
+/// Puts a text of the same length in a file's place, without a trace: whoever goes by the file's stamp does not see it.
+void rewriteUnseen(const std::string &file, const std::string &text) {
+    const auto time = std::filesystem::last_write_time(file);
+    QCOMPARE(std::filesystem::file_size(file), text.size());
+    std::ofstream(file, std::ios::binary | std::ios::in | std::ios::out) << text;
+    std::filesystem::last_write_time(file, time);
 }
 
 } // namespace
@@ -228,7 +237,7 @@ private Q_SLOTS:
         const Home home;
         const std::string large = finishedRun(1), other = finishedRun(2);
         std::error_code error;
-        std::filesystem::resize_file(runFolder(large).result(), largestDocument + 1, error);
+        std::filesystem::resize_file(runFolder(large).result(), resultLimits.bytes + 1, error);
         if (error)
             QSKIP("there is no room for a long file");
         write(runFolder(other).result(), toJson(doneResult(large, 1)));
@@ -238,7 +247,7 @@ private Q_SLOTS:
             const auto row = index->run(run);
             QVERIFY(row && !row->runTimeS);
             QCOMPARE(row->state, std::string("unknown"));
-            QVERIFY2(row->reason.find(run == large ? "larger than 64 MiB" : "that of run " + large) !=
+            QVERIFY2(row->reason.find(run == large ? "larger than 16 MiB" : "that of run " + large) !=
                          std::string::npos,
                      row->reason.c_str());
             RunStore store(QString::fromStdString(run));
@@ -259,6 +268,50 @@ private Q_SLOTS:
         RunStore store(QString::fromStdString(copy));
         const Result<void> loaded = loadRun(store, runFolder(copy));
         QVERIFY(!loaded && loaded.error().message().find("is a copy") != std::string::npos);
+    }
+
+    void aRefusedRecordIsNotReadAgainUntilItChanges() {
+        const Home home;
+        const std::string run = finishedRun(1), copy = "20260102T030405Z-0000c0c0";
+        std::error_code error;
+        std::filesystem::copy(runFolder(run).path, runFolder(copy).path, error);
+        QVERIFY2(!error, error.message().c_str());
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(*index->refresh(), 0);
+        RunRecord record = *readRunRecord(runFolder(run));
+        record.run = copy;
+        const std::string file = runFolder(copy).config();
+        rewriteUnseen(file, toJson(record));
+        QCOMPARE(*index->refresh(), 0);
+        QCOMPARE(index->runs().size(), std::size_t(1));
+        QVERIFY(!index->run(copy));
+        std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().size(), std::size_t(2));
+        write(file, "{"); // refused again: it is shown no more
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().size(), std::size_t(1));
+        QVERIFY(QDir(QString::fromStdString(runFolder(copy).path)).removeRecursively());
+        QCOMPARE(*index->refresh(), 0);
+    }
+
+    void aResultThatCannotBeUsedIsNotReadAgainUntilItChanges() {
+        const Home home;
+        const std::string run = finishedRun(1), other = "20260102T030405Z-0000c0c0", file = runFolder(run).result();
+        const RunResult result = *readRunResult(runFolder(run));
+        RunResult others = result;
+        others.run = other;
+        write(file, toJson(others));
+        auto index = RunIndex::open();
+        QVERIFY(index->refresh().has_value());
+        QCOMPARE(index->run(run)->state, std::string("unknown"));
+        rewriteUnseen(file, toJson(result));
+        QCOMPARE(*index->refresh(), 0);
+        QCOMPARE(index->run(run)->state, std::string("unknown"));
+        std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->run(run)->state, std::string("done"));
     }
 
     void anIndexFromElsewhereIsNotBelievedAndDoesNothing() {
