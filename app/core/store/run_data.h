@@ -7,6 +7,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ipc/frames.h"
@@ -45,10 +46,13 @@ struct RankEpoch {
 /// Devices of a run beyond these are not kept, nor curves of ranks: a log may name any.
 inline constexpr std::size_t mostRunDevices = 4096;
 
+/// Node and rank. Of several that report one figure of the whole run the least is believed, which no further node can change.
+using Reporter = std::pair<int, int>;
+
 /// One epoch over all ranks.
 struct MergedEpoch {
     int epoch = 1;
-    std::optional<double> loss;     ///< finite
+    std::optional<double> loss;     ///< finite; of the least of its reporters
     std::optional<double> lostLoss; ///< instead of `loss` where training diverged: NaN or infinite, shown as a word
     double durationS = 0;           ///< largest over the ranks that have reported
     std::int64_t samples = 0;       ///< sum over ranks
@@ -59,7 +63,8 @@ struct MergedEpoch {
     std::vector<DeviceUse> devices;           ///< each device once
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
     std::optional<EvalFrame> eval;
-    MetricValues metrics;                ///< over all ranks; filled in by outcomeOf() alone
+    std::optional<Reporter> lossFrom, windowsFrom, evalFrom; ///< of `loss`, `lossSum` and `eval`
+    MetricValues metrics;                                    ///< over all ranks; filled in by outcomeOf() alone
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
     std::int64_t evalWallUs = 0;         ///< when it was reported
 };

@@ -2,8 +2,10 @@
 #include "store/run_epochs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "ipc/sound_values.h"
 
@@ -41,14 +43,32 @@ void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &mo
             into.push_back(use);
 }
 
-/// The first rank's loss stands for all, unless one is not finite: then training has diverged.
-void takeLoss(MergedEpoch &epoch, std::optional<double> loss) {
+Reporter reporterOf(int rank, const Frame &frame) {
+    return {frame.node.value_or(0), rank};
+}
+
+/// The least reporter's loss stands for all, unless one is not finite: then training has diverged.
+void takeLoss(MergedEpoch &epoch, std::optional<double> loss, const Reporter &from) {
     if (loss && !isFiniteValue(*loss))
         epoch.lostLoss = loss;
     if (epoch.lostLoss)
         epoch.loss.reset();
-    else if (!epoch.loss)
+    else if (loss && (!epoch.lossFrom || from < *epoch.lossFrom)) {
         epoch.loss = loss;
+        epoch.lossFrom = from;
+    }
+}
+
+bool areUnlike(std::optional<double> loss, std::optional<double> other) {
+    constexpr double rounding = 1e-6;
+    return loss && other && std::fabs(*loss - *other) > rounding * std::max(std::fabs(*loss), std::fabs(*other));
+}
+
+/// For scripts that report no loss by epoch, or none on the first node that reports any.
+void takeLossOfWindows(MergedEpoch &epoch) {
+    if (!epoch.windowsFrom || (epoch.lossFrom && epoch.lossFrom->first <= epoch.windowsFrom->first))
+        return;
+    takeLoss(epoch, epoch.lossSum / epoch.lossSamples, *epoch.windowsFrom);
 }
 
 } // namespace
@@ -98,6 +118,8 @@ std::vector<RankEpoch> RunEpochs::forget(int from) {
     m_withoutLists = std::min(m_withoutLists, std::size_t(from - 1));
     if (m_repeated && m_repeated->epoch >= from)
         m_repeated.reset();
+    if (m_ofUnlikeLosses >= from)
+        m_ofUnlikeLosses.reset();
     return lost;
 }
 
@@ -152,10 +174,14 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     m_rankEpochs.push_back(withoutLists(rank, body, frame.wallUs));
     MergedEpoch &epoch = at(body.epoch);
     WindowLosses &windows = m_windows[rank];
-    takeLoss(epoch, body.loss);
-    if (!body.loss) {
+    const Reporter from = reporterOf(rank, frame);
+    if (areUnlike(epoch.loss, body.loss))
+        m_ofUnlikeLosses = body.epoch;
+    takeLoss(epoch, body.loss, from);
+    if (!body.loss && windows.samples > 0) {
         epoch.lossSum += windows.sum;
         epoch.lossSamples += windows.samples;
+        epoch.windowsFrom = std::min(epoch.windowsFrom.value_or(from), from);
     }
     windows.sum = windows.samples = 0;
     epoch.durationS = std::max(epoch.durationS, body.durationS);
@@ -165,20 +191,36 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
         epoch.readyBatches = std::min(epoch.readyBatches.value_or(*body.readyBatches), *body.readyBatches);
     epoch.ranksReported = int(epoch.rankDurationS.size());
     epoch.complete = epoch.ranksReported >= std::max(1, ranks);
-    if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)
-        takeLoss(epoch, epoch.lossSum / epoch.lossSamples);
+    if (epoch.complete)
+        takeLossOfWindows(epoch);
     const std::size_t listed = listedIn(epoch);
     mergeDevices(epoch.devices, body.devices);
     countLists(epoch, listed);
     return true;
 }
 
+void RunEpochs::dropEvalsAfter(int node) {
+    for (MergedEpoch &epoch : m_epochs)
+        if (epoch.evalFrom && epoch.evalFrom->first > node) {
+            const std::size_t listed = listedIn(epoch);
+            epoch.eval.reset();
+            epoch.evalFrom.reset();
+            countLists(epoch, listed);
+        }
+}
+
 bool RunEpochs::take(const Frame &frame, const EvalFrame &body) {
-    if (!plausible(body.epoch))
+    const Reporter from = reporterOf(frame.rank.value_or(0), frame);
+    if (!plausible(body.epoch) || from.first > m_testingNode)
         return false;
+    if (from.first < std::exchange(m_testingNode, from.first))
+        dropEvalsAfter(from.first);
     MergedEpoch &epoch = at(body.epoch);
+    if (epoch.evalFrom && *epoch.evalFrom < from)
+        return false;
     const std::size_t listed = listedIn(epoch);
     epoch.eval = body;
+    epoch.evalFrom = from;
     epoch.evalWallUs = frame.wallUs;
     countLists(epoch, listed);
     return true;

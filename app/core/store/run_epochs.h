@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <climits>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -25,7 +26,7 @@ public:
     void running(int epoch, double seconds);
     /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before (repeated()), or is impossible.
     bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
-    /// False: the epoch is impossible.
+    /// Tests of the first node that has any count. False: the epoch is impossible, or the test doesn't count.
     bool take(const Frame &frame, const EvalFrame &body);
 
     /// By epoch, without gaps from 1 to the newest reported one. Their devices and accuracies by class are 1,000,000 in all: beyond that
@@ -40,11 +41,14 @@ public:
         int rank = 0, epoch = 1;
     };
     [[nodiscard]] const std::optional<Repeated> &repeated() const { return m_repeated; }
+    /// An epoch of which ranks report different losses, as ranks of a script may do, each its own. Absent: there is none.
+    [[nodiscard]] std::optional<int> ofUnlikeLosses() const { return m_ofUnlikeLosses; }
 
 private:
     MergedEpoch &at(int epoch);
     [[nodiscard]] bool plausible(int epoch) const;
     [[nodiscard]] std::vector<RankEpoch> forget(int from);
+    void dropEvalsAfter(int node);
     /// The lists of that epoch have changed; `before`: how many entries they had.
     void countLists(MergedEpoch &epoch, std::size_t before);
 
@@ -62,6 +66,8 @@ private:
     std::map<int, WindowLosses> m_windows;             ///< by rank
     RankAttempts m_attempts;
     std::optional<Repeated> m_repeated; ///< the first epoch of which that is so
+    std::optional<int> m_ofUnlikeLosses;
+    int m_testingNode = INT_MAX; ///< the first one whose ranks have tested the model
     bool m_startsOver = false;
 };
 

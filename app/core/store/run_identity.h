@@ -17,7 +17,8 @@ public:
     void setRecord(const RunRecord &record) { m_record = record; }
     /// The run id in the log's header: used if no other source named it.
     void hearRunId(const std::string &runId);
-    /// A frame of a rank, as it was sent: the first one tells the measurement from all others.
+    /// A frame of node 0's log, as it was sent: its first one of a rank tells the measurement from all others. What other machines
+    /// wrote does not, as each of them may write anything.
     void hearBegin(const Frame &frame);
     /// The first rank that reports a fact wins.
     void hear(const About &about) { takeNew(m_about, about, mostWords); }
@@ -30,8 +31,8 @@ public:
     [[nodiscard]] const About &about() const { return m_about; } ///< empty: no script, or it reported nothing
     /// Of the trainer its data, of a script its own Python files; empty: unknown.
     [[nodiscard]] const FileDigests &files() const { return m_files; }
-    /// By which a copy of the run is recognised, whatever its id: when the log's first frame of a rank was made, by both of its
-    /// clocks. Empty: unknown.
+    /// By which a copy of the run is recognised, whatever its id: when the first frame of a rank in node 0's log was made, by
+    /// both of its clocks. Empty: unknown.
     [[nodiscard]] const std::string &begin() const { return m_begin; }
 
 private:

@@ -37,7 +37,18 @@ std::optional<std::int64_t> RunLength::lengthOf(const Epoch &epoch) const {
     return epoch.own ? epoch.own : epoch.told ? epoch.told : m_newest;
 }
 
-void RunLength::take(const StateFrame &body) {
+void RunLength::take(const StateFrame &body, int node) {
+    const bool tells = body.epochs || body.totalSteps || body.stepsPerEpoch || positiveIn(body.about, "epochs") ||
+                       positiveIn(body.about, "total_steps");
+    if (!tells || node > m_node)
+        return;
+    if (node < m_node) { // what a later node has said counts no more
+        m_epochs.reset();
+        m_steps.reset();
+        m_each.reset();
+        m_node = node;
+    }
+    take(body.about);
     if (body.epochs)
         m_epochs = body.epochs;
     if (body.totalSteps)

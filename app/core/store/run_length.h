@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,9 +12,9 @@ namespace lockstep::core {
 /// How long a run and each of its epochs will be, as far as its ranks have reported. Steps are the run's (step_numbers.h).
 class RunLength {
 public:
-    void take(const StateFrame &body);
-    /// A script's own report. Its total of steps outweighs what follows from the lengths of epochs.
-    void take(const About &about);
+    /// What a rank of that node says of the run's length. Of several nodes the first one that says anything of it is believed. A script's
+    /// own total of steps outweighs what follows from the lengths of epochs.
+    void take(const StateFrame &body, int node = 0);
     /// A window of steps, before placeOf() is asked for it.
     void take(const StepsFrame &body);
     /// A rank has done an epoch. True: its windows were placed by another length than it turned out to have.
@@ -40,9 +41,11 @@ private:
         bool misplaced = false;                ///< some were placed by none, or by another than `own`
     };
     static void startAnew(Epoch &epoch);
+    void take(const About &about);
     Epoch *at(int epoch);
     [[nodiscard]] std::optional<std::int64_t> lengthOf(const Epoch &epoch) const;
 
+    int m_node = INT_MAX; ///< whose ranks have said how long the run is
     std::optional<int> m_epochs;
     std::optional<std::int64_t> m_steps;  ///< as told
     std::optional<std::int64_t> m_each;   ///< the length of every epoch, where the ranks know it to be the same

@@ -196,6 +196,9 @@ void takeLog(const RunStore &store, bool cut, RunOutcome &out) {
 void addLosses(const RunStore &store, bool cut, RunOutcome &out) {
     for (const auto &[node, run] : store.log().ofOtherRuns)
         out.warnings.push_back(otherRunsLogInWords(node, run));
+    if (const auto epoch = store.epochs().ofUnlikeLosses(); epoch && store.record() && !isScript(*store.record()))
+        out.warnings.push_back("its ranks report different losses of epoch " + std::to_string(*epoch) +
+                               ", which is one for all of them: that of the first node's lowest rank counts");
     if (!cut)
         return;
     const std::uint64_t lost = store.log().gaps.frames();

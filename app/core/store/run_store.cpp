@@ -35,8 +35,9 @@ void RunStore::flush() {
 
 void RunStore::take(const Frame &frame) {
     ++m_log.frames;
-    m_identity.hearBegin(frame);
     const int node = frame.node.value_or(0);
+    if (node == 0)
+        m_identity.hearBegin(frame);
     if (m_log.ofOtherRuns.contains(node) || !canBeOf(node, frame))
         return;
     if (const auto offsetS = frame.node ? m_links.clockOffsetS(*frame.node) : std::nullopt) {
@@ -120,7 +121,6 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
         m_identity.hearFiles(body.files);
         if (!body.about.empty()) {
             m_identity.hear(body.about);
-            m_length.take(body.about);
             note(Record | ProgressChange);
         }
     } else if (isFinal(body.state)) {
@@ -131,7 +131,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
         if (!record())
             setRanks(*body.worldSize);
     }
-    m_length.take(body);
+    m_length.take(body, frame.node.value_or(0));
     note(State | ProgressChange);
 }
 

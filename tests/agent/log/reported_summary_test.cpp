@@ -135,6 +135,27 @@ TEST_CASE("a run that begins with a later epoch than the first has no training t
     }
 }
 
+TEST_CASE("of ranks that report different losses or tests of an epoch the lowest one's count") {
+    ReportedSummary reported;
+    const auto report = [&](int rank, FrameBody body) {
+        Frame frame;
+        frame.body = std::move(body);
+        reported.take(rank, frame);
+    };
+    for (const int rank : {1, 0, 2}) {
+        EpochFrame done;
+        done.epoch = 1;
+        done.durationS = 1;
+        done.loss = rank == 0 ? 2.0 : 0.001;
+        report(rank, done);
+        report(rank, EvalFrame{1, rank == 0 ? 0.5 : 0.99, {}, 10, {}, {}});
+    }
+    CHECK(resultOf(reported).summary->epochs.front().loss == 2.0);
+    CHECK(resultOf(reported).summary->testAccuracy == 0.5);
+    report(2, EvalFrame{2, 0.7, {}, 10, {}, {}}); // a later one, though another rank made it
+    CHECK(resultOf(reported).summary->testAccuracy == 0.7);
+}
+
 TEST_CASE("what a script says of itself is kept in bounds") {
     ReportedSummary reported;
     RunRecord record;

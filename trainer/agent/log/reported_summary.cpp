@@ -84,8 +84,15 @@ void ReportedSummary::take(int rank, const Frame &frame) {
         if (!state->backend.empty())
             m_backend = state->backend;
     } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
-        m_eval = *eval;
+        take(rank, *eval);
     }
+}
+
+void ReportedSummary::take(int rank, const EvalFrame &eval) {
+    if (m_eval && m_eval->epoch == eval.epoch && rank > m_evalRank)
+        return;
+    m_eval = eval;
+    m_evalRank = rank;
 }
 
 /// Another program, too, may have restarted the ranks: all of them, as this agent does.
@@ -114,8 +121,10 @@ void ReportedSummary::take(int rank, const EpochFrame &done) {
     }
     epoch->samples += done.samples;
     epoch->steps = std::max(epoch->steps, done.steps);
-    if (done.loss)
+    if (done.loss && rank < epoch->lossRank) {
         epoch->loss = done.loss;
+        epoch->lossRank = rank;
+    }
 }
 
 ReportedSummary::Epoch *ReportedSummary::at(int epoch) {

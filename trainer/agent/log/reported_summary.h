@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,12 +43,14 @@ private:
     struct Epoch {
         std::map<int, Part> ranks;
         std::int64_t samples = 0, steps = 0;    ///< summed over the ranks; largest of the ranks
-        std::optional<double> loss;             ///< for all ranks, if a rank reported it
+        std::optional<double> loss;             ///< for all ranks, as the least rank that reported it says
+        int lossRank = INT_MAX;                 ///< that rank
         double lossSum = 0, lossSamples = 0;    ///< from the windows of steps
         [[nodiscard]] double durationS() const; ///< largest of the ranks
     };
     void take(int rank, const StepsFrame &steps);
     void take(int rank, const EpochFrame &done);
+    void take(int rank, const EvalFrame &eval);
     [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many
     void forget(int from);
     [[nodiscard]] Part partOf(const EpochFrame &done);
@@ -59,7 +62,8 @@ private:
     std::string m_backend;
     std::map<int, Epoch> m_epochs;
     std::map<std::string, std::size_t, std::less<>> m_phases; ///< index by name
-    std::optional<EvalFrame> m_eval;
+    std::optional<EvalFrame> m_eval;                          ///< the newest; of several of one epoch the least rank's
+    int m_evalRank = 0;
     MetricTotals m_metrics;
     bool m_complete = true, m_startsOver = false;
     RankAttempts m_attempts;

@@ -81,14 +81,19 @@ bool isMeasured(const RunOutcome &run) {
     return trouble == Trouble::None || trouble == Trouble::Restarted;
 }
 
-void countEachOnce(std::vector<RunOutcome> &runs) {
+/// Returns why runs were left out of which no one can tell what they measured; empty: there are none.
+std::string countEachOnce(std::vector<RunOutcome> &runs) {
     std::vector<const RunOutcome *> all;
     for (const RunOutcome &run : runs)
         all.push_back(&run);
+    MeasuredOnce once = eachMeasuredOnce(all);
     std::vector<RunOutcome> counted;
-    for (const RunOutcome *run : eachMeasuredOnce(all))
+    for (const RunOutcome *run : once.counted)
         counted.push_back(*run);
     runs = std::move(counted);
+    const std::size_t count = once.disputes.size();
+    return count == 0 ? std::string()
+                      : once.disputes.front() + (count > 1 ? "; " + std::to_string(count - 1) + " more likewise" : "");
 }
 
 void takeUnmeasuredOut(std::vector<RunOutcome> &runs) {
@@ -219,13 +224,15 @@ GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vect
                 double mostSlower) {
     GateCase out;
     out.name = name;
-    countEachOnce(base);
-    countEachOnce(next);
+    const std::string ofBase = countEachOnce(base), ofNext = countEachOnce(next);
     const std::string troubles = troublesOf(next);
     takeUnmeasuredOut(base);
     takeUnmeasuredOut(next);
     out.baseRepeats = int(base.size());
     out.newRepeats = int(next.size());
+    out.reason = ofBase.empty() ? ofNext : ofBase;
+    if (!out.reason.empty())
+        return out;
     if (base.empty() || next.empty()) {
         out.reason = std::string("no repeat of ") + (base.empty() ? baseName : newName) +
                      " has finished with a training time" + (troubles.empty() ? "" : ": " + troubles);

@@ -34,6 +34,7 @@ struct GateCase {
 /// round. Work that differs at all or is known of some repeats only, another method, number of devices or processes, a
 /// checkpoint's epochs, an unlike machine or other programs' load leave it undecided; so does a new repeat that is missing,
 /// failed, was stopped, has no training time or lost ranks that were started again, unless the others are slower.
+/// Disputed repeats of either (MeasuredOnce) leave it undecided, whatever the others say.
 [[nodiscard]] GateCase gateOf(const std::string &name, std::vector<RunOutcome> base, std::vector<RunOutcome> next,
                               double mostSlower);
 

@@ -244,6 +244,13 @@ void addFailed(const ResultTable &table, Reservations &out) {
                         " repeats failed; its figures are of those that did not.");
 }
 
+/// What they measured is unknown, though the other repeats may be enough for figures.
+void addDisputed(const ResultTable &table, Reservations &out) {
+    for (const ResultRow &row : table.rows)
+        for (const std::string &dispute : row.disputes)
+            out.add("disputed " + dispute, row.name, dispute + ".");
+}
+
 /// The groups without rounds that no comparison counts because other programs were busy.
 std::vector<RepeatGroup> withoutDisturbance(const std::vector<RepeatGroup> &groups,
                                             const std::vector<PairJudgement> &pairs) {
@@ -276,6 +283,7 @@ std::vector<std::string> reservationsOf(const ResultTable &table, const std::vec
                                                         finding.reference + "), see each comparison.");
     addConditions(judgement, out);
     addFailed(table, out);
+    addDisputed(table, out);
     for (const RepeatGroup &group : groups) {
         if (int(group.runs.size()) < repeatsForInterval)
             out.add("repeats", group.name, "fewer than 3 repeats: no interval, and a few percent can be chance.");

@@ -2,6 +2,8 @@
 #include "analysis/compare/repeat_group.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <utility>
@@ -12,27 +14,94 @@
 namespace lockstep::core {
 namespace {
 
+using Runs = std::vector<const RunOutcome *>;
+
+/// Files that are still written to may have been recorded early, and again later.
+bool areRecordedTwice(const RunOutcome &a, const RunOutcome &b) {
+    return a.recorded && b.recorded && !a.recorded->begin.empty() && a.recorded->begin == b.recorded->begin;
+}
+
 /// Of runs of one measurement the greatest counts. One whose log is another's has no epochs.
-std::tuple<bool, std::uint64_t, std::size_t> wholeness(const RunOutcome &run) {
-    return {run.state == RunState::Done && !run.agentDied, run.recorded ? run.recorded->bytes : 0, run.epochs.size()};
+const RunOutcome *wholest(const Runs &same) {
+    const bool recorded =
+        std::ranges::all_of(same, [&](const RunOutcome *run) { return areRecordedTwice(*same.front(), *run); });
+    const auto wholeness = [&](const RunOutcome *run) {
+        return std::tuple(run->state == RunState::Done && !run->agentDied,
+                          recorded || run->totalTrainingTimeS.has_value(),
+                          std::ranges::count_if(run->epochs, &MergedEpoch::complete),
+                          run->recorded ? run->recorded->bytes : std::uint64_t(0), run->epochs.size());
+    };
+    return *std::ranges::max_element(same, {}, wholeness);
+}
+
+/// Sums may have been added up in another order.
+bool areAlike(std::optional<double> a, std::optional<double> b) {
+    constexpr double rounding = 1e-6;
+    return !a || !b || std::fabs(*a - *b) <= rounding * std::max(std::fabs(*a), std::fabs(*b));
+}
+
+/// What the same ranks report of it. A copy may lack some of them, or some windows, whose losses are then of fewer samples.
+bool areAlike(const MergedEpoch &a, const MergedEpoch &b) {
+    std::size_t common = 0;
+    for (const auto &[rank, durationS] : a.rankDurationS)
+        if (const auto other = b.rankDurationS.find(rank); other != b.rankDurationS.end()) {
+            if (durationS != other->second)
+                return false;
+            ++common;
+        }
+    const auto [fewer, more] = std::minmax({a.rankDurationS.size(), b.rankDurationS.size()});
+    if (common < more)
+        return common == fewer;
+    return a.samples == b.samples && (a.lossSamples != b.lossSamples || areAlike(a.loss, b.loss));
+}
+
+/// Whether one may be a copy of the other, or go on where it ended.
+bool mayStandFor(const RunOutcome &one, const RunOutcome &other) {
+    for (std::size_t i = 0; i < std::min(one.epochs.size(), other.epochs.size()); ++i)
+        if (!areAlike(one.epochs[i], other.epochs[i]))
+            return false;
+    return areRecordedTwice(one, other) || areAlike(one.totalTrainingTimeS, other.totalTrainingTimeS);
+}
+
+std::string disputeInWords(const RunOutcome &one, const RunOutcome &other, std::size_t further) {
+    return "runs " + one.run + " and " + other.run +
+           " begin as one measurement, but report different epochs or training times: neither counts" +
+           (further > 0 ? ", nor do " + std::to_string(further) + " more that begin so," : "") +
+           " until the wrong one is moved away";
+}
+
+/// Those of one measurement together, where the first of them stood.
+std::vector<Runs> measurementsOf(const Runs &runs) {
+    std::vector<Runs> out;
+    for (const RunOutcome *run : runs) {
+        const auto isSame = [&](const RunOutcome *other) { return areOneMeasurement(*run, *other); };
+        const auto same = std::ranges::find_if(out, [&](const Runs &one) { return std::ranges::any_of(one, isSame); });
+        if (same == out.end())
+            out.push_back({run});
+        else
+            same->push_back(run);
+    }
+    return out;
 }
 
 } // namespace
 
 bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b) {
-    const bool recordedTwice =
-        a.recorded && b.recorded && !a.recorded->begin.empty() && a.recorded->begin == b.recorded->begin;
-    return recordedTwice || (!a.begin.empty() && a.begin == b.begin);
+    return areRecordedTwice(a, b) || (!a.begin.empty() && a.begin == b.begin);
 }
 
-std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs) {
-    std::vector<const RunOutcome *> out;
-    for (const RunOutcome *run : runs) {
-        const auto same = std::ranges::find_if(out, [&](const auto *other) { return areOneMeasurement(*run, *other); });
-        if (same == out.end())
-            out.push_back(run);
-        else if (wholeness(*run) > wholeness(**same))
-            *same = run;
+MeasuredOnce eachMeasuredOnce(const std::vector<const RunOutcome *> &runs) {
+    MeasuredOnce out;
+    for (const Runs &same : measurementsOf(runs)) {
+        const RunOutcome *whole = wholest(same);
+        const auto other =
+            std::ranges::find_if(same, [&](const auto *run) { return run != whole && !mayStandFor(*whole, *run); });
+        if (other == same.end()) {
+            out.counted.push_back(whole);
+            continue;
+        }
+        out.disputed.insert(out.disputed.end(), same.begin(), same.end());
+        out.disputes.push_back(disputeInWords(*whole, **other, same.size() - 2));
     }
     return out;
 }

@@ -22,9 +22,16 @@ struct RepeatGroup {
 
 /// Whether two runs were recorded from the same files, or have one log, as a copy has.
 [[nodiscard]] bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b);
-/// Those that count, in their order: of one measurement a run that is done, and of several the one that has most of the files,
-/// then of the epochs.
-[[nodiscard]] std::vector<const RunOutcome *> eachMeasuredOnce(const std::vector<const RunOutcome *> &runs);
+/// Runs, each measurement once.
+struct MeasuredOnce {
+    /// In their order: of one measurement a run that is done, and of several the one that has a training time, then most of
+    /// the epochs, then of the files.
+    std::vector<const RunOutcome *> counted;
+    /// Those of a measurement of which two report different epochs or training times: what was measured is unknown.
+    std::vector<const RunOutcome *> disputed;
+    std::vector<std::string> disputes; ///< a sentence for each such measurement, which names the two
+};
+[[nodiscard]] MeasuredOnce eachMeasuredOnce(const std::vector<const RunOutcome *> &runs);
 
 /// The groups of a table's measured rows, in its order; a row without a done run is left out.
 [[nodiscard]] std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);

@@ -120,10 +120,11 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
         if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
             addNote(row.notes, entry->reason);
     }
-    const Group counted = eachMeasuredOnce(runs);
-    if (counted.size() < runs.size())
+    MeasuredOnce once = eachMeasuredOnce(runs);
+    if (once.counted.size() + once.disputed.size() < runs.size())
         addNote(row.notes, countedOnce);
-    runs = counted;
+    row.disputes = std::move(once.disputes);
+    runs = std::move(once.counted);
     for (const RunOutcome *run : runs)
         row.runs.push_back(run->run);
     for (const RunOutcome *run : runs)
@@ -416,12 +417,16 @@ std::vector<Group> groupsOfRepeats(const std::vector<RunOutcome> &outcomes) {
 /// A row's runs, each measurement once.
 struct CountedRuns {
     Group runs;
+    const RunOutcome *first = nullptr;      ///< whose row it is: none of `runs` where all are disputed
+    int disputed = 0;                       ///< runs that don't count, as no one can tell what they measured
+    std::vector<std::string> disputes = {}; ///< MeasuredOnce's
     bool recordedAgain = false; ///< a run was left out that was recorded from the same files as one of these
 };
 
 /// Those of as much work each.
 std::vector<CountedRuns> countedRuns(const Group &repeats, UnlikeWork unlike) {
-    const Group counted = eachMeasuredOnce(repeats);
+    const MeasuredOnce once = eachMeasuredOnce(repeats);
+    const Group &counted = once.counted;
     std::vector<WorkAmount> amounts(counted.size());
     if (unlike == UnlikeWork::Apart)
         std::ranges::transform(counted, amounts.begin(), [](const RunOutcome *run) { return amountOf(*run); });
@@ -430,11 +435,16 @@ std::vector<CountedRuns> countedRuns(const Group &repeats, UnlikeWork unlike) {
         CountedRuns &one = out.emplace_back();
         for (const std::size_t place : places)
             one.runs.push_back(counted[place]);
+        one.first = one.runs.front();
         one.recordedAgain = std::ranges::any_of(repeats, [&](const RunOutcome *run) {
             return std::ranges::find(one.runs, run) == one.runs.end() &&
                    std::ranges::any_of(one.runs, [&](const auto *own) { return areOneMeasurement(*own, *run); });
         });
     }
+    if (out.empty())
+        out.emplace_back().first = repeats.front();
+    out.front().disputed = int(once.disputed.size());
+    out.front().disputes = once.disputes;
     return out;
 }
 
@@ -531,29 +541,30 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
         std::ranges::move(countedRuns(repeats, unlike), std::back_inserter(counted));
     std::vector<Group> groups;
     for (const CountedRuns &one : counted)
-        groups.push_back(one.runs);
+        groups.push_back({one.first});
     const std::vector<std::string> names = rowNames(groups);
     std::map<std::string, int> seen;
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        const Group &group = groups[i];
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+        const Group &group = counted[i].runs;
+        const RunOutcome &first = *counted[i].first, &last = group.empty() ? first : *group.back();
         ResultRow row;
+        row.disputes = counted[i].disputes;
         if (counted[i].recordedAgain)
             addNote(row.notes, countedOnce);
         row.name = names[i];
         if (const int again = ++seen[row.name]; again > 1) // such as the same name with another config
             row.name += " #" + std::to_string(again);
         row.kind = measuredHere;
-        row.planned = int(group.size());
-        const auto state = group.back()->state;
-        row.state = group.back()->agentDied ? "failed"
-                    : group.back()->unknown ? "unknown"
-                    : state                 ? std::string(toString(*state))
-                                            : "starting";
-        if (group.front()->config) {
-            takeConfig(*group.front()->config, row);
-            takeKnown(group.front()->claims, group.front(), row);
+        row.planned = int(group.size()) + counted[i].disputed;
+        row.state = last.agentDied ? "failed"
+                    : last.unknown ? "unknown"
+                    : last.state   ? std::string(toString(*last.state))
+                                   : "starting";
+        if (first.config) {
+            takeConfig(*first.config, row);
+            takeKnown(first.claims, &first, row);
         } else
-            takeAbout(*group.front(), row);
+            takeAbout(first, row);
         for (const RunOutcome *run : group)
             row.runs.push_back(run->run);
         takeOutcomes(group, row);

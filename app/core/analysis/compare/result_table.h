@@ -68,10 +68,11 @@ struct ResultRow {
     std::vector<std::string> hosts;
     int nodes = 1;
     std::map<std::string, double, std::less<>> phasesS;
-    std::vector<std::string> notes;   ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
-    std::vector<std::string> runs;    ///< run ids
-    std::vector<FailedRepeat> failed; ///< in the order of its repeats
-    std::vector<std::string> command; ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
+    std::vector<std::string> notes;    ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
+    std::vector<std::string> runs;     ///< run ids
+    std::vector<FailedRepeat> failed;  ///< in the order of its repeats
+    std::vector<std::string> disputes; ///< MeasuredOnce's: no figure is of those runs
+    std::vector<std::string> command;  ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
     bool reference = false;
 };
 
@@ -108,7 +109,7 @@ enum class UnlikeWork {
     Together ///< yes: the fairness guard says what is unlike
 };
 /// Of any runs side by side: repeats have one name, config and command, the same machines, and what they have read; one measurement counts
-/// once (eachMeasuredOnce()). The row called `reference` is the reference; where none is asked for, the first baseline, else the first row.
+/// once (eachMeasuredOnce()), a disputed one never. The row called `reference` is the reference; where none is asked for, the first baseline, else the first row.
 [[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference = {},
                                       UnlikeWork unlike = UnlikeWork::Apart);
 

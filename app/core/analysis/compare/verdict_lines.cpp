@@ -257,7 +257,9 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
         line.outcome = Outcome::Failed;
         line.reason = row.failed.front().reason;
         line.settles = failedAgain(row, known);
-    } else if (row.state == "done" && !row.trainingTimes.empty())
+    } else if (row.trainingTimes.empty() && !row.disputes.empty())
+        line.reason = row.disputes.front();
+    else if (row.state == "done" && !row.trainingTimes.empty())
         line.reason = "its reference " + line.against + " has no training time";
     else
         line.reason = row.state == "done" ? "no training time was recorded" : row.state;

@@ -324,6 +324,24 @@ private Q_SLOTS:
         QVERIFY2(one.outcome == GateOutcome::Undecided, one.reason.c_str());
     }
 
+    void runsThatBeginAlikeAndReportDifferentTimesAreUndecidedAndNamed() {
+        for (const bool inBase : {true, false}) {
+            std::vector<RunOutcome> base = repeats(5, 10, 0.01, 1, 0), next = repeats(5, 10, 0.01, 2, 1);
+            std::vector<RunOutcome> &side = inBase ? base : next;
+            side[0].begin = "rank 0 at 1 us, 1 ns";
+            RunOutcome other = side[0];
+            other.run = "other";
+            other.totalTrainingTimeS = 2;
+            side.push_back(other);
+            const GateCase one = gateOf("train.py", base, next, 0.05);
+            QVERIFY(one.outcome == GateOutcome::Undecided);
+            QVERIFY2(one.reason.find(side[0].run) != std::string::npos && one.reason.find("other") != std::string::npos,
+                     one.reason.c_str());
+            side.back().totalTrainingTimeS = side[0].totalTrainingTimeS; // a copy
+            QVERIFY(gateOf("train.py", base, next, 0.05).outcome == GateOutcome::Passed);
+        }
+    }
+
     void theWorstOfSeveralRunsCounts() {
         const GateCase passed = gate(0), slower = gate(0.2), undecided = gate(0, 2);
         QVERIFY(worstOf({passed}) == GateOutcome::Passed);

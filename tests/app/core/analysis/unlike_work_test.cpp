@@ -212,6 +212,8 @@ private Q_SLOTS:
     void anExperimentsRepeatsThatAreOneMeasurementCountOnce() {
         std::vector<RunOutcome> runs = repeatsOf(baseline);
         const Experiment experiment = experimentOf(runs);
+        runs[1] = runs[0];
+        runs[1].run = experiment.entries[1].run;
         for (RunOutcome &run : runs)
             run.begin = "rank 0 at 1 us, 1 ns";
         runs[2].begin = "rank 0 at 2 us, 2 ns";
@@ -220,6 +222,77 @@ private Q_SLOTS:
         QCOMPARE(row.planned, 3);
         QCOMPARE(row.runs, (std::vector<std::string>{runs[0].run, runs[2].run}));
         QVERIFY(row.notes.front().find("are one measurement and count once") != std::string::npos);
+    }
+
+    void ofTwoRunsThatBeginAlikeAndReportDifferentEpochsNeitherCounts() {
+        std::vector<RunOutcome> runs = repeatsOf(baseline);
+        const Experiment experiment = experimentOf(runs);
+        for (RunOutcome &run : runs)
+            run.epochs.front().rankDurationS = {{0, 10}};
+        runs[0].begin = "rank 0 at 1 us, 1 ns";
+        RunOutcome other = runs[0];
+        other.run = "other";
+        other.epochs.push_back(epochOf(4, 0.1)); // it is longer, and yet no continuation
+        other.epochs.front().rankDurationS = {{0, 0.1}};
+        runs.push_back(other);
+        const ResultTable table = resultTable(runs, "baseline");
+        QCOMPARE(table.rows.size(), std::size_t(1));
+        QCOMPARE(table.rows[0].runs, (std::vector<std::string>{runs[1].run, runs[2].run}));
+        QCOMPARE(table.rows[0].planned, 4);
+        const auto names = [&](const std::string &text) {
+            return text.find("runs other and baseline1 begin as one measurement") != text.npos;
+        };
+        QVERIFY(std::ranges::any_of(judge(table, runs, {}).reservations, names));
+
+        other.epochs = runs[0].epochs;
+        other.totalTrainingTimeS = 1; // of the same epochs
+        const ResultTable both = resultTable({other, runs[0]});
+        QCOMPARE(both.rows.size(), std::size_t(1));
+        QCOMPARE(both.rows[0].repeats, 0);
+        QCOMPARE(both.rows[0].planned, 2);
+        QVERIFY(both.rows[0].runs.empty() && names(both.rows[0].disputes.front()));
+
+        RunOutcome planned = other;
+        planned.run = experiment.entries[1].run;
+        const ResultRow row = resultTable(experiment, {runs[0], planned, runs[2]}).rows.at(0);
+        QCOMPARE(row.runs, std::vector<std::string>{runs[2].run});
+        QCOMPARE(row.disputes.size(), std::size_t(1));
+    }
+
+    void aCopyBehindItsOriginalAndARecordingThatWentOnCountOnce() {
+        RunOutcome whole = repeatsOf(baseline)[0];
+        whole.begin = "rank 0 at 1 us, 1 ns";
+        for (MergedEpoch &epoch : whole.epochs) {
+            epoch.rankDurationS = {{0, 10}, {1, 9}};
+            epoch.samples = 200;
+            epoch.loss = 0.5;
+            epoch.lossSamples = 200;
+        }
+        RunOutcome behind = whole;
+        behind.run = "behind";
+        behind.state = RunState::Training;
+        behind.totalTrainingTimeS.reset();
+        behind.epochs[1].loss = 0.4; // of the windows that it has
+        behind.epochs[1].lossSamples = 190;
+        behind.epochs[2].rankDurationS.erase(1);
+        behind.epochs[2].samples = 100;
+        behind.epochs[2].complete = false;
+        const auto runsOf = [](const std::vector<RunOutcome> &runs) {
+            const ResultTable table = resultTable(runs);
+            return table.rows.size() == 1 && table.rows[0].disputes.empty() ? table.rows[0].runs
+                                                                            : std::vector<std::string>();
+        };
+        QCOMPARE(runsOf({behind, whole}), std::vector<std::string>{whole.run});
+
+        RunOutcome early = whole;
+        early.run = "early";
+        early.epochs.pop_back();
+        *early.totalTrainingTimeS -= 10;
+        early.recorded = RecordedFiles{"rank 0 on box, at 1 us", 50};
+        whole.recorded = RecordedFiles{"rank 0 on box, at 1 us", 100};
+        QCOMPARE(runsOf({early, whole}), std::vector<std::string>{whole.run});
+        whole.recorded.reset(); // a run that was done and measured all along doesn't go on
+        QCOMPARE(runsOf({early, whole}), std::vector<std::string>());
     }
 
     void amountsAreComparedByWhatBothKnow() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Thousands of ranks, devices, phases and nodes: what a frame costs must not grow with how many others there are, and what is kept is
 // bounded.
+#include <algorithm>
 #include <map>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "store/nodes_replay.h"
+#include "store/run_outcome.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
@@ -94,6 +96,101 @@ private Q_SLOTS:
         tell(restarted, frame(again, 1, 2401));
         QCOMPARE(restarted.epochs().merged().size(), std::size_t(1));
         QCOMPARE(restarted.epochs().merged().front().ranksReported, 0);
+    }
+
+    void figuresOfTheWholeRunAreTheFirstNodesWhicheverFrameComesFirst() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        std::int64_t ms = 0;
+        const auto tell = [&](FrameBody body, int rank) {
+            Frame one = frame(std::move(body), rank, ++ms);
+            one.node = rank;
+            store.take(one);
+        };
+        StateFrame length;
+        length.state = RunState::Training;
+        for (const int rank : {1, 0, 1}) {
+            length.epochs = rank == 0 ? 2 : 99;
+            length.totalSteps = rank == 0 ? 40 : 9900;
+            length.about = {{"total_steps", std::to_string(*length.totalSteps)}};
+            tell(length, rank);
+        }
+        QCOMPARE(store.length().epochs(), std::optional(2));
+        QCOMPARE(store.length().steps(), std::optional<std::int64_t>(40));
+
+        EvalFrame eval;
+        for (const int rank : {1, 0, 1}) {
+            eval.accuracy = rank == 0 ? 0.5 : 0.99;
+            tell(eval, rank);
+        }
+        eval.epoch = 2; // which the first node's ranks have not tested
+        tell(eval, 1);
+        for (const int rank : {1, 0}) {
+            EpochFrame done;
+            done.durationS = 1;
+            done.loss = rank == 0 ? 2 : 0.001;
+            tell(done, rank);
+        }
+        QCOMPARE(store.epochs().merged().size(), std::size_t(1));
+        const RunOutcome run = outcomeOf(store);
+        QCOMPARE(run.testAccuracy, std::optional(0.5));
+        QCOMPARE(run.finalLoss, std::optional(2.0));
+        QVERIFY(std::ranges::any_of(run.warnings, [](const std::string &one) {
+            return one.starts_with("its ranks report different losses of epoch 1");
+        }));
+    }
+
+    void whatAFurtherNodeAloneReportsOfTheWholeRunCounts() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        std::int64_t ms = 0;
+        const auto tell = [&](FrameBody body, int rank) {
+            Frame one = frame(std::move(body), rank, ++ms);
+            one.node = rank;
+            store.take(one);
+        };
+        StepsFrame window = windowAt(0, 0);
+        window.epoch = 2;
+        window.samples = 10;
+        window.loss = LossWindow{3, 3, 3, 3};
+        for (int epoch = 1; epoch <= 2; ++epoch) {
+            if (epoch == 2)
+                tell(window, 0);
+            for (const int rank : {0, 1}) { // as of a pipeline, whose last stage has the loss
+                EpochFrame done;
+                done.epoch = epoch;
+                done.durationS = 1;
+                if (rank == 1)
+                    done.loss = 0.5;
+                tell(done, rank);
+            }
+            EvalFrame eval;
+            eval.epoch = epoch;
+            eval.accuracy = 0.5;
+            tell(eval, 1);
+        }
+        StateFrame length;
+        length.epochs = 3;
+        tell(length, 1);
+        QCOMPARE(store.epochs().merged()[0].loss, std::optional(0.5));
+        QCOMPARE(store.epochs().merged()[1].loss, std::optional(3.0)); // the first node's windows have one
+        QVERIFY(store.epochs().merged()[1].eval);
+        QCOMPARE(store.length().epochs(), std::optional(3));
+    }
+
+    void aRunIsRecognisedByTheFirstNodesFramesAlone() {
+        RunStore one(QStringLiteral("r")), other(QStringLiteral("s"));
+        int ms = 0;
+        for (RunStore *store : {&one, &other}) {
+            Frame early = frame(HeartbeatFrame{}, 1, 0);
+            early.node = 1;
+            store->take(early);
+            QVERIFY(store->identity().begin().empty());
+            Frame first = frame(HeartbeatFrame{}, 0, ++ms);
+            first.node = 0;
+            store->take(first);
+        }
+        QVERIFY(!one.identity().begin().empty() && one.identity().begin() != other.identity().begin());
     }
 
     void listsOfEpochsAreBoundAndTheNewestHaveTheirs() {
