@@ -115,7 +115,7 @@ void readAbout(ObjectReader &reader, About &about) {
         if (value.is_object() || value.is_array())
             reader.mistake().set("about", "an object of texts, numbers and switches");
         else if (!value.get_string().get(text))
-            about.emplace(key, text);
+            about.emplace(key, withoutTurns(std::string(text)));
         else if (!value.is_null())
             about.emplace(key, simdjson::minify(value));
     });
@@ -251,7 +251,7 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
                 std::string_view reason;
                 if (item.get_string().get(reason))
                     reader.mistake().set("throttle", "a list of texts");
-                device.throttle.emplace_back(reason);
+                device.throttle.push_back(withoutTurns(std::string(reason)));
             });
         },
         true);

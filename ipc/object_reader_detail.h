@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/printable.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep::detail {
@@ -160,10 +161,11 @@ public:
             m_mistake.set(key, "true or false");
     }
 
+    /// withoutTurns(), as what ranks say is drawn and exported.
     void text(std::string_view key, std::string &value, bool required = false) {
         const auto *element = find(key);
         if (element && element->is_string())
-            value = element->get_string().value_unsafe();
+            value = withoutTurns(std::string(element->get_string().value_unsafe()));
         else if (element)
             m_mistake.set(key, "a text");
         else if (required)

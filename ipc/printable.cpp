@@ -2,6 +2,7 @@
 #include "ipc/printable.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ipc/json_writer.h"
 
@@ -22,18 +23,40 @@ bool beginsC1(std::string_view text) {
            static_cast<unsigned char>(text[1]) <= 0x9F;
 }
 
-/// How many bytes a character takes that turns the direction of writing: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069. 0: it is none.
-std::size_t turnsDirection(std::string_view text) {
-    if (text.size() < 3 || text[0] != '\xE2')
-        return 0;
-    const auto second = static_cast<unsigned char>(text[1]), third = static_cast<unsigned char>(text[2]);
-    const bool marks = second == 0x80 && (third == 0x8E || third == 0x8F);
-    const bool embeds = second == 0x80 && third >= 0xAA && third <= 0xAE;
-    const bool isolates = second == 0x81 && third >= 0xA6 && third <= 0xA9;
-    return marks || embeds || isolates ? 3 : 0;
+/// Of every character that turns the direction of writing.
+constexpr std::size_t turnBytes = 3;
+constexpr char turnBegin = '\xE2';
+
+bool mayTurn(std::string_view text) {
+    return text.size() >= turnBytes && text[0] == turnBegin;
+}
+
+/// U+200E and U+200F.
+bool beginsMark(std::string_view text) {
+    return mayTurn(text) && text[1] == '\x80' && (text[2] == '\x8E' || text[2] == '\x8F');
+}
+
+/// U+202A to U+202E and U+2066 to U+2069, which turn what follows them too.
+bool beginsEmbedding(std::string_view text) {
+    if (!mayTurn(text))
+        return false;
+    const auto last = static_cast<unsigned char>(text[2]);
+    return (text[1] == '\x80' && last >= 0xAA && last <= 0xAE) || (text[1] == '\x81' && last >= 0xA6 && last <= 0xA9);
 }
 
 } // namespace
+
+std::size_t turnsDirection(std::string_view text) {
+    return beginsMark(text) || beginsEmbedding(text) ? turnBytes : 0;
+}
+
+std::string withoutTurns(std::string text) {
+    static_assert(replacement.size() == turnBytes);
+    for (std::size_t at = text.find(turnBegin); at != std::string::npos; at = text.find(turnBegin, at + 1))
+        if (beginsEmbedding(std::string_view(text).substr(at)))
+            text.replace(at, turnBytes, replacement);
+    return text;
+}
 
 std::string printable(std::string_view text) {
     std::string out;
@@ -56,7 +79,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string onOneLine(std::string_view text) {
-    std::string out(text);
+    std::string out = withoutTurns(std::string(text));
     std::replace_if(
         out.begin(), out.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
     return out;
@@ -74,7 +97,7 @@ std::string cutText(std::string text, std::size_t most) {
     text.resize(utf8Boundary(text, most));
     if (isLonger)
         text.shrink_to_fit();
-    return text;
+    return withoutTurns(std::move(text));
 }
 
 std::string printableName(std::string_view name) {

@@ -14,12 +14,19 @@ namespace lockstep {
 /// not seen are replaced, so that nothing in them looks like the sentence around them.
 [[nodiscard]] std::string quotedWords(std::string_view words);
 
-/// Text as a part of one line: line ends and tabs become spaces.
+/// How many bytes the character takes that the text begins with if it turns the direction of writing: a mark of direction, an
+/// embedding, an override or an isolate. 0: it does not.
+[[nodiscard]] std::size_t turnsDirection(std::string_view text);
+/// Text to draw or to export: embeddings, overrides and isolates become U+FFFD, as they would also turn the numbers that we put
+/// after it. Marks of direction, which Arabic and Hebrew are written with, stay. Of the same length.
+[[nodiscard]] std::string withoutTurns(std::string text);
+
+/// Text as a part of one line, withoutTurns(): line ends and tabs become spaces.
 [[nodiscard]] std::string onOneLine(std::string_view text);
 
 /// Bytes that are kept of a name, a title or a sentence that a document or another machine holds; a name may hold a command of 4 KiB.
 inline constexpr std::size_t longestText = 16 * 1024;
-/// The beginning of such a text, which ends between two characters.
+/// The beginning of such a text, withoutTurns(), which ends between two characters.
 [[nodiscard]] std::string cutText(std::string text, std::size_t most = longestText);
 
 /// A name from outside within a sentence: its first 80 bytes, control characters as "?".

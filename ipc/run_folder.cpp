@@ -175,8 +175,11 @@ RunStatus readRunStatus(const RunFolder &folder) {
     using Kind = RunStatus::Kind;
     std::string unreadable, readStamp;
     const auto readResult = [&]() -> std::optional<RunResult> {
+        std::error_code ignored; // a link that leads nowhere, or to itself, is there and says nothing
+        if (!std::filesystem::exists(std::filesystem::symlink_status(folder.result(), ignored)))
+            return std::nullopt;
         const std::string stamp = fileStamp(folder.result());
-        if (stamp.empty() || stamp == std::exchange(readStamp, stamp))
+        if (!stamp.empty() && stamp == std::exchange(readStamp, stamp))
             return std::nullopt;
         auto result = readRunResult(folder);
         if (result)

@@ -151,6 +151,18 @@ private Q_SLOTS:
         QCOMPARE(printableName("a\x1b[2J\nb"), std::string("a?[2J?b"));
     }
 
+    void whatIsDrawnTurnsNoNumbersAndArabicAndHebrewStayAsTheyAre() {
+        const std::string mark = "\xEF\xBF\xBD";
+        const std::string turns = "a\xE2\x80\xAA\xE2\x80\xAE\xE2\x81\xA6\xE2\x81\xA9z";
+        const std::string hebrew = "\xD7\xA9\xD7\x9C\xE2\x80\x8F \xE2\x80\x8E(2)";
+        QCOMPARE(withoutTurns(turns), "a" + mark + mark + mark + mark + "z");
+        QCOMPARE(onOneLine(turns), withoutTurns(turns));
+        QCOMPARE(cutText(turns), withoutTurns(turns));
+        QCOMPARE(withoutTurns(hebrew), hebrew);
+        for (const char *text : {"\xE2", "\xE2\x80", "x\xE2\x80", "\xE2\x80\x90\xE2\x82\xAC", ""}) // cut, or of others
+            QCOMPARE(withoutTurns(text), std::string(text));
+    }
+
     void aPipeADeviceOrAFolderIsNotReadAsADocument() {
         const auto folder = test::makeFolder();
         const std::string pipe = folder->filePath(QStringLiteral("pipe")).toStdString();

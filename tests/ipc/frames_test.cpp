@@ -114,6 +114,17 @@ private Q_SLOTS:
         QVERIFY(std::isnan(scalars.at("odd").last));
     }
 
+    void whatARankSaysTurnsNoNumbersBesideIt() {
+        const auto frame = Decoder().decode(
+            "{\"type\":\"state\",\"rank\":0,\"mono_ns\":1,\"wall_us\":2,\"state\":\"init\",\"host\":\"a\xE2\x80\xAE\","
+            "\"device\":\"\xE2\x81\xA6x\",\"about\":{\"model\":\"m\xE2\x80\xAD\"}}");
+        QVERIFY2(frame.has_value(), frame ? "" : frame.error().message().c_str());
+        const auto &state = std::get<StateFrame>(frame->body);
+        QCOMPARE(state.host, std::string("a\xEF\xBF\xBD"));
+        QCOMPARE(state.device, std::string("\xEF\xBF\xBDx"));
+        QCOMPARE(state.about.at("model"), std::string("m\xEF\xBF\xBD"));
+    }
+
     void ofMorePhasesThanAFrameMayHaveTheRestIsLeftOut() {
         std::string phases;
         for (int i = 0; i < 300; ++i)

@@ -453,6 +453,17 @@ private Q_SLOTS:
         QVERIFY2(status.sentence.find("larger than 16 MiB") != std::string::npos, status.sentence.c_str());
     }
 
+    void aResultThatIsALinkToItselfOrToNothingIsThereAndCantBeRead() {
+        for (const char *leadsTo : {"result.json", "nowhere.json"}) {
+            QCOMPARE(::symlink(leadsTo, m_folder.result().c_str()), 0);
+            const RunStatus status = readRunStatus(m_folder);
+            QVERIFY(status.kind == RunStatus::Kind::Unknown && !status.result); // else it would be waited for
+            QVERIFY2(status.sentence.find("result.json can't be used: ") != std::string::npos, status.sentence.c_str());
+            QCOMPARE(::unlink(m_folder.result().c_str()), 0);
+        }
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Starting);
+    }
+
     void aResultOfAnotherRunIsNone() {
         RunResult result;
         result.state = RunState::Done;

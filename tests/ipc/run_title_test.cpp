@@ -62,6 +62,8 @@ private Q_SLOTS:
                  {"images ×2x", "images ×2x"},
                  {"×2", "×2"},
                  {"DDP ×2\n\npassed: worth it", "DDP on 2 devices  passed: worth it"}, // a value takes one line
+                 {"B\xE2\x80\xAE", "B\xEF\xBF\xBD"}, // the numbers after it are drawn as they are
+                 {"\xD7\xA9\xD7\x9C\xE2\x80\x8F on 2 devices", "\xD7\xA9\xD7\x9C\xE2\x80\x8F on 2 devices"},
                  {"", ""}})
             QCOMPARE(presentTitle(old), std::string(now));
         const std::string endless = std::string(longestText - 1, 'x') + "é";

@@ -4,17 +4,44 @@
 #include "base/command_prefix.h"
 #include "experiment/plan.h"
 #include "ipc/command_template.h"
+#include "ipc/printable.h"
 #include "launch/torchrun_options.h"
 #include "nodes/torchrun_lines.h"
 
 namespace lockstep::core {
 namespace {
 
+std::string hexEscape(char c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    return {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+}
+
+/// As quoteForShell(), to be read and pasted: characters that turn the direction of writing would hide what is run, so their bytes
+/// stand there as bash and zsh read them.
+std::string shownForShell(std::string_view word) {
+    const std::string quoted = quoteForShell(word); // in single quotes if it has such characters
+    std::string out;
+    for (std::size_t i = 0; i < quoted.size(); ++i) {
+        const std::size_t turns = turnsDirection(std::string_view(quoted).substr(i));
+        if (turns == 0) {
+            out += quoted[i];
+            continue;
+        }
+        out += "'$'";
+        for (const std::size_t end = i + turns; i < end; ++i)
+            out += hexEscape(quoted[i]);
+        out += "''";
+        --i;
+    }
+    return out;
+}
+
 /// " --nproc-per-node 2"
 std::string optionsOf(const RunConfig &config, const TorchrunPlace &place) {
     std::string text;
     for (const auto &[flag, value] : torchrunOptions(config, place))
-        text += " " + flag + (value.empty() ? "" : " " + quoteForShell(value));
+        text += " " + flag + (value.empty() ? "" : " " + shownForShell(value));
     return text;
 }
 
@@ -30,7 +57,7 @@ std::string torchrunOnNode(const RunConfig &config, int node) {
                               processesOfNodes(config)[std::size_t(node)], master, torchrunPort};
     std::string command = "torchrun --no-python" + optionsOf(config, place) + " lockstep-trainer";
     for (const std::string &argument : toArguments(configOfNode(config, node)))
-        command += " " + quoteForShell(argument);
+        command += " " + shownForShell(argument);
     return command;
 }
 
@@ -49,7 +76,7 @@ std::string torchrunCommand(const RunConfig &config) {
     command += "lockstep-trainer";
     for (const std::string &argument :
          toArguments(withCheckpointsIn(torchrunRestarts(config, 1) ? "lockstep-checkpoints" : "", config)))
-        command += " " + quoteForShell(argument);
+        command += " " + shownForShell(argument);
     return command;
 }
 
@@ -66,7 +93,7 @@ std::string torchrunCommand(const PlannedRun &run) {
         command = std::string("torchrun") + (ownPython ? "" : " --no-python") +
                   optionsOf(run.config, onOneNode(run.config)) + " ";
     for (const std::string &word : words)
-        command += (&word == words.data() ? "" : " ") + quoteForShell(word);
+        command += (&word == words.data() ? "" : " ") + shownForShell(word);
     return command;
 }
 

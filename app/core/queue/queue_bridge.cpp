@@ -96,12 +96,16 @@ void QueueBridge::readyRead() {
     m_bytes += m_process->readAllStandardOutput();
     if (m_bytes.size() > largestLine)
         return m_process->kill(); // not our protocol
-    for (qsizetype end = m_bytes.indexOf('\n', before); end >= 0; end = m_bytes.indexOf('\n')) {
-        const QByteArray line = m_bytes.left(end);
-        m_bytes.remove(0, end + 1);
-        takeLine(line);
-        if (!m_process) // a slot has called stop()
-            return;
+    const qsizetype whole = QByteArrayView(m_bytes).sliced(before).lastIndexOf('\n');
+    if (whole < 0)
+        return;
+    const QByteArray lines = m_bytes.left(before + whole + 1);
+    m_bytes.remove(0, lines.size());
+    const QProcess *const from = m_process.get();
+    for (qsizetype begin = 0; begin < lines.size() && m_process.get() == from;) { // a slot may call stop()
+        const qsizetype end = lines.indexOf('\n', begin);
+        takeLine(lines.mid(begin, end - begin));
+        begin = end + 1;
     }
 }
 
@@ -113,7 +117,7 @@ void QueueBridge::takeLine(const QByteArray &line) {
             m_turn.start(std::chrono::milliseconds(m_pause.remainingTime()));
         return;
     }
-    if (line.size() > largestAnswerLine)
+    if (line.isEmpty() || line.size() > largestAnswerLine)
         return;
     const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
     if (documents::valueIn(json, "type", "") == "answer")

@@ -101,6 +101,22 @@ TEST_CASE("a line that is longer than any frame is left out, and holds no other 
     CHECK(read.times == std::vector<std::int64_t>{10, 20, 30});
 }
 
+TEST_CASE("a hole in a file is passed over at once, and what is appended after it is read") {
+    const TestHome home;
+    Read read(home);
+    read.add(0, lineAt(0, 10));
+    std::filesystem::resize_file(read.fileOf(0), std::uintmax_t{8} << 30);
+    FrameFiles files = read.open();
+    int polls = 1;
+    while (files.poll())
+        ++polls;
+    CHECK(polls < 10);
+    read.add(0, "\n" + lineAt(0, 20));
+    CHECK(files.poll());
+    CHECK(read.times == std::vector<std::int64_t>{10, 20});
+    CHECK(read.begunAnew == 0);
+}
+
 TEST_CASE("what is read at once is bounded, and nothing is lost by it") {
     const TestHome home;
     Read read(home);
@@ -261,4 +277,38 @@ TEST_CASE("a run of more hosts than a record keeps can be read again") {
     REQUIRE_MESSAGE(record, (record ? std::string() : record.error().message()));
     CHECK(record->machines.size() == std::size_t{mostNodes});
     CHECK(record->processes == ranks);
+}
+
+TEST_CASE("a run whose ranks change their number again and again is recorded with the devices of the last one") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    std::uint64_t rseq = 0;
+    const auto begin = [&](int worldSize) {
+        Frame frame = beginOf(0, "host");
+        frame.rseq = rseq++;
+        auto &init = std::get<StateFrame>(frame.body);
+        init.worldSize = worldSize;
+        init.about = {{"method", "ddp"}, {"model", "lenet"}, {"batch_size", "64"}};
+        return frame;
+    };
+    ListenedRun::Options options;
+    options.files = RecordedFiles{"rank 0, at 1 us", 0};
+    const Frame first = begin(2);
+    auto run = ListenedRun::open(loop, clock, options, {}, first);
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    const auto created = readRunRecord(folder);
+    REQUIRE((created && created->config));
+    CHECK(created->config->devices == std::vector<std::string>{"0", "1"});
+    (*run)->takeLine(0, encode(first));
+    for (int i = 0; i < 2000; ++i)
+        (*run)->takeLine(0, encode(begin(i % 2 == 0 ? mostListenedRanks : 1)));
+    clock.ns += 2'000'000'000; // so that the record is written
+    (*run)->takeLine(0, encode(begin(3)));
+    run->reset(); // waits for the disk
+    const auto record = readRunRecord(folder);
+    REQUIRE((record && record->config));
+    CHECK(record->processes == 3);
+    CHECK(record->config->devices == std::vector<std::string>{"0", "1", "2"});
 }

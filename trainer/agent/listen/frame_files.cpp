@@ -174,7 +174,8 @@ bool FrameFiles::fill(const std::string &file, Place &place) {
         place.text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
         const auto last = place.text.rfind('\n');
         if (last == std::string::npos && place.text.size() >= maxFrameBytes) {
-            place.offset += place.text.size();
+            place.offset =
+                static_cast<std::uint64_t>(nextData(fd->get(), static_cast<off_t>(place.offset + place.text.size())));
             place.endless = m_skipped = true;
         } else if (last == std::string::npos && place.text.size() == most) {
             most = maxFrameBytes; // the line is longer than this file's share

@@ -19,14 +19,13 @@ constexpr std::int64_t recordEveryNs = 1'000'000'000;
 
 /// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one; of one that is
 /// made, keysSaidIn() says what was reported.
-std::optional<RunConfig> configFrom(const About &about, int worldSize) {
+std::optional<RunConfig> configFrom(const About &about) {
     if (!about.contains("method") || !about.contains("model") || !about.contains("batch_size"))
         return std::nullopt;
     RunConfig config;
     for (const auto &[key, value] : about)
         if (const FieldSpec *field = findField(key); !field || field->perProcess || !field->set(config, value))
             return std::nullopt;
-    takeDevicesOfAll(config, worldSize); // each node names its own
     return config;
 }
 
@@ -66,10 +65,17 @@ About shortened(const About &about) {
 }
 
 void takeAbout(const About &about, const std::string &name, RunRecord &record) {
-    record.config = configFrom(about, record.processes);
+    record.config = configFrom(about);
     record.about = record.config ? About() : shortened(about);
     record.claims.known = keysSaidIn(about);
     record.name = name.empty() ? titleFrom(about, record.processes) : name;
+}
+
+/// Each node names its own. Only for a record that is written: ranks may change their number with each frame, and this costs a name for
+/// each of them.
+void takeDevices(RunRecord &record) {
+    if (record.config)
+        takeDevicesOfAll(*record.config, record.processes);
 }
 
 /// 0: it says none that can be.
@@ -84,6 +90,7 @@ RunRecord recordFrom(const Frame &first, const ListenedRun::Options &options) {
     RunRecord record;
     record.processes = std::max({1, options.worldSize, state ? worldSizeIn(*state, rank) : 0, rank + 1});
     takeAbout(state ? state->about : About(), options.name, record);
+    takeDevices(record);
     record.files = options.files;
     return record;
 }
@@ -274,6 +281,7 @@ void ListenedRun::writeRecord() {
         return;
     m_recordChanged = false;
     m_recordNs = m_clock.monoNs();
+    takeDevices(m_record);
     (void)m_journal->disk().run([path = folder().config(), text = toJson(m_record)] {
         if (const auto written = realFileSystem().writeAtomically(path, text); !written)
             logWarning("the run's record can't be written: " + written.error().message());

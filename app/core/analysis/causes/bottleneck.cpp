@@ -17,7 +17,8 @@ namespace {
 // bottleneck.h explains them.
 constexpr double stragglerFrom = 0.10, inputFrom = 0.20, communicationFrom = 0.20, outsideFrom = 0.20,
                  computeFrom = 0.50, busyGpuFrom = 0.60; // and launchFrom
-constexpr double closeTo = 0.75; ///< of its threshold: what is so near is named beside the bound
+constexpr double roundingOfSums = 1e-12; ///< of a share: the order in which times are added decides nothing
+constexpr double closeTo = 0.75;         ///< of its threshold: what is so near is named beside the bound
 
 std::string share(double fraction) {
     return percent(fraction, 0).toStdString();
@@ -66,6 +67,7 @@ std::string stepText(const RepeatGroup &group, double seconds) {
 struct Wait {
     Bound bound;
     double share, from;
+    [[nodiscard]] bool bounds() const { return share >= from - roundingOfSums; }
 };
 
 /// " Close behind: exposed communication, 19.9 %." Those beside the bound that are over their threshold, or near it.
@@ -230,7 +232,7 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const MeasuredGroups &others) 
                           {Bound::Input, *parts->loadS / training, inputFrom},
                           {Bound::Communication, parts->communicationS.value_or(0) / training, communicationFrom}};
     for (const auto &one : waits)
-        if (one.share >= one.from && one.share > out.share.value_or(0)) {
+        if (one.bounds() && one.share > out.share.value_or(0)) {
             out.bound = one.bound;
             out.share = one.share;
         }

@@ -87,6 +87,8 @@ private Q_SLOTS:
         QTest::newRow("computes") << List{0.5, 9.3, 0.1, 0} << QStringLiteral("compute-bound");
         QTest::newRow("loads") << List{4, 5.8, 0.1, 0} << QStringLiteral("input-bound");
         QTest::newRow("loads just enough") << List{2, 7.8, 0.1, 0} << QStringLiteral("input-bound");
+        QTest::newRow("loads just enough but for rounding")
+            << List{2 * (1 - 1e-15), 7.8, 0.1, 0} << QStringLiteral("input-bound");
         QTest::newRow("loads too little") << List{1.9, 7.9, 0.1, 0} << QStringLiteral("compute-bound");
         QTest::newRow("communicates") << List{0.5, 6, 3.4, 0.2} << QStringLiteral("communication-bound");
         QTest::newRow("waits") << List{0.5, 7, 2.4, 2.2} << QStringLiteral("straggler-bound");

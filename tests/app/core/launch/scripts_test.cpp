@@ -140,6 +140,14 @@ private Q_SLOTS:
         QVERIFY(again && again->entries == experiment.entries);
     }
 
+    void aCommandThatIsShownRunsWhatItShows() {
+        PlannedRun run;
+        run.config.method = Method::Baseline;
+        run.command = {"python3", "train.py", "--tag=a\xE2\x80\xAE\xE2\x80\x8F", "it's \xD7\xA9"};
+        QCOMPARE(torchrunCommand(run), std::string("python3 train.py '--tag=a'$'\\xe2\\x80\\xae''"
+                                                   "'$'\\xe2\\x80\\x8f''' 'it'\"'\"'s \xD7\xA9'"));
+    }
+
     void aRunThatLacksCoresForItsWorkersSaysSo() {
         const auto plan = expand(parsed(scriptRecipe), machine(3));
         QVERIFY(plan.has_value());

@@ -431,6 +431,24 @@ private Q_SLOTS:
         QCOMPARE(refused[0][0].toString(), "on far: " + QString(qsizetype(longestText), 'x'));
     }
 
+    void answersAmongMillionsOfEmptyLinesAreTakenInOrder() {
+        QFile program(far("bin/lockstepctl"));
+        QVERIFY(program.open(QIODevice::WriteOnly));
+        program.write("#!/bin/sh\nhead -c 4000000 /dev/zero | tr '\\0' '\\n'\n"
+                      "printf '{\"type\":\"answer\",\"number\":7,'\nprintf '\"error\":\"first\"}\\n\\n'\n"
+                      "printf '{\"type\":\"answer\",\"number\":8,\"error\":\"second\"}\\n'\nexec cat >/dev/null\n");
+        program.close();
+        program.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        const QueueOrigin origin{prefixFor("far", "lockstep-agent").value(), program.fileName().toStdString()};
+        QVERIFY(rememberPlaces(placesOf(origin)).has_value());
+        QueueBridge bridge(makeRunId(), origin);
+        QSignalSpy refused(&bridge, &QueueBridge::refused);
+        bridge.start();
+        QTRY_COMPARE(refused.size(), 2);
+        QCOMPARE(refused[0][0].toString(), QStringLiteral("on far: first"));
+        QCOMPARE(refused[1][0].toString(), QStringLiteral("on far: second"));
+    }
+
     void aQueueThatCallsAPathARunIsRefused() {
         MachineFacts facts;
         facts.allowedCores = {0, 1};
