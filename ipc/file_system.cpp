@@ -74,6 +74,12 @@ uid_t foreignLink(const std::string &path) {
     return link && status.st_uid != ::geteuid() ? status.st_uid : 0;
 }
 
+/// "64 MiB", or "128 KiB" where it is less than one.
+std::string limitInWords(std::uint64_t bytes) {
+    constexpr std::uint64_t kib = 1024, mib = kib * kib;
+    return bytes < mib ? std::to_string(bytes / kib) + " KiB" : std::to_string(bytes / mib) + " MiB";
+}
+
 /// A new name is durable only after its folder was synced.
 int syncFolder(const Fd &folder) {
     const Fd fd(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -145,8 +151,8 @@ public:
         struct stat status {};
         if (::fstat(fd.get(), &status) != 0)
             return fail(Error::system("can't read " + path, errno));
-        const Error tooLarge = Error::failed("can't read " + path + ": it is larger than " +
-                                             std::to_string(largest / (1024 * 1024)) + " MiB, which no such file is");
+        const Error tooLarge = Error::failed("can't read " + path + ": it is larger than " + limitInWords(largest) +
+                                             ", which no such file is");
         if (static_cast<std::uint64_t>(status.st_size) > largest)
             return fail(tooLarge);
         std::string text;

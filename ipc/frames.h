@@ -79,6 +79,8 @@ using About = std::map<std::string, std::string, std::less<>>;
 using FileDigests = std::map<std::string, std::string, std::less<>>;
 /// The most words and the most files that are kept of a run: a rank may name any.
 inline constexpr std::size_t mostWords = 256, mostFiles = 64;
+/// A longer file of a script's own has no digest. In bytes; Lockstep's Python package makes them.
+inline constexpr std::size_t longestScriptFile = 4 * 1024 * 1024;
 /// The most phases that are kept of a frame, and different ones of a run. Lockstep's Python package alerts where a script names more.
 inline constexpr std::size_t mostPhases = 256;
 /// Whether a phase that is new is kept beside so many. Those that add up to an epoch always are.

@@ -8,7 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 #include "ipc/documents.h"
@@ -16,6 +18,7 @@
 #include "ipc/json_text.h"
 #include "ipc/list_in_words.h"
 #include "ipc/nearest_word.h"
+#include "ipc/printable.h"
 
 namespace lockstep {
 namespace {
@@ -52,7 +55,7 @@ private:
         if (m_error)
             return;
         const int line = m_places.lineOf(path);
-        const std::string key = path.substr(path.rfind('/') + 1);
+        const std::string key = printableName(path.substr(path.rfind('/') + 1));
         m_error = Error::badArgument(m_shown + (line > 0 ? ", line " + std::to_string(line) : std::string()) + ": " +
                                          key + " " + what,
                                      wayOut, "model");
@@ -118,7 +121,7 @@ private:
         std::set<std::string_view> seen;
         for (const std::string &name : *names)
             if (!seen.insert(name).second)
-                return mistake("/layers", "has \"" + name + "\" twice", "name each submodule once");
+                return mistake("/layers", "has " + quotedWords(name) + " twice", "name each submodule once");
         facts.layerNames = *names;
         facts.layers = int(names->size());
     }
@@ -127,6 +130,33 @@ private:
     JsonPlaces m_places;
     std::string m_shown;
     std::optional<Error> m_error;
+};
+
+/// What the last descriptions say, right or wrong: each of a thousand runs may have the same model. Thread safe.
+class KnownDescriptions {
+public:
+    /// Nothing: it was not read, or was written since then.
+    [[nodiscard]] std::optional<Result<ModelFacts>> find(const std::string &path, const std::string &stamp) {
+        const std::lock_guard lock(m_mutex);
+        const auto found = std::ranges::find(m_known, path, &Known::path);
+        return found != m_known.end() && found->stamp == stamp ? std::optional(found->facts) : std::nullopt;
+    }
+    void keep(const std::string &path, const std::string &stamp, const Result<ModelFacts> &facts) {
+        const std::lock_guard lock(m_mutex);
+        std::erase_if(m_known, [&](const Known &known) { return known.path == path; });
+        if (m_known.size() == most)
+            m_known.pop_front();
+        m_known.push_back({path, stamp, facts});
+    }
+
+private:
+    struct Known {
+        std::string path, stamp;
+        Result<ModelFacts> facts;
+    };
+    static constexpr std::size_t most = 64;
+    std::mutex m_mutex;
+    std::deque<Known> m_known; ///< the one that was read last is the last
 };
 
 std::string samplesInWords(const SampleSpec &sample) {
@@ -180,17 +210,20 @@ Result<std::optional<ModelFacts>> modelFacts(std::string_view model) {
         return factsOf(*row);
     if (!isModelFile(model))
         return std::nullopt;
+    static KnownDescriptions known;
     const std::string description = descriptionOf(model);
-    const auto text = realFileSystem().readAll(description);
-    if (!text) {
-        struct stat there {};
-        if (::stat(description.c_str(), &there) != 0)
-            return std::nullopt;
-        return fail(Error::badArgument(text.error().what, "give a file that can be read", "model"));
+    const std::string stamp = fileStamp(description); // before it is read: what is written meanwhile has another
+    if (stamp.empty())
+        return std::nullopt;
+    std::optional<Result<ModelFacts>> facts = known.find(description, stamp);
+    if (!facts) {
+        const auto text = realFileSystem().readAll(description, largestDescription);
+        if (!text)
+            return fail(Error::badArgument(text.error().what, "give a file that can be read", "model"));
+        facts = modelFactsFromJson(*text, modelTitle(model), description);
+        known.keep(description, stamp, *facts);
     }
-    return modelFactsFromJson(*text, modelTitle(model), description).map([](ModelFacts facts) {
-        return std::optional(std::move(facts));
-    });
+    return std::move(*facts).map([](ModelFacts &&found) { return std::optional(std::move(found)); });
 }
 
 Result<ModelFacts> modelFactsFromJson(std::string_view text, std::string title, const std::string &shown) {

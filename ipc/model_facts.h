@@ -19,6 +19,8 @@ inline constexpr std::string_view modelFileEnding = ".pt";
 [[nodiscard]] bool isModelFile(std::string_view model);
 /// What people read: a row's name, or a file's name without its folders.
 [[nodiscard]] std::string modelTitle(std::string_view model);
+/// Bytes of a description at most: room for 1,000 layers with names of 100 characters, each on a line of its own.
+inline constexpr std::uint64_t largestDescription = 128 * 1024;
 /// The path of the description beside a file: "net.json" of "net.pt", in the same folder.
 [[nodiscard]] std::string descriptionOf(std::string_view file);
 
@@ -36,7 +38,7 @@ struct ModelFacts {
 
 [[nodiscard]] ModelFacts factsOf(const ModelSpec &model);
 /// Nothing: no row has that name (a script may say any), or the file's description is not on this machine. An error: the
-/// description is wrong. Its `where` is "model".
+/// description is wrong. Its `where` is "model". A description is read again only once it was written again. Thread safe.
 [[nodiscard]] Result<std::optional<ModelFacts>> modelFacts(std::string_view model);
 
 /// Reads such a description; `title` names the model and `shown` the text in errors.

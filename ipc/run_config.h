@@ -179,10 +179,12 @@ struct FieldSpec {
 /// stage_layers as numbers; empty for an empty text.
 [[nodiscard]] Result<std::vector<int>> parseStageLayers(std::string_view text);
 
+/// Whether validate() may read the description of a model in a file. What is only suggested leaves it: the path may be another user's.
+enum class Descriptions { Read, Leave };
 /// All mistakes at once; `where` of each is the JSON key. Examples: an indivisible batch, DP over NCCL, an unknown
 /// device. Checks the configuration alone, and the description of a model in a file where this machine has it;
 /// checkMachine() checks the devices against a machine, checkModelFile() that the model's files are there.
-[[nodiscard]] std::vector<Error> validate(const RunConfig &config);
+[[nodiscard]] std::vector<Error> validate(const RunConfig &config, Descriptions descriptions = Descriptions::Read);
 
 /// What a machine offers, for checkMachine().
 struct MachineFacts {

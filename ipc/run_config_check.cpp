@@ -317,6 +317,12 @@ void checkCpuDevices(const RunConfig &config, const MachineFacts &facts, Report 
                        has == 1 ? "use 0" : "use 0 to " + std::to_string(has - 1));
 }
 
+Result<std::optional<ModelFacts>> factsFor(const std::string &model, Descriptions descriptions) {
+    if (descriptions == Descriptions::Leave && isModelFile(model))
+        return std::nullopt;
+    return modelFacts(model);
+}
+
 /// The UUID a name means, as CUDA takes it: whole or a prefix that only one GPU has.
 std::string gpuOf(std::string_view device, const MachineFacts &facts) {
     if (!isUuid(device)) {
@@ -399,13 +405,13 @@ std::vector<Error> checkLayers(const RunConfig &config, int devices, const Model
     return report.take();
 }
 
-std::vector<Error> validate(const RunConfig &config) {
+std::vector<Error> validate(const RunConfig &config, Descriptions descriptions) {
     Report report;
     checkFields(config, report);
     if (!report.has("batch_size") && !report.has("batch_per_device"))
         checkBatch(config, report);
     checkMethod(config, report);
-    const auto model = modelFacts(config.model);
+    const auto model = factsFor(config.model, descriptions);
     if (!model)
         report.add(model.error());
     checkStages(config, model.value_or(std::nullopt), report);

@@ -10,6 +10,7 @@
 #include <QProcess>
 
 #include "ipc/file_system.h"
+#include "ipc/frames.h"
 #include "ipc/sha256.h"
 #include "store/run_data.h"
 
@@ -63,7 +64,7 @@ QStringList filesBelow(const QString &tree, const QString &folder) {
 }
 
 bool holds(const QString &path, const std::string &digest) {
-    const auto content = realFileSystem().readAll(path.toStdString(), anySize);
+    const auto content = realFileSystem().readAll(path.toStdString(), longestScriptFile);
     return content && sha256Hex(*content) == digest;
 }
 

@@ -184,6 +184,9 @@ private Q_SLOTS:
         QCOMPARE(::truncate(path.c_str(), 5), 0);
         QCOMPARE(realFileSystem().readAll(path, 5)->size(), std::size_t{5});
         QVERIFY(!realFileSystem().readAll(path, 4));
+        QCOMPARE(::truncate(path.c_str(), 2049), 0);
+        const auto little = realFileSystem().readAll(path, 2048);
+        QVERIFY2(!little && little.error().message().find("larger than 2 KiB") != std::string::npos, path.c_str());
     }
 
     void sha256IsThatOfTheStandard() { // FIPS 180-2, appendix B.1

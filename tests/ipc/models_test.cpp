@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The tables of data sets and models: names lead to rows, rows are whole, and what doesn't fit is refused in a sentence.
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "ipc/model_facts.h"
 #include "ipc/run_config.h"
 #include "ipc/thousands.h"
+#include "tests/ipc/test_folder.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -12,6 +15,37 @@ using namespace lockstep;
 namespace {
 
 constexpr SampleSpec words{.values = Values::Tokens, .sizes = {16}, .classes = 4};
+
+void writeText(const std::string &path, const std::string &text) {
+    std::ofstream(path, std::ios::trunc) << text;
+}
+
+/// Writes another text of the same length, which only somebody sees who reads the file again.
+void writeUnseen(const std::string &path, const std::string &text) {
+    const auto time = std::filesystem::last_write_time(path);
+    QCOMPARE(std::filesystem::file_size(path), text.size());
+    writeText(path, text);
+    std::filesystem::last_write_time(path, time);
+}
+
+std::string describedWith(int classes) {
+    return R"({"input": {"values": "text"}, "classes": )" + std::to_string(classes) + "}";
+}
+
+int classesOf(const std::string &model) {
+    const auto facts = modelFacts(model);
+    return facts && *facts ? (*facts)->sample.classes : 0;
+}
+
+/// As json.dump(…, indent=2) writes it.
+std::string describedWithLayers(int layers) {
+    std::string text = "{\n  \"input\": {\n    \"values\": \"text\"\n  },\n  \"classes\": 3,\n  \"layers\": [";
+    for (int i = 0; i < layers; ++i) {
+        const std::string number = std::to_string(i);
+        text += (i > 0 ? ",\n    \"" : "\n    \"") + std::string(100 - number.size(), 'a') + number + '"';
+    }
+    return text + "\n  ]\n}";
+}
 
 } // namespace
 
@@ -134,6 +168,75 @@ private Q_SLOTS:
         QVERIFY(!modelFactsFromJson(R"({"input": {"values": "text", "shape": [1, 2, 3]}, "classes": 3})", "n", "n"));
         QVERIFY(!modelFactsFromJson(R"({"input": {"values": "text"}, "classes": 3, "classes": 3})", "n", "n"));
         QVERIFY(!modelFactsFromJson(R"({"input": {"values": "text"}, "classes": 3.0})", "n", "n"));
+    }
+
+    void aDescriptionIsReadAgainOnlyOnceItWasWritten() {
+        const auto folder = test::makeFolder();
+        const auto model = [&](int i) { return folder->path().toStdString() + "/" + std::to_string(i) + ".pt"; };
+        const std::string first = descriptionOf(model(0));
+        writeText(first, describedWith(3));
+        QCOMPARE(classesOf(model(0)), 3);
+        writeUnseen(first, describedWith(4));
+        RunConfig config;
+        config.model = model(0);
+        for (int run = 0; run < 1000; ++run)
+            (void)validate(config);
+        QCOMPARE(classesOf(model(0)), 3);
+        writeText(first, describedWith(12));
+        QCOMPARE(classesOf(model(0)), 12);
+        for (int i = 1; i <= 100; ++i) { // more than are kept
+            writeText(descriptionOf(model(i)), describedWith(5));
+            QCOMPARE(classesOf(model(i)), 5);
+        }
+        writeUnseen(first, describedWith(13));
+        QCOMPARE(classesOf(model(0)), 13);
+        std::filesystem::remove(first);
+        QVERIFY(!modelFacts(model(0)).value());
+    }
+
+    void aWrongDescriptionIsReadOnceToo() {
+        const auto folder = test::makeFolder();
+        const std::string model = folder->filePath(QStringLiteral("net.pt")).toStdString();
+        writeText(descriptionOf(model), describedWith(1));
+        QVERIFY(!modelFacts(model));
+        writeUnseen(descriptionOf(model), describedWith(2));
+        QVERIFY(!modelFacts(model));
+        writeText(descriptionOf(model), describedWith(10));
+        QCOMPARE(classesOf(model), 10);
+    }
+
+    void aDescriptionHasRoomForAThousandLayersAndALargerOneIsNotRead() {
+        const auto folder = test::makeFolder();
+        const std::string model = folder->filePath(QStringLiteral("net.pt")).toStdString();
+        writeText(descriptionOf(model), describedWithLayers(1000));
+        QCOMPARE(modelFacts(model).value().value().layers, 1000);
+        writeText(descriptionOf(model), describedWithLayers(2000));
+        const auto facts = modelFacts(model);
+        QVERIFY(!facts);
+        QCOMPARE(facts.error().what,
+                 "can't read " + descriptionOf(model) + ": it is larger than 128 KiB, which no such file is");
+        QCOMPARE(facts.error().where, std::string("model"));
+    }
+
+    void whatADescriptionNamesIsCutInASentence() {
+        const std::string longName(1'000'000, 'a'), begins = R"({"input": {"values": "text"}, "classes": 3, ")";
+        for (const std::string &text :
+             {begins + longName + "\": 1}", begins + "layers\": [\"" + longName + "\", \"" + longName + "\"]}"}) {
+            const auto facts = modelFactsFromJson(text, "net.pt", "net.json");
+            QVERIFY(!facts);
+            QVERIFY2(facts.error().message().size() < 500, facts.error().message().substr(0, 500).c_str());
+        }
+    }
+
+    void aSuggestionIsValidatedWithoutReadingADescription() {
+        const auto folder = test::makeFolder();
+        RunConfig config;
+        config.model = folder->filePath(QStringLiteral("net.pt")).toStdString();
+        writeText(descriptionOf(config.model), "{}");
+        QVERIFY(!validate(config).empty());
+        QVERIFY(validate(config, Descriptions::Leave).empty());
+        config.model = "bert"; // a row needs no file
+        QVERIFY(!validate(config, Descriptions::Leave).empty());
     }
 
     void helpNamesEveryRow() {

@@ -3,6 +3,7 @@
 """lockstepctl check: two revisions of somebody's own script, run in turns, on real PyTorch and real git."""
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -143,6 +144,19 @@ class Check(Case):
         self.assertEqual({name: files["train.py"] for name, files in read.items()}, {BASE_RUN: after, NEW_RUN: after})
         self.assertRegex(case["reason"], "which says nothing: both ran the working tree's train.py, of which the base has another version")
         self.assertNotEqual(before, after)
+
+    def test_a_file_that_bears_the_scripts_name_is_read_only_if_it_can_be_a_script(self):
+        paths = {size: self.tree / str(size) / "train.py" for size in (100, (4 << 20) + 1)}
+        for size, path in paths.items():
+            path.parent.mkdir()
+            path.write_bytes(b"#" * size)
+            os.utime(path, (0, time.time()))  # read last before it was written, so that reading it shows
+        _, read = self.measured(sys.executable, "train.py")
+        self.assertIn("train.py", read[NEW_RUN])
+        small, large = (path.stat().st_atime for path in paths.values())
+        if not small:
+            self.skipTest("this file system keeps no times of reading")
+        self.assertEqual(large, 0)
 
     def test_a_base_that_ran_the_working_trees_submodule_or_its_link_says_nothing(self):
         library = self.home / "library"

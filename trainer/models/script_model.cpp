@@ -11,6 +11,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 #include <torch/torch.h>
 
+#include "ipc/printable.h"
 #include "trainer/report/torch_sentence.h"
 
 namespace lockstep::trainer {
@@ -93,7 +94,8 @@ std::optional<Error> faultOf(const Script &module, const ModelFacts &facts) {
         return scriptError(facts.title + " has no parameters to train", "save it without torch.jit.freeze");
     for (const std::string &name : facts.layerNames)
         if (!submoduleOf(module, name))
-            return scriptError(facts.title + " has no submodule " + name + ", which its description names as a layer",
+            return scriptError(facts.title + " has no submodule " + cutText(name, 200) +
+                                   ", which its description names as a layer",
                                "correct \"layers\" there");
     return {};
 }

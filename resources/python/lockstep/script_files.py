@@ -7,8 +7,8 @@ import stat
 import sys
 from typing import Dict, Iterator, Optional, Tuple
 
-MOST_FILES = 64  # as ipc/frames.h has it
-LONGEST_FILE = 4 << 20  # bytes
+MOST_FILES = 64  # this and the bytes of a file as ipc/frames.h has them
+LONGEST_FILE = 4 << 20
 LIBRARY = os.path.join(os.path.dirname(os.__file__), "")  # Python's own: a script may lie in a folder above it
 
 

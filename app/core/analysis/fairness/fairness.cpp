@@ -81,8 +81,8 @@ void addControl(const RepeatGroup &base, const RepeatGroup &other, Settled kind,
     }
     const bool script = isScript(base);
     if (adopted.empty() || isSameWork(control.config, *from) ||
-        (isSameWork(control.config, *to) && isScript(other) == script) || !validate(control.config).empty() ||
-        !takesChange(base, adopted, control.config))
+        (isSameWork(control.config, *to) && isScript(other) == script) ||
+        !validate(control.config, Descriptions::Leave).empty() || !takesChange(base, adopted, control.config))
         return;
     const RepeatGroup *there = groupOf(control.config, script, others);
     const std::string factor = !there                         ? std::string()

@@ -206,7 +206,7 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
     if (bound &&
         !fitWorkerCores(reference, out.config)) // cores that were free for loading in one may train in the control
         return std::nullopt;
-    if (!validate(out.config).empty())
+    if (!validate(out.config, Descriptions::Leave).empty())
         return std::nullopt;
     for (const RepeatGroup *group : {&reference, &run})
         if (hasSetting(*group, {out.config, setting.script, setting.flags}))
@@ -249,7 +249,7 @@ bool takesChange(const RepeatGroup &group, const std::vector<std::string> &chang
 
 std::optional<SuggestedRun> withChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys,
                                        const RunConfig &config, const RepeatGroup *reference) {
-    if (isSameSetting(*group.runs.front().config, config) || !validate(config).empty() ||
+    if (isSameSetting(*group.runs.front().config, config) || !validate(config, Descriptions::Leave).empty() ||
         !takesChange(group, changedKeys, config))
         return std::nullopt;
     SuggestedRun out{runTitle(config), {}, config, group.command, group.runs.front().claims};

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What bounds a run is said by its phases, with what to try next.
 
+#include <QFile>
+#include <QTemporaryDir>
+
 #include "analysis/causes/bottleneck.h"
 #include "analysis/causes/bottleneck_tips.h"
 #include "analysis/causes/phase_parts.h"
+#include "analysis/fairness/fairness.h"
 #include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
@@ -177,6 +181,24 @@ private Q_SLOTS:
             const bool alone = factors[mask - 1].key == "micro_batches"; // which a baseline has none of
             QCOMPARE(control.has_value(), !alone);
         }
+    }
+
+    void whatIsSuggestedReadsNoFileThatARunNames() {
+        const QTemporaryDir folder;
+        QFile description(folder.filePath(QStringLiteral("net.json")));
+        QVERIFY(description.open(QIODevice::WriteOnly) && description.write("{}") == 2);
+        description.close();
+        RunConfig one, two = ddp(2);
+        one.model = two.model = folder.filePath(QStringLiteral("net.pt")).toStdString();
+        two.workers = 4;
+        QVERIFY2(!validate(one).empty(), "whoever reads it finds a mistake");
+        const RepeatGroup baseline = groupOf("baseline", one, {phases(5, 4.8)}),
+                          wide = groupOf("DDP on 2 devices, 4 workers", two, {phases(0, 9), phases(0, 9)});
+        QVERIFY(controlBetween(baseline, wide, factorsBetween(baseline, wide), 1));
+        QVERIFY(!bottleneckOf(baseline, {baseline}).tips.empty());
+        const auto findings = fairnessOf(baseline, wide, {}, {});
+        QVERIFY(
+            std::ranges::any_of(findings, [](const FairnessFinding &finding) { return finding.control.has_value(); }));
     }
 
     void withoutPhasesItIsUnknown() {
