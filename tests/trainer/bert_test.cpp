@@ -385,6 +385,33 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("it holds 16 numbers, and the sizes in config.json need 778992768") != std::string::npos);
     }
 
+    TEST_CASE("a vocabulary is read up to 16 MiB, and a longer one refused before it is read") {
+        const TempFolder folder;
+        writeText(folder / "config.json", "{}");
+        writeText(folder / "vocab.txt", vocabulary());
+        const auto read = readVocabulary(folder.path(), 128);
+        REQUIRE(read);
+        CHECK(read->text == vocabulary());
+        writeText(folder / "config.json", R"({"pad_token_id": 1})");
+        const auto other = readVocabulary(folder.path(), 128);
+        REQUIRE_FALSE(other);
+        CHECK(other.error().message().find("its [PAD] is token 0, but config.json's pad_token_id is 1") !=
+              std::string::npos);
+        writeText(folder / "config.json", R"({"vocab_size": 3})");
+        writeText(folder / "vocab.txt", "[PAD]\r\na\nb\n");
+        CHECK(readVocabulary(folder.path(), 128));
+        writeText(folder / "vocab.txt", "[PAD]\na\n\nb");
+        const auto longer = readVocabulary(folder.path(), 128);
+        REQUIRE_FALSE(longer);
+        CHECK(longer.error().message().find("it has 4 tokens, but config.json's vocab_size is 3") != std::string::npos);
+        std::filesystem::resize_file(folder / "vocab.txt", (std::uintmax_t{16} << 20) + 1);
+        const auto huge = readVocabulary(folder.path(), 128);
+        REQUIRE_FALSE(huge);
+        CHECK(huge.error().kind == ErrorKind::BadArgument);
+        CHECK(huge.error().message().find(folder / "vocab.txt: it is larger than 16 MiB") != std::string::npos);
+        CHECK_FALSE(huge.error().wayOut.empty());
+    }
+
     TEST_CASE("a trained folder is written with any labels, and keeps its weights where the rest of it can't be made") {
         const TempFolder source, folder;
         writeText(source / "config.json", "{}");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <fstream>
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -21,8 +22,12 @@ std::string bigEndian(std::uint32_t value) {
     return bytes;
 }
 
+std::string imagesHeader(std::uint32_t n, std::uint32_t side = 28) {
+    return bigEndian(0x803) + bigEndian(n) + bigEndian(side) + bigEndian(side);
+}
+
 std::string imagesIdx(std::uint32_t n, std::uint32_t side = 28) {
-    std::string bytes = bigEndian(0x803) + bigEndian(n) + bigEndian(side) + bigEndian(side);
+    std::string bytes = imagesHeader(n, side);
     for (std::uint32_t i = 0; i < n * side * side; ++i)
         bytes += static_cast<char>(i * 31 % 251);
     return bytes;
@@ -47,6 +52,15 @@ std::string gzip(const std::string &bytes) {
     packed.resize(stream.total_out);
     deflateEnd(&stream);
     return packed;
+}
+
+/// A line of /proc/self/status, in kB.
+std::int64_t statusOf(const std::string &name) {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (std::int64_t number = 0; word == name && status >> number)
+            return number;
+    return 0;
 }
 
 const char *const imagesName = "train-images-idx3-ubyte", *const labelsName = "train-labels-idx1-ubyte";
@@ -103,6 +117,68 @@ TEST_SUITE("data_set") {
         CHECK(some->size() == 7);
         CHECK(torch::equal(some->inputs, all->inputs.narrow(0, 0, 7)));
         CHECK(torch::equal(some->targets, all->targets.narrow(0, 0, 7)));
+    }
+
+    TEST_CASE("with a limit a packed file is checked to its end, and takes no memory beyond what is kept") {
+        const TempFolder folder;
+        constexpr std::uint32_t many = 200'000; // 157 MB in 150 kB
+        writeFile(folder / (std::string(imagesName) + ".gz"), gzip(imagesHeader(many) + std::string(many * 784, '\0')));
+        writeFile(folder / labelsName, labelsIdx(many));
+        writeFile("/proc/self/clear_refs", "5"); // the peak so far
+        const std::int64_t before = statusOf("VmHWM:");
+        const auto set = loadDataSet("mnist", folder.path(), Split::Train, 640);
+        REQUIRE(set);
+        CHECK(set->size() == 640);
+        CHECK(set->inputs.storage().nbytes() == 640 * 784);
+        CHECK(statusOf("VmHWM:") - before < 100 * 1024);
+
+        auto torn = gzip(imagesIdx(20));
+        torn.resize(torn.size() - 3);
+        writeFile(folder / (std::string(imagesName) + ".gz"), torn);
+        writeFile(folder / labelsName, labelsIdx(20));
+        const auto cut = loadDataSet("mnist", folder.path(), Split::Train, 2);
+        REQUIRE_FALSE(cut);
+        CHECK(cut.error().message().find("torn: it ends after 15696 unpacked bytes") != std::string::npos);
+        auto labels = labelsIdx(20);
+        labels[8 + 13] = 10;
+        writeGood(folder);
+        writeFile(folder / labelsName, labels);
+        const auto wrong = loadDataSet("mnist", folder.path(), Split::Train, 2);
+        REQUIRE_FALSE(wrong);
+        CHECK(wrong.error().message().find("label 13 is 10") != std::string::npos);
+    }
+
+    TEST_CASE("images that would take more than 512 MiB are refused by the header, and fewer of them are read") {
+        const TempFolder folder;
+        writeFile(folder / (std::string(imagesName) + ".gz"), gzip(imagesHeader(1'369'000)));
+        writeFile(folder / labelsName, labelsIdx(20));
+        const auto all = loadDataSet("mnist", folder.path(), Split::Train);
+        REQUIRE_FALSE(all);
+        CHECK(all.error().kind == ErrorKind::BadArgument);
+        CHECK(all.error().message().find("1369000 of its samples (1369000x28x28 in all) take more than 536870912") !=
+              std::string::npos);
+        CHECK(all.error().wayOut.find("--train-samples") != std::string::npos);
+        const auto some = loadDataSet("mnist", folder.path(), Split::Train, 640);
+        REQUIRE_FALSE(some);
+        CHECK(some.error().message().find("1369000x28x28 bytes of data, but 0 follow") != std::string::npos);
+    }
+
+    TEST_CASE("a packed file is read alike wherever its blocks and members end") {
+        const TempFolder folder;
+        const auto bytes = imagesIdx(1000); // more than is read and unpacked at once
+        writeFile(folder / labelsName, labelsIdx(1000));
+        writeFile(folder / imagesName, bytes);
+        const auto plain = loadDataSet("mnist", folder.path(), Split::Train);
+        REQUIRE(plain);
+        std::filesystem::remove(folder / imagesName);
+        for (const std::size_t end : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 18, bytes.size()}) {
+            CAPTURE(end);
+            writeFile(folder / (std::string(imagesName) + ".gz"),
+                      gzip(bytes.substr(0, end)) + gzip(bytes.substr(end)) + gzip({}));
+            const auto set = loadDataSet("mnist", folder.path(), Split::Train);
+            REQUIRE(set);
+            CHECK(torch::equal(set->inputs, plain->inputs));
+        }
     }
 
     TEST_CASE("tokens are read as whole numbers, and sequences of another length are refused") {

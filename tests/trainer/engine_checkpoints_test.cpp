@@ -294,6 +294,42 @@ TEST_SUITE("engine_checkpoints") {
         });
     }
 
+    TEST_CASE("a checkpoint's metadata are judged before its data are read") {
+        const TempFolder folder;
+        TensorFile foreign;
+        foreign.sealed = true;
+        foreign.metadata = {{"lockstep_checkpoint", "2"}};
+        foreign.tensors = {{"w", torch::zeros({4})}};
+        const std::string file = folder / "checkpoint-000000000010.safetensors";
+        REQUIRE(writeTensors(file, foreign));
+        std::string bytes = readFile(file);
+        bytes.back() ^= 1; // which the digest would tell
+        writeFile(file, bytes);
+        const auto read = readCheckpoint(file);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().message().find("its metadata lack world_size") != std::string::npos);
+    }
+
+    TEST_CASE("the newest checkpoint that can be read is found behind nine others, not behind ten") {
+        const Checkpoints checkpoints;
+        checkpoints.runWell({"--epochs=1"});
+        const CheckpointFolder folder(checkpoints.path());
+        for (int damaged = 1; damaged <= 9; ++damaged)
+            writeFile(checkpoints.after(100 + damaged), "torn");
+        std::vector<std::string> skipped;
+        const auto found = folder.newestGood({}, skipped);
+        REQUIRE(found);
+        REQUIRE(*found);
+        CHECK((*found)->file == checkpoints.after(10));
+        CHECK(skipped.size() == 9);
+        writeFile(checkpoints.after(110), "torn");
+        skipped.clear();
+        const auto none = folder.newestGood({}, skipped);
+        REQUIRE_FALSE(none);
+        CHECK(none.error().message().find("10 of the 11 checkpoints in " + checkpoints.path() + " can't be read") !=
+              std::string::npos);
+    }
+
     TEST_CASE("a training does not go on with other data, or to an epoch that it has passed") {
         const Checkpoints folder;
         const SmallData data(640), other(640);

@@ -2,9 +2,11 @@
 // Texts with labels as a data set: the split, classes, tokens, and batches that are no longer than their texts.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <fstream>
 #include <set>
 
+#include "ipc/sha256.h"
 #include "tests/trainer/temp_folder.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/text_set.h"
@@ -83,7 +85,7 @@ TEST_SUITE("text_set") {
             const double share = set->targets.to(torch::kFloat64).mean().item<double>();
             CHECK(share > 0.3);
             CHECK(share < 0.7);
-            CHECK(set->lengths.size() == static_cast<std::size_t>(set->size()));
+            CHECK(std::ssize(set->texts.lengths()) == set->size());
             CHECK(set->sha256.at("some.csv").size() == 64);
         }
         const auto first = LabelledTexts(400).load({.trainLimit = 50, .testLimit = 7});
@@ -96,14 +98,47 @@ TEST_SUITE("text_set") {
         const auto sets = LabelledTexts(400).load({.maxTokens = 12});
         REQUIRE(sets.has_value());
         const DataSet &train = sets->train;
-        CHECK(train.inputs.size(1) == 12);
+        CHECK(train.texts.longest() == 12);
         for (std::int64_t i = 0; i < train.size(); ++i) {
-            const auto length = train.lengths[static_cast<std::size_t>(i)];
-            const auto row = train.inputs[i];
+            const auto tokens = train.texts[i];
+            const auto length = std::ssize(tokens);
+            CHECK(tokens.front() == 2);
+            CHECK(tokens.back() == 3);
+            const auto row = train.texts.padded(std::array{i}, 12)[0];
             CHECK(row[0].item<std::int64_t>() == 2);
             CHECK(row[length - 1].item<std::int64_t>() == 3);
             CHECK(row.narrow(0, length, 12 - length).sum().item<std::int64_t>() == 0);
         }
+    }
+
+    TEST_CASE("one long text among many short ones takes room for its own tokens alone") {
+        std::string texts = "text,label\n";
+        for (int i = 0; i < 1000; ++i)
+            texts += i % 2 == 0 ? "a,dull\n" : "b,bright\n";
+        for (int word = 0; word < 100; ++word)
+            texts += "a ";
+        const auto sets = loadFile(texts + ",dull\n");
+        REQUIRE(sets.has_value());
+        std::size_t tokens = 0;
+        for (const DataSet *set : {&sets->train, &sets->test}) {
+            CHECK_FALSE(set->inputs.defined());
+            tokens += set->texts.tokens();
+        }
+        CHECK(tokens == 1000 * 3 + 102);
+    }
+
+    TEST_CASE("a checkpoint's digest of texts is that of one matrix, as wide as the longest, and its targets") {
+        const auto sets = LabelledTexts(700).load();
+        REQUIRE(sets.has_value());
+        const DataSet &train = sets->train;
+        auto matrix = torch::zeros({train.size(), train.texts.longest()}, torch::kInt64);
+        for (std::int64_t i = 0; i < train.size(); ++i)
+            for (std::int64_t at = 0; at < std::ssize(train.texts[i]); ++at)
+                matrix[i][at] = train.texts[i][static_cast<std::size_t>(at)];
+        Sha256 expected;
+        for (const torch::Tensor &part : {matrix, train.targets})
+            expected.add({static_cast<const char *>(part.const_data_ptr()), part.nbytes()});
+        CHECK(contentSha256(train) == expected.hex());
     }
 
     TEST_CASE("buckets hold the same texts with little padding, in every rank alike; full padding makes one width") {
@@ -114,7 +149,7 @@ TEST_SUITE("text_set") {
         const Padded full = anEpoch(sets->train, {.batchSize = 16, .padFully = true});
         CHECK(longest.lengths == bucket.lengths);
         CHECK(longest.lengths == full.lengths);
-        CHECK(full.widths == std::set<std::int64_t>{sets->train.inputs.size(1)});
+        CHECK(full.widths == std::set<std::int64_t>{sets->train.texts.longest()});
         CHECK(bucket.padding * 10 < longest.padding);
         CHECK(longest.padding < full.padding);
         Padded shared; // four ranks of 4: the same batches of 16

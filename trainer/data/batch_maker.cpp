@@ -74,16 +74,10 @@ void BatchMaker::fill(torch::Tensor &inputs, std::span<const std::int64_t> sampl
 
 /// Texts, as long as the longest of them.
 torch::Tensor BatchMaker::padded(std::span<const std::int64_t> samples, const torch::TensorOptions &options) const {
-    const std::int64_t width = m_set.inputs.size(1);
-    std::int64_t longest = m_options.padFully ? width : 0;
+    std::int64_t longest = m_options.padFully ? m_set.texts.longest() : 0;
     for (const auto sample : samples)
-        longest = std::max(longest, m_set.lengths[static_cast<std::size_t>(sample)]);
-    auto rows = torch::empty({static_cast<std::int64_t>(samples.size()), longest}, options.dtype(torch::kInt64));
-    const auto *from = m_set.inputs.const_data_ptr<std::int64_t>();
-    auto *out = rows.data_ptr<std::int64_t>();
-    for (const auto sample : samples)
-        out = std::copy_n(from + sample * width, longest, out);
-    return rows;
+        longest = std::max(longest, m_set.texts.lengths()[static_cast<std::size_t>(sample)]);
+    return m_set.texts.padded(samples, longest, options);
 }
 
 torch::Tensor BatchMaker::item(std::int64_t sample, std::int64_t epoch) const {

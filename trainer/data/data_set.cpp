@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include <torch/torch.h>
 
@@ -80,8 +81,9 @@ Result<void> checkTargets(const IdxFile &targets, const IdxFile &inputs, const S
     return {};
 }
 
-Result<IdxFile> readNamed(const std::string &folder, const std::string &name, int dimensions, const DataSetSpec &spec) {
-    auto file = readIdx(folder + "/" + name, dimensions);
+Result<IdxFile> readNamed(const std::string &folder, const std::string &name, int dimensions, const DataSetSpec &spec,
+                          std::int64_t limit) {
+    auto file = readIdx(folder + "/" + name, dimensions, limit);
     if (!file && file.error().where.empty() && file.error().kind == ErrorKind::BadArgument)
         return fail(Error::badArgument(name + "[.gz] of " + std::string(spec.name) + " is not in " + folder,
                                        wayOutOf(spec), "data_dir"));
@@ -96,12 +98,27 @@ torch::Tensor shaped(const torch::Tensor &data, const SampleSpec &sample) {
     return sample.values == Values::Tokens ? inputs.to(torch::kInt64) : inputs;
 }
 
+/// Gives all texts as rows that are as wide as the longest, some at a time.
+template <class Take> void addPadded(const PackedTexts &texts, const Take &take) {
+    std::vector<std::int64_t> all(texts.lengths().size());
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+    constexpr std::size_t atOnce = 256;
+    for (std::span<const std::int64_t> rest(all); !rest.empty(); rest = rest.subspan(std::min(atOnce, rest.size())))
+        take(texts.padded(rest.first(std::min(atOnce, rest.size())), texts.longest()));
+}
+
 } // namespace
 
 std::string contentSha256(const DataSet &set) {
     Sha256 sha256;
-    for (const torch::Tensor *part : {&set.inputs, &set.targets})
-        sha256.add({static_cast<const char *>(part->const_data_ptr()), part->nbytes()});
+    const auto add = [&](const torch::Tensor &part) {
+        sha256.add({static_cast<const char *>(part.const_data_ptr()), part.nbytes()});
+    };
+    if (set.texts.empty())
+        add(set.inputs);
+    else
+        addPadded(set.texts, add);
+    add(set.targets);
     return sha256.hex();
 }
 
@@ -109,14 +126,15 @@ Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, S
     const auto folder = given.empty() ? folderOf(spec) : given;
     const std::string prefix = split == Split::Train ? "train-" : "t10k-";
     const int dimensions = 1 + static_cast<int>(sizesInFile(spec.sample).size());
-    auto inputs = readNamed(folder, prefix + std::string(spec.inputs), dimensions, spec);
+    auto inputs = readNamed(folder, prefix + std::string(spec.inputs), dimensions, spec, limit);
     if (!inputs)
         return fail(inputs.error());
-    auto targets = readNamed(folder, prefix + std::string(spec.targets), 1, spec);
-    if (!targets)
-        return fail(targets.error());
     if (auto good = checkInputs(*inputs, spec); !good)
         return fail(good.error());
+    // All labels are checked; a file of more labels than there are samples is refused below.
+    auto targets = readNamed(folder, prefix + std::string(spec.targets), 1, spec, inputs->sizes[0]);
+    if (!targets)
+        return fail(targets.error());
     if (auto good = checkTargets(*targets, *inputs, spec.sample); !good)
         return fail(good.error());
     if (limit > inputs->sizes[0])
@@ -124,10 +142,8 @@ Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, S
                                            " holds " + std::to_string(inputs->sizes[0]),
                                        "ask for at most that many, or for 0: all of them",
                                        split == Split::Train ? "train_samples" : "test_samples"));
-    if (limit > 0) { // a copy, so that the rest of the file's bytes can go
-        inputs->data = inputs->data.narrow(0, 0, limit).clone();
+    if (limit > 0)
         targets->data = targets->data.narrow(0, 0, limit);
-    }
     DataSet set;
     set.spec = spec;
     set.inputs = shaped(inputs->data, spec.sample);

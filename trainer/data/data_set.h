@@ -8,6 +8,7 @@
 
 #include "ipc/error.h"
 #include "ipc/models.h"
+#include "trainer/data/packed_texts.h"
 
 namespace lockstep::trainer {
 
@@ -15,16 +16,16 @@ namespace lockstep::trainer {
 struct DataSet {
     DataSetSpec spec = dataSetTable.front();
     torch::Tensor
-        inputs; ///< [N, sizes of a sample …], contiguous, CPU: uint8 pixels, or int64 tokens; of texts [N, longest]
-    torch::Tensor targets;             ///< int64 [N], or [N, …] where a sample has several, contiguous: 0..classes-1
-    std::vector<std::int64_t> lengths; ///< of texts: tokens of each; empty elsewhere
+        inputs; ///< [N, sizes of a sample …], contiguous, CPU: uint8 pixels, or int64 tokens; undefined of texts
+    PackedTexts texts;     ///< instead of inputs; empty elsewhere
+    torch::Tensor targets; ///< int64 [N], or [N, …] where a sample has several, contiguous: 0..classes-1
     std::vector<std::string> classNames;       ///< of texts: the labels, in the order of their classes
     std::map<std::string, std::string> sha256; ///< file name → hex of the file as found
 
     [[nodiscard]] std::int64_t size() const { return targets.defined() ? targets.size(0) : 0; }
 };
 
-/// SHA-256, in hex, of the samples and targets themselves, however their files are packed.
+/// SHA-256, in hex, of the samples and targets themselves, however their files are packed. Texts count as int64 [N, longest].
 [[nodiscard]] std::string contentSha256(const DataSet &set);
 
 enum class Split { Train, Test };

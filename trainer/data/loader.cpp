@@ -77,8 +77,7 @@ struct Loader::Impl {
     std::shared_ptr<const RankShare> orderOf(std::int64_t epoch) {
         auto &[of, order] = orders.at(static_cast<std::size_t>(epoch % 2));
         if (!order || of != epoch) {
-            const LengthBuckets buckets{options.lengthBuckets ? std::span(set.lengths)
-                                                              : std::span<const std::int64_t>(),
+            const LengthBuckets buckets{options.lengthBuckets ? set.texts.lengths() : std::span<const std::int64_t>(),
                                         options.batchSize * options.worldSize};
             order = std::make_shared<const RankShare>(
                 shares.empty() ? RankShare{.order = sampleOrder(set.size(), options.worldSize, options.rank,

@@ -347,7 +347,7 @@ Result<std::optional<Seal>> beginSeal(const std::string &path, std::string lengt
 
 } // namespace
 
-Result<TensorFile> readTensors(const std::string &path) {
+Result<TensorFile> readTensors(const std::string &path, const std::function<Result<void>(const TensorFile &)> &judge) {
     const auto opened = OpenFile::open(path);
     if (!opened)
         return fail(opened.error());
@@ -375,10 +375,12 @@ Result<TensorFile> readTensors(const std::string &path) {
     const auto order = checkLayout(path, *parsed, rest - headerBytes);
     if (!order)
         return fail(order.error());
-    // Only now is memory taken for the data: a sparse file of a few bytes may be longer than any memory.
     auto sealed = beginSeal(path, std::move(header), file);
     if (!sealed)
         return fail(sealed.error());
+    if (auto good = judge ? judge(file) : Result<void>(); !good)
+        return fail(good.error());
+    // Only now is memory taken for the data: a sparse file of a few bytes may be longer than any memory.
     std::optional<Seal> &seal = *sealed;
     for (const Entry &entry : *parsed)
         file.tensors.emplace_back(entry.name, torch::empty(entry.shape, entry.dtype));

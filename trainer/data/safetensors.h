@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,8 +23,10 @@ struct TensorFile {
 };
 
 /// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB), sizes (≤ 64, whose product without zeros fits 62 bits) and, of a sealed
-/// file, the digest; the error names file and tensor. Takes memory for data only once the header agrees with the file's length.
-[[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
+/// file, the digest; the error names file and tensor. Takes memory for data only once the header agrees with the file's length and
+/// `judge`, which is given the file without its tensors, has no error.
+[[nodiscard]] Result<TensorFile> readTensors(const std::string &path,
+                                             const std::function<Result<void>(const TensorFile &)> &judge = {});
 /// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);
 

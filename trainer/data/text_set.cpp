@@ -102,30 +102,30 @@ public:
     [[nodiscard]] DataSet make(const std::vector<std::string> &texts, const std::vector<std::string> &labels,
                                const std::map<std::string, std::int64_t> &classes,
                                const std::vector<std::size_t> &records) const {
-        const auto count = static_cast<std::int64_t>(records.size());
-        std::vector<std::vector<std::int32_t>> tokens(records.size());
-        at::parallel_for(0, count, 256, [&](std::int64_t first, std::int64_t end) {
-            for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i)
-                tokens[i] = m_words.encode(texts[records[i]], m_maxTokens);
-        });
         DataSet set;
         set.spec = m_spec;
-        std::int64_t longest = 0;
-        for (const auto &one : tokens) {
-            set.lengths.push_back(static_cast<std::int64_t>(one.size()));
-            longest = std::max(longest, set.lengths.back());
-        }
-        set.inputs = torch::full({count, longest}, m_words.padding(), torch::kInt64);
-        set.targets = torch::empty({count}, torch::kInt64);
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            std::copy(tokens[i].begin(), tokens[i].end(),
-                      set.inputs.data_ptr<std::int64_t>() + static_cast<std::int64_t>(i) * longest);
-            set.targets.data_ptr<std::int64_t>()[i] = classes.at(labels[records[i]]);
-        }
+        set.texts = encoded(texts, records);
+        set.targets = torch::empty({std::ssize(records)}, torch::kInt64);
+        auto *target = set.targets.data_ptr<std::int64_t>();
+        for (const std::size_t record : records)
+            *target++ = classes.at(labels[record]);
         return set;
     }
 
 private:
+    [[nodiscard]] PackedTexts encoded(const std::vector<std::string> &texts,
+                                      const std::vector<std::size_t> &records) const {
+        constexpr std::size_t textsOfPart = 256;
+        std::vector<PackedTexts> parts((records.size() + textsOfPart - 1) / textsOfPart,
+                                       PackedTexts(m_words.padding()));
+        at::parallel_for(0, std::ssize(parts), 1, [&](std::int64_t first, std::int64_t end) {
+            for (auto part = static_cast<std::size_t>(first); part < static_cast<std::size_t>(end); ++part)
+                for (std::size_t i = part * textsOfPart; i < std::min((part + 1) * textsOfPart, records.size()); ++i)
+                    parts[part].add(m_words.encode(texts[records[i]], m_maxTokens));
+        });
+        return PackedTexts::joined(std::move(parts));
+    }
+
     const DataSetSpec &m_spec;
     const WordPiece &m_words;
     std::size_t m_maxTokens;

@@ -30,7 +30,7 @@ namespace lockstep::trainer {
 
 namespace {
 
-constexpr std::size_t keep = 2;
+constexpr std::size_t keep = 2, mostPassedOver = 10;
 constexpr const char *prefix = "checkpoint-", *suffix = ".safetensors", *formatKey = "lockstep_checkpoint";
 constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.rng.cpu",
                      *deviceRngName = "lockstep.rng.device", *replicaRngName = "lockstep.rng.replicas",
@@ -422,6 +422,11 @@ Result<std::optional<FoundCheckpoint>> CheckpointFolder::newestGood(const std::s
                                                                     std::vector<std::string> &skipped) const {
     const auto all = files();
     for (const auto &file : all) {
+        if (skipped.size() == mostPassedOver)
+            return fail(Error::failed(std::to_string(mostPassedOver) + " of the " + std::to_string(all.size()) +
+                                          " checkpoints in " + m_path + " can't be read, and no more are tried (" +
+                                          skipped.front() + ")",
+                                      "remove them, or start without --resume"));
         const auto checkpoint = readCheckpoint(file);
         if (!checkpoint)
             skipped.push_back(checkpoint.error().message());
@@ -436,12 +441,11 @@ Result<std::optional<FoundCheckpoint>> CheckpointFolder::newestGood(const std::s
 }
 
 Result<Checkpoint> readCheckpoint(const std::string &file) {
-    auto tensors = readTensors(file);
+    Checkpoint checkpoint;
+    auto tensors = readTensors(
+        file, [&](const TensorFile &withoutTensors) { return takeMetadata(withoutTensors, file, checkpoint); });
     if (!tensors)
         return fail(tensors.error());
-    Checkpoint checkpoint;
-    if (auto taken = takeMetadata(*tensors, file, checkpoint); !taken)
-        return fail(taken.error());
     bool sound = true;
     for (auto &[name, tensor] : tensors->tensors) {
         if (name == progressName)

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
+#include <numeric>
+#include <vector>
 
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
@@ -21,16 +22,28 @@ constexpr std::int64_t batchSize = 200;
 }
 
 Evaluator::Evaluator(const DataSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)
-    : m_communicator(communicator), m_device(device), m_dtype(dtype), m_spec(test.spec), m_samples(test.size()) {
+    : m_communicator(communicator), m_device(device), m_dtype(dtype), m_spec(test.spec), m_samples(test.size()),
+      m_texts(test.texts.padding()) {
     auto shard = evaluationShard(test.size(), communicator.worldSize(), communicator.rank());
-    const auto lengthOf = [&](std::int64_t sample) { return test.lengths[static_cast<std::size_t>(sample)]; };
-    if (!test.lengths.empty()) { // short texts beside short ones need little padding
-        std::ranges::stable_sort(shard, std::ranges::greater(), lengthOf);
-        std::ranges::transform(shard, std::back_inserter(m_lengths), lengthOf);
+    if (!test.texts.empty()) { // short texts beside short ones need little padding
+        std::ranges::stable_sort(shard, std::ranges::greater(), [&](std::int64_t sample) {
+            return test.texts.lengths()[static_cast<std::size_t>(sample)];
+        });
+        for (const std::int64_t sample : shard)
+            m_texts.add(test.texts[sample]);
     }
     const auto indices = torch::tensor(shard, torch::kInt64);
-    m_inputs = test.inputs.index_select(0, indices);
+    if (test.texts.empty())
+        m_inputs = test.inputs.index_select(0, indices);
     m_targets = test.targets.index_select(0, indices);
+}
+
+torch::Tensor Evaluator::inputsOf(std::int64_t first, std::int64_t count) const {
+    if (m_texts.empty())
+        return normalize(m_inputs.narrow(0, first, count), m_spec, m_dtype);
+    std::vector<std::int64_t> texts(static_cast<std::size_t>(count));
+    std::iota(texts.begin(), texts.end(), first);
+    return m_texts.padded(texts, m_texts.lengths()[static_cast<std::size_t>(first)]);
 }
 
 EvalFrame Evaluator::run(Model &model, int epoch) {
@@ -43,10 +56,7 @@ EvalFrame Evaluator::run(Model &model, int epoch) {
     auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
     for (std::int64_t first = 0; first < m_targets.size(0); first += batchSize) {
         const std::int64_t count = std::min(batchSize, m_targets.size(0) - first);
-        auto samples = m_inputs.narrow(0, first, count);
-        if (!m_lengths.empty())
-            samples = samples.narrow(1, 0, m_lengths[static_cast<std::size_t>(first)]);
-        const auto inputs = normalize(samples, m_spec, m_dtype).to(m_device);
+        const auto inputs = inputsOf(first, count).to(m_device);
         const auto targets = m_targets.narrow(0, first, count).to(m_device);
         const auto logits = model.forward(inputs);
         loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);

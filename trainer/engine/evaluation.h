@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include <c10/core/Device.h>
 
@@ -20,13 +19,15 @@ public:
     [[nodiscard]] EvalFrame run(Model &model, int epoch);
 
 private:
+    [[nodiscard]] torch::Tensor inputsOf(std::int64_t first, std::int64_t count) const;
+
     Communicator &m_communicator;
     c10::Device m_device;
     torch::Dtype m_dtype;
     DataSetSpec m_spec;
-    std::int64_t m_samples;              ///< of all ranks
-    torch::Tensor m_inputs, m_targets;   ///< this rank's share
-    std::vector<std::int64_t> m_lengths; ///< of texts: of each, the longest first
+    std::int64_t m_samples;            ///< of all ranks
+    torch::Tensor m_inputs, m_targets; ///< this rank's share
+    PackedTexts m_texts;               ///< instead of m_inputs where samples are texts, the longest first
 };
 
 } // namespace lockstep::trainer

@@ -452,7 +452,7 @@ Result<void> makeLoader(Session &session) {
     options.seed = config.seed;
     options.itemwise = config.loader == "item";
     options.affine = config.augment == "affine";
-    options.lengthBuckets = config.padding == "bucket" && !session.train.lengths.empty();
+    options.lengthBuckets = config.padding == "bucket" && !session.train.texts.empty();
     options.padFully = config.padding == "full";
     options.workers = options.targetsOnly ? 0 : config.workers;
     options.dtype = session.dtype;

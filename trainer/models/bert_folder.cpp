@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/models/bert_folder.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "ipc/documents.h"
@@ -23,6 +25,9 @@ constexpr const char *wayOut = "run lockstepctl get-data bert, or name a BERT fo
 constexpr std::int64_t mostLayers = 1024;
 constexpr double mostParameters = 1LL << 33;
 
+/// Those of real models have 0.2 to 5 MB.
+constexpr std::uint64_t mostVocabularyBytes = std::uint64_t{16} << 20;
+
 tl::unexpected<Error> refuse(const std::string &path, const std::string &what, const std::string &way = wayOut) {
     return fail(Error::badArgument(what, way, path));
 }
@@ -35,9 +40,14 @@ Result<std::string> pathOf(const std::string &folder, const char *name) {
     return path;
 }
 
-Result<std::string> read(const std::string &folder, const char *name) {
-    const auto path = pathOf(folder, name);
-    return path ? realFileSystem().readAll(*path, anySize) : path;
+Result<std::string> readVocabularyText(const std::string &folder) {
+    const auto path = pathOf(folder, "vocab.txt");
+    auto text = path ? realFileSystem().readAll(*path, mostVocabularyBytes) : path;
+    if (!text && text.error().wayOut.empty()) {
+        text.error().kind = ErrorKind::BadArgument;
+        text.error().wayOut = wayOut;
+    }
+    return text;
 }
 
 Result<Json> readJson(const std::string &folder, const char *name) {
@@ -226,14 +236,13 @@ Result<void> writeBertFolder(const std::string &path, const std::string &source,
     (*config)["id2label"] = names;
     (*config)["label2id"] = numbers;
     std::vector<std::pair<std::string, std::string>> texts; // all made before the weights of an earlier training go
-    for (const char *name : {"vocab.txt", "tokenizer_config.json"}) {
-        auto text = read(source, name);
-        if (!text && std::string_view(name) == "tokenizer_config.json")
-            continue; // older folders have none
-        if (!text)
-            return fail(text.error());
-        texts.emplace_back(name, std::move(*text));
-    }
+    auto vocabulary = readVocabularyText(source);
+    if (!vocabulary)
+        return fail(vocabulary.error());
+    texts.emplace_back("vocab.txt", std::move(*vocabulary));
+    constexpr const char *settings = "tokenizer_config.json"; // older folders have none
+    if (auto text = disk.readAll(source + "/" + settings))
+        texts.emplace_back(settings, std::move(*text));
     texts.emplace_back("config.json", documents::page(*config)); // last: the folder is whole with it
     TensorFile weights;
     weights.metadata = {{"format", "pt"}};
@@ -257,16 +266,18 @@ Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t ma
                                            std::to_string(config->positions) + " positions",
                                        "use " + std::to_string(config->positions) + " or fewer", "max_tokens"));
     VocabularyFile file;
-    auto text = read(folder, "vocab.txt");
+    auto text = readVocabularyText(folder);
     if (!text)
         return fail(text.error());
     file.path = folder + "/vocab.txt";
     file.text = std::move(*text);
-    std::istringstream lines(file.text);
     std::int64_t count = 0, padding = -1;
-    for (std::string line; std::getline(lines, line); ++count)
+    for (std::string_view rest = file.text; !rest.empty(); ++count) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         if (line == "[PAD]" || line == "[PAD]\r")
             padding = count;
+    }
     if (count > config->vocabulary)
         return refuse(file.path, "it has " + std::to_string(count) + " tokens, but config.json's vocab_size is " +
                                      std::to_string(config->vocabulary));

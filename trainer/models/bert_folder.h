@@ -37,7 +37,7 @@ struct VocabularyFile {
     std::string text;
     bool lowerCase = true; ///< do_lower_case of its tokenizer_config
 };
-/// Checks that it fits the folder's config.json, and that the model has positions for `maxTokens`.
+/// Checks that it is no longer than any real one, that it fits the folder's config.json, and that the model has positions for `maxTokens`.
 [[nodiscard]] Result<VocabularyFile> readVocabulary(const std::string &folder, std::int64_t maxTokens);
 
 } // namespace lockstep::trainer
