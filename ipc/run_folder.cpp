@@ -176,7 +176,7 @@ RunStatus readRunStatus(const RunFolder &folder) {
     std::string unreadable, readStamp;
     const auto readResult = [&]() -> std::optional<RunResult> {
         std::error_code ignored; // a link that leads nowhere, or to itself, is there and says nothing
-        if (!std::filesystem::exists(std::filesystem::symlink_status(folder.result(), ignored)))
+        if (std::filesystem::symlink_status(folder.result(), ignored).type() == std::filesystem::file_type::not_found)
             return std::nullopt;
         const std::string stamp = fileStamp(folder.result());
         if (!stamp.empty() && stamp == std::exchange(readStamp, stamp))

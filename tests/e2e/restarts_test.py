@@ -48,13 +48,14 @@ class Restarts(OneMachine):
         experiment, run = self.start(max_restarts=len(phases))
         for number, (state, epoch) in enumerate(phases):
             def reached():
-                """The states of rank 1 since it was started for the last time, once that one is among them."""
+                """The states of rank 1 since it was started for the last time, once that one or one of a later epoch is among them: where the
+                last kill came late, the run goes on from later."""
                 states = [frame for frame in self.frames(run, "state") if frame.get("rank") == 1]
                 begun = [place for place, frame in enumerate(states) if frame["state"] == "init"]
                 if len(begun) != number + 1:
                     return None
                 own = states[begun[-1]:]
-                return own if any(one["state"] == state and one.get("epoch") == epoch for one in own) else None
+                return own if any(one["state"] == state and one.get("epoch", 0) >= (epoch or 0) for one in own) else None
             pid = wait_for(reached, 60, f"{state} of epoch {epoch}")[0]["pid"]
             os.kill(pid, signal.SIGKILL)
         self.ctl("attach", experiment)

@@ -219,7 +219,7 @@ private Q_SLOTS:
     }
 
     void whatADescriptionNamesIsCutInASentence() {
-        const std::string longName(1'000'000, 'a'), begins = R"({"input": {"values": "text"}, "classes": 3, ")";
+        const std::string longName(1'000'000, 'a'), begins = "{\"input\": {\"values\": \"text\"}, \"classes\": 3, \"";
         for (const std::string &text :
              {begins + longName + "\": 1}", begins + "layers\": [\"" + longName + "\", \"" + longName + "\"]}"}) {
             const auto facts = modelFactsFromJson(text, "net.pt", "net.json");

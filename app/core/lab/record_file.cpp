@@ -66,7 +66,7 @@ Result<std::string> readRecordBeginning(const std::string &folder, std::string_v
 Result<std::string> readRecordFile(const std::string &folder, std::string_view idKey, const std::string &id) {
     if (const auto beginning = readRecordBeginning(folder, idKey, id); !beginning)
         return fail(beginning.error());
-    return realFileSystem().readAll(recordPath(folder, id), largestRecord);
+    return realFileSystem().readAll(recordPath(folder, id), largestRecordFile);
 }
 
 } // namespace lockstep::core

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Callable, Deque, List
 
-from lockstep.alike import CALLS, AlikeFollower, Call
+from lockstep.alike import INSIDE, ONE_BY_ONE, AlikeFollower, Call
 from lockstep.clock import clock_ns
 from lockstep.gradient_sums import UNKNOWN, Sums
 from lockstep.reporter import Reporter
@@ -35,7 +35,9 @@ class Calls:
         self._at_ns = 0  # when the call was made that is being passed on; 0: now
         self._waiting: List[Call] = []
         self._due_ns = 0
-        self._place = AT_ONCE  # in CALLS: of the next call that may wait
+        self._order = ONE_BY_ONE  # of the calls of these steps
+        self._before = ""  # the newest call that was passed on at once
+        self._place = AT_ONCE  # in it: of the next call that may wait
         self._iterator = 0  # whose batches these steps have
         self._steps = 0  # that have ended, with those whose calls wait
 
@@ -64,11 +66,11 @@ class Calls:
     def tell(self, call: str, *arguments: Any) -> None:
         """Passes on a call of the follower's method of this name, now or later."""
         place = self._place
-        if place >= 0 and call == CALLS[place] and not self.dropped and (place or arguments[0] == self._iterator):
-            self._place = (place + 1) % len(CALLS)
+        if place >= 0 and call == self._order[place] and not self.dropped and (place or arguments[0] == self._iterator):
+            self._place = (place + 1) % len(self._order)
             if place == 0:
                 self._steps += 1
-            elif place == 1 and (self._steps % MOST_STEPS == 0 or self._clock() >= self._due_ns):
+            elif call == "backward_begins" and (self._steps % MOST_STEPS == 0 or self._clock() >= self._due_ns):
                 self._pass_on()  # before this call's time is taken: a follower assigns its own work before a backward to no phase
             self._waiting.append((call, arguments, self._clock()))
             return
@@ -76,8 +78,11 @@ class Calls:
         self._pass_on()
         while self.dropped:
             self.follower.dropped(self.dropped.popleft())
+        if call == "backward_begins":
+            self._order = INSIDE if self._before == INSIDE[1] else ONE_BY_ONE
+        self._before = call
         getattr(self.follower, call)(*arguments)
-        iterator = self.follower.alike if call == CALLS[-1] else None
+        iterator = self.follower.alike if call == "optimizer_ends" else None
         if iterator is not None:
             self._place, self._iterator, self._steps = 0, iterator, self.follower.steps
             self._due_ns = self._clock() + self._longest_ns
@@ -93,7 +98,7 @@ class Calls:
             told = 0
             while told < len(waiting):
                 call, arguments, self._at_ns = waiting[told]
-                taken = self.follower.take(waiting[told:]) if call == CALLS[0] else 0
+                taken = self.follower.take(waiting[told:]) if call == "fetched" else 0
                 if not taken:
                     getattr(self.follower, call)(*arguments)
                 told += taken or 1

@@ -323,6 +323,8 @@ class Follower:
         if self._evaluating:
             self._evaluating = False
             self._reporter.end_evaluation(self._epoch)
+        if not self._fetches:  # nothing was fetched since
+            return False
         self._alike = self._goes_on_alike()
         if self._alike:
             return True

@@ -106,20 +106,15 @@ class GradientSums:
             if model is not None:
                 each.begin(model)
 
-    def leave(self) -> None:
-        """It has ended, or raised."""
-        self.backwards = max(0, self.backwards - 1)
-
     def end(self, may_wait: bool) -> Sums:
         """What is known of the backward that has just ended. If it `may_wait`, nothing: noted() gives it, where there is but one model."""
-        self.leave()
+        self.backwards = max(0, self.backwards - 1)
         if self.backwards:
             return UNKNOWN
+        if self._may_wait and len(self.wrapped) == 1:
+            return self.wrapped[0].end(may_wait)
         paused, self._paused_ns = paused_ns() != self._paused_ns, paused_ns()  # the timers go on meanwhile
-        if len(self.wrapped) == 1:
-            sums = self.wrapped[0].end(may_wait and self._may_wait)
-        else:
-            sums = _total([each.end(False) for each in self.wrapped])
+        sums = _total([each.end(False) for each in self.wrapped])
         return UNKNOWN if paused else sums
 
     def noted(self) -> Sums:

@@ -19,11 +19,8 @@ class Parameters:
         self._one: Optional[Callable[[], Any]] = None  # a weak reference to it
         self._optimizer = 0  # that has it
         self._looked = False  # for one in a graph
-        self._version: Optional[int] = None  # at the first backward; None: there was none
-
-    def begin(self) -> None:
-        """A batch has come, or an optimizer's step has ended: what follows is no further pass."""
-        self._version = None
+        # At the first backward; None: there was none. It is to be None once a batch has come, or an optimizer's step has ended.
+        self.version: Optional[int] = None
 
     def take(self, optimizer: Any) -> None:
         """This optimizer begins a step, and knows what is trained."""
@@ -45,16 +42,16 @@ class Parameters:
             if one is None:
                 return False
             version: int = one._version
-            if self._version is None:
-                self._version = version
-            return version != self._version
+            if self.version is None:
+                self.version = version
+            return version != self.version
         except Exception as error:  # such as for parameters that PyTorch keeps no version of
             signals.pass_on(error)
             return False
 
     def _put(self, one: Any) -> None:
         self._one = weakref.ref(one) if one is not None else None
-        self._looked, self._version = True, None
+        self._looked, self.version = True, None
 
 
 def _found(loss: Any) -> Any:

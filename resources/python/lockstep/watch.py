@@ -13,6 +13,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from math import isfinite
 from threading import get_ident
+from types import SimpleNamespace
 from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 from lockstep import agreement, script_files, signals, torch_hooks
@@ -42,6 +43,7 @@ class Watch:
         self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
         self.trainer: Optional[int] = None  # its identifier; None: there is none yet, or nothing is followed any more
         self._torch: Any = None
+        self._cuda: Any = SimpleNamespace(_initialized=True)  # or torch.cuda, which says False in every step on a CPU
         self._sender: Optional[Sender] = None
         self._position = Position()
         self._calls: Optional[Calls] = None
@@ -67,6 +69,7 @@ class Watch:
             return
         try:
             self._torch = torch
+            self._cuda = torch.cuda if hasattr(torch.cuda, "_initialized") else self._cuda
             torch_hooks.watch_torch(torch, self)
             atexit.register(self._finish)
         except Exception as error:
@@ -146,7 +149,7 @@ class Watch:
     def trains(self) -> bool:
         """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
         would break the capture."""
-        if (self.trainer != get_ident() and not self.listens()) or self._captures():
+        if (self.trainer != get_ident() and not self.listens()) or (self._cuda._initialized and self._captures()):
             if self._trains_in_fork is False:
                 self._tell_of_fork()
             return False
@@ -168,8 +171,6 @@ class Watch:
     def _captures(self) -> bool:
         try:
             cuda = self._torch.cuda
-            if not getattr(cuda, "_initialized", True):  # which most ask on a CPU, in every step
-                return False
             return bool(cuda.is_initialized() and cuda.is_current_stream_capturing())
         except Exception as error:
             self.step_aside(error)
@@ -218,7 +219,7 @@ class Watch:
             loader = getattr(iterator, "_lockstep", None) or self._loader(iterator)
             size = loader.samples(batch, iterator)
             self._scaled.clear()
-            self._parameters.begin()
+            self._parameters.version = None
             self._gradient_sums.backwards = 0  # one that raised may not have ended
             if self._calls is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
@@ -269,13 +270,13 @@ class Watch:
     def backward_fails(self, end_ns: int) -> None:
         """It has raised."""
         self._position.phase = ("", end_ns)
-        self._parameters.begin()
-        self._gradient_sums.leave()
+        self._parameters.version = None
+        self._gradient_sums.backwards -= 1
         self._told("backward_fails", end_ns)
 
     def optimizer_begins(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:
         """An optimizer's step begins, or that of a scaler that calls it."""
-        if (self.trainer != get_ident() and not self.listens()) or self._captures():
+        if (self.trainer != get_ident() and not self.listens()) or (self._cuda._initialized and self._captures()):
             return
         try:
             if self._sender is not None and not self._sender.on:
@@ -283,7 +284,7 @@ class Watch:
                 return
             self._tell("optimizer_begins", id(optimizer), by_scaler)
             self._parameters.take(optimizer)
-            self._position.begin("optimizer")
+            self._position.phase = ("optimizer", clock_ns())
             if self._calls is not None:
                 self._position.step = steps = self._calls.steps
                 if steps >= self._limit.due:
@@ -293,20 +294,20 @@ class Watch:
 
     def optimizer_ends(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:
         """It has ended."""
-        if (self.trainer != get_ident() and not self.listens()) or self._captures():
+        if (self.trainer != get_ident() and not self.listens()) or (self._cuda._initialized and self._captures()):
             return
         try:
             self._tell("optimizer_ends", id(optimizer), by_scaler)
-            self._parameters.begin()
-            self._position.begin("")
+            self._parameters.version = None
+            self._position.phase = ("", clock_ns())
         except Exception as error:
             self.step_aside(error)
 
     def optimizer_fails(self, optimizer: Any) -> None:
         """A scaler's step has raised."""
-        if self.listens() and not self._captures():
+        if self.listens() and not (self._cuda._initialized and self._captures()):
             self._told("optimizer_fails", id(optimizer), True)
-            self._parameters.begin()
+            self._parameters.version = None
             self._position.begin("")
 
     def wraps_model(self, model: Any) -> None:
