@@ -60,7 +60,8 @@ private Q_SLOTS:
     void moreEpochsThanAResultHasRoomForAreLeftOut() {
         RunResult result;
         result.state = RunState::Done;
-        result.summary.emplace().epochs.assign(resultLimits.values / 5 + 1, {1, 0.5, 0.5, 64}); // each has four values and is one
+        result.summary.emplace().epochs.assign(resultLimits.values / 5 + 1,
+                                               {1, 0.5, 0.5, 64}); // each has four values and is one
         const auto read = runResultFromJson(toJson(result));
         QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
         QVERIFY(read->summary->epochs.empty());

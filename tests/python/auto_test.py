@@ -8,9 +8,9 @@ import sys
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD, RESUMES = (
+PLAIN, LIBRARY, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD, RESUMES = (
     HERE / "unchanged" / f"{name}.py"
-    for name in ("plain", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd", "resumes"))
+    for name in ("plain", "library", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd", "resumes"))
 
 
 class Followed(Case):
@@ -20,7 +20,7 @@ class Followed(Case):
         return self.runs()[-1], done
 
     def printed(self, done):
-        return json.loads(done.stdout[done.stdout.index("{"):].splitlines()[0])
+        return json.loads(done.stdout[done.stdout.index('{"'):].splitlines()[0])
 
     def epochs(self, frames):
         return [frame for frame in frames if frame["type"] == "epoch"]
@@ -29,19 +29,31 @@ class Followed(Case):
 class AgainstHand(Followed):
     """What is measured beside timers that the script sets by hand. Nothing may run beside them: ctest runs these alone."""
 
-    def check_against_hand(self, words, steps, batch_s=0.0003):
+    def check_phases(self, command, steps, ranks=1, batch_s=0.0003):
         """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
         preempted between two stamps spends that time in neither, and on a busy machine that happens in some epochs. `batch_s` allows more
         a batch where workers take the core just when a batch has come."""
-        run, done = self.followed(PLAIN, *words)
+        run, done = self.followed(*command)
         said = self.printed(done)
-        sent = self.check_frames(run, 1)[0]
+        sent = self.check_frames(run, ranks)[0]
         epochs = self.epochs(sent)
         self.assertEqual([epoch["steps"] for epoch in epochs], [steps] * 5)
         self.assertEqual([epoch["samples"] for epoch in epochs], [640] * 5)
-        for phase in said["hand"][0]:
-            pairs = [(epoch["phases"][phase]["sum_s"], hand[phase]) for epoch, hand in zip(epochs, said["hand"])]
+        for phase in ("load", "forward", "backward", "optimizer"):
+            names = ("backward", "exposed") if phase == "backward" else (phase,)  # by hand, waiting for sums is in backward
+            pairs = [(sum(epoch["phases"][name]["sum_s"] for name in names if name in epoch["phases"]), hand[phase])
+                     for epoch, hand in zip(epochs, said["hand"])]
             self.assertTrue(any(abs(ours - hand) <= max(0.03 * hand, batch_s * 20) for ours, hand in pairs), f"{phase}: {pairs}")
+        return run, said, sent
+
+    def check_bits(self, said, command):
+        """The losses are those of the same script when nobody follows it."""
+        self.assertEqual(said["losses"], self.printed(self.call(sys.executable, *command))["losses"])
+
+    def check_against_hand(self, words, steps, ranks=1, launcher=(), batch_s=0.0003):
+        """The same, and that no time of the validation is in an epoch."""
+        run, said, sent = self.check_phases([*launcher, PLAIN, *words], steps, ranks, batch_s)
+        epochs = self.epochs(sent)
         # If its validation were in an epoch, each would be longer than its own work by so much.
         self.assertGreater(said["validation"], 5 * 0.16)
         rest = [epoch["duration_s"] - sum(hand.values()) for epoch, hand in zip(epochs, said["hand"])]
@@ -50,7 +62,7 @@ class AgainstHand(Followed):
 
     def test_a_plain_loop_has_the_phases_of_timers_set_by_hand_the_same_bits_and_no_time_of_its_validation(self):
         run, said, sent = self.check_against_hand([], 20)
-        self.assertEqual(said["losses"], self.printed(self.call(sys.executable, PLAIN))["losses"])
+        self.check_bits(said, [PLAIN])
         states = [frame["state"] for frame in sent if frame["type"] == "state"]
         self.assertEqual(states[0], "init")
         self.assertEqual(states.count("evaluating"), 5)
@@ -64,8 +76,8 @@ class AgainstHand(Followed):
     def test_the_start_of_loading_processes_is_load_and_that_of_a_validations_is_nobodys_time(self):
         for words in ["workers"], ["persist"]:
             with self.subTest(words):
-                _, said, sent = self.check_against_hand(words, 20, 0.002)  # its start takes 5 ms a batch
-                self.assertEqual(said["losses"], self.printed(self.call(sys.executable, PLAIN, *words))["losses"])
+                _, said, sent = self.check_against_hand(words, 20, batch_s=0.002)  # its start takes 5 ms a batch
+                self.check_bits(said, [PLAIN, *words])
                 # Its start takes 0.1 s; in the step before it it would be `other`.
                 self.assertLess(min(epoch["phases"]["other"]["sum_s"] for epoch in self.epochs(sent)), 0.05)
 
@@ -73,6 +85,23 @@ class AgainstHand(Followed):
         _, said, sent = self.check_against_hand(["accumulate"], 5)
         last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
         self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
+
+    def test_two_optimizers_a_compiled_model_and_accelerate_have_these_phases_and_the_same_bits(self):
+        for word in "two", "compiled", "accelerate":
+            with self.subTest(word):
+                _, said, _ = self.check_against_hand([word], 20)
+                self.check_bits(said, [PLAIN, word])
+
+    def test_ddp_under_torchrun_has_these_phases_and_the_same_bits(self):
+        launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2")
+        _, said, _ = self.check_against_hand(["ddp"], 20, 2, launcher)
+        self.check_bits(said, [*launcher, PLAIN, "ddp"])
+
+    def test_scripts_of_lightning_and_of_hugging_faces_trainer_have_these_phases_and_the_same_bits(self):
+        for library in "lightning", "huggingface":
+            with self.subTest(library):
+                _, said, _ = self.check_phases([LIBRARY, library], 20)
+                self.check_bits(said, [LIBRARY, library])
 
 
 class Auto(Followed):
