@@ -41,7 +41,8 @@ class Watch:
         self.loading: Set[int] = set()  # threads that are in a loader: of loaders inside each other the outermost counts
         self._trains_in_fork: Optional[bool] = None  # whether that was said; None: this process is no fork, or one of a followed process
         self._trainer: Optional[threading.Thread] = None  # the thread that trains; None: none yet
-        self.trainer: Optional[int] = None  # its identifier; None: there is none yet, or nothing is followed any more
+        # Its identifier, compared before listens() is asked, since a call costs in every step; None: there is none yet, or nothing is followed.
+        self.trainer: Optional[int] = None
         self._torch: Any = None
         self._cuda: Any = SimpleNamespace(_initialized=True)  # or torch.cuda, which says False in every step on a CPU
         self._sender: Optional[Sender] = None
