@@ -78,7 +78,7 @@ class Run:
         while self._agent.poll() is None:
             children = [int(pid) for pid in path.read_text().split()]
             groups = [pid for pid in children if "keeper" not in pathlib.Path(f"/proc/{pid}/comm").read_text()]
-            if len(groups) == ranks:
+            if len(groups) == ranks == len(children) - 1:  # before it has its name, the keeper looks like a rank
                 return groups
             time.sleep(0.001)
         sys.exit(f"lockstep-agent: {self._agent.communicate()}")
