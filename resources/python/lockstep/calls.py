@@ -17,7 +17,7 @@ from lockstep.reporter import Reporter
 from lockstep.steps import WINDOW_NS
 
 MOST_STEPS = 16  # whose calls wait. They are passed on at multiples of it, the same step in all ranks: no rank waits for another's work
-AT_ONCE = -1  # the place among these of whatever may not
+AT_ONCE = -1  # the place in a step's order of a call that may not wait
 
 
 class Calls:
@@ -36,8 +36,8 @@ class Calls:
         self._waiting: List[Call] = []
         self._due_ns = 0
         self._order = ONE_BY_ONE  # of the calls of these steps
+        self._place = AT_ONCE  # in this order: of the next call that may wait
         self._before = ""  # the newest call that was passed on at once
-        self._place = AT_ONCE  # in it: of the next call that may wait
         self._iterator = 0  # whose batches these steps have
         self._steps = 0  # that have ended, with those whose calls wait
 

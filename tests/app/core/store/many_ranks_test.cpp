@@ -54,6 +54,19 @@ void takeSample(RunDevices &devices, const std::string &device, std::int64_t wal
     devices.take(frame, body);
 }
 
+/// A run of two ranks, each on a node of its own with the rank's number.
+struct TwoNodes {
+    TwoNodes() { store.setRecord(ddpRecord("r")); }
+    void tell(FrameBody body, int rank) {
+        Frame one = frame(std::move(body), rank, ++ms);
+        one.node = rank;
+        store.take(one);
+    }
+
+    RunStore store{QStringLiteral("r")};
+    std::int64_t ms = 0;
+};
+
 } // namespace
 
 class CoreManyRanksTest : public QObject {
@@ -99,14 +112,9 @@ private Q_SLOTS:
     }
 
     void figuresOfTheWholeRunAreTheFirstNodesWhicheverFrameComesFirst() {
-        RunStore store(QStringLiteral("r"));
-        store.setRecord(ddpRecord("r"));
-        std::int64_t ms = 0;
-        const auto tell = [&](FrameBody body, int rank) {
-            Frame one = frame(std::move(body), rank, ++ms);
-            one.node = rank;
-            store.take(one);
-        };
+        TwoNodes run;
+        RunStore &store = run.store;
+        const auto tell = [&run](FrameBody body, int rank) { run.tell(std::move(body), rank); };
         StateFrame length;
         length.state = RunState::Training;
         for (const int rank : {1, 0, 1}) {
@@ -132,23 +140,18 @@ private Q_SLOTS:
             tell(done, rank);
         }
         QCOMPARE(store.epochs().merged().size(), std::size_t(1));
-        const RunOutcome run = outcomeOf(store);
-        QCOMPARE(run.testAccuracy, std::optional(0.5));
-        QCOMPARE(run.finalLoss, std::optional(2.0));
-        QVERIFY(std::ranges::any_of(run.warnings, [](const std::string &one) {
+        const RunOutcome outcome = outcomeOf(store);
+        QCOMPARE(outcome.testAccuracy, std::optional(0.5));
+        QCOMPARE(outcome.finalLoss, std::optional(2.0));
+        QVERIFY(std::ranges::any_of(outcome.warnings, [](const std::string &one) {
             return one.starts_with("its ranks report different losses of epoch 1");
         }));
     }
 
     void whatAFurtherNodeAloneReportsOfTheWholeRunCounts() {
-        RunStore store(QStringLiteral("r"));
-        store.setRecord(ddpRecord("r"));
-        std::int64_t ms = 0;
-        const auto tell = [&](FrameBody body, int rank) {
-            Frame one = frame(std::move(body), rank, ++ms);
-            one.node = rank;
-            store.take(one);
-        };
+        TwoNodes run;
+        RunStore &store = run.store;
+        const auto tell = [&run](FrameBody body, int rank) { run.tell(std::move(body), rank); };
         StepsFrame window = windowAt(0, 0);
         window.epoch = 2;
         window.samples = 10;
