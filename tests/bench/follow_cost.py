@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What following an unchanged script costs: `lockstep-agent run` with and without --auto, in turns.
 
-    follow_cost.py BIN PYTHON [--repeats 7] [--steps 1500] [--ranks 1]     PYTHON: one with torch
+    follow_cost.py BIN PYTHON [--repeats 7] [--steps 1500] [--ranks 1] [--device cpu]     PYTHON: one with torch
 
 Prints the cost a step and of a start: medians of the pairs' differences, and their extremes. A step is a small model's (some 0.3 ms) on
 one thread, with a DataLoader, so the cost is nearly all that differs; with several --ranks it is a step of DDP. The two runs of a pair are there
@@ -33,8 +33,8 @@ begun = clock()
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 torch.set_num_threads(1)
-steps = int(sys.argv[1])
-model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+steps, device = int(sys.argv[1]), sys.argv[2]
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)).to(device)
 if "WORLD_SIZE" in os.environ:
     torch.distributed.init_process_group("gloo")
     model = torch.nn.parallel.DistributedDataParallel(model)
@@ -42,7 +42,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 data = TensorDataset(torch.randn(8 * steps, 64), torch.randint(0, 10, (8 * steps,)))
 taken = []
 for x, y in DataLoader(data, 8):
-    loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss = torch.nn.functional.cross_entropy(model(x.to(device)), y.to(device))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -68,7 +68,7 @@ class Run:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
         environment.update(LOCKSTEP_HOME=home, PYTHONDONTWRITEBYTECODE="1", BENCH_PAUSED=self._file.name)
         ranks = ["--nproc-per-node", str(options.ranks)] if options.ranks > 1 else []
-        self._agent = subprocess.Popen([options.bin / "lockstep-agent", "run", *ranks, *more, "--", options.python, script, str(options.steps)],
+        self._agent = subprocess.Popen([options.bin / "lockstep-agent", "run", *ranks, *more, "--", options.python, script, str(options.steps), options.device],
                                        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._groups = self._started(options.ranks)
 
@@ -136,6 +136,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--device", default="cpu", help="or cuda, on which the host's own work is nearly all of such a step")
     options = parser.parse_args()
     differences, alone = [], []
     with tempfile.TemporaryDirectory() as home:

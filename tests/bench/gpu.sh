@@ -94,6 +94,8 @@ run_tests() {
     local log="$build/gpu-tests.log"
     "$python" -c 'import torch; torch.zeros(1, device="cuda")' 2>/dev/null || true # gigabytes of libraries, read once
     "$build/bin/trainer_tests" --test-suite=cuda,graphed,comm_times --no-skipped-summary=true 2>&1 | tee "$log" || failed=1
+    # Unchanged Python scripts, followed by events.
+    "$python" -B tests/python/auto_test.py "$build/bin" OnAGpu 2>&1 | tee -a "$log" || failed=1
     [ -z "${OUT:-}" ] || cp "$log" "$OUT"
     if nvidia-smi -L 2>/dev/null | grep -q UUID && grep -q "skipped: no GPU" "$log"; then
         echo "gpu.sh: nvidia-smi names a GPU, but the trainer found none; \"$build/bin/lockstep-trainer --device cuda\" says why" >&2
@@ -105,6 +107,10 @@ bench() {
     "$python" tests/bench/trainer_vs_python.py gpu --bin "$build/bin" --python "$python" --data "$data" \
         --repeats "${REPEATS:-5}" --write || failed=1
     [ -z "${OUT:-}" ] || cp docs/benchmarks/trainer.md "$OUT"
+    if nvidia-smi -L 2>/dev/null | grep -q UUID; then # what following an unchanged Python script costs there
+        "$python" tests/bench/follow_cost.py "$build/bin" "$python" --device cuda | tee "$build/follow-cost.txt" || failed=1
+        [ -z "${OUT:-}" ] || cp "$build/follow-cost.txt" "$OUT"
+    fi
 }
 
 verdict() {

@@ -3,7 +3,9 @@
 """Scripts that know nothing of Lockstep, followed by lockstep.auto on real PyTorch."""
 import json
 import re
+import subprocess
 import sys
+import unittest
 
 import support
 from support import HERE, RESOURCES, Case
@@ -26,8 +28,8 @@ class Followed(Case):
         return [frame for frame in frames if frame["type"] == "epoch"]
 
 
-class AgainstHand(Followed):
-    """What is measured beside timers that the script sets by hand. Nothing may run beside them: ctest runs these alone."""
+class Timed(Followed):
+    """What is measured beside timers that the script sets by hand."""
 
     def check_phases(self, command, steps, ranks=1, batch_s=0.0003):
         """Each phase is, in one epoch at least, within 3 % or 0.3 ms a batch of what timers set by hand say: a process that is
@@ -59,6 +61,10 @@ class AgainstHand(Followed):
         rest = [epoch["duration_s"] - sum(hand.values()) for epoch, hand in zip(epochs, said["hand"])]
         self.assertLess(min(rest), 0.5 * said["validation"] / 5)
         return run, said, sent
+
+
+class AgainstHand(Timed):
+    """Nothing may run beside these timers: ctest runs these alone."""
 
     def test_a_plain_loop_has_the_phases_of_timers_set_by_hand_the_same_bits_and_no_time_of_its_validation(self):
         run, said, sent = self.check_against_hand([], 20)
@@ -102,6 +108,41 @@ class AgainstHand(Followed):
             with self.subTest(library):
                 _, said, _ = self.check_phases([LIBRARY, library], 20)
                 self.check_bits(said, [LIBRARY, library])
+
+
+class OnAGpu(Timed):
+    """The same on a GPU, by events in its stream."""
+
+    @classmethod
+    def setUpClass(cls):
+        asked = subprocess.run([sys.executable, "-c", "import torch; print(torch.cuda.is_available())"], capture_output=True, text=True)
+        if asked.stdout.strip() != "True":
+            raise unittest.SkipTest("skipped: no GPU")
+
+    def test_a_plain_loop_has_the_phases_of_timers_that_wait_for_the_device_and_the_same_bits(self):
+        for words in ["cuda"], ["cuda", "workers"], ["cuda", "two"], ["cuda", "dp"]:
+            with self.subTest(words):
+                _, said, _ = self.check_against_hand(words, 20, batch_s=0.002 if "workers" in words else 0.0003)
+                self.check_bits(said, [PLAIN, *words])
+
+    def test_a_script_that_waits_for_nothing_has_the_phases_of_its_own_events_and_its_loader_is_hidden(self):
+        _, said, sent = self.check_phases([PLAIN, "ahead"], 20)
+        self.check_bits(said, [PLAIN, "ahead"])
+        # A batch takes 6.4 ms to load, and the device as long or longer to work on: only the first one is waited for.
+        for epoch in self.epochs(sent)[1:]:
+            self.assertGreater(sum(epoch["phases"][phase]["sum_s"] for phase in ("forward", "backward")), 20 * 0.005)
+            self.assertLess(epoch["phases"]["load"]["sum_s"], 0.9 * 20 * 0.0064)
+
+    def test_two_ranks_of_ddp_over_gloo_share_one_and_their_waiting_for_sums_is_told_apart(self):
+        launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2")
+        _, said, sent = self.check_against_hand(["cuda", "ddp"], 20, 2, launcher)
+        self.check_bits(said, [*launcher, PLAIN, "cuda", "ddp"])
+        self.assertTrue(all(epoch["phases"]["comm"]["sum_s"] > 0 for epoch in self.epochs(sent)))
+
+    def test_accumulation_with_a_scaled_loss(self):
+        _, said, sent = self.check_against_hand(["cuda", "accumulate"], 5)
+        last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
+        self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)
 
 
 class Auto(Followed):

@@ -11,23 +11,16 @@ from torch.distributed import HashStore, Logger, destroy_process_group, init_pro
 from torch.nn.parallel import DistributedDataParallel
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
-from lockstep.gradient_sums import UNKNOWN, GradientSums  # noqa: E402
+from device import Device  # noqa: E402
+from lockstep.gradient_sums import ALWAYS_TIMED, UNKNOWN, GradientSums, _StreamModel  # noqa: E402
+from lockstep.stream_clock import StreamClock  # noqa: E402
 
 
-class GradientSumsTest(unittest.TestCase):
+class Stepping(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         init_process_group("gloo", rank=0, world_size=1, store=HashStore())
         cls.addClassCleanup(destroy_process_group)
-
-    def setUp(self):
-        self.sums = GradientSums()
-        self.model = self.wrapped()
-
-    def wrapped(self):
-        model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(50, 50), torch.nn.Linear(50, 50)))
-        self.sums.add(model)
-        return model
 
     def step(self, model, may_wait=False, by_hand=None):
         """A forward and a backward: what is known of it. `by_hand` is given what the timers said."""
@@ -41,6 +34,17 @@ class GradientSumsTest(unittest.TestCase):
             way = known["backward_comm_time"]
             by_hand.append((way - known["backward_compute_comm_overlap_time"], way))
         return self.sums.end(may_wait)
+
+
+class GradientSumsTest(Stepping):
+    def setUp(self):
+        self.sums = GradientSums()
+        self.model = self.wrapped()
+
+    def wrapped(self):
+        model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(50, 50), torch.nn.Linear(50, 50)))
+        self.sums.add(model)
+        return model
 
     def test_what_is_read_of_a_backward_is_what_the_timers_say(self):
         for _ in range(3):
@@ -96,6 +100,127 @@ class GradientSumsTest(unittest.TestCase):
         for _ in range(20):
             self.step(self.model)
         self.assertLessEqual(self.model._get_ddp_logging_data()["iteration"], 10)
+
+
+class OnADeviceTest(Stepping):
+    """Of a model on a GPU the timers are events. Here they are a CPU's, and a device whose clock is set by hand says when they may be read."""
+
+    def setUp(self):
+        self.ns = 0
+        self.device = Device(lambda: self.ns)
+        self.sums = GradientSums()
+        self.model = self.wrapped()
+        self.sums.use(StreamClock(self.device, 0, lambda: self.ns))
+
+    def wrapped(self):
+        model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(50, 50), torch.nn.Linear(50, 50)))
+        self.sums.wrapped.append(_StreamModel(model, self.sums._stream))
+        return model
+
+    def timed(self, by_hand=None):
+        """A step for which the device needs a millisecond. Gives what tells of it later."""
+        self.device.give(1)
+        self.assertEqual(self.step(self.model, by_hand=by_hand), UNKNOWN)
+        return self.sums.later()
+
+    def catch_up(self):
+        self.ns = self.device.free_ns
+
+    def past_those_that_are_always_timed(self):
+        for _ in range(ALWAYS_TIMED + 1):
+            self.timed()
+            self.catch_up()
+
+    def test_where_the_device_keeps_up_what_is_read_of_each_backward_is_what_the_timers_say(self):
+        for _ in range(15):
+            by_hand = []
+            later = self.timed(by_hand)
+            self.catch_up()
+            self.assertEqual([later()], by_hand)
+            self.assertGreater(by_hand[0][1], 0)
+
+    def test_what_nobody_has_asked_for_is_known_after_the_next_backward_too(self):
+        by_hand, told = [], []
+        for _ in range(15):
+            told.append(self.timed(by_hand))
+            self.catch_up()
+        self.assertEqual([later() for later in told], by_hand)
+
+    def test_no_backward_is_timed_before_the_device_has_ended_the_one_before_and_such_ones_are_like_the_newest(self):
+        self.past_those_that_are_always_timed()
+        by_hand = []
+        first = self.timed(by_hand)
+        others = [self.timed() for _ in range(3)]
+        self.catch_up()
+        self.assertEqual([first(), *(later() for later in others)], by_hand * 4)
+        self.timed(by_hand)
+        self.catch_up()
+        self.timed()
+        self.assertNotEqual(*by_hand)
+        self.assertEqual(others[0](), by_hand[1])
+
+    def test_of_the_first_backwards_those_are_not_read_whose_timers_were_set_anew(self):
+        first, second = self.timed(), self.timed()
+        self.catch_up()
+        self.assertEqual((first(), second()), (UNKNOWN, UNKNOWN))
+        by_hand = []
+        third = self.timed(by_hand)
+        self.catch_up()
+        self.assertEqual([third()], by_hand)
+
+    def test_a_backward_without_sums_and_one_inside_another_have_none(self):
+        self.timed()
+        self.catch_up()
+        with self.model.no_sync():
+            self.assertEqual(self.timed()(), UNKNOWN)
+        self.sums.begin()
+        self.timed()
+        self.assertEqual(self.sums.later()(), UNKNOWN)
+        self.sums.end(False)
+        self.catch_up()
+        self.assertGreater(self.sums.later()()[1], 0)
+
+    def test_a_backward_of_something_else_has_no_sums_and_leaves_the_newest_known(self):
+        self.past_those_that_are_always_timed()
+        by_hand = []
+        self.timed(by_hand)
+        self.catch_up()
+        self.sums.begin()
+        torch.ones(4, requires_grad=True).sum().backward()
+        self.sums.end(False)
+        other = self.sums.later()
+        self.timed()
+        not_timed = self.timed()
+        self.catch_up()
+        self.assertEqual((other(), not_timed()), (UNKNOWN, by_hand[0]))
+
+    def test_what_is_not_timed_is_unknown_where_another_model_may_have_had_the_backward(self):
+        other = self.wrapped()
+        self.past_those_that_are_always_timed()
+        first, second = self.timed(), self.timed()
+        self.catch_up()
+        self.assertGreater(first()[1], 0)
+        self.assertEqual(second(), UNKNOWN)
+        by_hand = []
+        self.step(other, by_hand=by_hand)
+        later = self.sums.later()
+        self.catch_up()
+        self.assertEqual([later()], by_hand)
+
+    def test_a_backward_is_as_the_newest_once_the_script_has_let_go_of_the_model(self):
+        by_hand = []
+        self.timed(by_hand)
+        self.catch_up()
+        later = self.timed()
+        self.model = None
+        gc.collect()
+        self.catch_up()
+        self.assertEqual([later()], by_hand)
+
+    def test_nothing_is_timed_before_the_device_is_known(self):
+        self.sums = GradientSums()
+        self.sums.wrapped.append(_StreamModel(self.model, None))
+        self.assertEqual(self.timed()(), UNKNOWN)
 
 
 if __name__ == "__main__":

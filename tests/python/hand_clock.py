@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
 """A training script for the tests of lockstep.follower: its calls take the time that they are given, and what is reported is kept. All of
-it is told a second follower through lockstep.calls, too, which has to know the same."""
+it is told a second follower through lockstep.calls, too, and a third one through lockstep.stream_calls, with a device that does nothing: they
+have to know the same."""
 import collections
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
+from device import MS, Device  # noqa: E402
 from lockstep.calls import Calls  # noqa: E402
 from lockstep.follower import Follower  # noqa: E402
 from lockstep.reporter import Reporter  # noqa: E402
 from lockstep.steps import EpochLog  # noqa: E402
-
-MS = 1_000_000
+from lockstep.stream_calls import BEGAN, StreamCalls  # noqa: E402
+from lockstep.stream_clock import StreamClock  # noqa: E402
 
 
 class Heard(Reporter):
@@ -51,28 +53,52 @@ def known(thing):
 
 
 class Both:
-    """A follower that is told everything at once, and beside it one that is told through lockstep.calls."""
+    """A follower that is told everything at once, and beside it those that are told through lockstep.calls and lockstep.stream_calls."""
 
     def __init__(self, heard, clock):
-        self._heard, self._heard_later = heard, Heard()
+        self._heard, self._heard_later, self._heard_of_device = heard, Heard(), Heard()
         self.at_once = Follower(heard, clock)
         self.calls = Calls(self._heard_later, clock=clock, longest_ns=10**12)
+        self._clock, self._set_ns, self._sums = clock, None, (0, 0)
+        self.on_device = StreamCalls(self._heard_of_device, StreamClock(Device(self._now), 0, self._now), self._later)
 
     def __getattr__(self, name):
         if name in ("steps", "complete"):
-            assert getattr(self.at_once, name) == getattr(self.calls, name), f"{name}: {getattr(self.calls, name)}"
+            for later in (self.calls, self.on_device):
+                assert getattr(self.at_once, name) == getattr(later, name), f"{name}: {getattr(later, name)}"
         if name.startswith("_") or not callable(getattr(Follower, name)):
             return getattr(self.at_once, name)
         return lambda *arguments, **named: self._tell(name, [*arguments, *named.values()])
 
+    def _now(self):
+        return self._clock() if self._set_ns is None else self._set_ns
+
+    def _later(self):
+        sums = self._sums
+        return lambda: sums
+
     def _tell(self, name, arguments):
         getattr(self.at_once, name)(*arguments)
         self.calls.tell(name, *arguments)
-        assert self.at_once.steps == self.calls.steps
+        self._tell_device(name, arguments)
+        assert self.at_once.steps == self.calls.steps == self.on_device.steps
         if self.calls._waiting or name == "asked" or len(self.at_once._dropped) > 10:  # else it takes long
             return
         assert (self._heard.states, self._heard.epochs) == (self._heard_later.states, self._heard_later.epochs)
         assert known(self.at_once) == known(self.calls.follower)
+
+    def _tell_device(self, name, arguments):
+        """What begins is told when it does."""
+        if name in BEGAN:
+            self._set_ns = arguments[BEGAN[name]]
+            (self.on_device.opening if name == "opened" else self.on_device.asked)()
+            self._set_ns = None
+        if name == "backward_ends":
+            self._sums = (*arguments[1:], 0, 0)[:2]
+        self.on_device.tell(name, *arguments)
+        if name == "finish":
+            assert (self._heard.states, self._heard.epochs) == (self._heard_of_device.states, self._heard_of_device.epochs)
+            assert known(self.at_once) == known(self.on_device._timed.follower)
 
 
 class Script:

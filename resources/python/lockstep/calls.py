@@ -56,6 +56,9 @@ class Calls:
         """How many steps will have ended when the next batch is fetched now."""
         return self.follower.complete if self._place == AT_ONCE else self._steps + int(not self._place)
 
+    def opening(self) -> None:
+        """An iterator is about to be made."""
+
     def asked(self) -> int:
         """A batch is asked for. Gives how many steps will have ended when it is fetched."""
         if not self._place:  # the fetch that follows asks, too

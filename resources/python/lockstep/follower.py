@@ -17,6 +17,7 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
   in backward is time, but neither loss nor batch. `other` is the rest of a step. In a step without a
   DataLoader, what comes before backward is `other`, since a forward and the making of a batch can't be told apart.
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
+- On a GPU these times are those of its stream (lockstep.stream_calls).
 - How many samples the steps of an epoch have is unknown where some of them train without a new batch, or without one of a DataLoader that
   was over earlier, whose batches the script may have kept.
 - The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step. Of several passes of a batch,

@@ -96,7 +96,7 @@ def watch_backward(autograd: Any, watch: "Watch") -> None:
     def backward(tensors: Any, *arguments: Any, **named: Any) -> Any:
         """The gradients, timed."""
         begin_ns = clock_ns()
-        if not watch.trains():
+        if not watch.trains(tensors):
             return original(tensors, *arguments, **named)
         try:
             watch.backward_begins(tensors, begin_ns)

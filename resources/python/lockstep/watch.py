@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from math import isfinite
 from threading import get_ident
 from types import SimpleNamespace
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from lockstep import agreement, script_files, signals, torch_hooks
 from lockstep.calls import Calls
@@ -27,6 +27,8 @@ from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.step_limit import StepLimit
+from lockstep.stream_calls import StreamCalls
+from lockstep.stream_clock import StreamClock
 from lockstep.tensors import copied, copied_number
 
 
@@ -47,7 +49,7 @@ class Watch:
         self._cuda: Any = SimpleNamespace(_initialized=True)  # or torch.cuda, which says False in every step on a CPU
         self._sender: Optional[Sender] = None
         self._position = Position()
-        self._calls: Optional[Calls] = None
+        self._calls: Union[Calls, StreamCalls, None] = None
         self._tell: Callable[..., None] = self._keep  # passes a call on to the follower, once there is one
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
@@ -147,8 +149,8 @@ class Watch:
                                     f"the batches of rank {self._sender.rank} are fetched in another thread than the one that trains: its "
                                     "samples, its epochs and its time for data are unknown"})
 
-    def trains(self) -> bool:
-        """The same at a backward: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
+    def trains(self, tensors: Any) -> bool:
+        """The same at a backward of these losses: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
         would break the capture."""
         if (self.trainer != get_ident() and not self.listens()) or (self._cuda._initialized and self._captures()):
             if self._trains_in_fork is False:
@@ -156,7 +158,7 @@ class Watch:
             return False
         if self._calls is None:
             try:
-                self._hello()
+                self._hello(tensors)
             except Exception as error:
                 self.step_aside(error)
         return self.on
@@ -183,7 +185,7 @@ class Watch:
         thread = get_ident()
         listens = self.listens() and thread not in self.loading
         if listens:
-            self._position.begin("load")
+            self._begins_opening()
         begin_ns = clock_ns()
         try:
             if listens:
@@ -198,6 +200,14 @@ class Watch:
                 self._position.begin("")
         if listens:
             self._told_of("opened", iterator, begin_ns, end_ns)
+
+    def _begins_opening(self) -> None:
+        self._position.begin("load")
+        try:
+            if self._calls is not None:
+                self._calls.opening()
+        except Exception as error:
+            self.step_aside(error)
 
     def begins_fetch(self, now_ns: int) -> None:
         """A batch is asked for."""
@@ -359,7 +369,7 @@ class Watch:
         self._trainer = threading.current_thread()
         self.trainer = get_ident()
 
-    def _hello(self) -> None:
+    def _hello(self, tensors: Any) -> None:
         self._trains_here()
         rank, world, backend = place(self._torch)
         alone = world > 1 and backend is None
@@ -378,7 +388,7 @@ class Watch:
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._frames = FrameReporter(sender)
-        self._calls = Calls(self._frames, self._gradient_sums.noted)
+        self._calls = self._calls_of(self._frames, tensors)
         self._tell = self._calls.tell
         own = [known[1:] for known in self._early if known[0] == self.trainer]
         for call, *arguments in own:
@@ -387,6 +397,16 @@ class Watch:
         if len(own) < len(self._early) and not any(call == "fetched" for call, *_ in own):
             self._tell_of_thread()
         self._early.clear()
+
+    def _calls_of(self, frames: FrameReporter, tensors: Any) -> Union[Calls, StreamCalls]:
+        """How calls are passed on to a follower: where the losses are on a GPU, with its times. They are the host's for a run that is paused
+        now and then, since a GPU's clock goes on meanwhile."""
+        loss = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
+        if not getattr(loss, "is_cuda", False) or leaves_pauses_out():
+            return Calls(frames, self._gradient_sums.noted)
+        stream = StreamClock(self._torch.cuda, loss.device)
+        self._gradient_sums.use(stream)
+        return StreamCalls(frames, stream, self._gradient_sums.later)
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
         """Method, model, backend, workers and batch size, as far as they can be seen; a library's callback knows better."""
