@@ -10,9 +10,9 @@ import unittest
 import support
 from support import HERE, RESOURCES, Case
 
-PLAIN, LIBRARY, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD, RESUMES = (
+PLAIN, LIBRARY, AS_ON_GPU, RANKS, PAIR, GAN, COMPILED, SHARDED, SCALED, DIVERGES, OWN, ODD, RESUMES = (
     HERE / "unchanged" / f"{name}.py"
-    for name in ("plain", "library", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd", "resumes"))
+    for name in ("plain", "library", "as_on_gpu", "ranks", "pair", "gan", "compiled", "sharded", "scaled", "diverges", "own", "odd", "resumes"))
 
 
 class Followed(Case):
@@ -97,6 +97,15 @@ class AgainstHand(Timed):
             with self.subTest(word):
                 _, said, _ = self.check_against_hand([word], 20)
                 self.check_bits(said, [PLAIN, word])
+
+    def test_events_that_are_reached_at_once_give_these_phases_and_the_same_losses(self):
+        for words in [], ["accumulate"]:
+            with self.subTest(words):
+                _, said, sent = self.check_against_hand(words, 5 if words else 20, launcher=[AS_ON_GPU])
+                self.check_bits(said, [PLAIN, *words])
+                if not words:
+                    windows = [frame for frame in sent if frame["type"] == "steps"]
+                    self.assertEqual(windows[-1]["loss"]["last"], said["losses"][-1])
 
     def test_ddp_under_torchrun_has_these_phases_and_the_same_bits(self):
         launcher = ("-m", "torch.distributed.run", "--nproc-per-node=2")

@@ -17,6 +17,7 @@ from lockstep.gradient_sums import Later, unknown
 from lockstep.reporter import Reporter
 from lockstep.steps import EpochLog
 from lockstep.stream_clock import Mark, StreamClock
+from lockstep.tensors import copied
 
 # The places of the times among a call's arguments: when what it tells of began, if it is told at its end only, and when the call was made.
 BEGAN = {"opened": 1, "exhausted": 1, "fetched": 3}
@@ -151,7 +152,7 @@ class StreamCalls:
     def _copied(self, loss: Any) -> Any:
         """The loss as it is now; one that is a number on a GPU comes later, and nobody waits for it."""
         if not getattr(loss, "is_cuda", False) or type(loss).__name__ != "Tensor" or loss.numel() != 1:
-            return loss
+            return copied(loss)
         spare = self._spare.setdefault(loss.dtype, [])
         arriving = spare.pop() if spare else Arriving(loss.new_empty(loss.shape, device="cpu", pin_memory=True))
         arriving.number.copy_(loss.detach().reshape(arriving.number.shape), non_blocking=True)

@@ -50,6 +50,7 @@ class Watch:
         self._sender: Optional[Sender] = None
         self._position = Position()
         self._calls: Union[Calls, StreamCalls, None] = None
+        self._number: Callable[[Any], Any] = copied_number  # what is kept of a loss
         self._tell: Callable[..., None] = self._keep  # passes a call on to the follower, once there is one
         self._frames: Optional[FrameReporter] = None
         self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
@@ -406,6 +407,7 @@ class Watch:
             return Calls(frames, self._gradient_sums.noted)
         stream = StreamClock(self._torch.cuda, loss.device)
         self._gradient_sums.use(stream)
+        self._number = lambda loss: loss  # which is copied on the device
         return StreamCalls(frames, stream, self._gradient_sums.later)
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
@@ -469,7 +471,7 @@ class Watch:
                 if scaled is tensors:
                     del self._scaled[number]
                     return loss
-            return copied_number(tensors) if not self._scaled and tensors.numel() == 1 else None
+            return self._number(tensors) if not self._scaled and tensors.numel() == 1 else None
         except Exception as error:  # such as for the edges of a graph, or a dictionary's values
             signals.pass_on(error)
             return None

@@ -73,7 +73,7 @@ class Busy(torch.autograd.Function):
 
 class Busily(torch.nn.Module):
     def forward(self, x):
-        return Busy.apply(x) if x.is_cuda else x
+        return Busy.apply(x) if x.device.type == "cuda" else x
 
 
 def stamp():
