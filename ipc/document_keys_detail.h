@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ipc/document_reader_detail.h"
+#include "ipc/printable.h"
 #include "ipc/scalars.h"
 #include "ipc/sound_values.h"
 
@@ -120,7 +121,7 @@ public:
                 return m_reader.mistake(key, "an object of numbers");
             if (DocumentReader::isUnsoundDuration(key, *number))
                 return m_reader.mistake(std::string(key) + "." + name, expectedDuration(*number));
-            numbers[name] = *number;
+            numbers[withoutTurns(name)] = *number;
         });
         return *this;
     }

@@ -46,7 +46,7 @@ void readPhases(ObjectReader &reader, PhaseTimes &phases) {
         if (!keepsPhase(name, phases.size()))
             return;
         ObjectReader time(value.get_object().value_unsafe(), reader.mistake());
-        PhaseTime &phase = phases[std::string(name)];
+        PhaseTime &phase = phases[withoutTurns(std::string(name))];
         time.duration("sum_s", phase.sumS, "phases." + std::string(name) + ".sum_s");
         time.duration("max_s", phase.maxS, "phases." + std::string(name) + ".max_s");
     });

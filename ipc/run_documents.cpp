@@ -231,10 +231,28 @@ std::string toJson(const RunRecord &record) {
     return documents::page(WritingKeys::written(record));
 }
 
+namespace {
+
+/// Of the machine and its devices: they are drawn beside numbers.
+void putNamesUpright(MachineRecord &machine) {
+    for (std::string *name : {&machine.host, &machine.cpuModel})
+        *name = withoutTurns(std::move(*name));
+    for (DeviceRecord &device : machine.devices)
+        for (std::string *name : {&device.device, &device.kind, &device.name})
+            *name = withoutTurns(std::move(*name));
+}
+
+} // namespace
+
 Result<RunRecord> runRecordFromJson(std::string_view text) {
     auto record = readDocument<RunRecord>(text, "config.json", recordLimits.values);
-    if (record)
+    if (record) {
         record->name = presentTitle(std::move(record->name));
+        for (std::string &name : record->deviceNames)
+            name = withoutTurns(std::move(name));
+        for (MachineRecord &machine : record->machines)
+            putNamesUpright(machine);
+    }
     return record;
 }
 

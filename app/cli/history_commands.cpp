@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Commands on earlier runs: tag, rename, note, star, delete, restore, trash, diff.
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -70,6 +71,12 @@ int changeAll(const RunChoice &choice, const core::NotesChange &change, const st
             return complain(changed.error());
     print(counted(runs->size()) + " " + what + "\n");
     return Done;
+}
+
+/// A folder may be linked under another id.
+bool areOneRun(const std::string &a, const std::string &b) {
+    std::error_code unknown;
+    return a == b || std::filesystem::equivalent(runFolder(a).path, runFolder(b).path, unknown);
 }
 
 Json trashedJson(const core::TrashedRuns &batch) {
@@ -201,6 +208,10 @@ int diffCommand(const std::string &a, const std::string &b, bool all, bool json)
     const auto loaded = loadRuns({a, b});
     if (!loaded)
         return complain(loaded.error());
+    if (areOneRun(a, b))
+        return complain(
+            Error::badArgument(a == b ? "run " + a + " is given twice" : a + " and " + b + " are the same run",
+                               "give two different runs; lockstepctl list shows them"));
     const core::RunDiff diff = core::diffRuns(*loaded->stores[0], *loaded->stores[1]);
     if (json) {
         print(core::toJson(diff));

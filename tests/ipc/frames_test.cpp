@@ -123,6 +123,9 @@ private Q_SLOTS:
         QCOMPARE(state.host, std::string("a\xEF\xBF\xBD"));
         QCOMPARE(state.device, std::string("\xEF\xBF\xBDx"));
         QCOMPARE(state.about.at("model"), std::string("m\xEF\xBF\xBD"));
+        const auto window = Decoder().decode(steps(",\"phases\":{\"lo\xE2\x80\xAE\":{\"sum_s\":1,\"max_s\":1}}"));
+        QVERIFY2(window.has_value(), window ? "" : window.error().message().c_str());
+        QVERIFY(std::get<StepsFrame>(window->body).phases.contains("lo\xEF\xBF\xBD"));
     }
 
     void ofMorePhasesThanAFrameMayHaveTheRestIsLeftOut() {

@@ -124,6 +124,21 @@ private Q_SLOTS:
         qunsetenv("LOCKSTEP_HOME");
     }
 
+    void namesOfDevicesAndPhasesTurnNoNumbersBesideThem() {
+        const std::string turned = "cpu\xE2\x80\xAE", shown = "cpu\xEF\xBF\xBD";
+        RunRecord record = sampleRecord();
+        record.deviceNames = {turned};
+        record.machines.front().host = record.machines.front().devices.front().name = turned;
+        const auto back = runRecordFromJson(toJson(record));
+        QVERIFY(back.has_value());
+        QCOMPARE(back->deviceNames.front(), shown);
+        QCOMPARE(back->machines.front().host, shown);
+        QCOMPARE(back->machines.front().devices.front().name, shown);
+        Summary summary = sampleSummary();
+        summary.phasesS = {{turned, 1}};
+        QVERIFY(summaryFromJson(toJson(summary))->phasesS.contains(shown));
+    }
+
     void runIdsAreTimesAndChance() {
         QCOMPARE(makeRunId(FixedClock(), 0x89abcdef), std::string("20260102T030405Z-89abcdef"));
         QCOMPARE(makeRunId(FixedClock(), 1), std::string("20260102T030405Z-00000001"));

@@ -14,6 +14,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr int allRanks = -1;
+constexpr std::size_t longestNameInFolder = 200; ///< with the run's id a folder's name has at most 255 bytes
 
 /// "DDP-x2" for "DDP on 2 devices": valid as a folder's name on any system and in TensorBoard's filter.
 std::string plainName(const std::string &title) {
@@ -28,6 +29,7 @@ std::string plainName(const std::string &title) {
         else if ((static_cast<unsigned char>(name[i]) & 0xC0) != 0x80 && !out.empty() && out.back() != '-')
             out += '-';
     }
+    out.resize(std::min(out.size(), longestNameInFolder));
     while (out.ends_with('-'))
         out.pop_back();
     return out;

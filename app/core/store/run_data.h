@@ -58,6 +58,7 @@ struct MergedEpoch {
     std::int64_t samples = 0;       ///< sum over ranks
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
+    bool hasSteps = false; ///< a rank has made steps of it here
     double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices;           ///< each device once
@@ -132,7 +133,8 @@ struct LogHealth {
     std::int64_t lastWallUs = 0; ///< of the newest frame; 0: none
     LogGaps gaps;
     std::uint64_t damagedLines = 0;
-    std::uint64_t undecodable = 0;          ///< good lines that are no frames
+    std::uint64_t undecodable = 0;    ///< good lines that are no frames
+    std::uint64_t madeAgainAlone = 0; ///< windows and epochs that count for nothing: StepNumbers::makesAgainAlone()
     std::map<int, std::string> ofOtherRuns; ///< whose logs lie here, by node: none of them counts
 };
 /// "the log of node 0 is that of run …: none of it counts"

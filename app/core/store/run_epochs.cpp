@@ -132,7 +132,7 @@ std::vector<RankEpoch> RunEpochs::take(int rank, const StepsFrame &body) {
     if (plausible(body.epoch)) {
         if (m_startsOver || m_attempts.makesAgain(rank, body))
             lost = forget(body.epoch);
-        at(body.epoch);
+        at(body.epoch).hasSteps = true;
     }
     WindowLosses &windows = m_windows[rank];
     if (windows.epoch != body.epoch)

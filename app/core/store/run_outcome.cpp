@@ -116,10 +116,19 @@ int lastEarlierEpoch(const RunStore &store) {
     return result->summary->epochs.back().epoch;
 }
 
+/// Whether it is known to begin with epoch 1; a script may go on from a checkpoint, whatever it was told.
+bool beginsAnew(const RunStore &store) {
+    const auto &record = store.record();
+    return record && record->config && !isScript(*record) && !record->config->resume;
+}
+
+/// With a frame missing, an epoch has begun here as soon as there is a step of it: only its report may be lost.
 int firstLoggedEpoch(const RunStore &store) {
     const std::vector<MergedEpoch> &epochs = store.epochs().merged();
-    const auto first = std::ranges::find_if(epochs, isReported);
-    return first == epochs.end() || lacksFrames(store) ? 1 : first->epoch;
+    const bool lacks = lacksFrames(store);
+    const auto first = std::ranges::find_if(
+        epochs, [&](const MergedEpoch &epoch) { return isReported(epoch) || (lacks && epoch.hasSteps); });
+    return first == epochs.end() || (lacks && beginsAnew(store)) ? 1 : first->epoch;
 }
 
 std::string divergenceOf(const RunStore &store) {
@@ -134,12 +143,36 @@ std::string divergenceOf(const RunStore &store) {
     return {};
 }
 
+std::optional<double> lossInSummary(const Summary &summary) {
+    const std::optional<double> loss = summary.epochs.empty() ? std::nullopt : summary.epochs.back().loss;
+    return loss && isFiniteValue(*loss) ? loss : std::nullopt;
+}
+
+bool isOver(const RunOutcome &run) {
+    return run.agentDied || (run.state && isFinal(*run.state));
+}
+
+/// Of the last epoch that any rank has reported, never of an earlier one; unknown after a divergence, and where not every rank has
+/// reported that epoch, unless its summary tells it. While the run goes on, of the last whole epoch.
+std::optional<double> finalLossOf(const RunStore &store, const RunOutcome &out) {
+    std::optional<double> loss;
+    const auto &result = store.result();
+    for (const MergedEpoch &epoch : out.epochs)
+        if (epoch.complete) {
+            if (epoch.loss || epoch.lostLoss)
+                loss = epoch.loss;
+        } else if (isReported(epoch) && isOver(out)) {
+            const bool summed = result && result->summary && !result->summary->epochs.empty() &&
+                                result->summary->epochs.back().epoch == epoch.epoch;
+            loss = summed ? lossInSummary(*result->summary) : std::nullopt;
+        }
+    return loss;
+}
+
 void takeEpochs(const RunStore &store, RunOutcome &out) {
     const bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated() &&
                        std::ranges::all_of(out.epochs, &MergedEpoch::complete);
-    for (const MergedEpoch &epoch : completeEpochs(out.epochs))
-        if (epoch.loss || epoch.lostLoss)
-            out.finalLoss = epoch.loss; // unknown after a divergence; never that of an earlier epoch
+    out.finalLoss = finalLossOf(store, out);
     for (const MergedEpoch &epoch : out.epochs)
         if (epoch.eval) {
             out.testAccuracy = epoch.eval->accuracy;
@@ -187,9 +220,30 @@ void takeLog(const RunStore &store, bool cut, RunOutcome &out) {
         out.rankPhasesS = rankPhases(store);
         out.phasesS = slowestRank(out.rankPhasesS);
     } else if (result->summary && !result->summary->epochs.empty()) {
-        const std::optional<double> loss = result->summary->epochs.back().loss;
-        out.finalLoss = loss && isFiniteValue(*loss) ? loss : std::nullopt;
+        out.finalLoss = lossInSummary(*result->summary);
     }
+}
+
+/// "its log has 1 of 3 epochs of rank 1", of a run that is done; empty: it has as many of each rank that reported anything.
+std::string unevenRanksInWords(const RunStore &store) {
+    const auto epochs = std::ranges::count_if(store.epochs().merged(), isReported);
+    if (epochs == completeEpochsOf(store))
+        return {};
+    std::map<int, std::ptrdiff_t> logged;
+    for (const auto &[rank, info] : store.ranks().all())
+        logged[rank] = 0;
+    for (const MergedEpoch &epoch : store.epochs().merged())
+        for (const auto &[rank, seconds] : epoch.rankDurationS)
+            ++logged[rank];
+    std::erase_if(logged, [&](const auto &rank) { return rank.second >= epochs; });
+    if (logged.empty())
+        return {};
+    const auto fewest = std::ranges::min_element(logged, {}, [](const auto &rank) { return rank.second; });
+    const std::string some = std::to_string(fewest->second) + " of " + std::to_string(epochs) +
+                             (epochs == 1 ? " epoch" : " epochs") + " of rank " + std::to_string(fewest->first);
+    return logged.size() == 1
+               ? "its log has " + some
+               : "its log has not every epoch of " + std::to_string(logged.size()) + " ranks: fewest, " + some;
 }
 
 /// What of its log does not count, a sentence each.
@@ -199,6 +253,17 @@ void addLosses(const RunStore &store, bool cut, RunOutcome &out) {
     if (const auto epoch = store.epochs().ofUnlikeLosses(); epoch && store.record() && !isScript(*store.record()))
         out.warnings.push_back("its ranks report different losses of epoch " + std::to_string(*epoch) +
                                ", which is one for all of them: that of the first node's lowest rank counts");
+    if (const std::uint64_t alone = store.log().madeAgainAlone; alone > 0)
+        out.warnings.push_back(std::to_string(alone) +
+                               (alone == 1 ? " report of steps or of an epoch is" : " reports of steps or epochs are") +
+                               " left out: ranks of a further node made steps again before node 0 said that all were "
+                               "started again, as it may seem where a clock was set during the run");
+    if (!cut && out.state == RunState::Done)
+        if (const std::string uneven = unevenRanksInWords(store); !uneven.empty())
+            out.warnings.push_back(uneven);
+    if (!cut && out.firstEpoch > 1 && lacksFrames(store))
+        out.warnings.push_back("its log lacks frames: whether it made epochs before epoch " +
+                               std::to_string(out.firstEpoch) + ", the first one in it, is unknown");
     if (!cut)
         return;
     const std::uint64_t lost = store.log().gaps.frames();

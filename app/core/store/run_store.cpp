@@ -137,8 +137,10 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
     const StepNumbers::Numbered numbered = m_numbers.take(*frame.rank, body, m_length, frame.node.value_or(0));
-    if (numbered.alone)
+    if (numbered.alone) {
+        ++m_log.madeAgainAlone;
         return;
+    }
     if (numbered.again)
         m_length.forget(body.epoch);
     if (numbered.shift == 0)
@@ -168,8 +170,10 @@ void RunStore::takeSteps(const Frame &frame, const StepsFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     const int rank = *frame.rank;
-    if (m_numbers.makesAgainAlone(rank))
+    if (m_numbers.makesAgainAlone(rank)) {
+        ++m_log.madeAgainAlone;
         return;
+    }
     forget(m_epochs.madeAgain(body.epoch));
     if (!m_epochs.take(rank, frame, body, m_ranks.expected()))
         return;

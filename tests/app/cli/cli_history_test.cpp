@@ -576,6 +576,9 @@ private Q_SLOTS:
         const QJsonObject line = json["sections"][0]["lines"][0].toObject();
         QCOMPARE(line["key"].toString(), QStringLiteral("lr"));
         QCOMPARE(line["same"].toBool(true), false);
+        const Said same = control({"diff", id(first), id(first)});
+        QCOMPARE(same.code, 2);
+        QVERIFY2(same.error.contains(id(first) + " is given twice"), qPrintable(same.error));
     }
 };
 

@@ -28,6 +28,16 @@ std::optional<double> valueOf(const MergedEpoch &epoch, const Target &target) {
     return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
+/// Whether the epoch's value counts: one rank tests for all, but a loss is all ranks'. What was tested before a checkpoint is another run's.
+bool counts(const RunOutcome &run, const MergedEpoch &epoch, const Target &target) {
+    return epoch.complete || (target.kind == Target::Kind::Accuracy && epoch.eval && epoch.epoch >= run.firstEpoch);
+}
+
+auto countedEpochs(const RunOutcome &run, const Target &target) {
+    return run.epochs |
+           std::views::filter([&run, &target](const MergedEpoch &epoch) { return counts(run, epoch, target); });
+}
+
 std::string shown(const Target &target, double value) {
     return (target.kind == Target::Kind::Accuracy ? percent(value) : significant(value)).toStdString();
 }
@@ -74,7 +84,7 @@ std::string howText(const TimeToTarget &out, const Target &target, std::size_t e
             text += " in " + std::to_string(repeats) + " of " + std::to_string(all) + " repeats";
     };
     if (timed < out.reached)
-        add("the time of earlier epochs is unknown", out.reached - timed);
+        add("the time of an epoch until then is unknown", out.reached - timed);
     if (out.reached == all)
         return text;
     add("not reached", all - out.reached);
@@ -95,7 +105,7 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         if (!hit.best)
             continue;
         hit.made = repeatOf(run, 0, run.earlierS);
-        epochs = std::max(epochs, std::size_t(std::ranges::distance(completeEpochs(run.epochs))));
+        epochs = std::max(epochs, std::size_t(std::ranges::distance(countedEpochs(run, target))));
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
             out.best = hit.best;
@@ -141,12 +151,13 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
     double before = 0;               // the last value known, at `beforeAt`
     std::optional<double> beforeAt;
     int beforeEpoch = 0, last = 0;
-    for (const MergedEpoch &epoch : completeEpochs(run.epochs)) {
+    for (const MergedEpoch &epoch : countedEpochs(run, target)) {
         if (epoch.epoch > last + 1) { // only what a run's summary says of the epochs before its checkpoint is known
             const bool wentOn = last == 0 && epoch.epoch == run.firstEpoch && run.earlierS > 0;
             start = wentOn ? std::optional(run.earlierS) : std::nullopt;
         }
-        const std::optional<double> end = start ? std::optional(*start + epoch.durationS) : std::nullopt;
+        const std::optional<double> end =
+            start && epoch.complete ? std::optional(*start + epoch.durationS) : std::nullopt;
         if (const auto value = valueOf(epoch, target)) {
             if (!out.best || isBetter(target, *value, *out.best))
                 out.best = value;

@@ -7,7 +7,8 @@
 // values v and w the target x is met, if x lies between them, at t(k) + (x - v) / (w - v) · d(k+1): linear interpolation,
 // and said to be. Met at the end of epoch 1, it was met at some time before it: that end is given, as "by". The first time
 // counts, even if the curve falls back later. Of a run that went on from a checkpoint the clock begins with the time
-// that its summary gives for the epochs before; where that, or an epoch between, is unknown, so are all later times.
+// that its summary gives for the epochs before; where that, or an epoch between, is unknown, so are all later times. A test after an
+// epoch that not every rank has reported counts, without a time.
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct Target {
 
 /// One repeat's way to the target.
 struct TargetHit {
-    std::optional<double> seconds;   ///< absent: not reached, or the time of earlier epochs is unknown
+    std::optional<double> seconds;   ///< absent: not reached, or the time of an epoch until then is unknown
     std::optional<double> wattHours; ///< of its devices until then: their mean power over the run × seconds
     int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
     int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached

@@ -108,17 +108,30 @@ private Q_SLOTS:
         QVERIFY(!late.seconds && !late.fastest && !late.wattHours);
         QVERIFY(near(late.best, 0.95));
         QCOMPARE(late.reached, 1);
-        QCOMPARE(late.how, std::string("the time of earlier epochs is unknown"));
+        QCOMPARE(late.how, std::string("the time of an epoch until then is unknown"));
         QVERIFY2(near(hitOf(run, {Target::Kind::Accuracy, 0.5}).seconds, 4), "before the hole it is known");
         QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, {Target::Kind::Accuracy, 0.99}).front().how,
-                 std::string("not reached: best 95.00 % in 3 epochs"));
+                 std::string("not reached: best 95.00 % in 4 epochs"));
         const RunOutcome timed = runOf(4, {0.5, 0.9}), never = runOf(4, {0.5, 0.6});
         const TimeToTarget mixed = timesToTarget({RepeatGroup{"a", {timed, run, never}, false}}, ninety).front();
         QCOMPARE(mixed.reached, 2);
         QVERIFY2(!mixed.seconds && near(mixed.fastest, 8), "the middle one may be the unknown");
         QCOMPARE(mixed.how,
-                 std::string("interpolated between epochs 1 and 2; the time of earlier epochs is unknown in 1 of "
-                             "3 repeats; not reached in 1 of 3 repeats: best 60.00 % in 3 epochs"));
+                 std::string("interpolated between epochs 1 and 2; the time of an epoch until then is unknown in 1 of "
+                             "3 repeats; not reached in 1 of 3 repeats: best 60.00 % in 4 epochs"));
+    }
+
+    void aTestAfterAnEpochThatOneRankLeftOutCountsWithoutATime() {
+        RunOutcome run = runOf(4, {0.55, 0.6, 0.65});
+        run.epochs[1].complete = run.epochs[2].complete = false;
+        const RepeatGroup group{"a", {run}, false};
+        const TimeToTarget sixty = timesToTarget({group}, {Target::Kind::Accuracy, 0.6}).front();
+        QCOMPARE(sixty.reached, 1);
+        QVERIFY(!sixty.seconds);
+        QCOMPARE(sixty.how, std::string("the time of an epoch until then is unknown"));
+        QCOMPARE(timesToTarget({group}, ninety).front().how, std::string("not reached: best 65.00 % in 3 epochs"));
+        QCOMPARE(timesToTarget({group}, {Target::Kind::Loss, 0.1}).front().how,
+                 std::string("not reached: best 0.450 in 1 epoch")); // a loss is all ranks'
     }
 
     void aRunThatWentOnFromACheckpointIsTimedByWhatItsSummarySays() {
@@ -126,12 +139,12 @@ private Q_SLOTS:
         run.epochs[0].complete = run.epochs[1].complete = false;
         run.firstEpoch = 3;
         QCOMPARE(timesToTarget({RepeatGroup{"a", {run}, false}}, ninety).front().how,
-                 std::string("the time of earlier epochs is unknown"));
+                 std::string("the time of an epoch until then is unknown"));
         run.earlierS = 20;
         QVERIFY(near(hitOf(run, ninety).seconds, 20 + 4 + 4 * (0.10 / 0.15)));
     }
 
-    void aRunThatWasCutOffCountsItsWholeEpochs() {
+    void aRunThatWasCutOffCountsTheTimeOfItsWholeEpochs() {
         RunOutcome run = runOf(4, {0.5, 0.95});
         run.epochs.back().complete = false;
         QVERIFY(!hitOf(run, ninety).seconds);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <nlohmann/json.hpp>
+#include <QDir>
 #include <QProcess>
 #include <QSignalSpy>
 
@@ -186,6 +187,18 @@ private Q_SLOTS:
         QVERIFY(!second);
         QVERIFY2(second.error().message().find("another program") != std::string::npos,
                  second.error().message().c_str());
+    }
+
+    void aRunWithALongNameHasAFolderWithItsBeginning() {
+        RunStore store(QStringLiteral("20260102T030405Z-00000001"));
+        RunRecord record = ddpRecord("20260102T030405Z-00000001");
+        record.name = std::string(5000, 'n');
+        store.setRecord(record);
+        QTemporaryDir folder;
+        const auto writer = TensorBoardWriter::open(folder.path().toStdString(), store);
+        QVERIFY2(writer.has_value(), writer ? "" : writer.error().message().c_str());
+        const QStringList made = QDir(folder.path()).entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+        QCOMPARE(made, QStringList{QString::fromStdString(std::string(200, 'n')) + "_20260102T030405Z-00000001"});
     }
 
     void aFolderThatCantBeWrittenIsReportedOnce() {

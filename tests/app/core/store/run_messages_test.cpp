@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What is kept of alerts that a run raises without end, and what a clock that is set does to its launch.
+// What is kept of alerts that a run raises without end, what lost frames leave unknown, and what a clock that is set does to its launch.
 #include <algorithm>
 #include <map>
 
+#include "analysis/compare/repeat_group.h"
 #include "core_support.h"
 #include "ipc/alerts.h"
 #include "store/load_run.h"
@@ -27,6 +28,34 @@ bool says(const RunOutcome &run, const std::string &words) {
 
 std::ptrdiff_t linesOf(const RunMessages &messages, const std::string &kind) {
     return std::ranges::count(messages.alerts(), kind, [](const AlertLine &line) { return line.alert.kind; });
+}
+
+/// Of a run that made epochs 3 and 4 alone, of which a frame was lost on the way; `resume`: from a checkpoint, as it was told.
+RunOutcome lateRun(bool resume, bool script = false) {
+    RunStore store(QStringLiteral("r"));
+    RunRecord record = ddpRecord("r");
+    record.config->epochs = 4;
+    record.config->resume = resume;
+    if (script)
+        record.command = {"python3", "train.py"};
+    store.setRecord(record);
+    for (Frame one : ddpRecording()) {
+        if (auto *state = std::get_if<StateFrame>(&one.body); state && state->epochs)
+            state->epochs = 4;
+        std::visit(
+            [](auto &body) {
+                if constexpr (requires { body.epoch += 2; })
+                    body.epoch += 2;
+            },
+            one.body);
+        store.take(one);
+    }
+    store.take(frame(makeAlert(framesLost, "rank 0 lost 1 frame"), std::nullopt, 2301));
+    RunResult result = doneResult("r", 1);
+    result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 5, 640}, {3, 0.7, 0.45, 640}, {4, 0.6, 0.45, 640}};
+    result.summary->totalTrainingTimeS = 10.9;
+    store.setResult(result);
+    return outcomeOf(store);
 }
 
 } // namespace
@@ -120,6 +149,55 @@ private Q_SLOTS:
         QCOMPARE(outcomeOf(store).restarts, 2500);
         QCOMPARE(store.messages().alertsOf(framesLost), std::uint64_t(1));
         QCOMPARE(linesOf(store.messages(), "frames_lost"), std::ptrdiff_t(1));
+    }
+
+    void aLostFrameHidesNoCheckpointFromWhichARunWentOn() {
+        RunOutcome scratch;
+        scratch.state = RunState::Done;
+        for (const bool script : {false, true}) {
+            const RunOutcome run = lateRun(true, script);
+            QCOMPARE(run.firstEpoch, 3);
+            QCOMPARE(run.earlierS, 10.0);
+            QVERIFY(says(run, "its log lacks frames: whether it made epochs before epoch 3"));
+            QVERIFY(!whyOtherEpochs({"scratch", {scratch}, true}, {"late", {run}, false}).empty());
+        }
+        QCOMPARE(lateRun(false, true).firstEpoch, 3); // what a script was told to resume says nothing
+        const RunOutcome whole = lateRun(false);      // lockstep-trainer went on from none: its first epochs are lost
+        QCOMPARE(whole.firstEpoch, 1);
+        QVERIFY(whole.earlierS <= 0 && !says(whole, "the first one in it"));
+    }
+
+    void anEpochBeganHereIfThereIsAStepOfItThoughItsReportIsLost() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        record.command = {"python3", "train.py"};
+        store.setRecord(record);
+        for (const Frame &one : ddpRecording())
+            if (const auto *epoch = std::get_if<EpochFrame>(&one.body); !epoch || epoch->epoch > 1)
+                store.take(one);
+        QCOMPARE(outcomeOf(store).firstEpoch, 2);
+        store.take(frame(makeAlert(framesLost, "rank 0 lost 1 frame"), std::nullopt, 2301));
+        QCOMPARE(outcomeOf(store).firstEpoch, 1);
+    }
+
+    void aFinalLossIsOfTheLastEpochThatAnyRankReports() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        for (const Frame &one : ddpRecording()) {
+            const auto *epoch = std::get_if<EpochFrame>(&one.body);
+            if (one.rank && (one.rank != 1 || !epoch || epoch->epoch == 1))
+                store.take(one);
+        }
+        QCOMPARE(outcomeOf(store).finalLoss, std::optional(1.0)); // so far: the other rank may still report it
+        RunResult result = doneResult("r", 1);
+        store.setResult(result);
+        const RunOutcome run = outcomeOf(store);
+        QVERIFY(!run.finalLoss && !run.totalTrainingTimeS);
+        QVERIFY2(run.testAccuracy > 0.85, "that of the second epoch");
+        QVERIFY(says(run, "its log has 1 of 2 epochs of rank 1"));
+        result.summary.emplace().epochs = {{1, 1.0, 0.45, 1280}, {2, 0.25, 0.45, 1280}};
+        store.setResult(result);
+        QCOMPARE(outcomeOf(store).finalLoss, std::optional(0.25));
     }
 
     void aLaunchThatTookLongerThanTheRunLastedIsUnknown() {
