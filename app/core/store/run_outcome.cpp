@@ -30,7 +30,7 @@ void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
         out.perClassAccuracy = summary.perClassAccuracy;
     // After a checkpoint they are of the epochs before it, too; where no epoch was made, of those alone.
     const bool madeSome = summary.epochs.empty() || out.firstEpoch <= summary.epochs.back().epoch;
-    if ((out.firstEpoch == 1 || (out.phasesS.empty() && madeSome)) &&
+    if (!summary.phasesS.empty() && (out.firstEpoch == 1 || (out.phasesS.empty() && madeSome)) &&
         std::ranges::all_of(summary.phasesS, [](const auto &phase) { return isDuration(phase.second); }))
         out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;

@@ -2,7 +2,9 @@
 // The summary that the agent makes of what ranks report, for scripts that write none.
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "trainer/agent/log/reported_summary.h"
 
@@ -154,6 +156,72 @@ TEST_CASE("of ranks that report different losses or tests of an epoch the lowest
     CHECK(resultOf(reported).summary->testAccuracy == 0.5);
     report(2, EvalFrame{2, 0.7, {}, 10, {}, {}}); // a later one, though another rank made it
     CHECK(resultOf(reported).summary->testAccuracy == 0.7);
+}
+
+TEST_CASE("the accuracy of a run is that of its newest tested epoch, whatever comes later of older ones") {
+    ReportedSummary reported;
+    const auto test = [&](int rank, int epoch, double accuracy) {
+        Frame frame;
+        frame.body = EvalFrame{epoch, accuracy, {accuracy}, 10, {}, {}};
+        reported.take(rank, frame);
+    };
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+        reportEpoch(reported, epoch, 10 * (epoch - 1), 1);
+        test(0, epoch, 0.3 * epoch);
+    }
+    for (int epoch = 1; epoch <= 3; ++epoch) // another rank, whose frames come later
+        test(1, epoch, 0.1);
+    CHECK(resultOf(reported).summary->testAccuracy == 0.3 * 3);
+    CHECK(resultOf(reported).summary->perClassAccuracy == std::vector<double>{0.3 * 3});
+    reportEpoch(reported, 3, 20, 1); // restarted ranks go on from a checkpoint behind epoch 2
+    CHECK(resultOf(reported).summary->testAccuracy == 0.3 * 2);
+    test(1, 3, 0.8);
+    CHECK(resultOf(reported).summary->testAccuracy == 0.8);
+}
+
+TEST_CASE("a loss that is not finite, of any rank, leaves its epoch's loss unknown") {
+    for (const int diverged : {0, 1, 2}) {
+        CAPTURE(diverged);
+        ReportedSummary reported;
+        for (const int rank : {1, 0, 2})
+            for (const int epoch : {1, 2}) {
+                EpochFrame done;
+                done.epoch = epoch;
+                done.durationS = 1;
+                done.loss = epoch == 2 && rank == diverged ? std::numeric_limits<double>::quiet_NaN() : 0.5;
+                Frame frame;
+                frame.body = done;
+                reported.take(rank, frame);
+            }
+        const RunResult result = resultOf(reported);
+        CHECK(result.summary->epochs.front().loss == 0.5);
+        CHECK_FALSE(result.summary->epochs.back().loss);
+    }
+}
+
+TEST_CASE("of more epochs than are added up no sum of a part is told, and a warning says where they are") {
+    constexpr int most = 100'000;
+    ReportedSummary reported;
+    for (int epoch = 1; epoch <= most; ++epoch)
+        reportEpoch(reported, epoch, 10LL * (epoch - 1), 1);
+    CHECK(resultOf(reported).summary->totalTrainingTimeS == double(most));
+    CHECK(resultOf(reported).warnings.empty());
+    reportEpoch(reported, most + 1, 10LL * most, 1);
+    Frame frame;
+    frame.body = EvalFrame{most + 1, 0.9, {}, 10, {}, {}};
+    reported.take(0, frame);
+    const RunResult result = resultOf(reported);
+    CHECK_FALSE(result.summary->totalTrainingTimeS);
+    CHECK(result.summary->steps == 0);
+    CHECK(result.summary->epochs.empty());
+    CHECK(result.summary->phasesS.empty());
+    CHECK(result.summary->testAccuracy == 0.9);
+    REQUIRE(result.warnings.size() == 1);
+    CHECK(result.warnings.front().starts_with("it reported more than 100000 epochs, "));
+    reported.startOver(); // ranks that go on before it make them again
+    reportEpoch(reported, most, 10LL * (most - 1), 1);
+    CHECK(resultOf(reported).summary->steps == 10LL * most);
+    CHECK(resultOf(reported).warnings.empty());
 }
 
 TEST_CASE("what a script says of itself is kept in bounds") {

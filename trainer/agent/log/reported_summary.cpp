@@ -13,6 +13,8 @@ namespace {
 
 /// Frames may name any epoch: bounds the memory that they take.
 constexpr std::size_t mostEpochs = 100'000;
+/// The newest ones: of the older tests none counts, unless restarted ranks go back behind all of these.
+constexpr std::size_t mostTests = 1'000;
 
 template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
     const auto found = about.find(key);
@@ -71,6 +73,12 @@ std::string countedOnInWords(int after) {
            "training time is that of all";
 }
 
+std::string tooManyEpochsInWords() {
+    return "it reported more than " + std::to_string(mostEpochs) +
+           " epochs, the most that are added up while it runs: how long it trained, its steps, its phases and "
+           "the losses of its epochs are in its log alone";
+}
+
 } // namespace
 
 void ReportedSummary::take(int rank, const Frame &frame) {
@@ -89,10 +97,12 @@ void ReportedSummary::take(int rank, const Frame &frame) {
 }
 
 void ReportedSummary::take(int rank, const EvalFrame &eval) {
-    if (m_eval && m_eval->epoch == eval.epoch && rank > m_evalRank)
+    const auto known = m_tests.find(eval.epoch);
+    if (known != m_tests.end() && rank > known->second.rank)
         return;
-    m_eval = eval;
-    m_evalRank = rank;
+    m_tests.insert_or_assign(eval.epoch, Test{rank, eval.accuracy, eval.perClassAccuracy});
+    if (m_tests.size() > mostTests)
+        m_tests.erase(m_tests.begin());
 }
 
 /// Another program, too, may have restarted the ranks: all of them, as this agent does.
@@ -121,6 +131,7 @@ void ReportedSummary::take(int rank, const EpochFrame &done) {
     }
     epoch->samples += done.samples;
     epoch->steps = std::max(epoch->steps, done.steps);
+    epoch->diverged = epoch->diverged || (done.loss && !isFiniteValue(*done.loss));
     if (done.loss && rank < epoch->lossRank) {
         epoch->loss = done.loss;
         epoch->lossRank = rank;
@@ -128,7 +139,10 @@ void ReportedSummary::take(int rank, const EpochFrame &done) {
 }
 
 ReportedSummary::Epoch *ReportedSummary::at(int epoch) {
-    return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs ? &m_epochs[epoch] : nullptr;
+    if (m_epochs.contains(epoch) || m_epochs.size() < mostEpochs)
+        return &m_epochs[epoch];
+    m_firstBeyond = std::min(m_firstBeyond.value_or(epoch), epoch);
+    return nullptr;
 }
 
 ReportedSummary::Part ReportedSummary::partOf(const EpochFrame &done) {
@@ -151,6 +165,15 @@ double ReportedSummary::Epoch::durationS() const {
     return longest;
 }
 
+/// The ranks' own losses of it, else the mean of their windows of steps.
+std::optional<double> ReportedSummary::Epoch::knownLoss() const {
+    if (diverged)
+        return std::nullopt;
+    if (loss)
+        return loss;
+    return lossSamples > 0 ? finiteOrUnknown(lossSum / lossSamples) : std::nullopt;
+}
+
 void ReportedSummary::startOver() {
     m_startsOver = true;
     m_about.clear();
@@ -164,8 +187,9 @@ void ReportedSummary::forget(int from) {
     m_epochs.erase(m_epochs.lower_bound(from), m_epochs.end());
     if (m_epochs.empty())
         m_complete = true; // what was missed is reported again
-    if (m_eval && m_eval->epoch >= from)
-        m_eval.reset();
+    m_tests.erase(m_tests.lower_bound(from), m_tests.end());
+    if (m_firstBeyond >= from)
+        m_firstBeyond.reset();
     if (m_repeated && m_repeated->second >= from)
         m_repeated.reset();
 }
@@ -176,6 +200,8 @@ void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
         result.warnings.push_back(lateBeginInWords(m_epochs.begin()->first));
     if (result.summary && m_countedOnAfter)
         result.warnings.push_back(countedOnInWords(*m_countedOnAfter));
+    if (result.summary && m_firstBeyond)
+        result.warnings.push_back(tooManyEpochsInWords());
     if (m_repeated)
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
 }
@@ -193,23 +219,33 @@ bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
     return m_complete || (meant && reported >= *meant);
 }
 
-std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double runTimeS) const {
+bool ReportedSummary::takeEpochs(const RunRecord &record, Summary &out) const {
     if (m_epochs.empty() || !hasAllEpochs(record))
-        return std::nullopt;
-    Summary out;
+        return false;
     double total = 0;
     for (const auto &[number, epoch] : m_epochs) {
         if (static_cast<int>(epoch.ranks.size()) < record.processes)
-            return std::nullopt; // a sum with unknown parts would be too small
-        std::optional<double> loss = epoch.loss;
-        if (!loss && epoch.lossSamples > 0)
-            loss = epoch.lossSum / epoch.lossSamples;
-        out.epochs.push_back({number, finiteOrUnknown(loss), epoch.durationS(), epoch.samples});
+            return false; // a sum with unknown parts would be too small
+        out.epochs.push_back({number, epoch.knownLoss(), epoch.durationS(), epoch.samples});
         out.steps += epoch.steps;
         total += epoch.durationS();
     }
     if (!isDuration(total))
-        return std::nullopt; // each may be one, and their sum is none
+        return false; // each may be one, and their sum is none
+    // Of a run that goes on from a checkpoint it counts the epochs before that, too; and a report that came twice can't be told from one
+    // more epoch.
+    if (!m_repeated && !beginsLate())
+        out.totalTrainingTimeS = total;
+    out.phasesS = phasesOfSlowest();
+    return true;
+}
+
+std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double runTimeS) const {
+    Summary out;
+    if (!takeEpochs(record, out))
+        return std::nullopt;
+    if (m_firstBeyond)
+        out = {}; // sums of the first ones alone are no figures of the run
     takeWords(wordsOf(record, m_about), out);
     out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
     out.worldSize = record.processes;
@@ -218,16 +254,12 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         out.coresPerDevice = record.config->coresPerDevice;
     if (out.workers && *out.workers <= std::numeric_limits<int>::max() / std::max(1, record.processes))
         out.workersTotal = *out.workers * record.processes;
-    // Of a run that goes on from a checkpoint it counts the epochs before that, too; and a report that came twice can't be told from one
-    // more epoch.
-    if (!m_repeated && !beginsLate())
-        out.totalTrainingTimeS = total;
     out.runTimeS = runTimeS;
-    if (m_eval) {
-        out.testAccuracy = m_eval->accuracy;
-        out.perClassAccuracy = m_eval->perClassAccuracy;
+    if (!m_tests.empty()) {
+        const Test &last = m_tests.rbegin()->second;
+        out.testAccuracy = last.accuracy;
+        out.perClassAccuracy = last.perClassAccuracy;
     }
-    out.phasesS = phasesOfSlowest();
     out.oversubscribed = record.config && record.config->oversubscribe;
     out.metrics = m_metrics.ofRun();
     return out;

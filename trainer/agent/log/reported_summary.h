@@ -29,7 +29,8 @@ public:
 
     /// Absent when no epoch was reported by every rank. Method, batch size and the like are what the script reported,
     /// else what the record's configuration says. The training time is unknown where an epoch was reported again without a restart, or
-    /// the first one is not number 1: then what came before it is not known here.
+    /// the first one is not number 1: then what came before it is not known here. Of a run of more
+    /// than 100,000 epochs no loss, training time, phases or steps are known.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
     /// The summary, and a warning for what is unknown of it although every epoch was reported.
     void addTo(RunResult &result, const RunRecord &record) const;
@@ -45,30 +46,38 @@ private:
         std::int64_t samples = 0, steps = 0;    ///< summed over the ranks; largest of the ranks
         std::optional<double> loss;             ///< for all ranks, as the least rank that reported it says
         int lossRank = INT_MAX;                 ///< that rank
+        bool diverged = false;                  ///< a rank reported a loss that is not finite
         double lossSum = 0, lossSamples = 0;    ///< from the windows of steps
         [[nodiscard]] double durationS() const; ///< largest of the ranks
+        [[nodiscard]] std::optional<double> knownLoss() const;
+    };
+    struct Test {
+        int rank; ///< of those that tested the epoch's model the least
+        double accuracy;
+        std::vector<double> perClassAccuracy;
     };
     void take(int rank, const StepsFrame &steps);
     void take(int rank, const EpochFrame &done);
     void take(int rank, const EvalFrame &eval);
-    [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many
+    [[nodiscard]] Epoch *at(int epoch); ///< absent: there are too many, and m_firstBeyond says so
     void forget(int from);
     [[nodiscard]] Part partOf(const EpochFrame &done);
     [[nodiscard]] bool beginsLate() const; ///< the first epoch that was reported is not number 1
     [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
+    [[nodiscard]] bool takeEpochs(const RunRecord &record, Summary &out) const; ///< false: something of them is unknown
     [[nodiscard]] std::map<std::string, double, std::less<>> phasesOfSlowest() const;
 
     About m_about;
     std::string m_backend;
     std::map<int, Epoch> m_epochs;
     std::map<std::string, std::size_t, std::less<>> m_phases; ///< index by name
-    std::optional<EvalFrame> m_eval;                          ///< the newest; of several of one epoch the least rank's
-    int m_evalRank = 0;
+    std::map<int, Test> m_tests;                              ///< by epoch: the newest ones
     MetricTotals m_metrics;
     bool m_complete = true, m_startsOver = false;
     RankAttempts m_attempts;
     std::optional<std::pair<int, int>> m_repeated; ///< rank and epoch: reported again without a restart
     std::optional<int> m_countedOnAfter;           ///< the first time
+    std::optional<int> m_firstBeyond;              ///< the least epoch that m_epochs has no room for
 };
 
 } // namespace lockstep::agent

@@ -450,6 +450,8 @@ private Q_SLOTS:
             RunResult result = doneResult(run, 0);
             if (failed)
                 result.state = RunState::Failed;
+            else
+                result.summary.emplace(); // without phases, as that of a script's very many epochs
             write(runFolder(run).result(), toJson(result));
             std::vector<std::string> lines = sealed(run, ddpRecording());
             const auto window = std::ranges::find_if(
