@@ -44,14 +44,14 @@ bool MetricTotals::addsUp(std::size_t metric) const {
 
 void MetricTotals::foldOldest() {
     const auto oldest = m_epochs.begin();
-    std::vector<bool> replaced(m_specs.size());
     for (const auto &[rank, part] : oldest->second)
         for (const Value &value : part.values)
-            replaced[value.metric] = !addsUp(value.metric);
-    for (auto &[rank, part] : m_earlier)
-        std::erase_if(part.values, [&](const Value &value) { return replaced[value.metric]; });
+            if (!addsUp(value.metric))
+                m_earlier[value.metric].clear();
     for (const auto &[rank, part] : oldest->second)
-        m_earlier[rank].add(part.values);
+        for (const Value &value : part.values)
+            if (const auto [earlier, isNew] = m_earlier[value.metric].try_emplace(rank, value.window); !isNew)
+                merge(earlier->second, value.window);
     for (const auto &[rank, part] : oldest->second) {
         std::vector<int> &epochs = m_epochsOf[rank];
         epochs.erase(epochs.begin());
@@ -143,10 +143,10 @@ std::map<int, MetricTotals::Part> MetricTotals::wholeRun() const {
         for (const auto &[rank, part] : ranks)
             for (const Value &value : part.values)
                 lastEpoch[value.metric] = epoch;
-    for (const auto &[rank, part] : m_earlier)
-        for (const Value &value : part.values)
-            if (addsUp(value.metric) || !lastEpoch[value.metric])
-                whole[rank].add({&value, 1});
+    for (const auto &[metric, ranks] : m_earlier)
+        if (addsUp(metric) || !lastEpoch[metric])
+            for (const auto &[rank, window] : ranks)
+                whole[rank].values.push_back({metric, window});
     for (const auto &[epoch, ranks] : m_epochs)
         for (const auto &[rank, part] : ranks)
             for (const Value &value : part.values)

@@ -52,8 +52,9 @@ private:
 
     std::map<int, std::map<int, Part>> m_epochs; ///< by epoch, by rank
     std::map<int, std::vector<int>> m_epochsOf;  ///< by rank: those of m_epochs that have a part of it, rising
-    std::map<int, Part> m_earlier;               ///< by rank: what the run needs of epochs before
-    std::vector<MetricSpec> m_specs;             ///< in the order in which they came
+    /// What the run needs of epochs before, by metric, by rank.
+    std::map<std::size_t, std::map<int, ScalarWindow>> m_earlier;
+    std::vector<MetricSpec> m_specs;                           ///< in the order in which they came
     std::map<std::string, std::size_t, std::less<>> m_metrics; ///< index in m_specs by name
 };
 

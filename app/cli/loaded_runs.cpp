@@ -83,15 +83,16 @@ std::vector<core::RunOutcome> LoadedRuns::outcomes() const {
     return out;
 }
 
-core::ResultTable LoadedRuns::table() const {
-    core::ResultTable out = experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
+core::ResultTable LoadedRuns::table(const std::vector<core::RunOutcome> &outcomes) const {
+    core::ResultTable out = experiment ? core::resultTable(*experiment, outcomes) : core::resultTable(outcomes);
     out.notes.insert(out.notes.end(), unreadable.begin(), unreadable.end());
     return out;
 }
 
 core::Report LoadedRuns::report() const {
-    core::Report out = core::reportOf(table(), outcomes(),
-                                      experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+    const std::vector<core::RunOutcome> all = outcomes();
+    core::Report out =
+        core::reportOf(table(all), all, experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
     std::vector<const core::RunStore *> runs;
     for (const auto &store : stores)
         runs.push_back(store.get());
@@ -100,7 +101,8 @@ core::Report LoadedRuns::report() const {
 }
 
 std::vector<core::RepeatGroup> LoadedRuns::groups() const {
-    return core::groupsOf(table(), outcomes());
+    const std::vector<core::RunOutcome> all = outcomes();
+    return core::groupsOf(table(all), all);
 }
 
 std::string LoadedRuns::exported(core::ExportFormat format) const {

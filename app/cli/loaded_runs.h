@@ -29,7 +29,7 @@ struct LoadedRuns {
 
 private:
     [[nodiscard]] std::vector<core::RunOutcome> outcomes() const;
-    [[nodiscard]] core::ResultTable table() const;
+    [[nodiscard]] core::ResultTable table(const std::vector<core::RunOutcome> &outcomes) const;
 };
 
 /// The runs with these ids, each once, or those of one experiment that have begun.

@@ -189,6 +189,24 @@ private Q_SLOTS:
         QCOMPARE(totals.ofRun().at("temp"), double(epochs));
     }
 
+    void whatEarlierEpochsLeaveOfARankIsReplacedMetricByMetric() {
+        MetricTotals totals;
+        const Scalars all = {{"temp", scalarOf(1)}, {"rare", scalarOf(7)}, {"samples_per_s", {10, 1, 0, 0, 0}}};
+        for (const int rank : {0, 1})
+            totals.take(rank, epochOf(1, all));
+        constexpr int epochs = 12'000; // the first ones are no longer there by themselves
+        for (int epoch = 2; epoch <= epochs; ++epoch)
+            totals.take(
+                0, epochOf(epoch, epoch < 1000 ? Scalars{{"temp", scalarOf(epoch)}} : Scalars{{"new", scalarOf(5)}}));
+        QVERIFY(totals.ofEpoch(1).empty());
+        QCOMPARE(totals.ofRanks("temp"),
+                 (std::map<int, double>{{0, 999.0}})); // the last epoch that has it has no rank 1
+        QCOMPARE(totals.ofRanks("rare"), (std::map<int, double>{{0, 7.0}, {1, 7.0}}));
+        QCOMPARE(totals.ofRanks("samples_per_s"), (std::map<int, double>{{0, 10.0}, {1, 10.0}}));
+        QCOMPARE(totals.ofRanks("new"), (std::map<int, double>{{0, 5.0}}));
+        QCOMPARE(totals.ofRun().at("temp"), 999.0);
+    }
+
     void manyMetricsOfManyEpochsTakeFewBytesEach() {
         Scalars scalars;
         for (std::size_t i = 0; i < maxScalars; ++i)

@@ -111,26 +111,33 @@ void TensorBoardWriter::takeMetrics(const RunStore &store, int rank, std::vector
     }
 }
 
+/// Unless it, or a later one, is written.
+void TensorBoardWriter::takeEpoch(const RunStore &store, const MergedEpoch &epoch, std::vector<Scalar> &run) {
+    if (!epoch.complete || epoch.epoch <= m_epochs)
+        return;
+    m_epochs = epoch.epoch;
+    const std::int64_t ended = epoch.endWallUs;
+    addKnown(run, "epoch/loss", ended, epoch.epoch, epoch.loss);
+    run.push_back({"epoch/duration_s", ended, epoch.epoch, epoch.durationS});
+    for (const auto &[name, value] : store.metrics().ofEpoch(epoch.epoch))
+        run.push_back({"epoch/metric/" + name, ended, epoch.epoch, value});
+}
+
+/// Unless it, or that of a later epoch, is written.
+void TensorBoardWriter::takeTest(const MergedEpoch &epoch, std::vector<Scalar> &run) {
+    if (!epoch.eval || epoch.epoch <= m_evals)
+        return;
+    m_evals = epoch.epoch;
+    run.push_back({"epoch/test_accuracy", epoch.evalWallUs, epoch.epoch, epoch.eval->accuracy});
+    addKnown(run, "epoch/test_loss", epoch.evalWallUs, epoch.epoch, epoch.eval->loss);
+}
+
 void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &run) {
     const auto &epochs = store.epochs().merged();
-    for (const MergedEpoch &epoch : completeEpochs(epochs, m_epochs)) {
-        m_epochs = epoch.epoch;
-        std::int64_t ended = 0;
-        for (const RankEpoch &rank : store.epochs().ofRanks())
-            if (rank.frame.epoch == epoch.epoch)
-                ended = std::max(ended, rank.wallUs);
-        addKnown(run, "epoch/loss", ended, epoch.epoch, epoch.loss);
-        run.push_back({"epoch/duration_s", ended, epoch.epoch, epoch.durationS});
-        for (const auto &[name, value] : store.metrics().ofEpoch(epoch.epoch))
-            run.push_back({"epoch/metric/" + name, ended, epoch.epoch, value});
-    }
-    for (const MergedEpoch &epoch : epochs | std::views::drop(m_evals)) {
-        if (!epoch.eval)
-            continue;
-        m_evals = epoch.epoch;
-        run.push_back({"epoch/test_accuracy", epoch.evalWallUs, epoch.epoch, epoch.eval->accuracy});
-        addKnown(run, "epoch/test_loss", epoch.evalWallUs, epoch.epoch, epoch.eval->loss);
-    }
+    for (const MergedEpoch &epoch : epochs | std::views::drop(m_epochs))
+        takeEpoch(store, epoch, run);
+    for (const MergedEpoch &epoch : epochs | std::views::drop(m_evals))
+        takeTest(epoch, run);
 }
 
 void TensorBoardWriter::takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run) {
@@ -199,8 +206,12 @@ Result<void> TensorBoardWriter::takeNew(const RunStore &store, const Frame &newe
     std::vector<Scalar> run;
     if (auto written = takeOfAllRanks(store, run); !written)
         return written;
-    if (std::holds_alternative<EpochFrame>(newest.body) || std::holds_alternative<EvalFrame>(newest.body))
-        takeEpochs(store, run);
+    if (const auto *ended = std::get_if<EpochFrame>(&newest.body))
+        if (const MergedEpoch *epoch = store.epochs().find(ended->epoch))
+            takeEpoch(store, *epoch, run);
+    if (const auto *tested = std::get_if<EvalFrame>(&newest.body))
+        if (const MergedEpoch *epoch = store.epochs().find(tested->epoch))
+            takeTest(*epoch, run);
     if (const auto *sampled = std::get_if<DeviceFrame>(&newest.body))
         for (const DeviceSample &device : sampled->devices)
             takeDevice(store, device.device, run);

@@ -39,6 +39,8 @@ private:
     TensorBoardWriter(std::string folder, FileLock lock, std::int64_t startUs);
     Result<void> append(const std::string &part, std::vector<Scalar> scalars);
     void takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out);
+    void takeEpoch(const RunStore &store, const MergedEpoch &epoch, std::vector<Scalar> &run);
+    void takeTest(const MergedEpoch &epoch, std::vector<Scalar> &run);
     void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
     void takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run);
     Result<void> takeRank(const RunStore &store, int rank);

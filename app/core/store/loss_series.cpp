@@ -27,6 +27,13 @@ LossPoint joined(const LossPoint &a, const LossPoint &b, OverSteps over = OverSt
 
 } // namespace
 
+bool moveTo(LossPoint &point, const EpochPlaces &places) {
+    if (point.epoch <= places.epoch - 1 || point.epoch > places.epoch)
+        return false;
+    const double before = std::exchange(point.epoch, places.epochsDone(point.step));
+    return before != point.epoch;
+}
+
 void LossSeries::append(const LossPoint &point) {
     if (!m_points.empty() && point.step <= m_points.back().step) {
         while (!m_points.empty() && point.step <= m_points.back().step)
@@ -53,15 +60,17 @@ void LossSeries::placeAnew(const EpochPlaces &places) {
     const auto end = std::ranges::upper_bound(m_points, places.lastStep, {}, &LossPoint::step);
     for (auto point = std::make_reverse_iterator(end);
          point != m_points.rend() && point->epoch > places.epoch - 1 && between <= mostBetween; ++point) {
-        if (point->epoch > places.epoch) {
-            ++between;
-            continue;
-        }
-        const double there = places.epochsDone(point->step);
-        moved = moved || there != point->epoch;
-        point->epoch = there;
+        moved = moveTo(*point, places) || moved;
+        between += point->epoch > places.epoch ? 1 : 0;
     }
     m_generation += moved ? 1 : 0;
+}
+
+void LossMerger::placeAnew(const EpochPlaces &places) {
+    m_waiting.each([&](Window &window) {
+        if (window.point)
+            moveTo(*window.point, places);
+    });
 }
 
 void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {

@@ -20,6 +20,9 @@ struct EpochPlaces {
     std::function<double(std::int64_t step)> epochsDone; ///< after one of its steps
 };
 
+/// Places a point of this epoch by its step, and leaves one of another epoch where it is. True: it has moved.
+bool moveTo(LossPoint &point, const EpochPlaces &places);
+
 /// A curve of the loss, or of a metric, of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max
 /// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps repeated after a restart
 /// replace the earlier ones.
@@ -54,6 +57,8 @@ public:
     void add(int rank, const LossPoint &point, LossSeries &out);
     /// A rank has come to this step and reports no loss: of a pipeline, one rank reports it for all.
     void pass(int rank, std::int64_t step, LossSeries &out);
+    /// LossSeries::placeAnew() of the windows that wait.
+    void placeAnew(const EpochPlaces &places);
     /// The run is over: joins the remaining windows without the missing ranks.
     void flush(LossSeries &out);
 

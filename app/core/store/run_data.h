@@ -14,6 +14,7 @@
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
 #include "ipc/scalars.h"
+#include "store/run_hosts.h"
 
 namespace lockstep::core {
 
@@ -67,7 +68,8 @@ struct MergedEpoch {
     std::optional<Reporter> lossFrom, windowsFrom, evalFrom; ///< of `loss`, `lossSum` and `eval`
     MetricValues metrics;                                    ///< over all ranks; filled in by outcomeOf() alone
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
-    std::int64_t evalWallUs = 0;         ///< when it was reported
+    std::int64_t endWallUs = 0;          ///< when the last of the ranks so far reported it
+    std::int64_t evalWallUs = 0;         ///< when `eval` was reported
 };
 
 /// Of a run's epochs, without gaps from 1, those after epoch `after` that every rank has reported: a view, which the epochs
@@ -208,7 +210,7 @@ struct RunOutcome {
     ScriptClaims claims;              ///< about that script
     std::vector<std::string> command; ///< that script's, with its placeholders filled in
     std::string folder;               ///< in which that script was started; empty: unknown
-    std::vector<std::string> hosts;
+    RunHosts hosts;                   ///< of its record, then those that only its ranks name
     int nodes = 1;
     bool oversubscribed = false;
     std::int64_t startWallUs = 0;

@@ -89,6 +89,10 @@ MergedEpoch &RunEpochs::at(int epoch) {
     return m_epochs[std::size_t(epoch - 1)];
 }
 
+const MergedEpoch *RunEpochs::find(int epoch) const {
+    return epoch >= 1 && std::size_t(epoch) <= m_epochs.size() ? &m_epochs[std::size_t(epoch) - 1] : nullptr;
+}
+
 double RunEpochs::trainingS() const {
     double sum = 0;
     for (const MergedEpoch &epoch : m_epochs)
@@ -187,6 +191,7 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
     epoch.rankDurationS[rank] = body.durationS;
+    epoch.endWallUs = std::max(epoch.endWallUs, frame.wallUs);
     if (body.readyBatches)
         epoch.readyBatches = std::min(epoch.readyBatches.value_or(*body.readyBatches), *body.readyBatches);
     epoch.ranksReported = int(epoch.rankDurationS.size());

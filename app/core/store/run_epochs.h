@@ -32,6 +32,7 @@ public:
     /// By epoch, without gaps from 1 to the newest reported one. Their devices and accuracies by class are 1,000,000 in all: beyond that
     /// the oldest epochs have none.
     [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
+    [[nodiscard]] const MergedEpoch *find(int epoch) const; ///< null: none of them
     /// Sum of their durations, seconds; of an unfinished epoch, what its first ranks reported.
     [[nodiscard]] double trainingS() const;
     /// In order of arrival, those of lost attempts included.

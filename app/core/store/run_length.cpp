@@ -80,16 +80,24 @@ void RunLength::take(const StepsFrame &body) {
     epoch->last = std::max(epoch->last, body.lastStep);
 }
 
-bool RunLength::take(const EpochFrame &body) {
+RunLength::Misplaced RunLength::take(int rank, const EpochFrame &body) {
     Epoch *epoch = at(body.epoch);
     if (!epoch || m_each)
-        return false;
+        return {};
     const std::int64_t steps = body.steps > 0 ? body.steps : epoch->first < 0 ? 0 : epoch->last - epoch->first + 1;
     if (steps <= 0)
-        return false;
+        return {};
     m_newest = epoch->own = std::max(epoch->own.value_or(0), steps);
     epoch->misplaced = epoch->misplaced || (epoch->placedBy && epoch->placedBy != epoch->own);
-    return epoch->misplaced;
+    if (!epoch->misplaced)
+        return {};
+    // What comes from now on is placed by this, until a further frame changes it.
+    const Measure measure{*epoch->own, epoch->first};
+    const auto known = epoch->anew.find(rank);
+    const Misplaced out{known == epoch->anew.end() || known->second != measure, epoch->allAnew != measure};
+    epoch->anew[rank] = measure;
+    epoch->allAnew = measure;
+    return out;
 }
 
 void RunLength::forget(int from) {

@@ -17,8 +17,12 @@ public:
     void take(const StateFrame &body, int node = 0);
     /// A window of steps, before placeOf() is asked for it.
     void take(const StepsFrame &body);
-    /// A rank has done an epoch. True: its windows were placed by another length than it turned out to have.
-    bool take(const EpochFrame &body);
+    /// Of which curves the windows of an epoch stand at places by another length or first step than it turned out to have.
+    struct Misplaced {
+        bool ofRank = false, ofAll = false; ///< of the rank that has done the epoch; of all ranks together
+    };
+    /// A rank has done an epoch. What it answers is to be placed anew now: it says so once for each length and first step.
+    [[nodiscard]] Misplaced take(int rank, const EpochFrame &body);
     /// Ranks that were restarted make this epoch and all later ones again.
     void forget(int from);
 
@@ -34,11 +38,17 @@ public:
     [[nodiscard]] double placeOf(std::int64_t step, int epoch);
 
 private:
+    struct Measure {
+        std::int64_t length = 0, first = 0; ///< steps
+        bool operator==(const Measure &) const = default;
+    };
     struct Epoch {
         std::optional<std::int64_t> told, own; ///< its length in steps: as said at its begin; as it turned out
         std::int64_t first = -1, last = -1;    ///< steps of its windows; -1: none yet
         std::optional<std::int64_t> placedBy;  ///< the length that its windows were placed by
         bool misplaced = false;                ///< some were placed by none, or by another than `own`
+        std::optional<Measure> allAnew;        ///< by which those of all ranks were placed anew
+        std::map<int, Measure> anew;           ///< the same of each rank
     };
     static void startAnew(Epoch &epoch);
     void take(const About &about);

@@ -20,8 +20,12 @@ void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
     m_merger.add(rank, place, m_all);
 }
 
-void RunLosses::placeAnew(int rank, const EpochPlaces &places) {
+void RunLosses::placeAnew(const EpochPlaces &places) {
     m_all.placeAnew(places);
+    m_merger.placeAnew(places);
+}
+
+void RunLosses::placeRankAnew(int rank, const EpochPlaces &places) {
     if (const auto own = m_ranks.find(rank); own != m_ranks.end())
         own->second.placeAnew(places);
 }

@@ -21,8 +21,9 @@ public:
     void setRanks(int count) { m_merger.setRanks(count); }
     /// `place`: step, epoch and times of the window. A window without a loss is ignored.
     void take(int rank, LossPoint place, const StepsFrame &body);
-    /// Of an epoch that this rank has done: LossSeries::placeAnew().
-    void placeAnew(int rank, const EpochPlaces &places);
+    /// LossSeries::placeAnew() of the curve over all ranks, with what still waits for other ranks.
+    void placeAnew(const EpochPlaces &places);
+    void placeRankAnew(int rank, const EpochPlaces &places); ///< of the rank's own curve
     /// The run is over: points that still wait for another rank are joined without that rank.
     void join() { m_merger.flush(m_all); }
 

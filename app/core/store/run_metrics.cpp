@@ -58,12 +58,17 @@ void RunMetrics::take(int rank, const StepsFrame &frame, const LossPoint &place)
         join(metric, all);
 }
 
-void RunMetrics::placeAnew(int rank, const EpochPlaces &places) {
+void RunMetrics::placeAnew(const EpochPlaces &places) {
     for (auto &[name, metric] : m_metrics) {
         metric.all.placeAnew(places);
+        metric.waiting.each([&](Waiting &waiting) { moveTo(waiting.place, places); });
+    }
+}
+
+void RunMetrics::placeRankAnew(int rank, const EpochPlaces &places) {
+    for (auto &[name, metric] : m_metrics)
         if (const auto own = metric.ranks.find(rank); own != metric.ranks.end())
             own->second.placeAnew(places);
-    }
 }
 
 void RunMetrics::flush() {

@@ -20,8 +20,9 @@ public:
     /// `place`: step, epoch and times of the window.
     void take(int rank, const StepsFrame &frame, const LossPoint &place);
     void take(int rank, const EpochFrame &frame) { m_totals.take(rank, frame); }
-    /// Of an epoch that this rank has done: LossSeries::placeAnew().
-    void placeAnew(int rank, const EpochPlaces &places);
+    /// LossSeries::placeAnew() of the curves over all ranks, with what still waits for other ranks.
+    void placeAnew(const EpochPlaces &places);
+    void placeRankAnew(int rank, const EpochPlaces &places); ///< of the rank's own curves
     /// The run is over: joins the remaining windows without the missing ranks.
     void flush();
 

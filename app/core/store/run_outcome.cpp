@@ -6,9 +6,11 @@
 
 #include "base/format.h"
 #include "ipc/alerts.h"
+#include "ipc/placement.h"
 #include "ipc/printable.h"
 #include "ipc/scalars.h"
 #include "ipc/sound_values.h"
+#include "ipc/thousands.h"
 #include "store/run_failure.h"
 #include "store/run_store.h"
 
@@ -284,7 +286,7 @@ void putOnOneLine(RunOutcome &out) {
     const auto flatten = [](auto &...texts) { ((texts = onOneLine(texts)), ...); };
     flatten(out.recipe, out.reason, out.divergence, out.backend, out.conditions.lockstepVersion, out.conditions.program,
             out.conditions.scheduling);
-    for (auto *texts : {&out.deviceNames, &out.hosts, &out.warnings})
+    for (auto *texts : {&out.deviceNames, &out.warnings})
         for (std::string &text : *texts)
             flatten(text);
     for (auto &[key, value] : out.about)
@@ -295,6 +297,17 @@ void putOnOneLine(RunOutcome &out) {
         for (DeviceRecord &device : machine.devices)
             flatten(device.device, device.kind, device.name, device.cores, device.uuid);
     }
+}
+
+/// Those of its record, then those that only its ranks name; each on one line. False: there are more than are kept.
+bool takeHosts(const RunStore &store, RunHosts &out) {
+    if (const auto &record = store.record())
+        for (const MachineRecord &machine : record->machines)
+            if (!out.add(onOneLine(machine.host)))
+                return false;
+    return std::ranges::all_of(store.ranks().all(), [&](const auto &rank) {
+        return rank.second.host.empty() || out.addNew(onOneLine(rank.second.host));
+    });
 }
 
 /// The script among a command's words, else its program, without folders; empty: a script that was started elsewhere.
@@ -364,8 +377,6 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (out.script)
             out.command = record->command;
         out.nodes = std::max<int>(1, int(record->machines.size()));
-        for (const MachineRecord &machine : record->machines)
-            out.hosts.push_back(machine.host);
         if (out.config) {
             out.oversubscribed = out.config->oversubscribe;
             out.backend = isDistributed(out.config->method) && out.claims.knows("backend") ? out.config->backend : "";
@@ -377,13 +388,11 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.unknown = life.unknown();
     out.restarts = int(store.messages().alertsOf(ranksRestarted));
     out.reason = endReason(store);
-    for (const auto &[rank, info] : store.ranks().all()) {
+    for (const auto &[rank, info] : store.ranks().all())
         if (!info.backend.empty() && info.backend != "none")
             out.backend = info.backend;
-        if (!info.host.empty() && std::find(out.hosts.begin(), out.hosts.end(), info.host) == out.hosts.end())
-            out.hosts.push_back(info.host);
-    }
-    out.nodes = std::max<int>(out.nodes, int(out.hosts.size()));
+    const bool allHosts = takeHosts(store, out.hosts);
+    out.nodes = std::max<int>(out.nodes, int(out.hosts.list().size()));
     out.epochs = store.epochs().merged();
     for (MergedEpoch &epoch : out.epochs)
         epoch.metrics = store.metrics().ofEpoch(epoch.epoch);
@@ -403,6 +412,9 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (result->summary)
             takeSummary(*result->summary, !lacksFrames(store), out);
     }
+    if (!allHosts)
+        out.warnings.push_back("its record and its ranks name more than " + thousands(mostNodes) +
+                               " machines: the others are not listed");
     addLosses(store, cut, out);
     if (out.launchS && !canBeTrainingTime(*out.launchS, out.runTimeS)) { // the clock was set meanwhile
         out.warnings.push_back("a rank began to train " + seconds(*out.launchS).toStdString() +

@@ -180,12 +180,19 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     m_metrics.take(rank, body);
     m_phases.take(rank, body);
     note(Changes(Epochs) | Phases);
-    if (!m_length.take(body))
+    const RunLength::Misplaced misplaced = m_length.take(rank, body);
+    if (!misplaced.ofAll && !misplaced.ofRank)
         return;
     const EpochPlaces places{body.epoch, m_length.lastStepOf(body.epoch),
                              [&](std::int64_t step) { return m_length.epochsAt(step, body.epoch); }};
-    m_losses.placeAnew(rank, places);
-    m_metrics.placeAnew(rank, places);
+    if (misplaced.ofAll) {
+        m_losses.placeAnew(places);
+        m_metrics.placeAnew(places);
+    }
+    if (misplaced.ofRank) {
+        m_losses.placeRankAnew(rank, places);
+        m_metrics.placeRankAnew(rank, places);
+    }
     note(Loss);
 }
 

@@ -91,6 +91,11 @@ public:
             std::ranges::push_heap(most);
         }
     }
+    /// Of those that wait, in no order. Their steps must stay.
+    template <class Use> void each(Use use) {
+        for (const auto &[step, rank] : m_oldest)
+            std::ranges::for_each(m_ranks[rank], use);
+    }
     [[nodiscard]] std::size_t ranks() const { return m_ranks.size(); } ///< those that ever had one
     [[nodiscard]] bool allWait() const { return m_oldest.size() == m_ranks.size(); }
 

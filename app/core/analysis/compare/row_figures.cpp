@@ -282,7 +282,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             middle = run;
     row.perClassAccuracy = middle->perClassAccuracy;
     row.phasesS = middle->phasesS;
-    row.hosts = middle->hosts;
+    row.hosts = middle->hosts.list();
     row.nodes = middle->nodes;
     if (!middle->backend.empty() && isDistributed(row.method))
         row.backend = middle->backend;

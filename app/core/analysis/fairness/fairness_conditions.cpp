@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -142,9 +143,7 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
                 continue;
             const double from = double(other.startWallUs) * 1e-6;
             const double together = std::min(end, from + *other.runTimeS) - std::max(begin, from);
-            if (together > 0 && std::ranges::any_of(other.hosts, [&](const std::string &host) {
-                    return std::ranges::find(run.hosts, host) != run.hosts.end();
-                }))
+            if (together > 0 && run.hosts.sharesOne(other.hosts))
                 sum += together;
         }
     };
@@ -157,7 +156,13 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
 }
 
 void compareSideBySide(const Pair &pair, Unlikes &out) {
-    const Figure beside = [&](const RunOutcome &run) { return besideOf(run, pair); };
+    std::map<const RunOutcome *, std::optional<double>> known; // the figure is asked for several times
+    const Figure beside = [&](const RunOutcome &run) {
+        const auto [found, isNew] = known.try_emplace(&run);
+        if (isNew)
+            found->second = besideOf(run, pair);
+        return found->second;
+    };
     const auto a = meanOf(figuresOf(pair.reference, beside)), b = meanOf(figuresOf(pair.run, beside));
     if (!a || !b || std::fabs(*a - *b) < namedBeside)
         return;

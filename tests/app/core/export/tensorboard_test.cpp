@@ -10,6 +10,7 @@
 #include "core_support.h"
 #include "export/event_file.h"
 #include "export/tensorboard_writer.h"
+#include "ipc/alerts.h"
 #include "store/load_run.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
@@ -175,6 +176,55 @@ private Q_SLOTS:
         QCOMPARE(files->size(), wanted.size());
         for (std::size_t i = 0; i < wanted.size(); ++i)
             QCOMPARE(bytesOf((*files)[i]), bytesOf(wanted[i]));
+    }
+
+    void epochsAndTestsThatComeLateAreWrittenAsOneWhoLooksAtAllWritesThem() {
+        const std::string run = "20260102T030405Z-0000000b";
+        RunStore store(QString::fromStdString(run));
+        store.setRecord(ddpRecord(run));
+        QTemporaryDir folders[2];
+        auto newest = TensorBoardWriter::open(folders[0].path().toStdString(), store),
+             all = TensorBoardWriter::open(folders[1].path().toStdString(), store);
+        QVERIFY(newest.has_value() && all.has_value());
+        const auto take = [&](const Frame &one) {
+            store.take(one);
+            QVERIFY(newest->takeNew(store, one).has_value() && all->takeNew(store).has_value());
+        };
+        std::int64_t ms = 0;
+        const auto end = [&](int epoch, std::int64_t apartMs) { // rank 1 may say it before rank 0 has
+            EpochFrame body;
+            body.epoch = epoch;
+            body.durationS = 1;
+            take(frame(body, 0, ms += 1000));
+            take(frame(body, 1, ms + apartMs));
+        };
+        const auto test = [&](int epoch) {
+            EvalFrame body;
+            body.epoch = epoch;
+            body.accuracy = 0.1 * epoch;
+            take(frame(body, 0, ms += 1000));
+        };
+        end(1, 10);
+        end(2, -10);
+        end(4, 10);
+        end(3, 10); // no longer written
+        QCOMPARE(store.epochs().find(2)->endWallUs, frame({}, 0, 2000).wallUs);
+        test(2);
+        test(4);
+        test(3);
+        end(5, 10);
+        test(5);
+        take(frame(makeAlert(ranksRestarted, "all ranks are started again"), std::nullopt, ms));
+        end(5, 20); // made again
+        test(5);
+        end(6, 10);
+        test(6);
+        QVERIFY(!store.epochs().find(7) && !store.epochs().find(0));
+        QCOMPARE(newest->files().size(), all->files().size());
+        for (std::size_t i = 0; i < all->files().size(); ++i) {
+            QVERIFY(!bytesOf(all->files()[i]).isEmpty());
+            QCOMPARE(bytesOf(newest->files()[i]), bytesOf(all->files()[i]));
+        }
     }
 
     void oneWriterARun() {

@@ -11,6 +11,7 @@
 #include "ipc/alerts.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
+#include "ipc/placement.h"
 #include "store/nodes_replay.h"
 #include "store/run_outcome.h"
 #include "store/run_store.h"
@@ -39,6 +40,23 @@ StepsFrame windowAt(std::int64_t step, int metrics) {
     for (int i = 0; i < metrics; ++i)
         add(frame.scalars, "m" + std::to_string(i), double(step));
     return frame;
+}
+
+/// Windows of one step each, with a loss and the metric m0.
+void takeSteps(RunStore &store, int rank, int count) {
+    for (int step = 0; step < count; ++step) {
+        StepsFrame window = windowAt(step, 1);
+        window.samples = 1;
+        window.loss = LossWindow{1, 1, 1, 1};
+        store.take(frame(window, rank, step));
+    }
+}
+
+EpochFrame epochOf(std::int64_t steps) {
+    EpochFrame done;
+    done.steps = steps;
+    done.durationS = 1;
+    return done;
 }
 
 /// One sample of a device at that time.
@@ -408,6 +426,90 @@ private Q_SLOTS:
         QVERIFY(other.front().sample.kind.empty()); // texts are kept once
         QCOMPARE(other.back().sample.kind, std::string("cpu"));
         QCOMPARE(devices.names(), (std::vector<std::string>{"cpu:0", "cpu:1"}));
+    }
+
+    void windowsThatWaitForAnotherRankMoveWithTheCurve() {
+        RunStore store(QStringLiteral("r"));
+        StateFrame init;
+        init.worldSize = 2;
+        store.take(frame(init, 0, 0));
+        takeSteps(store, 1, 20); // which wait; how long the epoch is nobody knows
+        QCOMPARE(store.losses().ofRank(1)->points()[4].epoch, 1.0);
+        store.take(frame(epochOf(20), 1, 100));
+        QCOMPARE(store.losses().ofRank(1)->points()[4].epoch, 0.25);
+        QVERIFY(store.losses().all().points().empty());
+        takeSteps(store, 0, 20);
+        const LossSeries &loss = store.losses().all(), &metric = *store.metrics().series("m0");
+        QCOMPARE(loss.points().size(), std::size_t(20));
+        QCOMPARE(loss.points()[4].epoch, 0.25);
+        QCOMPARE(metric.points()[4].epoch, 0.25);
+        store.take(frame(epochOf(40), 0, 200)); // it was longer
+        QCOMPARE(loss.points()[4].epoch, 0.125);
+        QCOMPARE(metric.points()[4].epoch, 0.125);
+        QCOMPARE(store.losses().ofRank(0)->points()[4].epoch, 0.125);
+    }
+
+    void anEpochsCurvesArePlacedAnewOnceForEachLength() {
+        RunLength length;
+        const auto taken = [&](int rank, std::int64_t steps) {
+            const RunLength::Misplaced found = length.take(rank, epochOf(steps));
+            return std::pair(found.ofRank, found.ofAll);
+        };
+        const auto window = [&](std::int64_t step) {
+            length.take(windowAt(step, 0));
+            return length.placeOf(step, 1);
+        };
+        QCOMPARE(window(5), 1.0);
+        QCOMPARE(taken(0, 10), std::pair(true, true));
+        for (int rank = 1; rank < 100; ++rank)
+            QCOMPARE(taken(rank, 10), std::pair(true, false));
+        QCOMPARE(taken(0, 10), std::pair(false, false)); // ranks that were restarted
+        QCOMPARE(taken(100, 20), std::pair(true, true));
+        QCOMPARE(taken(0, 20), std::pair(true, false));
+        QCOMPARE(window(0), 0.05); // the epoch began earlier than any window showed
+        QCOMPARE(taken(0, 20), std::pair(true, true));
+    }
+
+    void aRunsMachinesAreInTheOrderInWhichTheyCameAndThoseOfTwoRunsMeet() {
+        RunHosts hosts{"b", "a", "b"}; // two nodes of one machine
+        QVERIFY(hosts.addNew("a") && hosts.addNew("c") && hosts.addNew("c"));
+        QCOMPARE(hosts.list(), (std::vector<std::string>{"b", "a", "b", "c"}));
+        QVERIFY(hosts.sharesOne({"x", "c"}) && RunHosts({"x", "c"}).sharesOne(hosts));
+        QVERIFY(!hosts.sharesOne({"x", "y"}) && !hosts.sharesOne({}) && !RunHosts().sharesOne(hosts));
+        RunHosts even, odd;
+        for (int i = 0; i < 1000; i += 2) {
+            even.add("node" + std::to_string(i));
+            odd.add("node" + std::to_string(i + 1));
+        }
+        QVERIFY(!even.sharesOne(odd) && !odd.sharesOne(even));
+        odd.add("node998");
+        QVERIFY(even.sharesOne(odd) && odd.sharesOne(even));
+    }
+
+    void aRunListsAsManyMachinesAsItMayHave() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        const std::string first = store.record()->machines.front().host;
+        const auto takeRank = [&](int rank, const std::string &host) {
+            StateFrame state;
+            state.host = host;
+            store.take(frame(state, rank, 0));
+        };
+        takeRank(0, first);
+        for (int rank = 1; rank < mostNodes; ++rank)
+            takeRank(rank, "h" + std::to_string(rank));
+        const RunOutcome whole = outcomeOf(store);
+        QCOMPARE(whole.hosts.list().size(), std::size_t(mostNodes));
+        QCOMPARE(whole.hosts.list().front(), first);
+        QCOMPARE(whole.hosts.list()[1], std::string("h1"));
+        QVERIFY(whole.warnings.empty());
+        takeRank(mostNodes, "h1");
+        QVERIFY(outcomeOf(store).warnings.empty()); // which is listed
+        takeRank(mostNodes + 1, "one more");
+        const RunOutcome cut = outcomeOf(store);
+        QCOMPARE(cut.nodes, mostNodes);
+        QCOMPARE(cut.warnings, (std::vector<std::string>{"its record and its ranks name more than 4,096 machines: the "
+                                                         "others are not listed"}));
     }
 
     void linesOfManyNodesComeInTheOrderInWhichTheyWereWritten() {

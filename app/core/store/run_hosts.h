@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::core {
+
+/// The machines of a run by name, at most mostNodes (ipc/placement.h), in the order in which they came. Whether one is there, and
+/// whether two runs share one, takes no look at each of the others.
+class RunHosts {
+public:
+    RunHosts() = default;
+    RunHosts(std::initializer_list<std::string> hosts);
+    /// One more machine; two of a record may have one name. False: there are as many as a run may have.
+    bool add(std::string host);
+    /// The same, unless its name is there already.
+    bool addNew(const std::string &host);
+    [[nodiscard]] const std::vector<std::string> &list() const { return m_hosts; }
+    [[nodiscard]] bool empty() const { return m_hosts.empty(); }
+    [[nodiscard]] bool sharesOne(const RunHosts &other) const;
+
+private:
+    struct Key {
+        std::size_t hash, place; ///< of a host in m_hosts
+    };
+    [[nodiscard]] bool isBefore(const Key &key, std::size_t hash, std::string_view host) const;
+    [[nodiscard]] std::vector<Key>::const_iterator find(std::size_t hash, std::string_view host) const;
+
+    std::vector<std::string> m_hosts;
+    std::vector<Key> m_keys; ///< each name once, by hash, then by name
+};
+
+} // namespace lockstep::core
