@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "analysis/compare/result_table.h"
 #include "analysis/fairness/fairness_detail.h"
@@ -136,10 +138,10 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
         return 0; // the others stood still meanwhile
     const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
     double sum = 0;
+    std::set<std::pair<std::string_view, std::int64_t>> seen{{run.run, run.startWallUs}};
     const auto add = [&](const RepeatGroup &group) {
         for (const RunOutcome &other : group.runs) {
-            const bool itself = other.run == run.run && other.startWallUs == run.startWallUs;
-            if (itself || !other.runTimeS)
+            if (!seen.emplace(other.run, other.startWallUs).second || !other.runTimeS)
                 continue;
             const double from = double(other.startWallUs) * 1e-6;
             const double together = std::min(end, from + *other.runTimeS) - std::max(begin, from);
@@ -149,9 +151,7 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
     };
     add(pair.reference);
     add(pair.run);
-    for (const RepeatGroup &group : pair.others)
-        if (&group != &pair.reference && &group != &pair.run)
-            add(group);
+    std::ranges::for_each(pair.others, add); // with the two, perhaps
     return sum / *run.runTimeS;
 }
 
