@@ -128,13 +128,23 @@ class OddScript(Script):
                 self.pass_backward()
         for optimizer in range(optimizers):
             which = self.mostly(optimizer, 7), self.mostly(False, True)
-            self.follower.optimizer_begins(*which)
-            self.wait(self.ms())
+            self.optimize_within(which, self.mostly(self.within, 0, 1, 2), inside)
+
+    def optimize_within(self, which, within, inside):
+        """`within`: how many steps of its base class an optimizer's step makes; 0: these are not told of."""
+        self.follower.optimizer_begins(*which)
+        self.wait(self.ms())
+        if within:
+            for _ in range(within):
+                self.optimize_within(which, 0, inside)
+        else:
             for _ in range(self.mostly(1, 0, 2) if inside else 0):
                 self.pass_backward()
+        if self.mostly(True, False):  # else it raises
             self.follower.optimizer_ends(*which)
 
     def run(self):
+        self.within = self.chance.choice((0, 0, 0, 1, 2))
         endless, inside, optimizers = self.chance.random() < 0.2, self.chance.random() < 0.3, self.chance.choice((1, 1, 2))
         for step in range(80):
             self.wait(self.ms())

@@ -4,6 +4,7 @@
 import unittest
 
 from hand_clock import MS, PLAIN, Script, times
+from lockstep.open_optimizers import MOST_INSIDE
 
 
 class FollowerTest(unittest.TestCase):
@@ -282,6 +283,77 @@ class FollowerTest(unittest.TestCase):
             if step != 2:
                 script.follower.optimizer_ends(1)
         self.assertEqual([epoch[0] for epoch in script.finish()], [4])
+
+    def optimize_within(self, script, count=1, closure=False):
+        """A step of an optimizer, of 2 ms, that has its base class's make that many, of 3 ms each."""
+        script.follower.optimizer_begins(1)
+        script.wait(1)
+        for _ in range(count):
+            script.follower.optimizer_begins(1)
+            if closure:
+                script.wait(5)
+                script.backward(10)
+            script.wait(3)
+            script.follower.optimizer_ends(1)
+        script.wait(1)
+        script.follower.optimizer_ends(1)
+
+    def test_an_optimizers_step_that_has_its_base_classs_make_steps_is_one_step(self):
+        for loader in False, True:
+            for count in (1, 2, 3):
+                with self.subTest(loader=loader, count=count):
+                    script = Script()
+                    for _ in range(20):
+                        if loader:
+                            script.fetch(1, 2)
+                            script.wait(5)
+                        script.backward(10)
+                        self.optimize_within(script, count)
+                    (epoch,) = script.finish()
+                    self.assertEqual((epoch[0], epoch[3]["optimizer"], "other" in epoch[3]), (20, 20 * (2 + 3 * count), False))
+
+    def test_so_it_is_where_these_compute_the_loss(self):
+        for count in (1, 2):
+            with self.subTest(count=count):
+                script = Script()
+                for _ in range(20):
+                    script.fetch(1, 2)
+                    self.optimize_within(script, count, closure=True)
+                self.assertEqual([epoch[:2] for epoch in script.finish()], [(20, 80)])
+
+    def test_an_optimizer_that_raises_in_its_base_classs_step_without_a_loader_ends_no_step_and_the_next_one_does(self):
+        script = Script()
+        for step in range(20):
+            script.backward(10)
+            if step % 5 == 4:
+                for _ in range(2):
+                    script.follower.optimizer_begins(1)
+            else:
+                self.optimize_within(script)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [16])
+
+    def test_an_optimizer_that_has_raised_and_is_called_again_makes_a_step(self):
+        for loader in False, True:
+            with self.subTest(loader=loader):
+                script = Script()
+                for step in range(20):
+                    if loader:
+                        script.fetch(1, 2)
+                    script.backward(10)
+                    if step % 5 == 4:
+                        script.follower.optimizer_begins(1)
+                    script.optimize(3)
+                self.assertEqual([epoch[0] for epoch in script.finish()], [20])
+
+    def test_where_an_optimizer_raises_before_it_computes_the_loss_without_a_loader_steps_are_soon_known_again(self):
+        script = Script()
+        for step in range(40):
+            script.follower.optimizer_begins(1)
+            if step != 4:
+                script.wait(5)
+                script.backward(10)
+                script.follower.optimizer_ends(1)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [40 - MOST_INSIDE])
 
     def test_an_optimizer_whose_step_a_scaler_calls_makes_one_step_of_both_and_none_when_it_raises(self):
         script = Script()

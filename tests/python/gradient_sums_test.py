@@ -22,9 +22,10 @@ class Stepping(unittest.TestCase):
         init_process_group("gloo", rank=0, world_size=1, store=HashStore())
         cls.addClassCleanup(destroy_process_group)
 
-    def step(self, model, may_wait=False, by_hand=None):
-        """A forward and a backward: what is known of it. `by_hand` is given what the timers said."""
-        loss = model(torch.ones(4, 50)).sum()
+    def step(self, model, may_wait=False, by_hand=None, forwards=1):
+        """Forwards and a backward: what is known of it. `by_hand` is given what the timers said. With no forward of its own, a part of the
+        model is used, which sums nothing."""
+        loss = sum(model(torch.ones(4, 50)).sum() for _ in range(forwards)) if forwards else model.module(torch.ones(4, 50)).sum()
         self.sums.begin()
         loss.backward()
         if by_hand is not None:
@@ -77,6 +78,70 @@ class GradientSumsTest(Stepping):
             self.model(torch.ones(4, 50))
         self.assertEqual(self.sums.noted(), UNKNOWN)
 
+    def test_each_backward_is_read_by_itself_once_many_together_were_unknown(self):
+        self.step(self.model)
+        for _ in range(2):
+            self.step(self.model, True, forwards=2)
+        self.assertEqual(self.sums.noted(), UNKNOWN)
+        by_hand = []
+        self.assertEqual([self.step(self.model, True, by_hand, forwards=2)], by_hand)
+        self.assertEqual(self.sums.noted(), UNKNOWN)
+
+    def test_the_first_backwards_of_all_are_unknown_together_where_they_had_two_forwards(self):
+        for _ in range(3):
+            self.step(self.model, True, forwards=2)
+        self.assertEqual(self.sums.noted(), UNKNOWN)
+
+    def test_of_a_model_with_two_forwards_for_each_backward_none_is_read_with_others(self):
+        for _ in range(2):
+            self.step(self.model, forwards=2)
+        for _ in range(3):
+            by_hand = []
+            self.assertEqual([self.step(self.model, True, by_hand, forwards=2)], by_hand)
+            self.assertGreater(by_hand[0][1], 0)
+        self.assertEqual(self.sums.noted(), UNKNOWN)
+
+    def test_of_backwards_with_two_forwards_and_with_none_in_turn_the_former_count_once(self):
+        for _ in range(2):
+            self.step(self.model, forwards=2)
+            self.assertEqual(self.step(self.model, forwards=0), UNKNOWN)
+        for _ in range(3):
+            by_hand = []
+            self.assertEqual([self.step(self.model, True, by_hand, forwards=2)], by_hand)
+            self.assertEqual(self.step(self.model, True, forwards=0), UNKNOWN)
+        self.assertEqual(self.sums.noted(), UNKNOWN)
+
+    def test_a_forward_before_the_first_backward_doesnt_keep_later_ones_from_being_read_together(self):
+        self.model(torch.ones(4, 50))
+        for _ in range(2):
+            self.step(self.model)
+        self.assertEqual(self.step(self.model, True), UNKNOWN)
+        self.assertGreater(self.sums.noted()[1], 0)
+
+    def test_a_model_that_is_wrapped_anew_after_a_backward_that_raised_is_read(self):
+        self.step(self.model)
+        self.sums.begin()
+        self.sums.fail()
+        self.check_the_next()
+
+    def test_so_is_one_where_nothing_tells_that_the_backward_has_raised(self):
+        self.step(self.model)
+        self.sums.begin()
+        self.sums.backwards = 0
+        self.check_the_next()
+
+    def check_the_next(self):
+        self.model = None
+        gc.collect()
+        self.model = self.wrapped()
+        by_hand = []
+        self.assertEqual([self.step(self.model, by_hand=by_hand)], by_hand)
+        self.assertGreater(by_hand[0][1], 0)
+
+    def test_a_failure_without_a_begin_leaves_the_next_backwards_inside_each_other_known(self):
+        self.sums.fail()
+        self.test_of_backwards_inside_each_other_the_outermost_is_read()
+
     def test_of_backwards_inside_each_other_the_outermost_is_read(self):
         for may_wait in (False, True):
             loss = self.model(torch.ones(4, 50)).sum()
@@ -117,10 +182,10 @@ class OnADeviceTest(Stepping):
         self.sums.wrapped.append(_StreamModel(model, self.sums._stream))
         return model
 
-    def timed(self, by_hand=None):
+    def timed(self, by_hand=None, forwards=1):
         """A step for which the device needs a millisecond. Gives what tells of it later."""
         self.device.give(1)
-        self.assertEqual(self.step(self.model, by_hand=by_hand), UNKNOWN)
+        self.assertEqual(self.step(self.model, by_hand=by_hand, forwards=forwards), UNKNOWN)
         return self.sums.later()
 
     def catch_up(self):
@@ -132,12 +197,30 @@ class OnADeviceTest(Stepping):
             self.catch_up()
 
     def test_where_the_device_keeps_up_what_is_read_of_each_backward_is_what_the_timers_say(self):
-        for _ in range(15):
-            by_hand = []
-            later = self.timed(by_hand)
-            self.catch_up()
-            self.assertEqual([later()], by_hand)
-            self.assertGreater(by_hand[0][1], 0)
+        for forwards in (1, 2):
+            for _ in range(15):
+                by_hand = []
+                later = self.timed(by_hand, forwards)
+                self.catch_up()
+                self.assertEqual([later()], by_hand)
+                self.assertGreater(by_hand[0][1], 0)
+
+    def test_a_backward_that_raises_has_no_sums_and_a_model_that_is_wrapped_anew_is_read(self):
+        self.timed()
+        self.catch_up()
+        self.sums.begin()
+        self.sums.fail()
+        self.assertEqual(self.sums.later()(), UNKNOWN)
+        self.sums.begin()
+        self.sums.backwards = 0  # nothing tells that this one has raised
+        self.model = None
+        gc.collect()
+        self.model = self.wrapped()
+        by_hand = []
+        later = self.timed(by_hand)
+        self.catch_up()
+        self.assertEqual([later()], by_hand)
+        self.assertGreater(by_hand[0][1], 0)
 
     def test_what_nobody_has_asked_for_is_known_after_the_next_backward_too(self):
         by_hand, told = [], []

@@ -35,6 +35,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 from lockstep.clock import clock_ns
 from lockstep.groups import Groups
 from lockstep.lead import Lead
+from lockstep.open_optimizers import OpenOptimizers
 from lockstep.open_step import Fetches, Pass, Step
 from lockstep.reporter import Reporter
 from lockstep.steps import EpochLog
@@ -76,7 +77,7 @@ class Follower:
         self._most_backwards = 0  # that a step has had
         self._over_passes = False  # an optimizer has stepped after a pass in which none had: a step may be of several passes
         self._backwards = 0  # how many are inside each other
-        self._inside: List[Tuple[int, bool]] = []  # the optimizers' steps that are inside each other, and whether a scaler calls them
+        self._inside = OpenOptimizers()  # the optimizers' steps that go on
         self._before_backward = NOTHING  # of the step
         self._alike = False  # whether the newest batch was found to be of a step like the one before
         self._led_in = -2  # the newest step that began with a backward without a batch
@@ -231,6 +232,7 @@ class Follower:
         if self._backwards > 1:
             return
         self._note_before_backward()
+        self._inside.backward()
         fetched = self._begin_work()
         self._groups.backward()
         step = self._begin_step(now)
@@ -270,11 +272,8 @@ class Follower:
         self._groups.fails()
 
     def optimizer_begins(self, optimizer: int, by_scaler: bool = False) -> None:
-        """step() of an optimizer, or of a scaler that calls it. If it has stepped in this step, a new one has begun. If it is inside a step
-        of its own, that one has raised."""
-        self._leave_optimizer(optimizer, by_scaler)
-        self._inside.append((optimizer, by_scaler))
-        if len(self._inside) > 1:
+        """step() of an optimizer, or of a scaler that calls it. If it has stepped in this step, a new one has begun."""
+        if not self._inside.begin(optimizer, by_scaler):
             return
         now = self._now()
         if optimizer in self._stepped:
@@ -288,8 +287,7 @@ class Follower:
 
     def optimizer_ends(self, optimizer: int, by_scaler: bool = False) -> None:
         """The optimizer has changed the parameters."""
-        self._leave_optimizer(optimizer, by_scaler)  # it may have begun before it was followed
-        if self._inside or self._step is None:
+        if not self._inside.end(optimizer, by_scaler) or self._step is None:
             return
         self._lap("optimizer", self._now())
         self._stepped.add(optimizer)
@@ -302,12 +300,7 @@ class Follower:
 
     def optimizer_fails(self, optimizer: int, by_scaler: bool = False) -> None:
         """The optimizer's step has raised."""
-        self._leave_optimizer(optimizer, by_scaler)
-
-    def _leave_optimizer(self, optimizer: int, by_scaler: bool) -> None:
-        """The step of an optimizer is over, with all inside it."""
-        if (optimizer, by_scaler) in self._inside:
-            del self._inside[self._inside.index((optimizer, by_scaler)):]
+        self._inside.end(optimizer, by_scaler)
 
     def finish(self, failed: bool = False) -> None:
         """The script ends. Where it has `failed`, the epoch that it was in has steps, but no end."""

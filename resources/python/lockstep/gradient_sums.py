@@ -31,10 +31,13 @@ class _Model:
         self._reducer: Any = None  # whose timers it reads
         self._began = self._forwards = 0  # when the newest sums that were read did, and how many forwards there were by then
         self._goes_on = False  # a backward that is timed
+        # Whether each backward so far had one forward, as far as is known: else the mean may be of others' timers, and each is read.
+        self._has_one_forward = True
         self._noted = 0  # how many backwards are to be read together
         self._left: Sums = UNKNOWN  # what was noted when the script let go of it
 
     def _leave(self, _: Any) -> None:
+        self.fail()  # a backward that goes on: else its timers would be read at the next one's end
         self._left = self._read_noted()
         self._logger = self._reducer = None  # they hold buffers as large as the gradients
 
@@ -51,6 +54,7 @@ class _Model:
         if not self._goes_on:
             return UNKNOWN
         self._goes_on = False
+        may_wait = may_wait and self._has_one_forward
         if may_wait and not self._noted:
             self._renew()
         self._logger.set_runtime_stats_and_log()
@@ -59,6 +63,12 @@ class _Model:
             self._noted += 1
             return UNKNOWN
         return self._read("", 1)
+
+    def fail(self) -> None:
+        """The backward that goes on, if any, has raised."""
+        if self._goes_on:
+            self._goes_on = False
+            self._reducer._set_ddp_runtime_logging_sample_rate(SELDOM)
 
     def later(self, is_alone: bool) -> Later:
         """Gives what will be known of the newest backward on a GPU. `is_alone`: no other model was wrapped."""
@@ -73,6 +83,7 @@ class _Model:
         """A model may get another one."""
         if self._reducer is not reducer:
             self._reducer = reducer
+            self._began = self._forwards = 0
             self._renew()
 
     def _renew(self) -> None:
@@ -87,8 +98,12 @@ class _Model:
         known: Mapping[str, int] = self._logger._get_ddp_logging_data().ints_map
         before, self._began = self._began, int(known.get("backward_comm_time_start") or 0)
         forwards_before, self._forwards = self._forwards, int(known.get("iteration") or 0)
-        if self._began == before or (count > 1 and self._forwards - forwards_before != count):
+        if self._began == before:
             return UNKNOWN  # it was another model's
+        if (before or count > 1) and self._forwards - forwards_before != count:
+            self._has_one_forward = False
+            if count > 1:
+                return UNKNOWN
         way = int(known.get(kind + "backward_comm_time") or 0)
         return count * max(0, way - int(known.get(kind + "backward_compute_comm_overlap_time") or 0)), count * way
 
@@ -136,6 +151,13 @@ class _StreamModel(_Model):
             self._reducer._set_ddp_runtime_logging_sample_rate(SELDOM)
             self._timed = _Timed(self.stream.mark())
         return UNKNOWN
+
+    def fail(self) -> None:
+        """The newest backward, if any, has raised."""
+        if self._is_timed:
+            self._is_timed = False
+            self._reducer._set_ddp_runtime_logging_sample_rate(SELDOM)
+        self._sums = False
 
     def later(self, is_alone: bool) -> Later:
         """Of one that isn't timed, what the newest has, unless it may be another model's."""
@@ -209,6 +231,12 @@ class GradientSums:
         paused, self._paused_ns = paused_ns() != self._paused_ns, paused_ns()  # the timers go on meanwhile
         sums = _total([each.end(False) for each in self.wrapped])
         return UNKNOWN if paused else sums
+
+    def fail(self) -> None:
+        """A backward has raised."""
+        self.backwards = max(0, self.backwards - 1)
+        for each in () if self.backwards else self.wrapped:
+            each.fail()
 
     def later(self) -> Later:
         """Gives what will be known of the backward that has just ended, once GPUs have ended it."""

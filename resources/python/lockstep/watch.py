@@ -283,7 +283,8 @@ class Watch:
         """It has raised."""
         self._position.phase = ("", end_ns)
         self._parameters.version = None
-        self._gradient_sums.backwards -= 1
+        with self._harmless():
+            self._gradient_sums.fail()
         self._told("backward_fails", end_ns)
 
     def optimizer_begins(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:
