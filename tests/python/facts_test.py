@@ -136,7 +136,17 @@ class FactsTest(unittest.TestCase):
                 self.assertEqual(self.sizes(32, *batches), sizes)
         self.assertEqual(self.sizes(32, (Tensor(20, 32),), length=1), [20])  # a small data set
         self.assertEqual(self.sizes(32, (Tensor(20, 32), Tensor(3, 9)), length=1), [0])
-        self.assertEqual(self.sizes(None, (Tensor(20, 32),)), [20])
+
+    def test_the_size_of_a_batch_of_a_loader_without_a_batch_size_is_what_all_its_tensors_have_in_common(self):
+        for kind, batches, sizes in (
+            ("alone", [(Tensor(20, 32),)], [20]),
+            ("texts", [{"input_ids": Tensor(n, 512), "labels": Tensor(n, 512), "scale": Tensor()} for n in (8, 3)], [8, 3]),
+            ("time first", [(Tensor(20, n), Tensor(n)) for n in (16, 16, 5)], [16, 16, 5]),
+            ("a graph", [(Tensor(2, 100), Tensor(90, 8), Tensor(32))], [0]),
+            ("two that all have", [(Tensor(20, 16), Tensor(16, 20))], [0]),
+            ("without tensors", ["text", {}], [0, 0])):
+            with self.subTest(kind):
+                self.assertEqual(self.sizes(None, *batches), sizes)
 
     def test_of_several_lengths_that_are_the_batch_size_by_chance_the_right_one_is_found_or_none(self):
         def image(boxes):

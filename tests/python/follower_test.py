@@ -153,6 +153,26 @@ class FollowerTest(unittest.TestCase):
         self.assertEqual(script.finish(), [(4, 16, 80, times(4))] * 2)
         self.assertEqual([state[0] for state in script.heard.states], ["training", "training"])
 
+    def test_a_batch_that_is_fetched_between_backward_and_the_optimizers_step_is_the_next_steps(self):
+        for together, samples in ((1, 16), (2, 32)):
+            with self.subTest(together=together):
+                script = Script()
+                for epoch in range(3):
+                    for step in range(5):
+                        for _ in range(together if step < 4 else 0):
+                            script.fetch(epoch, 2, length=4 * together)
+                        if step == 4:
+                            script.end_of(epoch, 2)
+                        if step:
+                            script.optimize(3)
+                        if step < 4:
+                            script.wait(5)
+                            script.backward(10, float(step))
+                epochs = script.finish()
+                self.assertEqual(epochs[1:], [(4, samples, 74 + 8 * together, times(4, {"load": 2 + 8 * together}))] * 2)
+                self.assertEqual((len(epochs), epochs[0][0], epochs[0][2]), (3, 4, epochs[1][2]))
+                self.assertEqual([loss["last"] for loss in script.heard.losses][-1], 3.0)
+
     def test_a_loader_that_fetches_all_batches_of_a_step_and_one_more_before_it(self):
         script = Script()
         for epoch in (1, 2):

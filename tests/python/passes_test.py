@@ -250,6 +250,53 @@ class PassesTest(unittest.TestCase):
         self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 0)] * 2)
         self.assertEqual(script.heard.states, [("training", 1, None), ("training", 2, None)])
 
+    def test_steps_that_take_turns_between_two_iterators_over_the_same_data_are_of_one_epoch(self):
+        script = Script()
+        for epoch in range(3):
+            for iterator in (2 * epoch, 2 * epoch + 1):
+                script.open(iterator, 1)
+            for _ in range(3):
+                for iterator in (2 * epoch, 2 * epoch + 1):
+                    script.train(iterator, 4)
+            for iterator in (2 * epoch, 2 * epoch + 1):
+                script.follower.dropped(iterator)
+        self.assertEqual(script.finish(), [(6, 24, 122, times(6, {"load": 14}))] * 3)
+        self.assertEqual(script.heard.states, [("training", epoch, steps) for epoch in (1, 2, 3) for steps in (4, None)])
+
+    def test_that_they_do_so_shows_at_the_latest_when_the_first_one_comes_again(self):
+        script = Script()
+        beside = 5
+        for epoch in range(3):
+            for step in range(4):
+                script.train(epoch, 4)
+                if step == 2:  # the other one is over, and begins again
+                    script.end_of(beside)
+                    script.follower.dropped(beside)
+                    beside += 1
+                script.train(beside, 4)
+            script.end_of(epoch)
+            script.follower.dropped(epoch)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [1, 4, 8, 8, 3])
+        script = Script()
+        for iterator in (1, 2, 1, 2, 1, 2, 1):
+            script.train(iterator, 9)
+        self.assertEqual([epoch[0] for epoch in script.finish()], [1, 6])
+
+    def test_a_new_iterator_over_the_same_data_begins_an_epoch_though_the_one_before_is_held_and_not_over(self):
+        for turns in (False, True):
+            with self.subTest(turns=turns):
+                script = Script()
+                for iterator in (8, 9, 8, 9) if turns else ():
+                    script.train(iterator, 9)
+                for iterator in (8, 9) if turns else ():
+                    script.end_of(iterator)
+                for iterator in range(5):
+                    script.open(iterator, 0)
+                    for _ in range(3):
+                        script.train(iterator, 9)
+                epochs = [epoch[:2] for epoch in script.finish()]
+                self.assertEqual(epochs[2:] if turns else epochs, [(6, 24), (6, 24), (3, 12)] if turns else [(3, 12)] * 5)
+
     def test_a_shorter_loader_that_begins_again_within_an_epoch_ends_none(self):
         script = Script()
         beside = 100
@@ -451,6 +498,14 @@ class PassesTest(unittest.TestCase):
                     if (batch + 1) % together == 0:
                         script.work()
                 self.assertEqual([epoch[:2] for epoch in script.finish()], [(8 // together, 0)])
+        script = Script()
+        for batch in range(4):
+            script.fetch(1, 2, 4, samples=0 if batch == 2 else 4)
+            if batch:
+                script.optimize(3)  # of the batch before
+            script.backward(10)
+        script.optimize(3)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(4, 0)])
 
     def test_a_first_batch_that_is_fetched_without_gradients_is_one_of_the_loaders_whose_others_have_them(self):
         script = Script()

@@ -39,7 +39,7 @@ class AlikeFollower(Follower):
             lead.batches += 1
             ended_ns, exposed_ns, comm_ns = ended[1]
             exposed_ns = max(0, min(exposed_ns, ended_ns - backward[2]))
-            self._step = step = Step()
+            self._step = self._done = step = Step()
             step.times = {"load": end_ns - begin_ns, "backward": ended_ns - exposed_ns - backward[2]}
             if inside:
                 step.times.update(other=begun[2] - end_ns, forward=backward_ns - begun[2], optimizer=stepped_ns - ended[2])

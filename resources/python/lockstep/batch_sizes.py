@@ -51,6 +51,16 @@ def batch_size(batch: Any) -> int:
     return next((int(shape[0]) for shape in shapes(batch) if shape and shape[0]), 0)
 
 
+def common_size(batch: Any) -> int:
+    """The length that all tensors of a batch have in their first dimension, else the only one that all have in any; 0: there is none."""
+    seen = [shape for shape in shapes(batch) if shape]
+    for lengths in ([shape[:1] for shape in seen], seen):
+        common = set.intersection(*map(set, lengths)) if lengths else set()
+        if len(common) == 1:
+            return int(common.pop())
+    return 0
+
+
 def listed_size(batch: Any) -> int:
     """The number of samples in a batch of lists: a list of dictionaries, or lists of the samples' parts, each as long; 0: it is none."""
     if isinstance(batch, (list, tuple)) and batch and all(isinstance(part, dict) for part in batch):
@@ -80,10 +90,10 @@ def readers(batch: Any, full: Optional[int], due: Optional[int], batch_first: bo
 
     What is as long as that batch should be may be its size: a tensor's dimension, or a list. By the loader's sampler it has `due` samples
     (None: unknown), else as many as a `full` one (None: unknown), unless it is the `only` one. `batch_first`: PyTorch has made it, with the
-    samples in the first dimension of every tensor.
+    samples in the first dimension of every tensor. Where neither it nor a full size is known, all tensors have to agree.
     """
     if not full or batch_first:
-        return (batch_size,)
+        return (batch_size if batch_first else common_size,)
     wanted = due or full
     seen = list(shapes(batch))
     first = [_dimension(tensor, 0) for tensor, shape in enumerate(seen) if shape and shape[0] == wanted]

@@ -24,8 +24,9 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
   between which parameters were moved, as LBFGS and SAM do, it is the first one's.
 - An epoch is one pass through the DataLoader that is trained on, with the optimizer's step that follows its last batches. Time between its
   steps, such as that of a validation, is not in the epoch's time. A pass of a loader that repeats its sampler for ever has as many batches
-  as that sampler gives. Where steps take turns between DataLoaders over different data, or have batches of several, it is a pass through the
-  first of them. Where each step begins a pass for one batch, it is as many steps as a pass has batches.
+  as that sampler gives. Where steps take turns between iterators that the script holds, or have batches of several, it is a pass through the
+  first of them; over the same data that shows where all were made first, or when an earlier one comes again. Where each step begins a pass
+  for one batch, it is as many steps as a pass has batches.
 """
 from __future__ import annotations
 
@@ -147,11 +148,10 @@ class Follower:
             self._announced = False  # the epoch has another number of steps than was announced
             self._also_in_first(more.samples_before)
         if more.samples or more.batches:
-            for step in (self._step, self._done if self._stepped else None):
-                if step is not None:
-                    step.samples = max(0, step.samples + more.samples)
-                    step.batches += more.batches
-                    step.unsized = step.unsized or more.unsized
+            step = self._step
+            for state in (step, self._done if self._stepped and not (step and step.has_gone_on_from(self._done)) else None):
+                if state is not None:
+                    state.take_more(more.samples, more.batches, more.unsized)
 
     def _also_in_first(self, samples: int) -> None:
         """The step before had so many more samples, which shows now: the first step's are told."""
@@ -205,7 +205,9 @@ class Follower:
             self._left_over = True
             self._lap_fetch(begin_ns, end_ns)
             return
-        self._add_to_epoch("load", end_ns - begin_ns)
+        if self._log:
+            self._log.add_time("load", end_ns - begin_ns)
+            self._training_ns += end_ns - begin_ns
         self._end_epoch()
 
     def dropped(self, iterator: int) -> None:
@@ -283,6 +285,7 @@ class Follower:
         if self._step is None:
             self._begin_work()
         self._begin_step(now)
+        self._lap_fetched_ahead()
         self._lap("backward" if self._backwards else "other", now)
 
     def optimizer_ends(self, optimizer: int, by_scaler: bool = False) -> None:
@@ -437,27 +440,25 @@ class Follower:
         if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
             data = [fetches.data for fetches in fresh.values()]
             known |= {iterator for iterator in others & self._held if fresh[iterator].learns and data.count(fresh[iterator].data) == 1
-                      and self._is_newer(fresh[iterator], fresh[newest])}
+                      and fresh[iterator].came_after(fresh[newest])}
         self._trained = {newest} | again | known | (self._trained & self._held)
         self._beside_data |= {fresh[iterator].data for iterator in again}
         self._beside = {iterator: fresh[iterator].samples[0] for iterator in others & self._held}
         return missed
 
-    @staticmethod
-    def _is_newer(fetches: Fetches, than: Fetches) -> bool:
-        """Whether a batch came after another iterator was made: one that came before may be what the script has looked at first."""
-        return not than.opening or fetches.spans[-1][1] > than.opening[0]
-
     def _begin_pass(self, fresh: Dict[int, Fetches], begin_ns: int, openings: List[List[int]]) -> None:
         """Begins an epoch if the step is of none yet, or lets the one that goes on take up another iterator. An epoch is a pass through the
         first iterator of its first step, of those that begin with it."""
         first = min(self._groups.newest, key=lambda each: (self._groups.has_begun(each[0]), each[1].spans[0][0]))[0]
+        other = self._lead.iterator not in fresh
         if self._lead.goes_on_with(fresh[first], self._held):
             self._lead.pass_on(first, fresh[first])
-        elif self._lead.again or (self._lead.iterator not in fresh and not self._lead.takes_turns_with(fresh[first], self._held)):
+        elif self._lead.again or (other and not self._lead.takes_turns_with(fresh[first], self._held, self._groups.has_begun(first))):
             self._begin_epoch(first, begin_ns)
             if self._step is not None:  # the epoch before has left it unfinished
                 self._mark_ns = max(self._mark_ns, min([begin_ns, *(opening[0] for opening in openings)]))
+        elif other and self._lead.alone and not (self._step and self._step.batches):
+            self._announced = self._lead.alone = False  # it has more steps than were announced
 
     def _passes(self, iterator: int) -> None:
         """A backward follows a batch of this iterator. If the pass before was one that no optimizer has followed, over other data or with as
@@ -505,6 +506,12 @@ class Follower:
         self._lap(before, max(begin_ns, self._mark_ns))
         self._lap("load", max(end_ns, self._mark_ns))
 
+    def _lap_fetched_ahead(self) -> None:
+        """What the iterators that are trained on gave since the last backward is load of the step whose optimizer steps now."""
+        for span in sorted(span for iterator in self._trained & self._fetches.keys() for span in self._fetches[iterator].spans):
+            self._lap_fetch(span[0], span[1])
+            span[0] = span[1]
+
     def _lap(self, phase: str, now_ns: int) -> None:
         if self._step is not None:
             self._step.add(phase, now_ns - self._mark_ns)
@@ -513,6 +520,9 @@ class Follower:
     def _end_step(self, end_ns: int) -> None:
         """Ends a step in which an optimizer has stepped. What follows the last one of an epoch is none's."""
         if self._step is None or not self._stepped or self._backwards or self._inside:
+            return
+        if self._step.has_gone_on_from(self._done):
+            self._end_step_where_it_was_done()
             return
         if not self._lead.over:
             self._lap("other", max(end_ns, self._mark_ns))
@@ -530,11 +540,7 @@ class Follower:
         for fetches in self._fetches.values():
             if fetches.opening and fetches.opening[0] >= self._step_begin_ns:
                 fetches.opening = None  # its time is in the step already
-        if self._log is None:  # no DataLoader: all steps are one epoch
-            self._begin_epoch(None, self._mark_ns - step.duration_ns())
-        log = self._log
-        if log is None:
-            return
+        log = self._log or self._begin_epoch(None, self._mark_ns - step.duration_ns())  # no DataLoader: all steps are one epoch
         if step.losses:
             self._step_kinds.add(step.batches > 0)
         if len(self._step_kinds) > 1 or self._replays or step.unsized:
@@ -561,18 +567,19 @@ class Follower:
         self._lead.iterator = None
         self._unsure = set()
 
-    def _begin_epoch(self, iterator: Optional[int], begin_ns: int) -> None:
+    def _begin_epoch(self, iterator: Optional[int], begin_ns: int) -> EpochLog:
         self._end_epoch()  # if the script has left it early
         self._reporter.rest()
-        self._lead = Lead()
+        self._lead = Lead(self._lead.turns)
         if iterator is not None:
             self._lead.take(iterator, self._fetches[iterator])
         self._lead.alone = all(fetches.length == self._lead.length for _, fetches in self._groups.newest)
         self._pair_ended, self._step_kinds = False, set()
         self._epoch += 1
-        self._log = EpochLog(self._epoch, self._steps, begin_ns)
+        self._log = log = EpochLog(self._epoch, self._steps, begin_ns)
         self._announced = False
         self._training_ns = 0
+        return log
 
     def _end_epoch(self) -> None:
         log, self._log = self._log, None
@@ -582,9 +589,3 @@ class Follower:
             self._reporter.end_epoch(log, self._training_ns)
         elif log:  # nobody has heard of it
             self._epoch -= 1
-
-    def _add_to_epoch(self, phase: str, duration_ns: int) -> None:
-        if self._log:
-            entry = self._log.phases.setdefault(phase, {"sum_s": 0, "max_s": 0})
-            entry["sum_s"] += duration_ns / 1e9
-            self._training_ns += duration_ns

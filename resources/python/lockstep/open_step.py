@@ -23,6 +23,10 @@ class Fetches:
         self.taken = 0  # samples of the newest batch that was trained on
         self.together = 0  # how many were fetched between the newest backward and the one before
 
+    def came_after(self, other: Fetches) -> bool:
+        """Whether a batch came after another iterator was made: one that came before may be what the script has looked at first."""
+        return not other.opening or self.spans[-1][1] > other.opening[0]
+
 
 class Step:
     """The times, samples and losses of a step that goes on."""
@@ -43,14 +47,20 @@ class Step:
         out.beside, out.backwards, out.losses = self.beside, self.backwards, [*self.losses]
         return out
 
+    def has_gone_on_from(self, earlier: Step) -> bool:
+        """Whether a backward has used a batch since an earlier state of it, in which the optimizers have stepped: the next step has begun, with
+        a batch that was fetched before they did."""
+        return self.batches > earlier.batches and self.backwards > earlier.backwards
+
     def since(self, earlier: Step) -> Step:
-        """What has come since an earlier state of it. No batch was fetched: its forwards can't be told from the rest."""
+        """What has come since an earlier state of it. Without a batch of its own its forwards can't be told from the rest."""
         out = Step()
+        out.batches = self.batches - earlier.batches
         for phase, time in self.times.items():
-            name = "other" if phase == "forward" else phase
+            name = "other" if phase == "forward" and not out.batches else phase
             out.times[name] = out.times.get(name, 0) + time - earlier.times.get(phase, 0)
         out.samples = self.samples - earlier.samples
-        out.batches = self.batches - earlier.batches
+        out.unsized = self.unsized and out.batches > 0
         out.beside = self.beside - earlier.beside
         out.backwards = self.backwards - earlier.backwards
         out.losses = self.losses[len(earlier.losses):]
@@ -60,6 +70,12 @@ class Step:
         """A batch of so many samples (0: unknown) is trained on."""
         self.samples += samples
         self.unsized = self.unsized or not samples
+
+    def take_more(self, samples: int, batches: int, unsized: bool) -> None:
+        """It has so many more samples (below 0: less) and batches than showed before."""
+        self.samples = max(0, self.samples + samples)
+        self.batches += batches
+        self.unsized = self.unsized or unsized
 
     def take_from(self, fetches: Fetches) -> None:
         """The first of the batches that an iterator gave and that wait is trained on."""

@@ -83,6 +83,11 @@ class EpochLog:
         self._unread.append((copied(loss), samples, times))
         self.steps += 1
 
+    def add_time(self, phase: str, duration_ns: int) -> None:
+        """Adds time that is no step's to the sums."""
+        entry = self.phases.setdefault(phase, {"sum_s": 0, "max_s": 0})
+        entry["sum_s"] += duration_ns / 1e9
+
     def forget_samples(self) -> None:
         """How many samples the steps of this epoch have is unknown (0): some have batches of their own, and some use one again."""
         self.samples, self._counts_samples = 0, False
