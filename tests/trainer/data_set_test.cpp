@@ -8,6 +8,7 @@
 
 #include "temp_folder.h"
 #include "trainer/data/data_set.h"
+#include "trainer/engine/evaluation.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -161,6 +162,45 @@ TEST_SUITE("data_set") {
         const auto some = loadDataSet("mnist", folder.path(), Split::Train, 640);
         REQUIRE_FALSE(some);
         CHECK(some.error().message().find("1369000x28x28 bytes of data, but 0 follow") != std::string::npos);
+    }
+
+    TEST_CASE("training and test images together take no more than 512 MiB, and fewer of them are read") {
+        const TempFolder folder;
+        writeGood(folder, 100);
+        const std::string images = folder / "t10k-images-idx3-ubyte", labels = folder / "t10k-labels-idx1-ubyte";
+        writeFile(labels, labelsIdx(20));
+        writeFile(images + ".gz", gzip(imagesHeader(684'700))); // 536804800 bytes: alone they would do
+        const auto together = loadDataSets("mnist", folder.path(), 0, 0);
+        REQUIRE_FALSE(together);
+        CHECK(together.error().kind == ErrorKind::BadArgument);
+        CHECK(together.error().where == images + ".gz");
+        CHECK(together.error().message().find(
+                  "684700 of its samples (684700x28x28 in all) take more than 536792512 bytes, which the training "
+                  "samples leave of the 536870912 that both may take") != std::string::npos);
+        CHECK(together.error().wayOut.find("--test-samples") != std::string::npos);
+        const auto fewTested = loadDataSets("mnist", folder.path(), 0, 20),
+                   fewTrained = loadDataSets("mnist", folder.path(), 50, 0);
+        for (const auto &few : {fewTested, fewTrained}) { // these fit: only that the file is cut short is wrong then
+            REQUIRE_FALSE(few);
+            CHECK(few.error().message().find("684700x28x28 bytes of data, but 0 follow") != std::string::npos);
+        }
+        std::filesystem::remove(images + ".gz");
+        writeFile(images, imagesIdx(20));
+        const auto both = loadDataSets("mnist", folder.path(), 0, 10);
+        REQUIRE(both);
+        CHECK(both->train.size() == 100);
+        CHECK(both->test.size() == 10);
+    }
+
+    TEST_CASE("an evaluation keeps no copy of the images") {
+        const TempFolder folder;
+        writeGood(folder);
+        const auto set = loadDataSet("mnist", folder.path(), Split::Train);
+        REQUIRE(set);
+        Communicator alone;
+        const auto holders = set->inputs.storage().use_count();
+        const Evaluator evaluator(*set, alone, torch::kCPU, torch::kFloat32);
+        CHECK(set->inputs.storage().use_count() == holders + 1);
     }
 
     TEST_CASE("a packed file is read alike wherever its blocks and members end") {

@@ -32,7 +32,7 @@ public:
         }
     }
     [[nodiscard]] std::string path() const { return m_folder / "some.csv"; }
-    [[nodiscard]] Result<TextSets> load(TextOptions options = {}) const {
+    [[nodiscard]] Result<DataSets> load(TextOptions options = {}) const {
         options.file = path();
         options.vocabulary = fewPieces;
         return loadTexts(*findDataSet("text"), options);
@@ -42,7 +42,7 @@ private:
     TempFolder m_folder;
 };
 
-Result<TextSets> loadFile(const std::string &bytes) {
+Result<DataSets> loadFile(const std::string &bytes) {
     const TempFolder folder;
     writeFile(folder / "texts.csv", bytes);
     return loadTexts(*findDataSet("text"), {.file = folder / "texts.csv", .vocabulary = fewPieces});
@@ -165,7 +165,7 @@ TEST_SUITE("text_set") {
     }
 
     TEST_CASE("a file that can't be trained on is refused with what is wrong and the way out") {
-        const auto refusal = [](const Result<TextSets> &loaded) {
+        const auto refusal = [](const Result<DataSets> &loaded) {
             REQUIRE_FALSE(loaded);
             CHECK(loaded.error().kind == ErrorKind::BadArgument);
             return loaded.error().message();

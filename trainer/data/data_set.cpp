@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include <torch/torch.h>
 
@@ -82,8 +83,8 @@ Result<void> checkTargets(const IdxFile &targets, const IdxFile &inputs, const S
 }
 
 Result<IdxFile> readNamed(const std::string &folder, const std::string &name, int dimensions, const DataSetSpec &spec,
-                          std::int64_t limit) {
-    auto file = readIdx(folder + "/" + name, dimensions, limit);
+                          std::int64_t limit, std::int64_t room = mostSampleBytes) {
+    auto file = readIdx(folder + "/" + name, dimensions, limit, room);
     if (!file && file.error().where.empty() && file.error().kind == ErrorKind::BadArgument)
         return fail(Error::badArgument(name + "[.gz] of " + std::string(spec.name) + " is not in " + folder,
                                        wayOutOf(spec), "data_dir"));
@@ -107,26 +108,12 @@ template <class Take> void addPadded(const PackedTexts &texts, const Take &take)
         take(texts.padded(rest.first(std::min(atOnce, rest.size())), texts.longest()));
 }
 
-} // namespace
-
-std::string contentSha256(const DataSet &set) {
-    Sha256 sha256;
-    const auto add = [&](const torch::Tensor &part) {
-        sha256.add({static_cast<const char *>(part.const_data_ptr()), part.nbytes()});
-    };
-    if (set.texts.empty())
-        add(set.inputs);
-    else
-        addPadded(set.texts, add);
-    add(set.targets);
-    return sha256.hex();
-}
-
-Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, Split split, std::int64_t limit) {
+Result<DataSet> loadSplit(const DataSetSpec &spec, const std::string &given, Split split, std::int64_t limit,
+                          std::int64_t room) {
     const auto folder = given.empty() ? folderOf(spec) : given;
     const std::string prefix = split == Split::Train ? "train-" : "t10k-";
     const int dimensions = 1 + static_cast<int>(sizesInFile(spec.sample).size());
-    auto inputs = readNamed(folder, prefix + std::string(spec.inputs), dimensions, spec, limit);
+    auto inputs = readNamed(folder, prefix + std::string(spec.inputs), dimensions, spec, limit, room);
     if (!inputs)
         return fail(inputs.error());
     if (auto good = checkInputs(*inputs, spec); !good)
@@ -153,12 +140,52 @@ Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &given, S
     return set;
 }
 
-Result<DataSet> loadDataSet(std::string_view name, const std::string &folder, Split split, std::int64_t limit) {
+Result<const DataSetSpec *> rowOfDataSet(std::string_view name) {
     const DataSetSpec *spec = findDataSet(name);
     if (!spec)
         return fail(
             Error::badArgument("no data set is named '" + std::string(name) + "'", "use " + dataSetNames(), "dataset"));
-    return loadDataSet(*spec, folder, split, limit);
+    return spec;
+}
+
+} // namespace
+
+std::string contentSha256(const DataSet &set) {
+    Sha256 sha256;
+    const auto add = [&](const torch::Tensor &part) {
+        sha256.add({static_cast<const char *>(part.const_data_ptr()), part.nbytes()});
+    };
+    if (set.texts.empty())
+        add(set.inputs);
+    else
+        addPadded(set.texts, add);
+    add(set.targets);
+    return sha256.hex();
+}
+
+Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &folder, Split split, std::int64_t limit) {
+    return loadSplit(spec, folder, split, limit, mostSampleBytes);
+}
+
+Result<DataSet> loadDataSet(std::string_view name, const std::string &folder, Split split, std::int64_t limit) {
+    const auto spec = rowOfDataSet(name);
+    if (!spec)
+        return fail(spec.error());
+    return loadDataSet(**spec, folder, split, limit);
+}
+
+Result<DataSets> loadDataSets(std::string_view name, const std::string &folder, std::int64_t trainLimit,
+                              std::int64_t testLimit) {
+    const auto spec = rowOfDataSet(name);
+    if (!spec)
+        return fail(spec.error());
+    auto train = loadDataSet(**spec, folder, Split::Train, trainLimit);
+    if (!train)
+        return fail(train.error());
+    auto test = loadSplit(**spec, folder, Split::Test, testLimit, mostSampleBytes - train->inputs.numel());
+    if (!test)
+        return fail(test.error());
+    return DataSets{std::move(*train), std::move(*test)};
 }
 
 } // namespace lockstep::trainer

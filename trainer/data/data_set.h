@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <torch/types.h>
@@ -28,6 +29,10 @@ struct DataSet {
 /// SHA-256, in hex, of the samples and targets themselves, however their files are packed. Texts count as int64 [N, longest].
 [[nodiscard]] std::string contentSha256(const DataSet &set);
 
+struct DataSets {
+    DataSet train, test;
+};
+
 enum class Split { Train, Test };
 
 /// Reads the IDX files (gzip or plain, `train-images-idx3-ubyte[.gz]` …) of a data set of ipc/models.h.
@@ -39,5 +44,9 @@ enum class Split { Train, Test };
 /// The same by the set's name.
 [[nodiscard]] Result<DataSet> loadDataSet(std::string_view name, const std::string &folder, Split split,
                                           std::int64_t limit = 0);
+
+/// Both splits, with at most that many samples of each. Their samples together take at most mostSampleBytes (trainer/data/idx_file.h).
+[[nodiscard]] Result<DataSets> loadDataSets(std::string_view name, const std::string &folder, std::int64_t trainLimit,
+                                            std::int64_t testLimit);
 
 } // namespace lockstep::trainer

@@ -21,7 +21,6 @@ namespace lockstep::trainer {
 namespace {
 
 constexpr std::int64_t mostUnpackedBytes = std::int64_t{1} << 30; ///< a few packed bytes can stand for any number
-constexpr std::int64_t mostKeptBytes = std::int64_t{1} << 29;     ///< each rank keeps them
 constexpr std::size_t bytesAtOnce = std::size_t{1} << 18;
 
 const char *const getAgain = "copy or download the file again";
@@ -46,8 +45,9 @@ std::string hex32(std::int64_t value) {
 class IdxParser {
 public:
     /// `length`: of the file, if it isn't packed.
-    IdxParser(const std::string &path, int dimensions, std::int64_t limit, std::optional<std::int64_t> length)
-        : m_dimensions(dimensions), m_limit(limit), m_length(length),
+    IdxParser(const std::string &path, int dimensions, std::int64_t limit, std::int64_t room,
+              std::optional<std::int64_t> length)
+        : m_dimensions(dimensions), m_limit(limit), m_room(room), m_length(length),
           m_header(4 + 4 * std::size_t(dimensions)), m_file{path, {}, {}, {}} {}
 
     [[nodiscard]] std::int64_t taken() const { return m_taken; }
@@ -118,9 +118,12 @@ private:
                 return good;
         m_samples = m_limit > 0 ? std::min(m_limit, samples) : samples;
         const std::int64_t bytes = m_samples * sampleBytes;
-        if (bytes > mostKeptBytes)
+        if (bytes > m_room)
             return refuse(count(m_samples) + " of its samples (" + m_shape + " in all) take more than " +
-                              count(mostKeptBytes) + " bytes",
+                              count(m_room) + " bytes" +
+                              (m_room < mostSampleBytes ? ", which the training samples leave of the " +
+                                                              count(mostSampleBytes) + " that both may take"
+                                                        : ""),
                           "ask for fewer with --train-samples and --test-samples, or give a smaller file");
         m_file.data = torch::empty({bytes}, torch::kUInt8);
         return {};
@@ -128,6 +131,7 @@ private:
 
     const int m_dimensions;
     const std::int64_t m_limit; ///< of samples; 0: all
+    const std::int64_t m_room;  ///< bytes of samples
     const std::optional<std::int64_t> m_length;
     std::vector<std::uint8_t> m_header;
     std::size_t m_headerTaken = 0;
@@ -242,7 +246,7 @@ bool isGzip(std::span<const std::uint8_t> bytes) {
     return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-Result<IdxFile> readFound(const std::string &path, int dimensions, std::int64_t limit) {
+Result<IdxFile> readFound(const std::string &path, int dimensions, std::int64_t limit, std::int64_t room) {
     FileBytes file(path);
     if (auto opened = file.open(); !opened)
         return fail(opened.error());
@@ -250,7 +254,7 @@ Result<IdxFile> readFound(const std::string &path, int dimensions, std::int64_t 
     if (!bytes)
         return fail(bytes.error());
     const bool packed = isGzip(*bytes);
-    IdxParser parser(path, dimensions, limit, packed ? std::nullopt : std::optional(file.length()));
+    IdxParser parser(path, dimensions, limit, room, packed ? std::nullopt : std::optional(file.length()));
     Unpacker unpacker(path);
     Sha256 sha256;
     while (!bytes->empty()) {
@@ -270,11 +274,11 @@ Result<IdxFile> readFound(const std::string &path, int dimensions, std::int64_t 
 
 } // namespace
 
-Result<IdxFile> readIdx(const std::string &path, int dimensions, std::int64_t limit) {
+Result<IdxFile> readIdx(const std::string &path, int dimensions, std::int64_t limit, std::int64_t room) {
     std::string found = path;
     if (::access(found.c_str(), F_OK) != 0 && ::access((found += ".gz").c_str(), F_OK) != 0)
         return fail(Error::badArgument(path + " is missing, packed (.gz) or not"));
-    return readFound(found, dimensions, limit);
+    return readFound(found, dimensions, limit, room);
 }
 
 } // namespace lockstep::trainer

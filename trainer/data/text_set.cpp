@@ -133,7 +133,7 @@ private:
 
 } // namespace
 
-Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options) {
+Result<DataSets> loadTexts(const DataSetSpec &given, const TextOptions &options) {
     DataSetSpec spec = given;
     const std::string file = fileOf(spec, options.file);
     std::error_code ignored;
@@ -163,7 +163,7 @@ Result<TextSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
         return fail(kept.error());
     if (auto kept = keepFirst(records.test, options.testLimit, Split::Test, file); !kept)
         return fail(kept.error());
-    TextSets sets{maker.make(texts, labels, *classes, records.train),
+    DataSets sets{maker.make(texts, labels, *classes, records.train),
                   maker.make(texts, labels, *classes, records.test)};
     const std::string sha256 = sha256Hex(*bytes);
     for (DataSet *set : {&sets.train, &sets.test}) {

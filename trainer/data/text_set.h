@@ -17,13 +17,9 @@ struct TextOptions {
     std::int64_t trainLimit = 0, testLimit = 0;    ///< 0: all; N: the first N of the split
 };
 
-struct TextSets {
-    DataSet train, test;
-};
-
 /// Texts with a label each, as tokens. Files are often sorted by label: records come in the order of torch.randperm with seed 0, and
 /// every tenth of them is a test sample. A class is a different label, in UTF-8, in alphabetical order.
 /// Errors name the file and what is wrong with it; all are BadArgument.
-[[nodiscard]] Result<TextSets> loadTexts(const DataSetSpec &spec, const TextOptions &options);
+[[nodiscard]] Result<DataSets> loadTexts(const DataSetSpec &spec, const TextOptions &options);
 
 } // namespace lockstep::trainer

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include <ATen/Functions.h>
@@ -33,8 +34,8 @@ Evaluator::Evaluator(const DataSet &test, Communicator &communicator, c10::Devic
             m_texts.add(test.texts[sample]);
     }
     const auto indices = torch::tensor(shard, torch::kInt64);
-    if (test.texts.empty())
-        m_inputs = test.inputs.index_select(0, indices);
+    if (test.texts.empty()) // the same shard without a copy of it
+        m_inputs = test.inputs.slice(0, communicator.rank(), std::nullopt, communicator.worldSize());
     m_targets = test.targets.index_select(0, indices);
 }
 

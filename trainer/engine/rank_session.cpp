@@ -76,14 +76,11 @@ Result<void> readData(Session &session) {
     const RunConfig &config = session.config;
     if (const DataSetSpec *spec = findDataSet(config.dataset); spec && spec->sample.values == Values::Text)
         return readTexts(session, *spec);
-    auto train = loadDataSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
-    if (!train)
-        return fail(train.error());
-    auto test = loadDataSet(config.dataset, config.dataDir, Split::Test, config.testSamples);
-    if (!test)
-        return fail(test.error());
-    session.train = std::move(*train);
-    session.test = std::move(*test);
+    auto sets = loadDataSets(config.dataset, config.dataDir, config.trainSamples, config.testSamples);
+    if (!sets)
+        return fail(sets.error());
+    session.train = std::move(sets->train);
+    session.test = std::move(sets->test);
     return {};
 }
 
