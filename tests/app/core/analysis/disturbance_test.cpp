@@ -185,6 +185,19 @@ private Q_SLOTS:
         QVERIFY(!beside());
     }
 
+    void aRunOfThePairIsBesideAnotherOnceThoughTheListOfAllNamesItToo() {
+        std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 0.0; });
+        for (RunOutcome &run : groups[1].runs) // its repeats went side by side
+            run.startWallUs = groups[1].runs.front().startWallUs;
+        const auto besideIt = [&](const std::vector<RepeatGroup> &others) {
+            const auto findings = fairnessOf(groups[0], groups[1], {}, others);
+            const auto found = std::ranges::find(findings, "side_by_side", &FairnessFinding::key);
+            return found == findings.end() ? std::string() : found->run;
+        };
+        QVERIFY(besideIt({}).starts_with("2"));
+        QCOMPARE(besideIt(groups), besideIt({}));
+    }
+
     void theAdjustedFactorTakesLoadOut() {
         // The runs of DDP had more load by chance: raw it reads slower than it is.
         const auto load = [](int group, int repeat) { return 0.3 * (repeat % 3) + (group == 1 ? 0.4 : 0); };

@@ -370,21 +370,6 @@ private Q_SLOTS:
         QVERIFY(fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, other}).empty());
     }
 
-    void aRunOfThePairIsBesideAnotherOnceThoughAllMethodsAreListedToo() {
-        Random random(1);
-        Pair pair = fairPair(random);
-        for (RunOutcome &run : pair.run.runs) { // its repeats went side by side
-            const std::ptrdiff_t number = &run - pair.run.runs.data();
-            run.startWallUs = pair.run.runs.front().startWallUs + number;
-        }
-        const auto alone = fairnessOf(pair.reference, pair.run, {}, {});
-        const auto listed = fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run});
-        QCOMPARE(alone.size(), std::size_t(1));
-        QCOMPARE(alone[0].key, std::string("side_by_side"));
-        QCOMPARE(listed.size(), std::size_t(1));
-        QCOMPARE(listed[0].run, alone[0].run);
-    }
-
     void aGroupAgainstItselfAndOfTwoNodesIsFair() {
         Random random(1);
         Pair pair = fairPair(random);
