@@ -162,7 +162,7 @@ TEST_CASE("the accuracy of a run is that of its newest tested epoch, whatever co
     ReportedSummary reported;
     const auto test = [&](int rank, int epoch, double accuracy) {
         Frame frame;
-        frame.body = EvalFrame{epoch, accuracy, {accuracy}, 10, {}, {}};
+        frame.body = EvalFrame{epoch, accuracy, {}, 10, {accuracy}, {}};
         reported.take(rank, frame);
     };
     for (int epoch = 1; epoch <= 3; ++epoch) {
