@@ -66,6 +66,13 @@ class Training:
     def wait(self, ms):
         self.ns += round(ms * MS)
 
+    def open(self, ms, iterator):
+        """Workers are started."""
+        self.calls.opening()
+        begin_ns = self.ns
+        self.wait(ms)
+        self.calls.tell("opened", iterator, begin_ns, self.ns)
+
     def fetch(self, ms=0.0, iterator=1, length=None, learns=True):
         self.calls.asked()
         begin_ns = self.ns
@@ -154,9 +161,7 @@ class StreamCallsTest(unittest.TestCase):
                 training.fetch(iterator=epoch, length=4)
                 training.work()
             training.end_of(epoch)
-            training.calls.opening()
-            training.wait(100)
-            training.calls.tell("opened", 10 + epoch, training.ns - 100 * MS, training.ns)
+            training.open(100, 10 + epoch)
             for _ in range(6):
                 training.fetch(1, iterator=10 + epoch, learns=False)
                 training.device.give(9)
@@ -169,9 +174,7 @@ class StreamCallsTest(unittest.TestCase):
     def test_the_start_of_workers_is_load_as_far_as_the_device_waits_for_it(self):
         training = Training()
         for epoch in (1, 2):
-            training.calls.opening()
-            training.wait(50)
-            training.calls.tell("opened", epoch, training.ns - 50 * MS, training.ns)
+            training.open(50, epoch)
             for _ in range(2):
                 training.fetch(iterator=epoch, length=2)
                 training.work()
@@ -184,9 +187,7 @@ class StreamCallsTest(unittest.TestCase):
     def test_what_comes_before_the_start_of_workers_is_no_load(self):
         training = Training()
         for epoch in (1, 2):
-            training.calls.opening()
-            training.wait(50)
-            training.calls.tell("opened", epoch, training.ns - 50 * MS, training.ns)
+            training.open(50, epoch)
             training.fetch(iterator=epoch, length=1)
             training.work()
             training.synchronize()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <cstddef>
+#include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace lockstep::core {
@@ -23,14 +23,8 @@ public:
     [[nodiscard]] bool sharesOne(const RunHosts &other) const;
 
 private:
-    struct Key {
-        std::size_t hash, place; ///< of a host in m_hosts
-    };
-    [[nodiscard]] bool isBefore(const Key &key, std::size_t hash, std::string_view host) const;
-    [[nodiscard]] std::vector<Key>::const_iterator find(std::size_t hash, std::string_view host) const;
-
     std::vector<std::string> m_hosts;
-    std::vector<Key> m_keys; ///< each name once, by hash, then by name
+    std::set<std::string, std::less<>> m_names; ///< those of m_hosts
 };
 
 } // namespace lockstep::core

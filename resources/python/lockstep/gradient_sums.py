@@ -137,7 +137,7 @@ class _StreamModel(_Model):
             self._timed = None
         self._follow(model.reducer)
         self._backwards += 1
-        if self._timed is not None and not self._timed.mark[0].query():
+        if self._timed is not None and not StreamClock.reached(self._timed.mark):
             if self._backwards <= ALWAYS_TIMED:
                 self._timed = None  # this backward sets its timers anew
             return

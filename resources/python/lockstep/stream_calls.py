@@ -113,7 +113,7 @@ class StreamCalls:
         while self._waiting:
             call, arguments, mark, later = self._waiting[0]
             if mark is not None:
-                if not mark[0].query():
+                if not self._stream.reached(mark):
                     return
                 self._now_ns = self._stream.read(mark)
             self._waiting.popleft()
@@ -144,7 +144,7 @@ class StreamCalls:
         """The script ends: waits for the device, unless it takes too long, such as where another rank has left it waiting."""
         marks = [mark for _, _, mark, _ in self._waiting if mark is not None]
         try:
-            if not marks or self._stream.wait(marks[-1][0]):
+            if not marks or self._stream.wait(marks[-1]):
                 self._pass_on()
         finally:  # the device may have failed: what it has not done is unknown
             self._timed.tell("finish", *arguments)

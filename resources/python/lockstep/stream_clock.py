@@ -24,8 +24,9 @@ class StreamClock:
         """`cuda`: the module torch.cuda. Waits, this once, until the device has done what it was given, so that its times are the host's."""
         self._cuda, self._device, self.now = cuda, device, clock
         self._spare: List[Any] = []  # events are expensive to make
-        self._newest = self.mark()[0]  # of those that were read
-        self.wait(self._newest)
+        first = self.mark()
+        self.wait(first)
+        self._newest = first[0]  # of those that were read
         self._newest_ns = self.now()
 
     def mark(self) -> Mark:
@@ -33,6 +34,11 @@ class StreamClock:
         event = self._spare.pop() if self._spare else self._cuda.Event(enable_timing=True)
         event.record(self._cuda.current_stream(self._device))
         return event, self.now()
+
+    @staticmethod
+    def reached(mark: Mark) -> bool:
+        """Whether the stream has come to this mark."""
+        return bool(mark[0].query())
 
     def free(self, mark: Mark) -> None:
         """Nobody needs this mark any more."""
@@ -48,11 +54,10 @@ class StreamClock:
         self._newest = event
         return self._newest_ns
 
-    @staticmethod
-    def wait(event: Any) -> bool:
-        """Waits until this event is reached. False: it takes too long."""
+    def wait(self, mark: Mark) -> bool:
+        """Waits until this mark is reached. False: it takes too long."""
         until_ns = monotonic_ns() + LONGEST_WAIT_NS
-        while not event.query():
+        while not self.reached(mark):
             if monotonic_ns() > until_ns:
                 return False
             sleep(PAUSE_S)

@@ -151,8 +151,8 @@ class Watch:
                                     "samples, its epochs and its time for data are unknown"})
 
     def trains(self, tensors: Any) -> bool:
-        """The same at a backward of these losses: the first one says hello. What is captured into a CUDA graph is left alone, since a loss that is read
-        would break the capture."""
+        """The same at a backward of these losses: the first one says hello. What is captured into a CUDA graph is left alone, since a loss
+        that is read would break the capture."""
         if (self.trainer != get_ident() and not self.listens()) or (self._cuda._initialized and self._captures()):
             if self._trains_in_fork is False:
                 self._tell_of_fork()
