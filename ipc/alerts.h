@@ -83,7 +83,7 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "Give phases of all steps the same names."},
     {"refused_frame", "warning", "script", "a script sends more in one frame than its 64 KiB", "Send less in one."},
     // The log and the disk
-    {"disk_low", "warning", "agent", "less than 5 % of the disk under the run's folder is free",
+    {"disk_low", "warning", "agent", "less than 5 % of the disk under the run's folder is free, and less than 10 GiB",
      "Free some space: a checkpoint may fail."},
     {"disk_silent", "error", "agent", "the disk under the run's folder doesn't answer",
      "Look after the disk or its server. Training goes on; the log waits in memory."},

@@ -7,6 +7,11 @@
 
 namespace lockstep {
 
+namespace {
+constexpr double gibibyte = 1024.0 * 1024 * 1024;
+constexpr double lowShare = 0.05, lowBytes = 10 * gibibyte;
+} // namespace
+
 std::optional<DiskSpace> diskSpace(const std::string &path) {
     struct statvfs info {};
     if (::statvfs(path.c_str(), &info) != 0 || info.f_blocks == 0)
@@ -15,8 +20,12 @@ std::optional<DiskSpace> diskSpace(const std::string &path) {
     return DiskSpace{static_cast<double>(info.f_bavail) * blockBytes, static_cast<double>(info.f_blocks) * blockBytes};
 }
 
+bool nearlyFull(const DiskSpace &disk) {
+    return disk.freeBytes < std::min(lowBytes, lowShare * disk.totalBytes);
+}
+
 double reservedBytes(const DiskSpace &disk) {
-    return std::min(1024.0 * 1024 * 1024, lowDiskShare * disk.totalBytes);
+    return std::min(gibibyte, lowShare * disk.totalBytes);
 }
 
 bool SpareRoom::take(std::size_t bytes) {

@@ -5,6 +5,7 @@
 #include "ipc/clock.h"
 #include "ipc/cores.h"
 #include "ipc/crc32c.h"
+#include "ipc/disk_space.h"
 #include "ipc/documents.h"
 #include "ipc/error.h"
 #include "ipc/file_system.h"
@@ -197,6 +198,16 @@ private Q_SLOTS:
         QCOMPARE(pieces.hex(), sha256Hex("a")); // and more may follow
         pieces.add("bc");
         QCOMPARE(pieces.hex(), sha256Hex("abc"));
+    }
+
+    void aDiskIsNearlyFullByItsShareIfSmallAndByWhatIsFreeIfLarge() {
+        constexpr double gib = 1024.0 * 1024 * 1024;
+        QVERIFY(nearlyFull({0.9 * gib, 20 * gib}));
+        QVERIFY(!nearlyFull({1.1 * gib, 20 * gib}));
+        QVERIFY(nearlyFull({9.9 * gib, 4000 * gib}));
+        QVERIFY(!nearlyFull({10.1 * gib, 4000 * gib}));
+        QCOMPARE(reservedBytes({0, 4000 * gib}), gib);
+        QCOMPARE(reservedBytes({0, 10 * gib}), 0.5 * gib);
     }
 
     void invalidUtf8IsReplaced() {

@@ -56,8 +56,10 @@ void DiskWatch::look() {
             const std::lock_guard lock(seen->mutex);
             seen->replaced.insert(path);
         }
-        if (const auto disk = diskSpace(held->path()))
-            seen->freeShare = disk->freeShare();
+        if (const auto disk = diskSpace(held->path())) {
+            seen->freeMiB = static_cast<std::uint64_t>(disk->freeBytes) >> 20;
+            seen->nearlyFull = nearlyFull(*disk);
+        }
     });
 }
 
@@ -77,12 +79,11 @@ void DiskWatch::checkSilence() {
 }
 
 void DiskWatch::checkSpace() {
-    const double share = m_seen->freeShare;
-    const bool low = share < lowDiskShare;
+    const bool low = m_seen->nearlyFull;
     if (low && !m_spaceLow)
         alertAndLog(m_journal, "disk_low",
-                    "the disk under " + m_folder.folder().path + " has " +
-                        std::to_string(static_cast<int>(share * 100)) + " % left");
+                    "the disk under " + m_folder.folder().path + " has " + std::to_string(m_seen->freeMiB) +
+                        " MiB left");
     m_spaceLow = low;
 }
 

@@ -47,7 +47,8 @@ private:
         std::mutex mutex;
         std::set<std::string> replaced; ///< logs that another file, or none, stands in place of; under the mutex
         std::atomic<bool> gone = false;
-        std::atomic<double> freeShare = 1;
+        std::atomic<bool> nearlyFull = false;
+        std::atomic<std::uint64_t> freeMiB = 0;
     };
     [[nodiscard]] std::vector<WatchedLog> logs() const;
     [[nodiscard]] std::set<std::string> replaced() const;
