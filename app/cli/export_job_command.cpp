@@ -52,6 +52,8 @@ Result<std::string> textOfAll(const std::vector<core::PlannedRun> &runs, const E
         const auto one = textOf(run, options.to, place);
         if (!one)
             return fail(one.error());
+        if (const auto fits = core::checkJobBytes(text.size() + one->size(), run.name); !fits)
+            return fail(fits.error());
         if (options.to != "torchrun" && !text.empty())
             text += "---\n";
         text += *one;

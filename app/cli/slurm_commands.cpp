@@ -102,10 +102,10 @@ public:
 private:
     void poll() {
         const auto experiment = core::readExperiment(m_id);
-        const auto jobs = core::slurmJobs();
+        const auto jobs = core::slurmJobs(m_record.job);
         if (!experiment || !jobs)
             return;
-        for (const core::SlurmJob &job : core::jobsOf(*jobs, m_record.job)) {
+        for (const core::SlurmJob &job : core::jobsOf(jobs->jobs, m_record.job)) {
             const std::size_t task = std::size_t(job.task.value_or(0));
             const core::ExperimentEntry *entry = core::entryOf(*experiment, m_record, task);
             if (!job.waits() || !entry)
@@ -204,6 +204,8 @@ int slurmListCommand(bool json) {
     const auto jobs = core::slurmJobs();
     if (!jobs)
         return complain(jobs.error());
+    if (jobs->more)
+        std::fprintf(stderr, "%s\n", jobs->leftOut().c_str());
     std::vector<std::vector<std::string>> rows = {
         {"Experiment", "Run", "Job", "State", "Place", "Node", "Start", "Reason"}};
     Json list = Json::array();
@@ -213,7 +215,7 @@ int slurmListCommand(bool json) {
         const auto experiment = reader.read(id);
         if (!record || !experiment)
             continue;
-        const auto own = core::jobsOf(*jobs, record->job);
+        const auto own = core::jobsOf(jobs->jobs, record->job);
         Json runs = Json::array();
         for (std::size_t task = 0; task < record->entries.size(); ++task) {
             const core::ExperimentEntry *found = core::entryOf(*experiment, *record, task);

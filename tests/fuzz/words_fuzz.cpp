@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     else
         require(filter.error().at >= 0 && filter.error().at + filter.error().length <= typed.size());
     static_cast<void>(flagsFromHelp(bytes));
-    std::vector<SlurmJob> jobs = jobsFromSqueue(bytes);
+    std::vector<SlurmJob> jobs = jobsFromSqueue(bytes).jobs;
     numberPlaces(jobs, bytes);
     for (const SlurmJob &job : jobs)
         static_cast<void>(jobsOf(jobs, job.array));

@@ -76,6 +76,22 @@ class Jobs(Case):
         self.assertEqual(second[second.index("--nproc-per-node") + 1], "2")
         self.assertIn("--devices=0,1,2", first)
         self.assertIn("--devices=0,1", second)
+        self.assertEqual(text.count("lockstep-trainer"), 1, text)
+
+    def test_a_scripts_words_are_the_same_on_every_node(self):
+        words = ["[1]=x", "a=b", "*", "", "(", ")", "$command", *(word for word in HOSTILE if "{" not in word)]
+        for program in "python3", "train":
+            run = {"method": "ddp", "devices": 2, "name": "script", "command": [program, "train.py", *words]}
+            calls = self.called(self.export("torchrun", recipe(run), "--nodes", "2", "--master-addr=h"))
+            self.assertEqual(len(calls), 2)
+            for call in calls:
+                self.assertEqual(call[call.index("29500") + 1:], ([] if program == "python3" else [program]) + ["train.py", *words])
+
+    def test_a_text_that_quotes_blow_up_is_refused_for_each_launcher(self):
+        runs = [{"method": "ddp", "devices": 2, "name": f"run {i}", "seed": i} for i in range(15)]
+        text = recipe(*runs, command=["train", *["'\"" * 50_000] * 16])
+        for to, words in (("torchrun", []), ("slurm", []), ("pytorchjob", ["--nodes=2", "--image=i"])):
+            self.assertIn("bytes; it may have 67,108,864", self.export(to, text, *words, code=2))
 
     def test_what_can_not_be_is_said_in_a_sentence(self):
         ddp = recipe({"method": "ddp", "devices": 2})
@@ -164,9 +180,9 @@ class Jobs(Case):
                                                data_dir=write_small_data(self.home / "data", train=640)),
                            "--nodes", "2", "--master-addr", "127.0.0.1", "--master-port", str(port), f"--frames={frames}/")
         lines = text.splitlines()
-        export = next(line for line in lines if line.startswith("export"))
+        before = "\n".join(line for line in lines if line.startswith(("export", "command=")))
         environment = dict(self.environment, PATH=f"{folder}:{self.environment['PATH']}")
-        nodes = [subprocess.Popen(["bash", "-c", export + "\n" + line], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        nodes = [subprocess.Popen(["bash", "-c", before + "\n" + line], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True) for line in lines if line.startswith("torchrun")]
         self.assertEqual(len(nodes), 2)
         for node in nodes:

@@ -26,7 +26,8 @@ struct JobPlace {
 };
 
 /// A bash script with one torchrun line per node, each under a comment that names the node; each node runs its own
-/// line. A single-process method gives one plain line.
+/// line. Before the lines of several nodes stands the command that they have in common, as an array that each node defines first.
+/// A single-process method gives one plain line. BadArgument: more than mostJobBytes.
 [[nodiscard]] Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place);
 
 /// A headless Service and an Indexed Job with one pod per node, as one YAML text. Each pod runs torchrun and reaches

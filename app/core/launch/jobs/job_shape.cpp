@@ -6,6 +6,7 @@
 
 #include "ipc/command_template.h"
 #include "ipc/run_title.h"
+#include "ipc/thousands.h"
 #include "launch/torchrun_options.h"
 
 namespace lockstep::core {
@@ -44,11 +45,16 @@ RunConfig configOfShare(const RunConfig &config, int processes) {
     own.workerCores.clear();
     own.interface.clear();
     own.nodes.clear();
-    own.devices.clear();
+    own.devices = devicesOfShare(config, processes);
+    return own;
+}
+
+std::vector<std::string> devicesOfShare(const RunConfig &config, int processes) {
+    std::vector<std::string> numbers;
     const int devices = isDistributed(config.method) ? processes : deviceCount(config);
     for (int i = 0; i < devices; ++i)
-        own.devices.push_back(std::to_string(i));
-    return own;
+        numbers.push_back(std::to_string(i));
+    return numbers;
 }
 
 Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes, const std::string &checkpoints) {
@@ -87,6 +93,15 @@ std::string jobName(std::string_view title, std::size_t longest) {
     while (name.ends_with('-'))
         name.pop_back();
     return name;
+}
+
+Result<void> checkJobBytes(std::size_t bytes, std::string_view run) {
+    if (bytes <= mostJobBytes)
+        return {};
+    return fail(Error::badArgument("with " + commentText(run) + " the job's text has " +
+                                       thousands(std::int64_t(bytes)) + " bytes; it may have " +
+                                       thousands(std::int64_t(mostJobBytes)),
+                                   "take fewer runs or nodes at a time, or shorten their commands and settings"));
 }
 
 std::string commentText(std::string_view text) {

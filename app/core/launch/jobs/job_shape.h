@@ -24,6 +24,9 @@ struct JobShape {
 /// numbered from 0, and interface and loading workers' cores of this machine are removed.
 [[nodiscard]] RunConfig configOfShare(const RunConfig &config, int processes);
 
+/// Those devices: "0", "1", ….
+[[nodiscard]] std::vector<std::string> devicesOfShare(const RunConfig &config, int processes);
+
 /// The command that each process runs: the trainer or a script, with its arguments. BadArgument for a script that comes
 /// with Lockstep or lies next to its recipe: its path is meaningless on another machine. `checkpoints`: the trainer's folder for them where
 /// restarts need one and the run names none; empty: the agent will give it one.
@@ -33,6 +36,11 @@ struct JobShape {
 /// "DDP on 2 devices, 'quoted'" as a name that schedulers accept: lower-case letters, digits and '-', at most `longest`
 /// characters, starting with a letter; never empty.
 [[nodiscard]] std::string jobName(std::string_view title, std::size_t longest = 40);
+
+/// The most that a job's text may have, in any launcher's language: quotes and nodes multiply what a recipe has.
+inline constexpr std::size_t mostJobBytes = 64 * 1024 * 1024;
+/// BadArgument for a text of more bytes than that; `run`: the name of the run that it has last.
+[[nodiscard]] Result<void> checkJobBytes(std::size_t bytes, std::string_view run);
 
 /// A title that is safe in a comment line: no control characters, at most 200 bytes.
 [[nodiscard]] std::string commentText(std::string_view text);

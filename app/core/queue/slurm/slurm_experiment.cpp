@@ -428,27 +428,28 @@ void SlurmWatch::poll() {
         return;
     }
     takeRequests();
-    const auto jobs = slurmJobs();
-    if (!jobs) {
-        if (m_lastError != jobs.error().message())
-            logWarning(m_lastError = jobs.error().message());
+    const auto answer = slurmJobs(m_record.job); // its own alone: not all of a user's are taken
+    if (!answer) {
+        if (m_lastError != answer.error().message())
+            logWarning(m_lastError = answer.error().message());
         return; // Slurm's controller may be restarting: wait for the next poll
     }
     m_lastError.clear();
+    const std::vector<SlurmJob> &jobs = answer->jobs;
     // One answer without the job may be a controller's that has just started; what it would say of the runs is for good.
     const auto attempts = slurmAttempts(m_record, m_experiment.id);
     const bool allTold = std::ranges::all_of(
         attempts, [](const auto &of) { return !of.empty() && of.back().status.result.has_value(); });
-    m_absent = jobsOf(*jobs, m_record.job).empty() ? m_absent + 1 : 0;
+    m_absent = jobsOf(jobs, m_record.job).empty() ? m_absent + 1 : 0;
     if (m_absent > 0 && m_absent < absentForGood && !allTold)
         return;
     // A run that ended after squeue's answer is seen by the next poll.
-    if (reconcile(m_experiment, m_record, *jobs, attempts)) {
+    if (reconcile(m_experiment, m_record, jobs, attempts)) {
         if (const auto written = writeExperiment(m_experiment); !written)
             logWarning("the experiment's state can't be written: " + written.error().message());
         Q_EMIT changed();
     }
-    if (m_experiment.over() && jobsOf(*jobs, m_record.job).empty()) {
+    if (m_experiment.over() && jobsOf(jobs, m_record.job).empty()) {
         m_timer.stop();
         Q_EMIT finished();
     }

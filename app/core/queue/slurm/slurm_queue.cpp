@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -19,6 +20,7 @@
 
 #include "base/command_request.h"
 #include "ipc/json_writer.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core {
 namespace {
@@ -47,15 +49,28 @@ std::string known(std::string_view text) {
     return text == "N/A" || text == "n/a" || text == "None" || text == "(null)" ? std::string() : cut(text);
 }
 
-std::optional<SlurmJob> jobFromLine(std::string_view line) {
-    std::vector<std::string_view> words;
-    while (words.size() + 1 < fields) { // the reason comes last and may contain anything
+/// The words of a line in squeueFormat().
+using SqueueLine = std::array<std::string_view, fields>;
+
+std::optional<SqueueLine> wordsOfLine(std::string_view line) {
+    SqueueLine words;
+    for (std::string_view &word : std::span(words).first<fields - 1>()) {
         const auto bar = line.find('|');
         if (bar == std::string_view::npos)
             return std::nullopt;
-        words.push_back(line.substr(0, bar));
+        word = line.substr(0, bar);
         line.remove_prefix(bar + 1);
     }
+    words.back() = line; // the reason may contain anything
+    return words;
+}
+
+/// Whether the job with that id, of that array, is what a user means by `asked`: one job or a whole array.
+bool isAskedFor(std::string_view id, std::string_view array, std::string_view asked) {
+    return array == asked || id == asked;
+}
+
+std::optional<SlurmJob> jobFromWords(const SqueueLine &words) {
     SlurmJob job;
     job.id = cut(words[0]);
     job.rawId = cut(words[1]);
@@ -70,7 +85,7 @@ std::optional<SlurmJob> jobFromLine(std::string_view line) {
     job.start = known(words[6]);
     job.priority = numberIn(words[7]);
     job.partition = cut(words[8]);
-    job.reason = known(line);
+    job.reason = known(words.back());
     if (!isJobNumber(job.rawId))
         return std::nullopt;
     return job;
@@ -82,7 +97,7 @@ struct Unanswered {
     Why why;
     Error error;
 };
-using Answer = tl::expected<std::string, Unanswered>;
+using Answer = tl::expected<QByteArray, Unanswered>;
 
 Answer unanswered(Unanswered::Why why, Error error) {
     return tl::unexpected(Unanswered{why, std::move(error)});
@@ -172,7 +187,11 @@ Answer ask(const char *program, const QStringList &words, const std::string &inp
         std::string said = QString::fromUtf8(endOfStderr(process)).simplified().toStdString();
         return unanswered(Refused, Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
     }
-    return process.readAllStandardOutput().toStdString();
+    return process.readAllStandardOutput();
+}
+
+std::string_view textOfAnswer(const Answer &answer) {
+    return {answer->constData(), std::size_t(answer->size())};
 }
 
 /// squeue's option for this user's jobs only: others may give theirs any name and comment, and make any number of them.
@@ -224,12 +243,25 @@ std::string waitingFormat() {
     return "%Q|%F|%K|%P";
 }
 
-std::vector<SlurmJob> jobsFromSqueue(std::string_view text) {
-    std::vector<SlurmJob> jobs;
-    while (!text.empty())
-        if (auto job = jobFromLine(nextLine(text)))
-            jobs.push_back(std::move(*job));
-    return jobs;
+std::string SlurmJobs::leftOut() const {
+    return more ? "squeue shows more than " + thousands(std::int64_t(mostSlurmJobs)) +
+                      " jobs of yours: only the first " + thousands(std::int64_t(mostSlurmJobs)) + " are looked at"
+                : std::string();
+}
+
+SlurmJobs jobsFromSqueue(std::string_view text, std::string_view array) {
+    SlurmJobs out;
+    while (!text.empty() && !out.more) {
+        const auto words = wordsOfLine(nextLine(text));
+        if (!words || (!array.empty() && !isAskedFor((*words)[0], (*words)[2], array)))
+            continue;
+        auto job = jobFromWords(*words);
+        if (job && out.jobs.size() < mostSlurmJobs)
+            out.jobs.push_back(std::move(*job));
+        else
+            out.more = job.has_value();
+    }
+    return out;
 }
 
 void numberPlaces(std::vector<SlurmJob> &jobs, std::string_view waiting) {
@@ -281,25 +313,26 @@ std::string reasonInWords(std::string_view reason) {
     return found == words.end() ? std::string() : found->second;
 }
 
-Result<std::vector<SlurmJob>> slurmJobs() {
-    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), ownJobs(), QStringLiteral("-o"),
-                                       QString::fromStdString(squeueFormat())});
+Result<SlurmJobs> slurmJobs(std::string_view array) {
+    auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), ownJobs(), QStringLiteral("-o"),
+                                 QString::fromStdString(squeueFormat())});
     if (!answer)
         return fail(answer.error().error);
-    std::vector<SlurmJob> jobs = jobsFromSqueue(*answer);
-    if (std::ranges::none_of(jobs, &SlurmJob::waits))
-        return jobs;
+    SlurmJobs out = jobsFromSqueue(textOfAnswer(answer), array);
+    if (std::ranges::none_of(out.jobs, &SlurmJob::waits))
+        return out;
+    answer->clear(); // the next one may be as long
     const auto waiting = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("--states=PENDING"),
                                         QStringLiteral("-o"), QString::fromStdString(waitingFormat())});
     if (waiting) // else the places are unknown
-        numberPlaces(jobs, *waiting);
-    return jobs;
+        numberPlaces(out.jobs, textOfAnswer(waiting));
+    return out;
 }
 
 std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array) {
     std::vector<SlurmJob> out;
     std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(out),
-                 [&](const SlurmJob &job) { return job.array == array || job.id == array; });
+                 [&](const SlurmJob &job) { return isAskedFor(job.id, job.array, array); });
     return out;
 }
 
@@ -316,7 +349,7 @@ Result<std::set<std::string>> jobsMarked(const std::string &mark) {
         return fail(answer.error().error);
     const std::string begin = edge.toStdString() + " ", end = " " + mark + " " + edge.toStdString();
     std::set<std::string> out;
-    for (std::string_view text = *answer; !text.empty();) {
+    for (std::string_view text = textOfAnswer(answer); !text.empty();) {
         std::string_view line = nextLine(text);
         if (!line.starts_with(begin) || !line.ends_with(end) || line.size() < begin.size() + end.size())
             continue;
@@ -373,7 +406,8 @@ Submitted submitToSlurm(const std::string &script, const std::string &log, const
         ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script);
     Submitted out;
     if (answer) {
-        const std::string line = answer->substr(0, answer->find('\n'));
+        std::string_view said = textOfAnswer(answer);
+        const std::string line(nextLine(said));
         out.job = line.substr(0, line.find(';'));
         if (isJobNumber(out.job))
             return line == out.job ? out : onlyHere(out.job, line.substr(out.job.size() + 1), mark);

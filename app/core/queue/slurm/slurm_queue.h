@@ -32,8 +32,16 @@ struct SlurmJob {
 
 /// squeue's -o format. It has no job's name or comment: squeue prints their newlines, after which anything may stand.
 [[nodiscard]] std::string squeueFormat();
-/// Parses its lines; skips malformed ones.
-[[nodiscard]] std::vector<SlurmJob> jobsFromSqueue(std::string_view text);
+inline constexpr std::size_t mostSlurmJobs = 100'000;
+/// What is taken of squeue's answer.
+struct SlurmJobs {
+    std::vector<SlurmJob> jobs; ///< mostSlurmJobs at most
+    bool more = false;          ///< squeue named further ones
+    /// What a user is told of further ones; empty: there are none.
+    [[nodiscard]] std::string leftOut() const;
+};
+/// Parses its lines; skips malformed ones. `array`: takes only the tasks of that job or array; empty: all.
+[[nodiscard]] SlurmJobs jobsFromSqueue(std::string_view text, std::string_view array = {});
 /// squeue's -o format of everybody's waiting jobs, among which these have their places.
 [[nodiscard]] std::string waitingFormat();
 /// Numbers those of the jobs that wait by squeue's lines in waitingFormat(), which name them, too: by priority within their partition,
@@ -42,8 +50,9 @@ void numberPlaces(std::vector<SlurmJob> &jobs, std::string_view waiting);
 /// Explains a reason in words: "Resources" is "it waits for free nodes". Empty if it needs no explanation.
 [[nodiscard]] std::string reasonInWords(std::string_view reason);
 
-/// All of this user's jobs that squeue shows, with their places. Fails without squeue, or without an answer within 20 s.
-[[nodiscard]] Result<std::vector<SlurmJob>> slurmJobs();
+/// This user's jobs that squeue shows, with their places, as jobsFromSqueue() takes them. Fails without squeue, or without an answer
+/// within 20 s.
+[[nodiscard]] Result<SlurmJobs> slurmJobs(std::string_view array = {});
 /// The tasks of one job or array.
 [[nodiscard]] std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array);
 /// What came of a submission.

@@ -295,6 +295,8 @@ Result<std::string> slurmScript(const std::vector<SlurmTask> &tasks, const Slurm
         const auto one = branch(tasks[i], i, place);
         if (!one)
             return fail(one.error());
+        if (const auto fits = checkJobBytes(text.size() + one->size(), tasks[i].planned.name); !fits)
+            return fail(fits.error());
         text += *one;
     }
     text +=

@@ -36,9 +36,9 @@ struct SlurmTask {
 /// The same for runs without an experiment.
 [[nodiscard]] std::vector<SlurmTask> slurmTasks(const std::vector<PlannedRun> &runs);
 
-/// The script. BadArgument: a value that no #SBATCH line can express, or shares that do not match a run's ranks. If the
-/// nodes can't share the ranks evenly: one job of N nodes with one task per rank (--ntasks, --cpus-per-task or
-/// --gpus-per-task). Slurm lays the tasks out by its nodes' resources and reports SLURM_TASKS_PER_NODE; each agent,
+/// The script. BadArgument: a value that no #SBATCH line can express, shares that do not match a run's ranks, or a text of
+/// more than mostJobBytes. If the nodes can't share the ranks evenly: one job of N nodes with one task per rank
+/// (--ntasks, --cpus-per-task or --gpus-per-task). Slurm lays the tasks out by its nodes' resources and reports SLURM_TASKS_PER_NODE; each agent,
 /// still one per node, starts that many ranks. A heterogeneous job would fix the shares beforehand, but is not allowed
 /// in arrays, which a recipe becomes; the arbitrary distribution needs the nodes' names. With given shares
 /// (ranksOfNodes), every node must fit the largest.

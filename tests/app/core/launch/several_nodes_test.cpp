@@ -7,9 +7,11 @@
 #include "core_queue_support.h"
 #include "experiment/plan.h"
 #include "follow/run_follower.h"
+#include "launch/jobs/exported_job.h"
 #include "launch/nodes_launcher.h"
 #include "launch/torchrun_command.h"
 #include "models/run_topology.h"
+#include "queue/slurm/slurm_script.h"
 #include "store/load_run.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
@@ -48,6 +50,21 @@ RunConfig onNodes(const char *text) {
     config.nodes = nodesFromText(text).value();
     config.batchSize = 32 * deviceCount(config);
     return config;
+}
+
+PlannedRun ddpOn(int devices) {
+    PlannedRun run;
+    run.name = "DDP";
+    run.config.method = Method::Ddp;
+    run.config.devices.assign(std::size_t(devices), "0");
+    return run;
+}
+
+JobPlace placeOf(int nodes) {
+    JobPlace place;
+    place.nodes = nodes;
+    place.masterAddress = "hostA";
+    return place;
 }
 
 LaunchRequest requestOf(const RunConfig &config) {
@@ -335,6 +352,38 @@ private Q_SLOTS:
             latest = std::max(latest, monoNs);
         }
         QVERIFY(worst > 1'000'000'000);
+    }
+
+    void exportedLinesShareTheirCommandAndHaveTheirOwnDevices() {
+        QCOMPARE(torchrunLines(ddpOn(3), placeOf(2)).value(),
+                 std::string("# DDP: each node runs this definition and its own line\n"
+                             "command=(lockstep-trainer --method=ddp)\n"
+                             "# DDP, on node 0\n"
+                             "torchrun --no-python --nnodes 2 --node-rank 0 --nproc-per-node 2 --master-addr hostA "
+                             "--master-port 29500 \"${command[@]}\" --devices=0,1\n"
+                             "# DDP, on node 1\n"
+                             "torchrun --no-python --nnodes 2 --node-rank 1 --nproc-per-node 1 --master-addr hostA "
+                             "--master-port 29500 \"${command[@]}\" --devices=0\n"));
+        PlannedRun run = ddpOn(mostNodes);
+        const std::string longWord(100'000, 'x');
+        run.command = {"python3", "train.py", longWord};
+        const std::string text = torchrunLines(run, placeOf(mostNodes)).value();
+        QVERIFY(text.find(longWord) == text.rfind(longWord));
+        QVERIFY(text.find("--node-rank " + std::to_string(mostNodes - 1) + " ") != std::string::npos);
+        QVERIFY(text.size() < 1'000'000);
+    }
+
+    void aJobsTextOfMoreThanItMayHaveIsRefused() {
+        JobPlace place = placeOf(mostNodes);
+        place.masterAddress.assign(100'000, 'h');
+        const auto lines = torchrunLines(ddpOn(mostNodes), place);
+        QVERIFY(!lines && lines.error().what.find("it may have 67,108,864") != std::string::npos);
+        PlannedRun quoted = ddpOn(1);
+        quoted.command.assign(50, std::string(100'000, '\'')); // each of which is five characters to a shell
+        const auto script = slurmScript(slurmTasks(std::vector{quoted, quoted, quoted}), {});
+        QVERIFY2(!script && script.error().what.find("with DDP the job's text has ") == 0,
+                 script ? "" : script.error().what.c_str());
+        QVERIFY(slurmScript(slurmTasks(std::vector{quoted, quoted}), {}).has_value());
     }
 
     void aNodeThatCannotStartEndsTheLaunchAndLeavesNothing() {

@@ -105,6 +105,10 @@ Experiment submitted() {
     return inSlurm("12");
 }
 
+std::vector<SlurmJob> jobsIn(std::string_view squeue) {
+    return jobsFromSqueue(squeue).jobs;
+}
+
 Experiment experimentOfOne() {
     Experiment experiment;
     experiment.entries.resize(1);
@@ -117,10 +121,10 @@ class SlurmTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void squeuesLinesAreJobs() {
-        const auto jobs = jobsFromSqueue("3_1|3|3|1|PENDING|n/a|N/A|4294901757|main|Priority\n"
-                                         "4|4|4|N/A|PENDING|n/a|2026-11-22T00:12:26|10|main|a|b\n"
-                                         "3_0|5|3|0|RUNNING|n1|2026-11-21T23:12:27|4294901757|main|None\n"
-                                         "slurm_load_jobs error: Unable to contact slurm controller\n");
+        const auto jobs = jobsIn("3_1|3|3|1|PENDING|n/a|N/A|4294901757|main|Priority\n"
+                                 "4|4|4|N/A|PENDING|n/a|2026-11-22T00:12:26|10|main|a|b\n"
+                                 "3_0|5|3|0|RUNNING|n1|2026-11-21T23:12:27|4294901757|main|None\n"
+                                 "slurm_load_jobs error: Unable to contact slurm controller\n");
         QCOMPARE(jobs.size(), std::size_t(3));
         QCOMPARE(jobs[0].task, std::optional(1));
         QVERIFY(jobs[0].waits() && jobs[0].start.empty() && jobs[0].node.empty());
@@ -133,16 +137,30 @@ private Q_SLOTS:
         QCOMPARE(jobsOf(jobs, "3").size(), std::size_t(2));
     }
 
+    void ofEndlessJobsTheFirstAreTakenAndTheUserIsTold() {
+        std::string text;
+        for (std::size_t i = 0; i < mostSlurmJobs; ++i)
+            text += "4|4|4|N/A|PENDING|||1|main|\n";
+        QVERIFY(jobsFromSqueue(text + "no job\n").leftOut().empty());
+        text += "3_0|5|3|0|RUNNING|n1||1|main|\n3_1|3|3|1|PENDING|||1|main|\n";
+        const SlurmJobs taken = jobsFromSqueue(text);
+        QCOMPARE(taken.jobs.size(), mostSlurmJobs);
+        QVERIFY2(taken.leftOut().find("more than 100,000 jobs") != std::string::npos, taken.leftOut().c_str());
+        const SlurmJobs asked = jobsFromSqueue(text, "3"); // comes after all of them, and is found
+        QCOMPARE(asked.jobs.size(), std::size_t(2));
+        QVERIFY(asked.leftOut().empty());
+    }
+
     void whatSqueueSaysIsNoOtherTaskAndNoLongText() {
         const std::string text(100'000, 'x');
-        const auto jobs = jobsFromSqueue("3_4294967297|9|3|4294967297|PENDING|n/a|N/A|1|main|Priority\n"
-                                         "-4|-4|-4|N/A|PENDING|n/a|N/A|1|main|Priority\n"
-                                         "3_1|3|3|1|PENDING|" +
-                                         text + "|" + text + "|1|main|" + text + "\n");
+        const auto jobs = jobsIn("3_4294967297|9|3|4294967297|PENDING|n/a|N/A|1|main|Priority\n"
+                                 "-4|-4|-4|N/A|PENDING|n/a|N/A|1|main|Priority\n"
+                                 "3_1|3|3|1|PENDING|" +
+                                 text + "|" + text + "|1|main|" + text + "\n");
         QCOMPARE(jobs.size(), std::size_t(1));
         for (const std::string &said : {jobs[0].node, jobs[0].start, jobs[0].reason})
             QCOMPARE(said.size(), std::size_t(200));
-        const auto longest = jobsFromSqueue(text + "|3|" + text + "|1|" + text + "|n/a|N/A|1|" + text + "|Priority");
+        const auto longest = jobsIn(text + "|3|" + text + "|1|" + text + "|n/a|N/A|1|" + text + "|Priority");
         QCOMPARE(longest.size(), std::size_t(1));
         for (const std::string &said : {longest[0].id, longest[0].array, longest[0].state, longest[0].partition})
             QCOMPARE(said.size(), std::size_t(200));
@@ -226,7 +244,7 @@ private Q_SLOTS:
                           "esac");
         QCOMPARE(slurmJobMarked(mark).value(), std::string());
         QVERIFY(!isSlurmJobMarked("777", mark).value());
-        const std::vector<SlurmJob> jobs = slurmJobs().value();
+        const std::vector<SlurmJob> jobs = slurmJobs().value().jobs;
         QCOMPARE(jobs.size(), std::size_t(1));
         QVERIFY(jobs[0].id == "12" && jobs[0].waits());
         QCOMPARE(jobs[0].place, std::optional(2)); // after the other's
@@ -293,8 +311,7 @@ private Q_SLOTS:
     }
 
     void thoseThatWaitHaveTheirPlacesByPriorityInTheirPartition() {
-        auto jobs =
-            jobsFromSqueue("7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources\n"
+        auto jobs = jobsIn("7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources\n"
                            "8|8|8|N/A|PENDING|n/a|N/A|1|other|Resources\n5|5|5|N/A|PENDING|n/a|N/A|5|main|Priority\n"
                            "4|4|4|N/A|RUNNING|n1|N/A|99|main|None\n");
         const std::string own = "5|7|N/A|main\n9|6|N/A|main\n1|8|N/A|other\n5|5|N/A|main\n";
@@ -304,8 +321,8 @@ private Q_SLOTS:
         QCOMPARE(jobs[0].place, std::optional(3));
         QCOMPARE(jobs[2].place, std::optional(1));
         QVERIFY(!jobs[4].place);
-        auto odd = jobsFromSqueue("2|2|2|N/A|PENDING|n/a|N/A|-9223372036854775808|main|Priority\n"
-                                  "1|1|1|N/A|PENDING|n/a|N/A|9223372036854775807|main|Priority\n");
+        auto odd = jobsIn("2|2|2|N/A|PENDING|n/a|N/A|-9223372036854775808|main|Priority\n"
+                          "1|1|1|N/A|PENDING|n/a|N/A|9223372036854775807|main|Priority\n");
         numberPlaces(odd, "-9223372036854775808|2|N/A|main\n9223372036854775807|1|N/A|main\n");
         QCOMPARE(odd[0].place, std::optional(2));
         QCOMPARE(waitSentence("DDP", jobs[1]),
