@@ -271,7 +271,8 @@ struct TurnsTaken {
     /// Of these, those that began when nothing of it computed: it waited for something outside (a disk, a network, a timer), which goes
     /// on in a pause.
     std::int64_t waiting = 0;
-    bool counted = false; ///< a rank has reported durations without having said that it leaves pauses out of them
+    /// A rank has reported durations without having said that it leaves pauses out of them, or couldn't be told of a pause.
+    bool counted = false;
     /// The file that says whose turn it is was removed meanwhile: others may have run at the same time.
     bool lost = false;
 };

@@ -23,11 +23,17 @@ for line in sys.stdin:
 """
 
 
+CLOSING = CODE.replace("for line", """import os
+os.closerange(3, 256)
+others = [open(sys.executable, "rb") for _ in range(8)]
+for line""")
+
+
 class Clock(unittest.TestCase):
-    def asked(self, path, changes):
+    def asked(self, path, changes, code=CODE):
         """By how much the clock is behind, and between which bounds that may lie, after each change."""
         environment = {**os.environ, "PYTHONPATH": str(support.RESOURCES), "LOCKSTEP_PAUSED": path}
-        process = subprocess.Popen([sys.executable, "-c", CODE], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         with process:
             for change in changes:
                 change()
@@ -46,6 +52,20 @@ class Clock(unittest.TestCase):
                 for (behind, took, known), total in zip(self.asked(file.name, changes), totals):
                     self.assertEqual(known, total)
                     self.assertTrue(0 <= behind <= took, (behind, took))
+
+    def test_of_a_file_that_is_cut_short_the_last_sum_holds_until_the_next_one(self):
+        with tempfile.NamedTemporaryFile() as file:
+            changes = [lambda bytes=bytes: Path(file.name).write_bytes(bytes) for bytes in
+                       (struct.pack("@Q", 250_000_000), b"", b"\1\2\3", struct.pack("@Q", 500_000_000))]
+            Path(file.name).write_bytes(struct.pack("@Q", 0))
+            sums = [known for _, _, known in self.asked(file.name, changes)]
+            self.assertEqual(sums, [250_000_000, 250_000_000, 250_000_000, 500_000_000])
+
+    def test_pauses_are_left_out_after_a_script_has_closed_what_it_did_not_open(self):
+        with tempfile.NamedTemporaryFile() as file:
+            changes = [lambda total=total: Path(file.name).write_bytes(struct.pack("@Q", total)) for total in (5, 250_000_000)]
+            Path(file.name).write_bytes(struct.pack("@Q", 0))
+            self.assertEqual([known for _, _, known in self.asked(file.name, changes, CLOSING)], [5, 250_000_000])
 
     def test_without_such_a_file_it_is_the_machine_s(self):
         for path in ("", "/nowhere/paused"):

@@ -330,6 +330,23 @@ TEST_SUITE("engine_checkpoints") {
               std::string::npos);
     }
 
+    TEST_CASE("a checkpoint that was refused is not read again under another name") {
+        const Checkpoints checkpoints;
+        std::filesystem::create_directories(checkpoints.path());
+        writeFile(checkpoints.after(102), "torn");
+        std::filesystem::create_hard_link(checkpoints.after(102), checkpoints.after(101));
+        std::filesystem::create_symlink(checkpoints.after(102), checkpoints.after(100));
+        std::vector<std::string> skipped;
+        const auto found = CheckpointFolder(checkpoints.path()).newestGood({}, skipped);
+        REQUIRE_FALSE(found);
+        CHECK(found.error().message().find("none of the 3 checkpoints") != std::string::npos);
+        REQUIRE(skipped.size() == 3);
+        CHECK(skipped[0].find("no safetensors file: 4 bytes") != std::string::npos);
+        for (const int name : {1, 2})
+            CHECK(skipped[name].find("it is the same file as " + checkpoints.after(102) + ", which was refused") !=
+                  std::string::npos);
+    }
+
     TEST_CASE("a training does not go on with other data, or to an epoch that it has passed") {
         const Checkpoints folder;
         const SmallData data(640), other(640);

@@ -179,15 +179,50 @@ TEST_SUITE("safetensors") {
             CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(20)); // each took minutes
             return file;
         };
-        const auto tensors = read("{" + many(150'000, "\"t", "\":{" + place + "}") + "}");
+        const auto tensors = read("{" + many(100'000, "\"t", "\":{" + place + "}") + "}");
         REQUIRE(tensors);
-        CHECK(tensors->tensors.size() == 150'000);
-        CHECK(tensors->tensors.back().first == "t1149999");
+        CHECK(tensors->tensors.size() == 100'000);
+        CHECK(tensors->tensors.back().first == "t1099999");
         const auto keys = read("{\"t\":{" + many(150'000, "\"", "\":0") + "," + place + "}}");
         REQUIRE(keys);
         CHECK(keys->tensors.size() == 1);
         REQUIRE(read("{\"t\":{\"x\":[" + many(150'000, "{\"x\":", "}") + "]," + place + "}}"));
         REQUIRE_FALSE(read("{" + many(150'000, "\"t", "\":0") + "}"));
+    }
+
+    TEST_CASE("of a header with too many tensors or entries of metadata no more are looked at than are allowed") {
+        const auto header = [](int count, const std::string &value, const std::string &rest) {
+            std::string text = "{";
+            for (int i = 0; i < count; ++i)
+                text += "\"t" + std::to_string(i) + "\":" + value + ",";
+            return text + rest;
+        };
+        const std::string empty = R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})",
+                          end = R"("last":)" + empty + "}";
+        const TempFolder folder;
+        const auto says = [&](const std::string &text) {
+            writeFile(folder / "f", fileOf(text, 0));
+            const auto read = readTensors(folder / "f");
+            return read ? std::string() : read.error().message();
+        };
+        CHECK(says(header(99'999, empty, end)).empty());
+        const std::string tensors = "its header has more than 100000 tensors, at most 100000 are allowed";
+        CHECK(says(header(100'000, empty, end)).find(tensors) != std::string::npos);
+        CHECK(says(header(100'000, empty, R"("last":nothing that JSON has)")).find(tensors) != std::string::npos);
+        const auto metadata = [&](int count, const std::string &last) {
+            return says("{\"__metadata__\":" + header(count, "\"\"", last + ",") + end);
+        };
+        const std::string entries = "its header has more than 10000 entries of __metadata__, at most 10000 are allowed";
+        CHECK(metadata(9'999, R"("last":""})").empty());
+        CHECK(metadata(10'000, R"("last":""})").find(entries) != std::string::npos);
+        CHECK(metadata(10'000, R"("last":nothing that JSON has)").find(entries) != std::string::npos);
+        TensorFile written;
+        const torch::Tensor none = torch::empty({0});
+        for (int i = 0; i <= 100'000; ++i)
+            written.tensors.emplace_back("t" + std::to_string(i), none);
+        const auto refused = writeTensors(folder / "g", written); // which could never be read again
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().message().find("100001 tensors") != std::string::npos);
     }
 
     TEST_CASE("a file of any prefix of a good one is refused") {

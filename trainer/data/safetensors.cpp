@@ -23,7 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t maxHeaderBytes = 100'000'000;
-constexpr std::size_t mostDimensions = 64; ///< that torch computes with
+constexpr std::size_t mostTensors = 100'000, mostMetadata = 10'000; ///< of a file
+constexpr std::size_t mostDimensions = 64;                          ///< that torch computes with
 
 struct DtypeName {
     const char *name;
@@ -46,6 +47,12 @@ tl::unexpected<Error> damaged(const std::string &path, std::string what) {
 
 std::string numberText(std::uint64_t n) {
     return std::to_string(n);
+}
+
+Error tooMany(const std::string &path, std::size_t most, const std::string &what) {
+    return Error::badArgument("its header has more than " + numberText(most) + " " + what + ", at most " +
+                                  numberText(most) + " are allowed",
+                              "give a file of fewer", path);
 }
 
 /// Bytes of a tensor of that shape, or nothing when they don't fit 62 bits. Torch multiplies the sizes for its strides also where one
@@ -197,6 +204,8 @@ public:
             return beginPart(std::move(text));
         if (m_depth == inTensor) {
             m_field = std::move(text);
+            if (m_isMetadata && m_file.metadata.size() == mostMetadata)
+                return refuse(tooMany(m_path, mostMetadata, "entries of __metadata__"));
             if (m_field == "dtype") { // of a key that is given twice the last counts
                 m_said.hasDtype = true;
                 m_said.dtype.reset();
@@ -242,6 +251,8 @@ private:
         m_said = Described();
         if (m_isMetadata && std::exchange(m_hadMetadata, true))
             return refuse(damaged(m_path, "its __metadata__ is there twice").value());
+        if (!m_isMetadata && m_entries.size() == mostTensors)
+            return refuse(tooMany(m_path, mostTensors, "tensors"));
         return true;
     }
     /// A value of a type that is of no use where it stands.
@@ -399,6 +410,11 @@ Result<TensorFile> readTensors(const std::string &path, const std::function<Resu
 }
 
 Result<void> writeTensors(const std::string &path, const TensorFile &file) {
+    if (file.tensors.size() > mostTensors) // nobody could read it again
+        return fail(Error::failed(numberText(file.tensors.size()) +
+                                      " tensors can't be written into one file: at most " + numberText(mostTensors) +
+                                      " are allowed",
+                                  "use a model of fewer", path));
     Json header = Json::object();
     if (!file.metadata.empty())
         header["__metadata__"] = file.metadata;

@@ -22,12 +22,12 @@ struct TensorFile {
     bool sealed = false;
 };
 
-/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB), sizes (≤ 64, whose product without zeros fits 62 bits) and, of a sealed
-/// file, the digest; the error names file and tensor. Takes memory for data only once the header agrees with the file's length and
-/// `judge`, which is given the file without its tensors, has no error.
+/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB, of ≤ 100,000 tensors and ≤ 10,000 strings of `__metadata__`), sizes (≤ 64,
+/// whose product without zeros fits 62 bits) and, of a sealed file, the digest; the error names file and tensor. Takes memory for data
+/// only once the header agrees with the file's length and `judge`, which is given the file without its tensors, has no error.
 [[nodiscard]] Result<TensorFile> readTensors(const std::string &path,
                                              const std::function<Result<void>(const TensorFile &)> &judge = {});
-/// Writes all or nothing: to a file beside it, which is synced and renamed.
+/// Writes all or nothing: to a file beside it, which is synced and renamed. An error if there are more tensors than are read.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);
 
 /// SHA-256 of all parameters as fp32 little-endian bytes in state_dict order.

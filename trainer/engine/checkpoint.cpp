@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <iomanip>
 #include <limits>
+#include <map>
 #include <span>
 #include <sstream>
 #include <thread>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -176,10 +178,29 @@ Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std:
     return parts;
 }
 
+/// Reads the checkpoints of a folder one after the other. A file that was refused is not read again under another name.
+class CheckpointReader {
+public:
+    Result<Checkpoint> read(const std::string &file) {
+        struct stat status {};
+        const bool known = ::stat(file.c_str(), &status) == 0;
+        const std::pair place(status.st_dev, status.st_ino);
+        if (const auto refused = m_refused.find(place); known && refused != m_refused.end())
+            return fail(notOurs(file, "it is the same file as " + refused->second + ", which was refused"));
+        auto checkpoint = readCheckpoint(file);
+        if (!checkpoint && known)
+            m_refused.emplace(place, file);
+        return checkpoint;
+    }
+
+private:
+    std::map<std::pair<dev_t, ino_t>, std::string> m_refused; ///< the name of each, by where it is
+};
+
 enum class Origin { Own, OtherTraining, Unreadable };
 
-Origin originOf(const std::string &file, const std::string &training) {
-    const auto checkpoint = readCheckpoint(file);
+Origin originOf(const std::string &file, const std::string &training, CheckpointReader &reader) {
+    const auto checkpoint = reader.read(file);
     return !checkpoint ? Origin::Unreadable : checkpoint->training == training ? Origin::Own : Origin::OtherTraining;
 }
 
@@ -310,8 +331,10 @@ CheckpointLock::~CheckpointLock() {
 void CheckpointFolder::resumeFrom(const std::string &file, const std::string &training) {
     m_own = files();
     m_own.erase(m_own.begin(), std::find(m_own.begin(), m_own.end(), file));
-    std::erase_if(m_own,
-                  [&](const std::string &other) { return other != file && originOf(other, training) != Origin::Own; });
+    CheckpointReader reader;
+    std::erase_if(m_own, [&](const std::string &other) {
+        return other != file && originOf(other, training, reader) != Origin::Own;
+    });
 }
 
 std::string CheckpointFolder::pathHere(const std::string &file) const {
@@ -333,7 +356,9 @@ void CheckpointFolder::prune() {
 
 Result<void> CheckpointFolder::setOthersAside(const std::string &training) {
     auto others = files();
-    std::erase_if(others, [&](const std::string &file) { return originOf(file, training) != Origin::OtherTraining; });
+    CheckpointReader reader;
+    std::erase_if(others,
+                  [&](const std::string &file) { return originOf(file, training, reader) != Origin::OtherTraining; });
     if (others.empty())
         return {};
     const auto lock = CheckpointLock::take(m_path, std::chrono::milliseconds(0));
@@ -421,13 +446,14 @@ std::vector<std::string> CheckpointFolder::files() const {
 Result<std::optional<FoundCheckpoint>> CheckpointFolder::newestGood(const std::string &launch,
                                                                     std::vector<std::string> &skipped) const {
     const auto all = files();
+    CheckpointReader reader;
     for (const auto &file : all) {
         if (skipped.size() == mostPassedOver)
             return fail(Error::failed(std::to_string(mostPassedOver) + " of the " + std::to_string(all.size()) +
                                           " checkpoints in " + m_path + " can't be read, and no more are tried (" +
                                           skipped.front() + ")",
                                       "remove them, or start without --resume"));
-        const auto checkpoint = readCheckpoint(file);
+        const auto checkpoint = reader.read(file);
         if (!checkpoint)
             skipped.push_back(checkpoint.error().message());
         else if (launch.empty() || checkpoint->launch == launch)

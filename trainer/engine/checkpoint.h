@@ -99,7 +99,8 @@ public:
     /// Newest first.
     [[nodiscard]] std::vector<std::string> files() const;
     /// The newest file that is readable, undamaged and, unless that is empty, of this launch; absent when there is none. It is an
-    /// error if all files are damaged, or ten before that one. Skipped files are named in `skipped`.
+    /// error if all files are damaged, or ten before that one, of which one with several names is read once. Skipped files are named in
+    /// `skipped`.
     [[nodiscard]] Result<std::optional<FoundCheckpoint>> newestGood(const std::string &launch,
                                                                     std::vector<std::string> &skipped) const;
 

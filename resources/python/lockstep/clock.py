@@ -7,37 +7,78 @@ their agents, which count that time in a small file, before the run goes on.
 from __future__ import annotations
 
 import os
+from sys import byteorder
 from time import monotonic_ns
-from typing import Optional
+from typing import Optional, Tuple
 
 PAUSED = "LOCKSTEP_PAUSED"  # names the file: nanoseconds, an unsigned number of 8 bytes
+_LENGTH = 8
 
 
-def _opened(path: Optional[str]) -> "Optional[memoryview]":
-    """The file's number; None: this run takes no turns."""
-    if not path:
-        return None
-    import mmap  # seldom needed
+class _PausedTime:
+    """The file's number. Where it can't be read, the one before holds. It is never mapped: who has mapped a file dies when another
+    process cuts it short."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._open()
+        self._file = self._opened()
+        self._bytes = os.pread(self._descriptor, _LENGTH, 0)
+        if len(self._bytes) != _LENGTH:
+            raise OSError(f"{path} has no number")
+
+    def _open(self) -> None:
+        self._descriptor = os.open(self._path, os.O_RDONLY)
+
+    def _opened(self) -> "Tuple[int, int]":
+        status = os.fstat(self._descriptor)
+        return status.st_dev, status.st_ino
+
+    def _read(self) -> bytes:
+        try:
+            now = os.pread(self._descriptor, _LENGTH, 0)
+            if now == self._bytes or self._opened() == self._file:
+                return now
+        except OSError:
+            pass
+        try:  # the script has closed the descriptor, which may be another file's now
+            self._open()
+            return os.pread(self._descriptor, _LENGTH, 0)
+        except OSError:
+            return b""
+
+    def known_ns(self) -> int:
+        """As it was read last."""
+        return int.from_bytes(self._bytes, byteorder)
+
+    def ns(self) -> int:
+        now = self._read()
+        if len(now) == _LENGTH:
+            self._bytes = now
+        return self.known_ns()
+
+
+def _paused_time(path: Optional[str]) -> Optional[_PausedTime]:
+    """None: this run takes no turns."""
     try:
-        with open(path, "rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)).cast("Q")
-    except (OSError, ValueError):
+        return _PausedTime(path) if path else None
+    except OSError:
         return None
 
 
-_paused = _opened(os.environ.get(PAUSED))
+_paused = _paused_time(os.environ.get(PAUSED))
 
 
 def paused_ns() -> int:
     """For how long this run has been paused so far."""
-    return 0 if _paused is None else _paused[0]
+    return 0 if _paused is None else _paused.ns()
 
 
 def _unpaused_ns() -> int:
     while True:
-        before = paused_ns()
+        before = _paused.known_ns()
         now = monotonic_ns()
-        if paused_ns() == before:  # else it was paused between the two
+        if _paused.ns() == before:  # else it was paused since then; the number only grows
             return now - before
 
 

@@ -2,9 +2,11 @@
 // Runs that take turns on the same cores: real agents and fake ranks.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +15,7 @@
 
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/devices/proc_files.h"
+#include "trainer/agent/ranks/turns.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -166,6 +169,47 @@ TEST_CASE("where the file that says whose turn it is is removed, a run makes ano
         REQUIRE(result.turns);
         CHECK(result.turns->lost == (run == &first));
     }
+}
+
+TEST_CASE("ranks that cut the files of their pauses short end no agent, and the next pause brings the sums back") {
+    const TestHome home;
+    const std::string experiment = makeRunId(), endless = "epochs=1000;burn";
+    const ServedRun first = inTurns(experiment, endless), second = inTurns(experiment, endless);
+    for (const ServedRun *run : {&first, &second}) {
+        const std::string file = pausedFileOf(rankPids(run->folder, 1).at(0));
+        REQUIRE(eventually([&] { return pausedSeconds(file) > 0.1; }));
+        std::filesystem::resize_file(file, 0);
+        REQUIRE(eventually([&] { return readSmallFile(file).size() == sizeof(std::uint64_t); }));
+        CHECK(pausedSeconds(file) > 0.1);
+    }
+    for (const ServedRun *run : {&first, &second}) {
+        Child({agentBinary(), "stop", run->runId}).wait();
+        const bool stopped = resultOf(run->folder).state == RunState::Stopped;
+        CHECK(stopped);
+    }
+}
+
+TEST_CASE("a pause that can't be written is remembered, and written with the next one") {
+    const TestHome home;
+    auto paused = PausedTime::create(home.path() + "/a.paused");
+    REQUIRE(paused);
+    paused->add(1'000'000'000);
+    CHECK(paused->wroteAll());
+    std::filesystem::resize_file(paused->path(), 0);
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit full{0, before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &full) == 0);
+    paused->add(2'000'000'000);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+    std::signal(SIGXFSZ, handler);
+    CHECK(std::filesystem::file_size(paused->path()) == 0);
+    CHECK_FALSE(paused->wroteAll());
+    paused->add(4'000'000'000);
+    CHECK(pausedSeconds(paused->path()) == doctest::Approx(7));
+    CHECK(paused->totalNs() == 7'000'000'000);
+    CHECK_FALSE(paused->wroteAll()); // meanwhile the ranks have counted it
 }
 
 TEST_CASE("what a killed agent and its keeper have left of a run that took turns is removed by the next such run") {

@@ -2,10 +2,8 @@
 #include "trainer/agent/ranks/turns.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -42,34 +40,33 @@ bool lock(const Fd &fd, off_t byte, short type) {
 } // namespace
 
 Result<PausedTime> PausedTime::create(const std::string &path) {
-    const Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.valid())
-        return fail(cannot(path));
     PausedTime out;
+    out.m_fd = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!out.m_fd.valid())
+        return fail(cannot(path));
     out.m_path = path;
-    if (::ftruncate(fd.get(), sizeof *out.m_mapped) != 0)
+    if (!out.write())
         return fail(cannot(path));
-    void *mapped = ::mmap(nullptr, sizeof *out.m_mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-    if (mapped == MAP_FAILED)
-        return fail(cannot(path));
-    out.m_mapped = static_cast<std::uint64_t *>(mapped);
     return out;
 }
 
 PausedTime::PausedTime(PausedTime &&other) noexcept
-    : m_path(std::exchange(other.m_path, {})), m_mapped(std::exchange(other.m_mapped, nullptr)),
-      m_totalNs(other.m_totalNs) {}
+    : m_path(std::exchange(other.m_path, {})), m_fd(std::move(other.m_fd)), m_totalNs(other.m_totalNs),
+      m_wroteAll(other.m_wroteAll) {}
 
 PausedTime::~PausedTime() {
-    if (m_mapped)
-        ::munmap(m_mapped, sizeof *m_mapped);
     if (!m_path.empty())
         ::unlink(m_path.c_str());
 }
 
 void PausedTime::add(std::int64_t ns) {
     m_totalNs += ns;
-    std::atomic_ref(*m_mapped).store(static_cast<std::uint64_t>(m_totalNs));
+    m_wroteAll = write() && m_wroteAll;
+}
+
+bool PausedTime::write() const {
+    const auto total = static_cast<std::uint64_t>(m_totalNs);
+    return ::pwrite(m_fd.get(), &total, sizeof total, 0) == ssize_t{sizeof total};
 }
 
 Result<std::unique_ptr<Turns>> Turns::join(EventLoop &loop, const Clock &clock, const std::string &file,

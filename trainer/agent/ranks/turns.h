@@ -13,8 +13,8 @@
 
 namespace lockstep::agent {
 
-/// How long a run was paused, in a file that its ranks map (resources/python/lockstep/clock.py): nanoseconds, 8 bytes in the machine's
-/// order. It is written while they are paused, so none reads half of a change.
+/// How long a run was paused, in a file that its ranks read (resources/python/lockstep/clock.py): nanoseconds, 8 bytes in the machine's
+/// order. It is written while they are paused, so none reads half of a change, and never mapped: ranks may cut it short.
 class PausedTime {
 public:
     static constexpr const char *variable = "LOCKSTEP_PAUSED"; ///< in the ranks' environment: the file's path
@@ -25,14 +25,18 @@ public:
     ~PausedTime(); ///< removes the file
 
     [[nodiscard]] const std::string &path() const { return m_path; }
-    void add(std::int64_t ns);
+    void add(std::int64_t ns); ///< what can't be written now is written with the next pause
     [[nodiscard]] std::int64_t totalNs() const { return m_totalNs; }
+    /// Whether each pause was written at its end; else the ranks have counted one as time of training.
+    [[nodiscard]] bool wroteAll() const { return m_wroteAll; }
 
 private:
     PausedTime() = default;
+    bool write() const;
     std::string m_path;
-    std::uint64_t *m_mapped = nullptr;
+    Fd m_fd;
     std::int64_t m_totalNs = 0;
+    bool m_wroteAll = true;
 };
 
 /// Runs that take turns on the same cores, each for a tenth of a second, so that a machine whose speed changes changes all of them alike.

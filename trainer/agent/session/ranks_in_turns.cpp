@@ -115,6 +115,7 @@ void RanksInTurns::stepsReported() {
 TurnsTaken RanksInTurns::taken() const {
     TurnsTaken out = m_taken;
     out.pausedS = static_cast<double>(m_paused.totalNs()) * 1e-9;
+    out.counted = out.counted || !m_paused.wroteAll();
     return out;
 }
 
