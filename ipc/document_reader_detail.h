@@ -24,7 +24,7 @@ struct ListLimit {
     std::string_view key;
     std::size_t most;
 };
-inline constexpr std::size_t mostOfRanks = 65'536; ///< what a run has one of for each rank or device
+inline constexpr std::size_t mostOfRanks = mostDevicesOfRun; ///< what a run has one of for each rank or device
 inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::size_t(mostNodes)},
                                                              {"devices", mostOfRanks},
                                                              {"device_names", mostOfRanks},

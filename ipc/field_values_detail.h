@@ -181,6 +181,10 @@ struct DevicesField {
         return text;
     }
     static Result<void> set(RunConfig &config, std::string_view text) {
+        if (const auto count = std::size_t(std::ranges::count(text, ',')) + 1; count > mostDevicesOfRun)
+            return fail(Error::badArgument(std::to_string(count) + " are more than the " +
+                                               std::to_string(mostDevicesOfRun) + " that a run can have",
+                                           "name fewer", "devices"));
         std::vector<std::string> devices;
         for (std::size_t from = 0; from <= text.size();) {
             const std::size_t comma = std::min(text.find(',', from), text.size());

@@ -103,7 +103,7 @@ Result<void> readPlace(std::string_view text, NodePlace &node) {
     }
     auto devices = devicesFrom(text.substr(colon + 1));
     if (!devices)
-        return fail(Error::badArgument("its devices " + devices.error().what, devices.error().wayOut));
+        return fail(Error::badArgument("its devices: " + devices.error().what, devices.error().wayOut));
     node.devices = std::move(*devices);
     return {};
 }
@@ -193,6 +193,7 @@ std::string toText(const std::vector<NodePlace> &nodes) {
 
 Result<std::vector<NodePlace>> nodesFromText(std::string_view text) {
     std::vector<NodePlace> nodes;
+    std::size_t devices = 0;
     if (text.find_first_not_of(' ') == std::string_view::npos)
         return nodes;
     const std::vector<std::string_view> parts = split(text, ';');
@@ -206,6 +207,11 @@ Result<std::vector<NodePlace>> nodesFromText(std::string_view text) {
             return fail(Error::badArgument(numberOf(nodes.size()) + " \"" + shown(part) +
                                                "\" can't be used: " + node.error().what,
                                            node.error().wayOut));
+        if ((devices += node->devices.size()) > mostDevicesOfRun)
+            return fail(Error::badArgument("the first " + std::to_string(nodes.size() + 1) + " nodes have " +
+                                               std::to_string(devices) + " devices, and a run has at most " +
+                                               std::to_string(mostDevicesOfRun),
+                                           "name fewer devices"));
         nodes.push_back(std::move(*node));
     }
     return nodes;

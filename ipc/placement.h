@@ -7,6 +7,7 @@
 // kind, cores, data, agent, address. HOST is a name that ssh knows; an IPv6 address is written in []; '.' or nothing is
 // the machine that starts the run. In an option's value, blanks, ';', '%' and control characters are written as %XX.
 // The first node is node 0: its agent decides for the run, and its rank 0 hosts the rendezvous.
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct RunConfig;
 
 /// Of a run: the most that what a person writes, another machine says or a folder from elsewhere holds can make a program take.
 inline constexpr int mostNodes = 4096;
+inline constexpr std::size_t mostDevicesOfRun = 65'536; ///< over all its nodes
 
 /// One node of a run.
 struct NodePlace {
@@ -37,7 +39,7 @@ struct NodePlace {
 };
 
 [[nodiscard]] std::string toText(const std::vector<NodePlace> &nodes); ///< empty if there are none
-/// Parses nodes, mostNodes at most. The error has the node's number (from 1), its text, and what was expected.
+/// Parses nodes, mostNodes with mostDevicesOfRun at most. The error has the node's number (from 1), its text, and what was expected.
 [[nodiscard]] Result<std::vector<NodePlace>> nodesFromText(std::string_view text);
 
 /// The nodes reduced to their first `count` devices, in order; nodes without a device are dropped.

@@ -78,6 +78,21 @@ private Q_SLOTS:
         QVERIFY(!more && more.error().message().find("4097 nodes are given") != std::string::npos);
     }
 
+    void aRunHasAtMostSoManyDevices() {
+        std::string list = "0";
+        for (std::size_t i = 1; i < mostDevicesOfRun / 2; ++i)
+            list += ",0";
+        RunConfig config;
+        QVERIFY(findField("devices")->set(config, list + "," + list));
+        const Result<void> many = findField("devices")->set(config, list + "," + list + ",0");
+        QVERIFY(!many && many.error().message().find("65537 are more than the 65536") != std::string::npos);
+        QCOMPARE(config.devices.size(), mostDevicesOfRun);
+        QVERIFY(nodesFromText("a%e:" + list + ";b%e:" + list));
+        const auto more = nodesFromText("a%e:" + list + ";b%e:" + list + ";c%e:0");
+        QVERIFY(!more && more.error().message().find(
+                             "the first 3 nodes have 65537 devices, and a run has at most 65536") != std::string::npos);
+    }
+
     void ranksOfUnlikeNodesArePrefixSums() {
         using Ints = std::vector<int>;
         QCOMPARE(firstRanks(Ints{2, 3}), (Ints{0, 2}));

@@ -11,6 +11,7 @@
 #include <QFile>
 
 #include "experiment/claims_json_detail.h"
+#include "experiment/place_limit.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/printable.h"
@@ -83,12 +84,40 @@ ExperimentEntry entryFromJson(const Json &json) {
         entry.planned.config = *config;
     else
         throw std::runtime_error(joinErrors(config.error()));
-    if (json.contains("placed")) {
+    if (json.contains("placed") && entry.planned.config.nodes.empty()) { // those on several nodes are never moved
+        if (json["placed"].at("devices").size() > entry.planned.config.devices.size())
+            throw std::runtime_error("a run was moved to more devices than it has");
         entry.placed = entry.planned.config;
         entry.placed->devices = json["placed"].at("devices").get<std::vector<std::string>>();
         entry.placed->workerCores = json["placed"].value("worker_cores", "");
     }
     return entry;
+}
+
+/// Fails where the entries name more places than a document can, before those are held.
+std::vector<ExperimentEntry> entriesFromJson(const Json &json) {
+    if (json.size() > mostRunsRead)
+        throw std::runtime_error("it has more than " + std::to_string(mostRunsRead) + " runs");
+    std::vector<ExperimentEntry> entries;
+    std::set<std::string> runs;
+    std::size_t places = 0;
+    for (const Json &one : json) {
+        ExperimentEntry entry = entryFromJson(one);
+        places += placeCount(entry.planned.config);
+        if (const auto room = roomForPlaces(places, "its first " + std::to_string(entries.size() + 1) + " runs"); !room)
+            throw std::runtime_error(room.error().what);
+        if (!entry.run.empty() && !runs.insert(entry.run).second)
+            throw std::runtime_error("several entries have the run " + entry.run);
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+std::size_t placesIn(const Experiment &experiment) {
+    std::size_t places = 0;
+    for (const ExperimentEntry &entry : experiment.entries)
+        places += placeCount(entry.planned.config);
+    return places;
 }
 
 Json sideBySideToJson(const SideBySide &places) {
@@ -241,9 +270,10 @@ std::string toJson(const Experiment &experiment) {
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> roomFor(const Experiment &experiment, std::size_t runs) {
+Result<void> roomFor(const Experiment &experiment, std::size_t runs, std::size_t places) {
     if (experiment.entries.size() + runs <= mostRunsRead)
-        return {};
+        return roomForPlaces(placesIn(experiment) + places,
+                             "with " + std::to_string(runs) + " more, the runs of experiment " + experiment.id);
     return fail(Error::badArgument("with " + std::to_string(runs) + " more runs experiment " + experiment.id +
                                        " would have " + std::to_string(experiment.entries.size() + runs),
                                    "at most " + std::to_string(mostRunsRead) + " are kept: start another experiment"));
@@ -276,14 +306,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
             experiment.until = untilFromJson(json["until_width"]);
         if (json.contains("side_by_side"))
             experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
-        std::set<std::string> runs;
-        if (json.at("entries").size() > mostRunsRead)
-            throw std::runtime_error("it has more than " + std::to_string(mostRunsRead) + " runs");
-        for (const Json &entry : json.at("entries")) {
-            experiment.entries.push_back(entryFromJson(entry));
-            if (const std::string &run = experiment.entries.back().run; !run.empty() && !runs.insert(run).second)
-                throw std::runtime_error("several entries have the run " + run);
-        }
+        experiment.entries = entriesFromJson(json.at("entries"));
         auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
         if (!recipe)
             return fail(Error::failed("the experiment's recipe is damaged: " + joinErrors(recipe.error())));
@@ -401,6 +424,8 @@ Result<Experiment> ExperimentReader::read(const std::string &id) {
 }
 
 Result<std::string> documentOf(const Experiment &experiment) {
+    if (const Result<void> room = roomForPlaces(placesIn(experiment), "the runs of experiment " + experiment.id); !room)
+        return fail(room.error());
     std::string text = toJson(experiment);
     if (text.size() > largestDocument)
         return fail(

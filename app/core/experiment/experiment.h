@@ -25,8 +25,8 @@
 namespace lockstep::core {
 
 struct Experiment;
-/// Whether so many runs more can be added, without its file growing beyond what is read.
-[[nodiscard]] Result<void> roomFor(const Experiment &experiment, std::size_t runs);
+/// Whether so many runs more, which name so many places (place_limit.h), can be added without its file growing beyond what is read.
+[[nodiscard]] Result<void> roomFor(const Experiment &experiment, std::size_t runs, std::size_t places);
 
 /// State of one run in the queue. Launching: its id is written, its agent may or may not have started.
 enum class EntryState { Queued, Launching, Running, Done, Failed, Stopped, NotRun };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiment/place_limit.h"
 #include "experiment/round_order.h"
 
 namespace lockstep::core {
@@ -48,7 +49,11 @@ Result<void> addRounds(Experiment &experiment, int rounds, DocumentRoom *room) {
     if (runs.empty())
         return fail(Error::badArgument("experiment " + experiment.id + " has no run that can be repeated",
                                        "lockstepctl queue " + experiment.id + " says why each was left out"));
-    if (const Result<void> few = roomFor(experiment, runs.size() * std::size_t(rounds)); !few)
+    std::size_t places = 0;
+    for (const int run : runs)
+        places += placeCount(experiment.entries[std::size_t(run)].planned.config);
+    if (const Result<void> few = roomFor(experiment, runs.size() * std::size_t(rounds), places * std::size_t(rounds));
+        !few)
         return few;
     if (room)
         if (const Result<void> taken = room->takeRounds(experiment, runs, std::size_t(rounds)); !taken)

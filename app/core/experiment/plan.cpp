@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
+#include <span>
 #include <system_error>
 
 #include "base/machine_facts.h"
+#include "experiment/place_limit.h"
 #include "experiment/round_order.h"
+#include "experiment/run_finder.h"
 #include "experiment/run_names.h"
 #include "ipc/backend_rule.h"
 #include "ipc/command_template.h"
@@ -18,14 +20,13 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int mostCpuDevices = 8;              // as many as the publications used
-constexpr std::size_t mostDevices = 1'000'000; // of an experiment, repeats included
+constexpr int mostCpuDevices = 8; // as many as the publications used
 
 /// One spec with its devices resolved.
 struct Resolved {
     PlannedRun run;
     bool named = false;
-    std::string formerName; ///< with its defaults, as older versions had it: "baseline, 0 workers"
+    std::string commonName; ///< before it has what tells it apart from others of that name
     std::size_t bytes = 0;  ///< bytesOf() it
     std::vector<Error> errors;
 };
@@ -203,69 +204,70 @@ void nameRuns(std::vector<Resolved> &runs) {
             one.run.name = commandName(one.run.command);
         else if (!one.named)
             one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && isDistributed(one.run.config.method));
+        one.commonName = one.run.name;
         planned.push_back(&one.run);
     }
-    std::vector<PlannedRun> former;
-    for (const Resolved &one : runs)
-        former.push_back(one.run);
-    std::vector<PlannedRun *> asFormerly;
-    for (PlannedRun &run : former)
-        asFormerly.push_back(&run);
     tellApart(planned);
-    tellApart(asFormerly, Defaults::Named);
-    for (std::size_t i = 0; i < runs.size(); ++i)
-        runs[i].formerName = std::move(former[i].name);
 }
 
-/// A recipe may be older than the rule that names leave defaults out. Its reference is the run that had that name.
-void renewReference(Recipe &recipe, const std::vector<Resolved> &runs) {
-    if (std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }))
-        return;
-    const auto former = std::ranges::find(runs, recipe.reference, &Resolved::formerName);
-    if (former != runs.end())
-        recipe.reference = former->run.name;
+/// The recipe's reference. A recipe may be older than the rule that names leave defaults out ("baseline, 0 workers"): then it is the
+/// run that had that name.
+std::string renewedReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
+    if (recipe.reference.empty() ||
+        std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }))
+        return recipe.reference;
+    std::vector<PlannedRun> former;
+    std::vector<PlannedRun *> asFormerly;
+    former.reserve(runs.size());
+    for (const Resolved &one : runs) {
+        asFormerly.push_back(&former.emplace_back(one.run));
+        asFormerly.back()->name = one.commonName;
+    }
+    tellApart(asFormerly, Defaults::Named);
+    const auto found = std::ranges::find(former, recipe.reference, &PlannedRun::name);
+    return found == former.end() ? recipe.reference : runs[std::size_t(found - former.begin())].run.name;
 }
 
 /// A small recipe can multiply to more runs than any machine has memory for.
 std::optional<Error> tooLarge(const std::vector<Resolved> &runs, std::size_t repeats) {
-    std::size_t devices = 0, bytes = 0;
+    std::size_t places = 0, bytes = 0;
     for (const Resolved &one : runs) {
-        devices += one.run.config.devices.size();
+        places += placeCount(one.run.config);
         bytes += one.bytes;
     }
-    if (runs.size() * repeats > mostRunsPlanned || devices * repeats > mostDevices)
-        return Error::badArgument(std::to_string(runs.size()) + " runs on " + std::to_string(devices) + " devices, " +
-                                      std::to_string(repeats) + " times each, are more than the " +
-                                      std::to_string(mostRunsPlanned) + " runs and " + std::to_string(mostDevices) +
-                                      " devices that an experiment can have",
+    const std::string counted = std::to_string(runs.size()) + " runs, " + std::to_string(repeats) + " times each,";
+    if (runs.size() * repeats > mostRunsPlanned)
+        return Error::badArgument(counted + " are more than the " + std::to_string(mostRunsPlanned) +
+                                      " runs that an experiment can have",
                                   "use fewer repeats, or split it", "repeats");
+    if (Result<void> room = roomForPlaces(places * repeats, counted); !room) {
+        room.error().where = "repeats";
+        return room.error();
+    }
     if (bytes * repeats > mostBytesPlanned)
-        return Error::badArgument("the commands and texts of " + std::to_string(runs.size()) + " runs, " +
-                                      std::to_string(repeats) + " times each, take " + std::to_string(bytes * repeats) +
+        return Error::badArgument("the commands and texts of " + counted + " take " + std::to_string(bytes * repeats) +
                                       " bytes, more than the " + std::to_string(mostBytesPlanned) +
                                       " that an experiment can have",
                                   "shorten them, use fewer repeats, or split it", "repeats");
     return std::nullopt;
 }
 
-/// A B C, A B C, …; then, once each, the runs that can't run.
-void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
+/// A B C, A B C, …; then, once each, the runs that can't run. Takes the runs, whose nodes may be many, out of the list.
+void order(std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
     bool known = true;
-    std::map<const Resolved *, std::optional<double>> estimates; // each is looked up once
-    if (estimate)
-        for (const Resolved &one : runs)
-            if (one.run.runnable())
-                estimates[&one] = estimate(one.run.config, one.run.command);
-    for (int repeat = 1; repeat <= repeats; ++repeat)
-        for (const Resolved &one : runs) {
-            if (!one.run.runnable())
-                continue;
-            PlannedRun &run = plan.runs.emplace_back(one.run);
-            run.repeat = repeat;
-            run.repeats = repeats;
-            run.estimateS = estimates[&one];
-            known = known && run.estimateS.has_value();
-        }
+    const auto unable = std::ranges::stable_partition(runs, [](const Resolved &one) { return one.run.runnable(); });
+    const std::span<Resolved> able(runs.begin(), unable.begin());
+    for (Resolved &one : able) {
+        if (estimate) // each is looked up once
+            one.run.estimateS = estimate(one.run.config, one.run.command);
+        one.run.repeats = repeats;
+        known = known && one.run.estimateS.has_value();
+    }
+    for (int repeat = 1; repeat < repeats; ++repeat)
+        for (const Resolved &one : able)
+            plan.runs.emplace_back(one.run).repeat = repeat;
+    for (Resolved &one : able)
+        plan.runs.emplace_back(std::move(one.run)).repeat = repeats;
     plan.order = drawRounds(plan.runnableCount() / repeats, repeats, plan.orderSeed);
     std::vector<TimedRun> waiting;
     for (const int i : plan.order)
@@ -274,19 +276,18 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
     plan.mostAtOnce = std::max(1, time.mostAtOnce);
     if (known && plan.runnableCount() > 0)
         plan.estimateS = time.seconds;
-    for (const Resolved &one : runs)
-        if (!one.run.runnable())
-            plan.runs.push_back(one.run);
+    for (Resolved &one : unable)
+        plan.runs.push_back(std::move(one.run));
 }
 
 /// The error if the recipe's reference names none of its runs. Not one if the settings may have renamed the
 /// reference.
-std::optional<Error> referenceMistake(const Recipe &recipe, const std::vector<Resolved> &runs,
-                                      const PlanOptions &options) {
+std::optional<Error> referenceMistake(const Recipe &recipe, const std::string &reference,
+                                      const std::vector<Resolved> &runs, const PlanOptions &options) {
     constexpr std::size_t mostNames = 12;
-    if (recipe.reference.empty() ||
-        std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }) ||
-        std::ranges::any_of(recipe.runs, [&](const RunSpec &spec) { return spec.name == recipe.reference; }) ||
+    if (reference.empty() ||
+        std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == reference; }) ||
+        std::ranges::any_of(recipe.runs, [&](const RunSpec &spec) { return spec.name == reference; }) ||
         std::ranges::any_of(options.set, [&](const auto &pair) { return mayRename(recipe, pair.first); }) ||
         (options.quick && (mayRename(recipe, "epochs") || mayRename(recipe, "train_samples"))))
         return std::nullopt;
@@ -295,8 +296,7 @@ std::optional<Error> referenceMistake(const Recipe &recipe, const std::vector<Re
         names += (i == 0 ? "\"" : ", \"") + runs[i].run.name + "\"";
     if (runs.size() > mostNames)
         names += " and " + std::to_string(runs.size() - mostNames) + " more";
-    return Error::badArgument("no run is named \"" + recipe.reference + "\"", "name one of these: " + names,
-                              "reference");
+    return Error::badArgument("no run is named \"" + reference + "\"", "name one of these: " + names, "reference");
 }
 
 std::optional<WidthGoal> goalOf(const Recipe &recipe, const PlanOptions &options) {
@@ -308,9 +308,9 @@ std::optional<WidthGoal> goalOf(const Recipe &recipe, const PlanOptions &options
     return goal;
 }
 
-std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
+std::string chooseReference(const std::string &reference, const std::vector<Resolved> &runs) {
     for (const Resolved &one : runs)
-        if (one.run.name == recipe.reference && one.run.runnable())
+        if (one.run.name == reference && one.run.runnable())
             return one.run.name;
     for (const Resolved &one : runs)
         if (one.run.runnable() && one.run.config.method == Method::Baseline)
@@ -318,7 +318,37 @@ std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &r
     for (const Resolved &one : runs)
         if (one.run.runnable())
             return one.run.name;
-    return recipe.reference;
+    return reference;
+}
+
+/// The recipe's runs, without doubles. Stops, with a mistake, before they name more places than an experiment can.
+std::vector<Resolved> resolveAll(const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options,
+                                 std::vector<Error> &errors) {
+    std::vector<Resolved> runs;
+    RunFinder finder;
+    std::size_t places = 0;
+    for (const RunSpec &spec : recipe.runs) {
+        Resolved one = resolve(spec, recipe, facts, options);
+        for (const Error &error : one.errors)
+            if (std::none_of(errors.begin(), errors.end(),
+                             [&](const Error &e) { return e.message() == error.message(); }))
+                errors.push_back(error);
+        const bool isNew = finder.add(one.run.config, one.run.command, one.run.claims, [&](std::size_t earlier) {
+            const PlannedRun &run = runs[earlier].run;
+            return run.config == one.run.config && run.command == one.run.command && run.claims == one.run.claims &&
+                   run.notRunReason == one.run.notRunReason;
+        });
+        if (!isNew)
+            continue;
+        places += placeCount(one.run.config);
+        if (const Result<void> room = roomForPlaces(places, "the first " + std::to_string(runs.size() + 1) + " runs");
+            !room) {
+            errors.push_back(room.error());
+            break;
+        }
+        runs.push_back(std::move(one));
+    }
+    return runs;
 }
 
 } // namespace
@@ -353,24 +383,10 @@ int Plan::runnableCount() const {
     return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));
 }
 
-tl::expected<Plan, std::vector<Error>> expand(const Recipe &written, const MachineFacts &facts,
+tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                               const PlanOptions &options) {
-    Recipe recipe = written;
-    std::vector<Resolved> runs;
     std::vector<Error> errors;
-    for (const RunSpec &spec : recipe.runs) {
-        Resolved one = resolve(spec, recipe, facts, options);
-        for (const Error &error : one.errors)
-            if (std::none_of(errors.begin(), errors.end(),
-                             [&](const Error &e) { return e.message() == error.message(); }))
-                errors.push_back(error);
-        const bool doubled = std::any_of(runs.begin(), runs.end(), [&](const Resolved &earlier) {
-            return earlier.run.config == one.run.config && earlier.run.command == one.run.command &&
-                   earlier.run.claims == one.run.claims && earlier.run.notRunReason == one.run.notRunReason;
-        });
-        if (!doubled)
-            runs.push_back(std::move(one));
-    }
+    std::vector<Resolved> runs = resolveAll(recipe, facts, options, errors);
     if (runs.empty())
         errors.push_back(Error::badArgument("the recipe has no run", "add one"));
     int repeats = recipe.repeats;
@@ -399,13 +415,13 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &written, const Machi
     if (!errors.empty())
         return tl::unexpected(errors);
     nameRuns(runs);
-    renewReference(recipe, runs);
-    if (const auto mistake = referenceMistake(recipe, runs, options))
+    const std::string reference = renewedReference(recipe, runs);
+    if (const auto mistake = referenceMistake(recipe, reference, runs, options))
         return tl::unexpected(std::vector<Error>{*mistake});
     Plan plan;
     plan.title = recipe.title;
     plan.recipe = recipe.name;
-    plan.reference = chooseReference(recipe, runs);
+    plan.reference = chooseReference(reference, runs);
     plan.orderSeed = options.orderSeed ? *options.orderSeed : recipe.orderSeed ? *recipe.orderSeed : newOrderSeed();
     plan.sideBySide = {options.sideBySide, facts.allowedCores, facts.gpuUuids};
     plan.untilWidth = goal;

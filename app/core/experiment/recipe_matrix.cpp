@@ -101,7 +101,8 @@ void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const Ru
     leaveOut(spec, base, matrix);
     if (!hasRoom(spec, matrix.line))
         return;
-    if (std::find(recipe.runs.begin(), recipe.runs.end(), spec) != recipe.runs.end())
+    if (!m_matrixRuns.add(spec.config, spec.command, spec.claims,
+                          [&](std::size_t earlier) { return recipe.runs[earlier] == spec; }))
         return;
     const std::size_t before = errorCount();
     checkRun(spec, matrix, baseNode);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 
+#include "experiment/place_limit.h"
 #include "experiment/plan.h"
 #include "experiment/published_reader.h"
 #include "ipc/backend_rule.h"
@@ -193,7 +194,11 @@ bool RecipeReader::hasRoom(const RunSpec &spec, int line) {
                  "the commands and texts of its runs take more than the " + std::to_string(mostRecipeBytes) +
                      " bytes that a recipe can have",
                  "shorten them, or split it into several recipes");
-    m_full = !bytes || m_bytes > mostRecipeBytes;
+    m_places += placeCount(spec.config);
+    const Result<void> places = roomForPlaces(m_places, "the first " + std::to_string(++m_counted) + " runs");
+    if (!places)
+        complain(line, "", places.error().what, places.error().wayOut);
+    m_full = !bytes || !places || m_bytes > mostRecipeBytes;
     return !m_full;
 }
 

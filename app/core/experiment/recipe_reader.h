@@ -6,6 +6,7 @@
 
 #include "experiment/key_reader.h"
 #include "experiment/recipe.h"
+#include "experiment/run_finder.h"
 
 namespace lockstep::core {
 
@@ -39,7 +40,8 @@ private:
                       const std::vector<const JsonNode *> &values);
     void readQuick(Recipe &recipe, const JsonNode &quick);
 
-    std::size_t m_bytes = 0; ///< of the runs read
+    std::size_t m_bytes = 0, m_places = 0, m_counted = 0; ///< of the runs read
+    RunFinder m_matrixRuns;
     bool m_full = false;
 };
 

@@ -18,6 +18,7 @@
 
 #include "experiment/claims_json_detail.h"
 #include "experiment/more_rounds.h"
+#include "experiment/place_limit.h"
 #include "follow/agent_control.h"
 #include "ipc/documents.h"
 #include "ipc/file_lock.h"
@@ -107,7 +108,8 @@ Result<void> add(Experiment &experiment, const PlannedRun &added, DocumentRoom *
                                "write at most " + std::to_string(largestNotes)));
     if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
         return fail(mistakes.front());
-    if (const Result<void> few = roomFor(experiment, std::size_t(added.repeats)); !few)
+    const auto repeats = std::size_t(added.repeats);
+    if (const Result<void> few = roomFor(experiment, repeats, repeats * placeCount(added.config)); !few)
         return few;
     for (std::size_t i = 0; i < experiment.entries.size(); ++i)
         if (const PlannedRun &there = experiment.entries[i].planned;
@@ -116,7 +118,7 @@ Result<void> add(Experiment &experiment, const PlannedRun &added, DocumentRoom *
                 there.name + ", run " + std::to_string(i + 1) + " of the experiment, is already the same run",
                 "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) + " runs it again"));
     if (room)
-        if (const Result<void> taken = room->takeRun(added, std::size_t(added.repeats)); !taken)
+        if (const Result<void> taken = room->takeRun(added, repeats); !taken)
             return taken;
     PlannedRun planned = added;
     planned.name = ownName(experiment, added.name);
@@ -278,7 +280,8 @@ Asked applyHere(std::string_view id, const QueueRequest &request) {
     if (more) // this one's turn is after them
         return fail(Error::failed(
             "more requests to the queue of " + std::string(id) + " wait than are taken at once, " +
-                std::to_string(mostRequestsAtOnce) + " or " + std::to_string(mostRequestBytesAtOnce >> 20) + " MiB",
+                std::to_string(mostRequestsAtOnce) + ", " + std::to_string(mostRequestBytesAtOnce >> 20) + " MiB or " +
+                std::to_string(mostPlaces) + " nodes and devices",
             "remove those that nobody made from " + experimentFolder(id).requests() + ", then ask again"));
     std::erase_if(change->before, [&](const PendingRequest &one) {
         return std::ranges::find(queue.taken, one.name) != queue.taken.end();
@@ -526,9 +529,9 @@ std::vector<PendingRequest> waitingRequests(const ExperimentFolder &folder, bool
         return pending; // none was made yet, or a link leads to another's files
     const QDir where(QString::fromStdString(folder.requests()));
     constexpr qint64 largestRequest = 1 << 20;
-    std::size_t bytes = 0;
+    std::size_t bytes = 0, places = 0;
     for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
-        if (pending.size() >= mostRequestsAtOnce || bytes > mostRequestBytesAtOnce) {
+        if (pending.size() >= mostRequestsAtOnce || bytes > mostRequestBytesAtOnce || places > mostPlaces) {
             if (more)
                 *more = true;
             break;
@@ -539,8 +542,9 @@ std::vector<PendingRequest> waitingRequests(const ExperimentFolder &folder, bool
         if (!text)
             continue; // the disk may give it the next time, or it was taken back
         bytes += text->size();
-        if (const auto request = queueRequestFromJson(*text)) {
-            pending.push_back({name.toStdString(), *request});
+        if (auto request = queueRequestFromJson(*text)) {
+            places += request->added ? placeCount(request->added->config) : 0;
+            pending.push_back({name.toStdString(), std::move(*request)});
         } else if (unreadable) {
             unreadable(name.toStdString());
         }

@@ -33,6 +33,17 @@ std::vector<std::string> mistakes(const std::string &text) {
     return out;
 }
 
+/// So many runs that differ in the seed, on so many nodes with these devices each.
+std::string onNodes(int runs, int nodes, const std::string &devices, int batchSize) {
+    std::string places, seeds;
+    for (int node = 0; node < nodes; ++node)
+        places += (node > 0 ? ";n" : "n") + std::to_string(node) + "%ib0:" + devices;
+    for (int seed = 1; seed <= runs; ++seed)
+        seeds += (seed > 1 ? "," : "") + std::to_string(seed);
+    return "{\"name\": \"nodes\", \"base\": {\"method\": \"ddp\", \"batch_size\": " + std::to_string(batchSize) +
+           ", \"nodes\": \"" + places + "\"}, \"matrix\": {\"seed\": [" + seeds + "]}}";
+}
+
 std::set<std::string> names(const Plan &plan) {
     std::set<std::string> out;
     for (const PlannedRun &run : plan.runs)
@@ -188,12 +199,92 @@ private Q_SLOTS:
         options.repeats = 501;
         const auto many = expand(recipeOf(seeds), machine(4), options);
         QVERIFY(!many);
-        QVERIFY2(many.error().front().message().find(
-                     "20 runs on 20 devices, 501 times each, are more than the 10000 runs") != std::string::npos,
+        QVERIFY2(many.error().front().message().find("20 runs, 501 times each, are more than the 10000 runs") !=
+                     std::string::npos,
                  many.error().front().message().c_str());
         options.repeats = 1000;
         QVERIFY(!expand(recipeOf("{\"method\": [\"ddp\"], \"devices\": [4096], \"batch_size\": [4096]}"), machine(4),
                         options)); // 4 million devices
+    }
+
+    void nodesAndDevicesOfAllRunsAreCountedWhileARecipeIsRead() {
+        const auto nodes = mistakes(onNodes(1000, mostNodes, "0", 4096));
+        QCOMPARE(nodes.size(), std::size_t(1));
+        QVERIFY2(nodes[0].find("the first 123 runs name 1007739 nodes and devices, more than the 1000000 that") !=
+                     std::string::npos,
+                 nodes[0].c_str());
+        const auto devices = mistakes(R"({"name": "d", "base": {"method": "ddp", "batch_size": 4096, "devices": 4096},
+            "matrix": {"lr": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], "seed": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+            13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32]}})");
+        QCOMPARE(devices.size(), std::size_t(1));
+        QVERIFY2(devices[0].find("the first 245 runs name 1003520 nodes and devices") != std::string::npos,
+                 devices[0].c_str());
+        const auto some = recipeFromJson(onNodes(2, mostNodes, "0", 4096));
+        QVERIFY2(some, some ? "" : joinErrors(some.error()).c_str());
+        PlanOptions options;
+        options.repeats = 100;
+        const auto repeated = expand(*some, machine(4), options);
+        QVERIFY(!repeated);
+        const std::string message = joinErrors(repeated.error());
+        QVERIFY2(message.find("2 runs, 100 times each, name 1638600 nodes and devices") != std::string::npos,
+                 message.c_str());
+        options.repeats = 1; // what a person sets for all runs is counted as well
+        options.set = {{"nodes", toText(some->runs[0].config.nodes)}};
+        const auto set =
+            expand(recipeOf("{\"method\": [\"ddp\"], \"batch_size\": [4096], \"epochs\": [1, 2, 3, 4, 5], "
+                            "\"seed\": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, "
+                            "20, 21, 22, 23, 24, 25]}"),
+                   machine(4), options);
+        QVERIFY(!set);
+        QVERIFY2(joinErrors(set.error()).find("the first 123 runs name 1007739") != std::string::npos,
+                 joinErrors(set.error()).c_str());
+    }
+
+    void aThousandRunsOnALabsNodesAndHundredsOfManyRanksHaveRoom_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<int>("runs");
+        QTest::newRow("64 nodes of 8 GPUs")
+            << QByteArray::fromStdString(onNodes(1000, 64, "0,1,2,3,4,5,6,7 kind=cuda", 4096)) << 1000;
+        QTest::newRow("1,200 nodes") << QByteArray::fromStdString(onNodes(200, 1200, "0", 4800)) << 200;
+    }
+    void aThousandRunsOnALabsNodesAndHundredsOfManyRanksHaveRoom() {
+        QFETCH(QByteArray, text);
+        QFETCH(int, runs);
+        const auto recipe = recipeFromJson(text.toStdString());
+        QVERIFY2(recipe, recipe ? "" : joinErrors(recipe.error()).c_str());
+        const auto plan = expand(*recipe, machine(4));
+        QVERIFY2(plan, plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(plan->runnableCount(), runs);
+        QCOMPARE(int(names(*plan).size()), runs);
+        const Result<std::string> document = documentOf(makeExperiment(*plan, *recipe, false, {}));
+        QVERIFY2(document, document ? "" : document.error().message().c_str());
+        const auto read = experimentFromJson(*document);
+        QVERIFY2(read, read ? "" : read.error().message().c_str());
+        QCOMPARE(int(read->entries.size()), runs);
+    }
+
+    void whatCantRunComesLastAndTheOthersTakeTurns() {
+        PlanOptions options;
+        options.repeats = 3;
+        options.estimate = [](const RunConfig &config, const std::vector<std::string> &) {
+            return double(config.seed);
+        };
+        const auto plan =
+            expand(recipeOf("{\"method\": [\"ddp\"], \"devices\": [8, 2], \"seed\": [1, 2]}"), machine(2), options);
+        QVERIFY2(plan, plan ? "" : joinErrors(plan.error()).c_str());
+        std::vector<std::uint64_t> seeds;
+        std::vector<int> repeats;
+        for (int i = 0; i < 6; ++i) {
+            const PlannedRun &run = plan->runs[std::size_t(i)];
+            seeds.push_back(run.config.seed);
+            repeats.push_back(run.repeat);
+            QCOMPARE(run.repeats, 3);
+            QCOMPARE(run.estimateS, std::optional(double(run.config.seed)));
+        }
+        QCOMPARE(seeds, (std::vector<std::uint64_t>{1, 2, 1, 2, 1, 2}));
+        QCOMPARE(repeats, (std::vector<int>{1, 1, 2, 2, 3, 3}));
+        QCOMPARE(plan->runs.size(), std::size_t(8));
+        QVERIFY(!plan->runs[6].runnable() && !plan->runs[7].runnable());
     }
 
     void whatMultipliesToMoreBytesThanAnExperimentCanHaveIsRefused() {

@@ -49,6 +49,16 @@ QueueRequest request(Kind kind, int entry = -1) {
     return out;
 }
 
+/// A short text that names 50,501 nodes and devices.
+RunConfig onManyDevices() {
+    RunConfig config;
+    config.method = Method::Ddp;
+    config.nodes.resize(500);
+    for (NodePlace &node : config.nodes)
+        node.devices.assign(100, "0");
+    return config;
+}
+
 std::string put(const Experiment &experiment, const char *name, const std::string &text) {
     const std::string folder = experimentFolder(experiment.id).requests(), path = folder + "/" + name;
     (void)realFileSystem().makeFolders(folder);
@@ -165,6 +175,24 @@ private Q_SLOTS:
         QVERIFY(owner.has_value());
         QVERIFY(isThere(folder.requests() + "/" + std::to_string(10'000 + files - 1) + ".json"));
         QVERIFY(!isThere(one));
+    }
+
+    void requestsThatNameVeryManyNodesAreTakenInTurns() {
+        const Experiment experiment = ofOneRun(EntryState::Queued);
+        const ExperimentFolder folder = experimentFolder(experiment.id);
+        QueueRequest more = request(Kind::Add);
+        more.added.emplace();
+        more.added->name = "b";
+        more.added->config = onManyDevices();
+        const std::string one = put(experiment, "0000.json", toJson(more));
+        for (int i = 1; i < 25; ++i)
+            QCOMPARE(::link(one.c_str(), (folder.requests() + "/" + std::to_string(10'000 + i) + ".json").c_str()), 0);
+        bool left = false;
+        QCOMPARE(pendingRequests(folder, nullptr, &left).size(), std::size_t(20));
+        QVERIFY(left);
+        const Result<void> asked = requestQueue(experiment.id, request(Kind::Pause));
+        QVERIFY2(!asked && asked.error().what.find("or 1000000 nodes and devices") != std::string::npos,
+                 asked ? "" : asked.error().what.c_str());
     }
 
     void aQueueSaysWhichRequestsWaitAndWhatTheyAdd() {
@@ -296,6 +324,64 @@ private Q_SLOTS:
         QVERIFY(owner->carryOut(pending[0]).has_value());
         QVERIFY(!isThere(asked));
         QCOMPARE(owner->experiment().pausedBy, std::string("me"));
+    }
+
+    void anExperimentThatNamesMoreNodesThanItCanIsNeitherReadNorWrittenNorMade() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        experiment.entries[0].planned.config = onManyDevices();
+        while (experiment.entries.size() < 19) {
+            experiment.entries.push_back(experiment.entries[0]);
+            experiment.entries.back().planned.name += std::to_string(experiment.entries.size());
+        }
+        const Result<Experiment> read = experimentFromJson(toJson(experiment));
+        QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
+        QCOMPARE(read->entries.back().planned.config, experiment.entries.back().planned.config);
+        QVERIFY(writeExperiment(experiment).has_value());
+
+        QueueRequest round = request(Kind::Repeat);
+        round.rounds = 1;
+        const Result<void> repeated = apply(round, experiment);
+        QVERIFY2(!repeated &&
+                     repeated.error().what.starts_with("with 19 more, the runs of experiment " + experiment.id +
+                                                       " name 1919038 nodes and devices, more than the 1000000"),
+                 repeated ? "" : repeated.error().what.c_str());
+        QueueRequest more = request(Kind::Add);
+        more.added.emplace();
+        more.added->name = "b";
+        more.added->repeats = 100;
+        more.added->config.method = Method::Ddp;
+        more.added->config.batchSize = 500;
+        takeDevicesOfAll(more.added->config, 500);
+        const Result<void> added = apply(more, experiment);
+        QVERIFY2(!added && added.error().what.starts_with("with 100 more, the runs of experiment " + experiment.id +
+                                                          " name 1009519 nodes and devices"),
+                 added ? "" : added.error().what.c_str());
+        QCOMPARE(experiment.entries.size(), std::size_t(19));
+
+        experiment.entries.push_back(experiment.entries[0]);
+        const Result<void> written = writeExperiment(experiment);
+        QVERIFY(!written && written.error().kind == ErrorKind::BadArgument);
+        const Result<Experiment> refused = experimentFromJson(toJson(experiment));
+        QVERIFY2(!refused &&
+                     refused.error().what.find("its first 20 runs name 1010020 nodes and devices") != std::string::npos,
+                 refused ? "" : refused.error().message().c_str());
+    }
+
+    void aRunIsMovedToNoMoreDevicesThanItHas() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        ExperimentEntry &entry = experiment.entries[0];
+        entry.planned.config.devices = {"0", "1"};
+        entry.placed = entry.planned.config;
+        entry.placed->devices = {"2", "3"};
+        const Result<Experiment> moved = experimentFromJson(toJson(experiment));
+        QVERIFY2(moved && moved->entries[0].placed == entry.placed, moved ? "" : moved.error().message().c_str());
+        entry.placed->devices = {"2", "3", "4"};
+        const Result<Experiment> more = experimentFromJson(toJson(experiment));
+        QVERIFY(!more && more.error().what.find("a run was moved to more devices than it has") != std::string::npos);
+        entry.planned.config = onManyDevices(); // never moved: free devices of other nodes are not known
+        entry.placed = entry.planned.config;
+        const Result<Experiment> onNodes = experimentFromJson(toJson(experiment));
+        QVERIFY2(onNodes && !onNodes->entries[0].placed, onNodes ? "" : onNodes.error().message().c_str());
     }
 
     void requestsThatWaitMakeTheQueueNoLongerThanItCanBeRead() {
