@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "ipc/printable.h"
 
@@ -17,6 +19,8 @@ namespace {
 
 constexpr int maxCore = 65535;                              ///< no kernel has more; bounds the cost of "0-4000000000"
 constexpr std::size_t mostNamed = std::size_t(maxCore) + 1; ///< by one list; a core that is named again counts again
+
+using CoreRange = std::pair<int, int>; ///< first and last
 
 Error badCores(std::string_view text) {
     return Error::badArgument(quotedWords(text) + " is not a list of cores", "write it like 0-3,8");
@@ -30,10 +34,10 @@ bool readCore(std::string_view &text, int &core) {
     return true;
 }
 
-} // namespace
-
-Result<CoreList> parseCores(std::string_view text) {
-    CoreList cores;
+/// As written, with cores that are named twice.
+Result<std::vector<CoreRange>> readRanges(std::string_view text) {
+    std::vector<CoreRange> ranges;
+    std::size_t named = 0;
     std::string_view rest = text;
     while (!rest.empty() && (rest.back() == '\n' || rest.back() == ' '))
         rest.remove_suffix(1);
@@ -47,19 +51,45 @@ Result<CoreList> parseCores(std::string_view text) {
             if (rest.empty() || !readCore(rest, last) || last < first)
                 return fail(badCores(text));
         }
-        if (cores.size() + std::size_t(last - first) >= mostNamed)
+        named += std::size_t(last - first) + 1;
+        if (named > mostNamed)
             return fail(badCores(text));
-        for (int core = first; core <= last; ++core)
-            cores.push_back(core);
+        ranges.emplace_back(first, last);
         if (rest.empty())
             break;
         if (rest.front() != ',')
             return fail(badCores(text));
         rest.remove_prefix(1);
     }
+    return ranges;
+}
+
+} // namespace
+
+Result<CoreList> parseCores(std::string_view text) {
+    const auto ranges = readRanges(text);
+    if (!ranges)
+        return fail(ranges.error());
+    CoreList cores;
+    for (const auto &[first, last] : *ranges)
+        for (int core = first; core <= last; ++core)
+            cores.push_back(core);
     std::sort(cores.begin(), cores.end());
     cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
     return cores;
+}
+
+Result<int> coreCount(std::string_view text) {
+    auto ranges = readRanges(text);
+    if (!ranges)
+        return fail(ranges.error());
+    std::sort(ranges->begin(), ranges->end());
+    int count = 0, next = 0; // the first core that was not counted yet
+    for (const auto &[first, last] : *ranges) {
+        count += std::max(0, last + 1 - std::max(first, next));
+        next = std::max(next, last + 1);
+    }
+    return count;
 }
 
 std::string formatCores(const CoreList &cores) {

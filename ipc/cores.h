@@ -13,6 +13,8 @@ using CoreList = std::vector<int>;
 
 /// "0-3,8" to {0,1,2,3,8}. A list that names more cores than a machine can have, repeats included, is an error as any other bad one.
 [[nodiscard]] Result<CoreList> parseCores(std::string_view text);
+/// How many parseCores() would find, without a list of them.
+[[nodiscard]] Result<int> coreCount(std::string_view text);
 /// {0,1,2,3,8} to "0-3,8".
 [[nodiscard]] std::string formatCores(const CoreList &cores);
 

@@ -57,6 +57,8 @@ private Q_SLOTS:
                                               << "0-2,8";
         QTest::newRow("as the kernel writes it") << "0-1\n"
                                                  << "0-1";
+        QTest::newRow("ranges within and across each other") << "4-9,0-6,5,2-3,20"
+                                                             << "0-9,20";
         for (const char *bad : {"", "a", "1,", ",1", "3-1", "-1", "1-", "1--2", "0-99999999", "1 2", "1;2", "0x1"})
             QTest::newRow(qPrintable("bad: " + QString(bad))) << bad << QString();
         QTest::newRow("all that a machine can have") << "0-65535"
@@ -69,10 +71,13 @@ private Q_SLOTS:
         QFETCH(QString, text);
         QFETCH(QString, written);
         const auto cores = parseCores(text.toStdString());
+        const auto count = coreCount(text.toStdString());
         QCOMPARE(cores.has_value(), !written.isNull());
-        if (cores)
+        QCOMPARE(count.has_value(), cores.has_value());
+        if (cores) {
             QCOMPARE(QString::fromStdString(formatCores(*cores)), written);
-        else
+            QCOMPARE(std::size_t(*count), cores->size());
+        } else
             QVERIFY(!cores.error().wayOut.empty() && cores.error().what.size() < 300);
     }
 

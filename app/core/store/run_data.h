@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <QList>
+
 #include "ipc/frames.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
@@ -159,7 +161,7 @@ struct NodeLink {
 
 /// The machine and the conditions of a run, to judge whether two can be compared; from its record, result and log.
 struct RunConditions {
-    std::vector<MachineRecord> machines;
+    QList<MachineRecord> machines; ///< shared by a run's copies, of which a comparison makes several
     std::string lockstepVersion;
     std::string program;          ///< "lockstep-trainer", or the training script's name; empty: unknown
     FileDigests files;            ///< what the ranks have read: the trainer's data, a script's own Python files

@@ -326,7 +326,7 @@ RunConditions conditionsOf(const RunStore &store) {
     RunConditions out;
     out.files = store.identity().files();
     if (const auto &record = store.record()) {
-        out.machines = record->machines;
+        out.machines = QList<MachineRecord>(record->machines.begin(), record->machines.end());
         out.lockstepVersion = record->lockstepVersion;
         out.freeCores = record->freeCores;
         out.inTurns = record->inTurns;

@@ -13,6 +13,7 @@
 #include "analysis/compare/setting_matters.h"
 #include "analysis/compare/settling_rounds.h"
 #include "analysis/compare/verdict.h"
+#include "analysis/fairness/runs_beside.h"
 #include "base/format.h"
 #include "ipc/median.h"
 
@@ -72,6 +73,7 @@ struct Company {
     const std::vector<RepeatGroup> &groups;
     const MeasuredGroups &measured; ///< the same, by what they were measured with
     const std::vector<std::string> &varies;
+    const RunsBeside &beside;
 };
 
 PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, const PairDevices &devices,
@@ -90,7 +92,7 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     if (counted)
         out.disturbedRounds = roundsLeftOut(reference, run, *counted);
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
-                              company.varies, company.groups);
+                              company.varies, company.groups, company.beside);
     if (out.training)
         out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness);
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
@@ -355,7 +357,8 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     out.reference = table.reference;
     const std::vector<RepeatGroup> groups = groupsOf(table, outcomes);
     const MeasuredGroups measured(groups);
-    const Company company{groups, measured, varies};
+    const RunsBeside beside(groups);
+    const Company company{groups, measured, varies, beside};
     const auto reference = std::ranges::find_if(groups, &RepeatGroup::reference);
     for (const RepeatGroup &group : groups) {
         if (reference != groups.end() && !group.reference)

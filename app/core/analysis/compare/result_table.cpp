@@ -6,11 +6,11 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "analysis/compare/repeat_group.h"
+#include "analysis/compare/repeats_together.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/history/run_facts.h"
 #include "analysis/history/work_amount.h"
@@ -39,7 +39,7 @@ std::string stateOf(const std::vector<const ExperimentEntry *> &entries) {
     return "done";
 }
 
-using Group = std::vector<const RunOutcome *>;
+using Group = RepeatsTogether;
 
 constexpr const char *countedOnce =
     "runs that were copied, or recorded from the same files, are one measurement and count once";
@@ -248,41 +248,6 @@ std::optional<double> roundTimeS(const Experiment &experiment, const std::vector
     return roundS(experiment, clock);
 }
 
-bool onSameMachines(const RunOutcome &a, const RunOutcome &b) {
-    if (a.conditions.machines.size() != b.conditions.machines.size())
-        return false;
-    const auto sorted = [](const std::vector<MachineRecord> &machines) { // nodes join in any order
-        std::vector<std::pair<std::string_view, std::string_view>> out;
-        for (const MachineRecord &machine : machines)
-            out.emplace_back(machine.host, machine.cpuModel);
-        std::ranges::sort(out);
-        return out;
-    };
-    return sorted(a.conditions.machines) == sorted(b.conditions.machines);
-}
-
-bool areOfOneExperiment(const RunOutcome &a, const RunOutcome &b) {
-    return !a.experiment.empty() && a.experiment == b.experiment;
-}
-
-/// An experiment's runs of one name have one command; what fills its placeholders in may differ, such as the devices.
-bool haveSameCommand(const RunOutcome &a, const RunOutcome &b) {
-    return a.command == b.command || areOfOneExperiment(a, b);
-}
-
-/// In another folder the same words may name another script, unless both tell which files they ran.
-bool mayBeOfOneFolder(const RunOutcome &a, const RunOutcome &b) {
-    return a.folder == b.folder || a.folder.empty() || b.folder.empty() ||
-           (!a.conditions.files.empty() && !b.conditions.files.empty()) || areOfOneExperiment(a, b);
-}
-
-/// Unless they had unlike amounts of work, which countedRuns() looks at.
-bool areRepeats(const RunOutcome &a, const RunOutcome &b) {
-    return a.name == b.name && a.config == b.config && a.claims == b.claims && a.about == b.about &&
-           a.processes == b.processes && haveSameCommand(a, b) && onSameMachines(a, b) &&
-           editedBetween(a.conditions.files, b.conditions.files).empty();
-}
-
 std::string nameOf(const RunOutcome &outcome) {
     return outcome.name.empty() ? outcome.run : outcome.name;
 }
@@ -395,22 +360,6 @@ std::vector<std::string> rowNames(const std::vector<Group> &groups) {
          {TextsOf(machineTexts<&MachineRecord::host>), TextsOf(machineTexts<&MachineRecord::cpuModel>),
           TextsOf(commandTexts), TextsOf(folderTexts), TextsOf(amountTexts)})
         addTexts(groups, textsOf, out);
-    return out;
-}
-
-/// Runs that are repeats of each other, in the order in which each group first comes.
-std::vector<Group> groupsOfRepeats(const std::vector<RunOutcome> &outcomes) {
-    std::vector<Group> out;
-    for (const RunOutcome &outcome : outcomes) {
-        const auto same = std::ranges::find_if(out, [&](const Group &group) {
-            return areRepeats(*group.front(), outcome) &&
-                   std::ranges::all_of(group, [&](const RunOutcome *one) { return mayBeOfOneFolder(*one, outcome); });
-        });
-        if (same == out.end())
-            out.push_back({&outcome});
-        else
-            same->push_back(&outcome);
-    }
     return out;
 }
 
@@ -537,7 +486,7 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
     table.title = "Runs side by side";
     table.reference = reference;
     std::vector<CountedRuns> counted;
-    for (const Group &repeats : groupsOfRepeats(outcomes))
+    for (const Group &repeats : repeatsTogether(outcomes))
         std::ranges::move(countedRuns(repeats, unlike), std::back_inserter(counted));
     std::vector<Group> groups;
     for (const CountedRuns &one : counted)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <unordered_set>
 
 #include "analysis/compare/energy.h"
 #include "analysis/compare/judgement.h"
@@ -294,9 +295,10 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);
     row.memory = memoryText(row.devicesUse);
+    std::unordered_set<std::string> noted(row.notes.begin(), row.notes.end());
     for (const RunOutcome *run : all)
         for (const std::string &contradiction : contradictions(*run))
-            if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())
+            if (noted.insert(contradiction).second)
                 row.notes.push_back(contradiction);
     for (const RunOutcome *run : all)
         if (!run->divergence.empty())

@@ -7,6 +7,7 @@
 #include "analysis/compare/counted_groups.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/fairness/fairness_detail.h"
+#include "analysis/fairness/runs_beside.h"
 #include "analysis/fairness/setting_factors.h"
 #include "experiment/plan.h"
 #include "experiment/run_names.h"
@@ -120,10 +121,19 @@ bool isVaried(const std::vector<std::string> &varies, std::string_view key) {
 std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                         const std::vector<std::string> &varies,
                                         const std::vector<RepeatGroup> &others) {
+    std::vector<const RepeatGroup *> all{&reference, &run};
+    for (const RepeatGroup &other : others)
+        all.push_back(&other);
+    return fairnessOf(reference, run, varies, others, RunsBeside(all));
+}
+
+std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
+                                        const std::vector<std::string> &varies, const std::vector<RepeatGroup> &others,
+                                        const RunsBeside &beside) {
     if (reference.runs.empty() || run.runs.empty())
         return {};
-    const fairness::Pair pair{reference, run, varies, others,
-                              fairness::differInMethod(reference.runs.front(), run.runs.front())};
+    const bool differ = fairness::differInMethod(reference.runs.front(), run.runs.front());
+    const fairness::Pair pair{reference, run, varies, others, beside, differ};
     std::vector<Unlike> all = fairness::settingDifferences(pair);
     for (Unlike &one : fairness::conditionDifferences(pair, all))
         all.push_back(std::move(one));

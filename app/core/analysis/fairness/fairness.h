@@ -33,6 +33,7 @@
 #include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
+class RunsBeside;
 
 /// How much a difference can bend the comparison.
 enum class FairnessWeight {
@@ -66,6 +67,10 @@ struct FairnessFinding {
 [[nodiscard]] std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
                                                       const std::vector<std::string> &varies,
                                                       const std::vector<RepeatGroup> &others);
+/// The same. `beside`: of all of these groups, made once for the many pairs among them.
+[[nodiscard]] std::vector<FairnessFinding> fairnessOf(const RepeatGroup &reference, const RepeatGroup &run,
+                                                      const std::vector<std::string> &varies,
+                                                      const std::vector<RepeatGroup> &others, const RunsBeside &beside);
 
 /// Which of the two's repeats don't tell how much they had to do while others do, without a full stop: what is unknown is no
 /// finding, and may be less work. Empty: all tell it, or none.

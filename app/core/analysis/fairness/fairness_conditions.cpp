@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "analysis/compare/result_table.h"
 #include "analysis/fairness/fairness_detail.h"
+#include "analysis/fairness/runs_beside.h"
 #include "analysis/fairness/shared_load.h"
 #include "analysis/history/run_facts.h"
 #include "analysis/history/work_amount.h"
@@ -130,39 +130,8 @@ void compareGuests(const Pair &pair, Unlikes &out) {
 
 // --- Runs of ours beside it -----------------------------------------------------------------------------------------
 
-/// How many other known runs went on its machines meanwhile, mean over its time; absent when its time or place is unknown.
-std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
-    if (!run.runTimeS || *run.runTimeS <= 0 || run.startWallUs <= 0 || run.hosts.empty())
-        return std::nullopt;
-    if (run.conditions.inTurns)
-        return 0; // the others stood still meanwhile
-    const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
-    double sum = 0;
-    std::set<std::pair<std::string_view, std::int64_t>> seen{{run.run, run.startWallUs}};
-    const auto add = [&](const RepeatGroup &group) {
-        for (const RunOutcome &other : group.runs) {
-            if (!seen.emplace(other.run, other.startWallUs).second || !other.runTimeS)
-                continue;
-            const double from = double(other.startWallUs) * 1e-6;
-            const double together = std::min(end, from + *other.runTimeS) - std::max(begin, from);
-            if (together > 0 && run.hosts.sharesOne(other.hosts))
-                sum += together;
-        }
-    };
-    add(pair.reference);
-    add(pair.run);
-    std::ranges::for_each(pair.others, add); // with the two, perhaps
-    return sum / *run.runTimeS;
-}
-
 void compareSideBySide(const Pair &pair, Unlikes &out) {
-    std::map<const RunOutcome *, std::optional<double>> known; // the figure is asked for several times
-    const Figure beside = [&](const RunOutcome &run) {
-        const auto [found, isNew] = known.try_emplace(&run);
-        if (isNew)
-            found->second = besideOf(run, pair);
-        return found->second;
-    };
+    const Figure beside = [&](const RunOutcome &run) { return pair.beside.of(run); };
     const auto a = meanOf(figuresOf(pair.reference, beside)), b = meanOf(figuresOf(pair.run, beside));
     if (!a || !b || std::fabs(*a - *b) < namedBeside)
         return;

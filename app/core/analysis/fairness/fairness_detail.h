@@ -14,6 +14,7 @@ struct Pair {
     const RepeatGroup &run;
     const std::vector<std::string> &varies;
     const std::vector<RepeatGroup> &others;
+    const RunsBeside &beside;
     bool differsInMethod = false; ///< differInMethod() of the two
     [[nodiscard]] const RunOutcome &a() const { return reference.runs.front(); }
     [[nodiscard]] const RunOutcome &b() const { return run.runs.front(); }

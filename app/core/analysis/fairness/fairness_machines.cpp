@@ -41,8 +41,10 @@ std::string gpuNames(const MachineRecord &machine) {
 }
 
 std::string allowedCount(const MachineRecord &machine) {
-    const auto cores = parseCores(machine.allowedCores);
-    return machine.allowedCores.empty() || !cores ? std::string() : std::to_string(cores->size());
+    if (machine.allowedCores.empty())
+        return {};
+    const auto cores = coreCount(machine.allowedCores);
+    return cores ? std::to_string(*cores) : std::string();
 }
 
 using Files = std::map<std::string, Words>; ///< file → its digests over a group's repeats

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <numbers>
 
 #include "analysis/compare/statistics.h"
 #include "base/format.h"
@@ -13,7 +16,8 @@ namespace lockstep::core {
 namespace {
 
 constexpr double saidFrom = 0.05;
-constexpr std::size_t largestBlock = 40; ///< more repeats of a run than that are compared by their first ones
+constexpr std::size_t largestBlock = 40;        ///< more repeats of a run than that are compared by their first ones
+constexpr std::int64_t mostExactPairs = 10'000; ///< the exact distribution costs the square of that
 
 using Block = std::vector<double>; ///< logarithms, in the order in which they were measured
 
@@ -81,9 +85,7 @@ void say(OrderEffect &effect) {
                   ").";
 }
 
-} // namespace
-
-double chanceOfTrend(const std::vector<int> &sizes, int s) {
+double exactChance(const std::vector<int> &sizes, int s) {
     std::vector<double> shares = {1}; // of the numbers of pairs in which the later one is larger
     for (const int size : sizes)
         for (int length = 2; length <= size; ++length) { // the next value lies above 0 … length - 1 of those before it
@@ -99,6 +101,31 @@ double chanceOfTrend(const std::vector<int> &sizes, int s) {
         if (std::abs(2 * larger - pairs) >= std::abs(s))
             chance += shares[std::size_t(larger)];
     return std::min(1.0, chance);
+}
+
+/// S is a sum of independent numbers, evenly spread over as many steps of 2 as a value has places among those before it:
+/// their cumulants add up.
+double nearlyNormalChance(const std::vector<int> &sizes, int s) {
+    double variance = 0, fourth = 0;
+    for (const int size : sizes)
+        for (int length = 2; length <= size; ++length) {
+            const double square = double(length) * length;
+            variance += (square - 1) / 3;
+            fourth -= 2 * (square * square - 1) / 15;
+        }
+    const double z = std::max(0, std::abs(s) - 1) / std::sqrt(variance); // halfway to the next value of S
+    const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+    const double forKurtosis = 2 * density * fourth / (variance * variance) / 24 * (z * z * z - 3 * z);
+    return std::clamp(std::erfc(z / std::numbers::sqrt2) + forKurtosis, 0.0, 1.0);
+}
+
+} // namespace
+
+double chanceOfTrend(const std::vector<int> &sizes, int s) {
+    std::int64_t pairs = 0;
+    for (const int size : sizes)
+        pairs += std::int64_t{size} * (size - 1) / 2;
+    return pairs > mostExactPairs ? nearlyNormalChance(sizes, s) : exactChance(sizes, s);
 }
 
 std::vector<OrderEffect> orderEffectsOf(const std::vector<RepeatGroup> &groups) {

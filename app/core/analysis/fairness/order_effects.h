@@ -5,9 +5,10 @@
 // Tested by ranks. Each run's repeats in the order of their start are a block (for the place: each round's repeats in their
 // order, less each run's own mean). S counts the pairs of a block in which the later one took longer, less those in which it took
 // shorter, summed over blocks: Kendall's statistic, stratified, as in Jonckheere's test. Its exact distribution without any
-// effect is the convolution of the blocks' own (numbers of inversions of a random permutation); pairs that tie count for
-// neither side, which makes the test conservative. p is two-sided. It takes repeats as independent: shocks that
-// happen to grow round by round look like a drift too, which is why the sentence says what was seen, not why.
+// effect is the convolution of the blocks' own (numbers of inversions of a random permutation). Above 10,000 pairs, p is that of
+// a normal distribution of the same variance, corrected for kurtosis (Edgeworth): less than 0.00001 from the exact one.
+// Pairs that tie count for neither side, which makes the test conservative. p is two-sided. It takes repeats as independent:
+// shocks that happen to grow round by round look like a drift too, which is why the sentence says what was seen, not why.
 // Sources: M. G. Kendall, Biometrika 30 (1938) 81; A. R. Jonckheere, Biometrika 41 (1954) 133.
 #include <string>
 #include <vector>

@@ -2,12 +2,14 @@
 // What all runs had to bear alike, a factor adjusted for load, and effects of the order of repeats.
 #include <QtTest>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "analysis/compare/judgement.h"
 #include "analysis/fairness/fairness.h"
 #include "analysis/fairness/order_effects.h"
+#include "analysis/fairness/runs_beside.h"
 #include "analysis/fairness/shared_load.h"
 
 using namespace lockstep;
@@ -244,12 +246,83 @@ private Q_SLOTS:
         QVERIFY2(!judgementOf(twoGroups(6, 0.5, apart)).pairs.at(0).adjusted, "far beyond what was measured");
     }
 
+    void runsBesideEachOtherAreTheSameAsIfEachWereComparedWithAllOthers() {
+        std::mt19937_64 random(1);
+        const auto below = [&](unsigned end) { return random() % end; };
+        std::vector<RunOutcome> runs;
+        std::vector<RepeatGroup> groups;
+        for (int i = 0; i < 300; ++i) {
+            RunOutcome run = repeatOf("DDP on 2 devices", i, 0, 1 + double(below(100)), 0);
+            run.startWallUs = 1'700'000'000'000'000 + std::int64_t(below(3'000)) * 1'000'000;
+            run.hosts = {"host" + std::to_string(below(3)), "host" + std::to_string(3 + below(3))};
+            if (below(10) == 0)
+                run.runTimeS.reset();
+            groups.push_back(groupOf(run.name, {run}));
+            runs.push_back(std::move(run));
+        }
+        groups.push_back(groupOf("all of them again", runs));
+        const RunsBeside beside(groups);
+        for (const RunOutcome &run : runs) {
+            const double begin = double(run.startWallUs) * 1e-6;
+            double togetherS = 0;
+            for (const RunOutcome &other : runs)
+                if (const double from = double(other.startWallUs) * 1e-6;
+                    run.runTimeS && other.runTimeS && other.run != run.run && run.hosts.sharesOne(other.hosts))
+                    togetherS +=
+                        std::max(0.0, std::min(begin + *run.runTimeS, from + *other.runTimeS) - std::max(begin, from));
+            QCOMPARE(beside.of(run).has_value(), run.runTimeS.has_value());
+            if (run.runTimeS)
+                QVERIFY(std::abs(*beside.of(run) - togetherS / *run.runTimeS) < 1e-9);
+        }
+    }
+
+    void aRunHasNoneBesideItWhileTheOthersStandStillAndAnUnknownNumberWithoutItsPlaceOrStart() {
+        RunOutcome inTurns = repeatOf("DDP on 2 devices", 1, 0, 10, 0), other = repeatOf("baseline", 1, 0, 10, 0);
+        RunOutcome nowhere = other, sometime = other;
+        inTurns.conditions.inTurns = true;
+        nowhere.run = "nowhere";
+        nowhere.hosts = {};
+        sometime.run = "sometime";
+        sometime.startWallUs = 0;
+        const std::vector<RepeatGroup> groups = {groupOf("baseline", {other, nowhere, sometime}),
+                                                 groupOf("DDP on 2 devices", {inTurns})};
+        const RunsBeside beside(groups);
+        QCOMPARE(beside.of(inTurns), std::optional(0.0));
+        QCOMPARE(beside.of(other), std::optional(1.0));
+        QVERIFY(!beside.of(nowhere) && !beside.of(sometime) && !beside.of(repeatOf("baseline", 2, 0, 10, 0)));
+    }
+
     void theChanceOfATrendIsExact() {
         QCOMPARE(chanceOfTrend({3}, 3), 2.0 / 6); // one order of six, and its reverse
         QCOMPARE(chanceOfTrend({3, 3}, 6), 2.0 / 36);
         QCOMPARE(chanceOfTrend({4}, 4), 8.0 / 24); // at most one inversion, both ways: 1 + 3 of 24 each
         QCOMPARE(chanceOfTrend({3, 3, 2}, 0), 1.0);
         QVERIFY(chanceOfTrend({10, 10, 10}, 135) < 1e-15);
+    }
+
+    void theChanceOfATrendIsExactUpTo10000PairsAndLessThanAHundredThousandthOffAboveThem() {
+        const auto blocks = [](std::size_t count, int size, std::size_t pairs) { // and then blocks of two
+            std::vector<int> out(count, size);
+            out.insert(out.end(), pairs, 2);
+            return out;
+        };
+        QVERIFY(std::abs(chanceOfTrend(blocks(12, 40, 640), 620) - 0.0379932408680891) < 1e-12); // 10,000 pairs
+        const auto isNear = [](double chance, double exact) { return std::abs(chance - exact) < 1e-5; };
+        QVERIFY(isNear(chanceOfTrend(blocks(12, 40, 641), 621), 0.037684191445131)); // convolved exactly elsewhere
+        QVERIFY(isNear(chanceOfTrend(blocks(13, 40, 0), 0), 1));
+        QVERIFY(isNear(chanceOfTrend(blocks(13, 40, 0), -2), 0.997423031292470));
+        QVERIFY(isNear(chanceOfTrend(blocks(13, 40, 0), 310), 0.318199037631595));
+        QVERIFY(isNear(chanceOfTrend(blocks(13, 40, 0), -1000), 0.001227870025041));
+        QVERIFY(isNear(chanceOfTrend(blocks(0, 0, 10'001), 101), 0.317334704652335));
+        QVERIFY(isNear(chanceOfTrend(blocks(0, 0, 10'001), 331), 0.000966479641666));
+        const double least = chanceOfTrend(blocks(13, 40, 0), 10'140);
+        QVERIFY(least >= 0 && least < 1e-15);
+    }
+
+    void theChanceOfATrendOverThousandsOfRunsWithManyRepeatsIsKnown() {
+        const std::vector<int> blocks(2'000, 40); // 1,560,000 pairs
+        QCOMPARE(chanceOfTrend(blocks, 0), 1.0);
+        QVERIFY(std::abs(chanceOfTrend(blocks, 7'524) - 0.05) < 1e-5); // 1.96 standard deviations
     }
 
     void aDriftOverTheRoundsIsSaid() {

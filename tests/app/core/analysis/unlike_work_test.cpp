@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // How much each of two had to do, where samples don't say it; and epochs that another run made before a checkpoint.
 #include <algorithm>
+#include <set>
 
 #include <QElapsedTimer>
 
 #include "analysis/compare/gate.h"
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/repeats_together.h"
+#include "analysis/compare/row_figures.h"
+#include "analysis/history/run_facts.h"
 #include "analysis/history/work_amount.h"
 #include "tests/qt_test.h"
 
@@ -131,13 +135,60 @@ private Q_SLOTS:
         runs.pop_back();
         for (int i = 0; i < 30'000; ++i)
             runs[0].conditions.machines.emplace_back().host = "h" + std::to_string(i);
-        runs[1].conditions.machines.assign(runs[0].conditions.machines.rbegin(), runs[0].conditions.machines.rend());
+        runs[1].conditions.machines = runs[0].conditions.machines;
+        std::ranges::reverse(runs[1].conditions.machines);
         QElapsedTimer timer;
         timer.start();
         const ResultTable table = resultTable(runs);
         QVERIFY2(timer.elapsed() < 5'000, qPrintable(QString::number(timer.elapsed())));
         QCOMPARE(table.rows.size(), std::size_t(1));
         QCOMPARE(table.rows[0].repeats, 2);
+    }
+
+    void manyRunsOfThousandsOfMachinesAreToldApartByTheirFiles() {
+        constexpr int count = 1'000;
+        RunOutcome run = repeatsOf({"train.py", "ddp", 2, 2, 100, 10}).front();
+        for (int i = 0; i < 4'000; ++i)
+            run.conditions.machines.emplace_back().host = "h" + std::to_string(i);
+        std::vector<RunOutcome> runs(count, run); // which share the machines
+        for (int i = 0; i < count; ++i) {
+            runs[std::size_t(i)].run = "run" + std::to_string(i);
+            runs[std::size_t(i)].conditions.files = {{"train.py", "digest " + std::to_string(i / 2)}};
+        }
+        const std::vector<RepeatsTogether> found = repeatsTogether(runs);
+        QCOMPARE(found.size(), std::size_t(count / 2));
+        QCOMPARE(found.back(), (RepeatsTogether{&runs[count - 2], &runs[count - 1]}));
+    }
+
+    void theGroupsOfAComparisonShareTheMachinesOfTheirRuns() {
+        std::vector<RunOutcome> runs = repeatsOf({"train.py", "ddp", 2, 2, 100, 10});
+        for (RunOutcome &run : runs)
+            run.conditions.machines.emplace_back().host = "box";
+        const std::vector<RepeatGroup> groups = groupsOf(resultTable(runs), runs);
+        QCOMPARE(groups.at(0).runs.size(), runs.size());
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            QVERIFY(groups[0].runs[i].conditions.machines.constData() == runs[i].conditions.machines.constData());
+    }
+
+    void whatThousandsOfRunsOfAScriptContradictTheRecipeInIsSaidOnceEach() {
+        RunOutcome run = repeatsOf({"train.py", "ddp", 2, 2, 100, 10}).front();
+        run.config = RunConfig();
+        std::vector<RunOutcome> runs(30'000, run);
+        std::vector<const RunOutcome *> all;
+        std::set<std::string> said;
+        for (RunOutcome &one : runs) {
+            const std::string number = std::to_string(all.size() / 2 + 100);
+            one.about = {{"workers", number}, {"epochs", number}, {"batch_size", number}, {"seed", number}};
+            one.epochs.clear();
+            all.push_back(&one);
+            for (std::string &contradiction : contradictions(one))
+                said.insert(std::move(contradiction));
+        }
+        ResultRow row;
+        takeOutcomes(all, row);
+        QVERIFY(said.size() > runs.size());
+        QCOMPARE(row.notes.size(), said.size());
+        QVERIFY(std::set<std::string>(row.notes.begin(), row.notes.end()) == said);
     }
 
     void missingStepsAreNoGainThoughSamplesAreUnknown() {
