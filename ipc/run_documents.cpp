@@ -282,6 +282,25 @@ Result<RunRecord> readRunRecord(const RunFolder &folder) {
     return record;
 }
 
+std::optional<std::string> whyNoRunOf(std::string_view experiment, std::string_view run, const RunRecord &record) {
+    if (record.experiment == experiment)
+        return std::nullopt;
+    return "run " + std::string(run) + " is none of this experiment's: its record names " +
+           (record.experiment.empty() ? "no experiment" : "experiment " + printableName(record.experiment));
+}
+
+Result<void> expectRunOf(std::string_view experiment, const RunFolder &folder) {
+    const std::string run = idOf(folder);
+    const Result<RunRecord> record = readRunRecord(folder);
+    if (!record)
+        return fail(
+            Error::failed("which experiment run " + run +
+                              " belongs to is not known, since its record can't be read: " + record.error().what,
+                          "if it is yours, stop it by its own id: lockstep-agent stop " + run));
+    const std::optional<std::string> why = whyNoRunOf(experiment, run, *record);
+    return why ? fail(Error::failed(*why)) : Result<void>();
+}
+
 std::string toJson(const Summary &summary) {
     return documents::page(WritingKeys::written(summary));
 }

@@ -2,6 +2,7 @@
 // check: compares a new measurement with a base, or runs both from two revisions first.
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <map>
 
 #include <QDir>
@@ -36,7 +37,13 @@ std::string baseNamed(const std::string &revision) {
 }
 
 using Outcomes = std::vector<core::RunOutcome>;
-using ByName = std::map<std::string, Outcomes>;
+/// Of one name.
+struct Repeats {
+    Outcomes runs;
+    /// A sentence for each run that its experiment names, but that is not its own.
+    std::vector<std::string> strangers = {};
+};
+using ByName = std::map<std::string, Repeats>;
 
 /// Repeats of an experiment that have no run here: they failed, were skipped or are still to come, or are done and their
 /// folders were lost.
@@ -52,7 +59,7 @@ void addWithoutRun(const core::Experiment &experiment, ByName &out) {
                                                      : std::nullopt;
             outcome.missing = entry.state == Done;
             outcome.reason = entry.reason;
-            out[outcome.name].push_back(std::move(outcome));
+            out[outcome.name].runs.push_back(std::move(outcome));
         }
 }
 
@@ -66,10 +73,20 @@ Result<ByName> runsNamed(const std::string &what) {
         return fail(loaded.error());
     if (!loaded->unreadable.empty())
         return fail(Error::failed(loaded->unreadable.front(), "mend it, or name the runs that are to be compared"));
+    std::map<std::string_view, const core::ExperimentEntry *> entries;
+    if (loaded->experiment)
+        for (const core::ExperimentEntry &entry : loaded->experiment->entries)
+            entries.emplace(entry.run, &entry);
     ByName out;
     for (const auto &store : loaded->stores) {
         core::RunOutcome outcome = core::outcomeOf(*store);
-        out[outcome.name].push_back(std::move(outcome));
+        const auto entry = entries.find(outcome.run);
+        std::string why = entry == entries.end() ? std::string()
+                                                 : core::whyNotCounted(outcome, *entry->second, loaded->experiment->id);
+        if (why.empty())
+            out[outcome.name].runs.push_back(std::move(outcome));
+        else
+            out[entry->second->planned.name].strangers.push_back(std::move(why));
     }
     return out;
 }
@@ -94,21 +111,37 @@ std::string whatBothHave(const ByName &base, const ByName &next) {
         return "run " + run.run + (run.recorded ? " was recorded from the same files as" : " has the same log as") +
                " run " + old.run + " of the base";
     };
-    for (const auto &[name, runs] : next)
-        for (const core::RunOutcome &run : runs)
+    for (const auto &[name, repeats] : next)
+        for (const core::RunOutcome &run : repeats.runs)
             for (const auto &[baseName, ofBase] : base)
-                for (const core::RunOutcome &old : ofBase)
+                for (const core::RunOutcome &old : ofBase.runs)
                     if (std::string sentence = sentenceOf(old, run); !sentence.empty())
                         return sentence;
     return {};
 }
 
 /// Of a run of the base that was not made again.
-core::GateCase missingCase(const std::string &name, const Outcomes &base) {
+core::GateCase missingCase(const std::string &name, const Repeats &base) {
     core::GateCase out;
     out.name = name;
-    out.baseRepeats = int(base.size());
+    out.baseRepeats = int(base.runs.size());
     out.reason = "is missing in the new measurement";
+    return out;
+}
+
+/// Undecided if either names runs that are another experiment's: what they are of was not measured.
+core::GateCase caseOf(const std::string &name, Repeats base, Repeats next, double mostSlower) {
+    core::GateCase out = core::gateOf(name, std::move(base.runs), std::move(next.runs), mostSlower);
+    std::vector<std::string> strangers = std::move(base.strangers);
+    std::ranges::move(next.strangers, std::back_inserter(strangers));
+    if (strangers.empty())
+        return out;
+    if (strangers.size() > 1)
+        strangers.front() += "; " + std::to_string(strangers.size() - 1) + " more likewise";
+    if (out.slower)
+        core::saysNothing(out, strangers.front());
+    else
+        out.reason += "; " + strangers.front();
     return out;
 }
 
@@ -116,17 +149,16 @@ core::GateCase missingCase(const std::string &name, const Outcomes &base) {
 Result<std::vector<core::GateCase>> casesOf(ByName base, ByName next, double mostSlower) {
     std::vector<core::GateCase> cases;
     if (base.size() == 1 && next.size() == 1) {
-        auto &[name, runs] = *next.begin();
-        cases.push_back(core::gateOf(name, std::move(base.begin()->second), std::move(runs), mostSlower));
+        auto &[name, repeats] = *next.begin();
+        cases.push_back(caseOf(name, std::move(base.begin()->second), std::move(repeats), mostSlower));
         return cases;
     }
     if (std::ranges::none_of(base, [&](const auto &one) { return next.contains(one.first); }))
         return fail(Error::badArgument("the two have no run of the same name", "lockstepctl show ID lists them"));
-    for (auto &[name, runs] : base) {
+    for (auto &[name, repeats] : base) {
         const auto found = next.find(name);
-        cases.push_back(found == next.end()
-                            ? missingCase(name, runs)
-                            : core::gateOf(name, std::move(runs), std::move(found->second), mostSlower));
+        cases.push_back(found == next.end() ? missingCase(name, repeats)
+                                            : caseOf(name, std::move(repeats), std::move(found->second), mostSlower));
     }
     return cases;
 }
@@ -269,7 +301,7 @@ int checkCommand(CheckOptions options) {
         if (!both)
             return complain(both.error());
         const std::string named = baseNamed(revision);
-        same = checkout.readFromHere(filesOf((*both)[named]), filesOf((*both)[here]));
+        same = checkout.readFromHere(filesOf((*both)[named].runs), filesOf((*both)[here].runs));
         if (!same)
             return complain(same.error());
         *base = {{here, (*both)[named]}};

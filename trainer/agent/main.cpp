@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     app.set_version_flag("--version", agentVersion());
     CommandOptions options;
-    std::string runId, by = "lockstep-agent on " + hostName();
+    std::string runId, experiment, by = "lockstep-agent on " + hostName();
     std::uint64_t fromSeq = 0;
     int coresPerDevice = 1;
 
@@ -136,6 +136,7 @@ int main(int argc, char **argv) {
     auto *stop = app.add_subcommand("stop", "Stop a run: its ranks end after their step, and are killed after 5 s.");
     stop->add_option("RUN", runId, "Run id")->required();
     stop->add_option("--by", by, "Who asks, for the log")->capture_default_str();
+    stop->add_option("--experiment", experiment, "Id of an experiment; refuse unless the run's record names it");
     std::int64_t steps = 20;
     auto *trace = app.add_subcommand("trace", "Record a run's next steps into traces/trace.json in its folder.");
     trace->add_option("RUN", runId, "Run id")->required();
@@ -195,7 +196,7 @@ int main(int argc, char **argv) {
     if (command == "attach")
         return attachCommand(runId, from->count() > 0 ? std::optional(fromSeq) : std::nullopt);
     if (command == "stop")
-        return stopCommand(runId, by);
+        return stopCommand(runId, by, experiment);
     if (command == "trace")
         return askCommand(runId, {"trace", by, steps});
     if (command == "stacks")

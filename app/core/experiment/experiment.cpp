@@ -344,10 +344,7 @@ std::optional<std::string> notItsRun(const Experiment &experiment, const Experim
     if (entry.run.empty())
         return std::nullopt;
     const Result<RunRecord> record = readRunRecord(runFolder(entry.run));
-    if (!record || record->experiment == experiment.id)
-        return std::nullopt;
-    return "run " + entry.run + " is none of this experiment's: its record names " +
-           (record->experiment.empty() ? "no experiment" : "experiment " + printableName(record->experiment));
+    return record ? whyNoRunOf(experiment.id, entry.run, *record) : std::nullopt;
 }
 
 Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where) {

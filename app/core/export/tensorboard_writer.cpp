@@ -123,11 +123,18 @@ void TensorBoardWriter::takeEpoch(const RunStore &store, const MergedEpoch &epoc
         run.push_back({"epoch/metric/" + name, ended, epoch.epoch, value});
 }
 
-/// Unless it, or that of a later epoch, is written.
-void TensorBoardWriter::takeTest(const MergedEpoch &epoch, std::vector<Scalar> &run) {
-    if (!epoch.eval || epoch.epoch <= m_evals)
+/// Unless it, or that of a later epoch, is written. A further node's test counts only as long as no node before it tests, so it waits
+/// for the end of its epoch, and what a node before it says of the same epoch comes after it.
+void TensorBoardWriter::takeTest(const RunStore &store, const MergedEpoch &epoch, std::vector<Scalar> &run) {
+    if (!epoch.eval)
+        return;
+    const int node = epoch.evalFrom ? epoch.evalFrom->first : 0;
+    if (epoch.epoch < m_evals || (epoch.epoch == m_evals && node >= m_testedOn))
+        return;
+    if (node > 0 && !epoch.complete && !store.over())
         return;
     m_evals = epoch.epoch;
+    m_testedOn = node;
     run.push_back({"epoch/test_accuracy", epoch.evalWallUs, epoch.epoch, epoch.eval->accuracy});
     addKnown(run, "epoch/test_loss", epoch.evalWallUs, epoch.epoch, epoch.eval->loss);
 }
@@ -136,8 +143,8 @@ void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &r
     const auto &epochs = store.epochs().merged();
     for (const MergedEpoch &epoch : epochs | std::views::drop(m_epochs))
         takeEpoch(store, epoch, run);
-    for (const MergedEpoch &epoch : epochs | std::views::drop(m_evals))
-        takeTest(epoch, run);
+    for (const MergedEpoch &epoch : epochs | std::views::drop(std::max(0, m_evals - 1)))
+        takeTest(store, epoch, run);
 }
 
 void TensorBoardWriter::takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run) {
@@ -207,11 +214,13 @@ Result<void> TensorBoardWriter::takeNew(const RunStore &store, const Frame &newe
     if (auto written = takeOfAllRanks(store, run); !written)
         return written;
     if (const auto *ended = std::get_if<EpochFrame>(&newest.body))
-        if (const MergedEpoch *epoch = store.epochs().find(ended->epoch))
+        if (const MergedEpoch *epoch = store.epochs().find(ended->epoch)) {
             takeEpoch(store, *epoch, run);
+            takeTest(store, *epoch, run);
+        }
     if (const auto *tested = std::get_if<EvalFrame>(&newest.body))
         if (const MergedEpoch *epoch = store.epochs().find(tested->epoch))
-            takeTest(*epoch, run);
+            takeTest(store, *epoch, run);
     if (const auto *sampled = std::get_if<DeviceFrame>(&newest.body))
         for (const DeviceSample &device : sampled->devices)
             takeDevice(store, device.device, run);

@@ -40,7 +40,7 @@ private:
     Result<void> append(const std::string &part, std::vector<Scalar> scalars);
     void takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out);
     void takeEpoch(const RunStore &store, const MergedEpoch &epoch, std::vector<Scalar> &run);
-    void takeTest(const MergedEpoch &epoch, std::vector<Scalar> &run);
+    void takeTest(const RunStore &store, const MergedEpoch &epoch, std::vector<Scalar> &run);
     void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
     void takeDevice(const RunStore &store, const std::string &name, std::vector<Scalar> &run);
     Result<void> takeRank(const RunStore &store, int rank);
@@ -55,6 +55,7 @@ private:
     std::map<std::string, std::int64_t> m_deviceUs;
     std::size_t m_rankEpochs = 0;
     int m_epochs = 0, m_evals = 0; ///< the last epoch that is written, and the last whose test is
+    int m_testedOn = 0;            ///< the node that made that test
 };
 
 /// Keeps event files in step with runs while they go on. Lives on the stores' thread.

@@ -99,10 +99,17 @@ Error noAnswerFrom(const std::string &host) {
                          "try again when the link is back: ssh " + host + " true");
 }
 
-Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
-    if (prefix.local())
-        return askHere(run, Control{"stop", std::string(by)});
-    return askElsewhere(prefix, {"stop", std::string(run), "--by", std::string(by)});
+Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by, std::string_view experiment) {
+    if (!prefix.local()) {
+        std::vector<std::string> words = {"stop", std::string(run), "--by", std::string(by)};
+        if (!experiment.empty())
+            words.insert(words.end(), {"--experiment", std::string(experiment)});
+        return askElsewhere(prefix, words);
+    }
+    if (!experiment.empty())
+        if (const Result<void> own = expectRunOf(experiment, runFolder(run)); !own)
+            return fail(own.error());
+    return askHere(run, Control{"stop", std::string(by)});
 }
 
 Asked askForStacks(const CommandPrefix &prefix, std::string_view run, std::string_view by) {

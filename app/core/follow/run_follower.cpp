@@ -373,11 +373,15 @@ Asked RunFollower::request(const Control &control) {
     return m_asked.add(agentsName(), control.by);
 }
 
-Asked RunFollower::requestStop(const QString &by) {
+Asked RunFollower::requestStop(const QString &by, std::string_view experiment) {
     if (m_ended)
         return fail(Error::failed("run " + m_runId.toStdString() + " is over already"));
-    if (!m_link.open() || !m_greeted)
-        return askToStop(m_prefix, m_runId.toStdString(), by.toStdString());
+    const bool elsewhere = !experiment.empty() && !m_prefix.local();
+    if (!m_link.open() || !m_greeted || elsewhere)
+        return askToStop(m_prefix, m_runId.toStdString(), by.toStdString(), experiment);
+    if (!experiment.empty())
+        if (const Result<void> own = expectRunOf(experiment, m_folder); !own)
+            return fail(own.error());
     return request(Control{"stop", by.toStdString()});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include <QObject>
 #include <QTimer>
@@ -40,8 +41,9 @@ public:
     void setOwnsQueue(bool owns) { m_ownsQueue = owns; }
     void start();
     /// Asks the agent to stop the run; `by` goes into its log. Over the link while it is up (the request then is over when the
-    /// agent has answered, or fails with the link), else by a connection of its own. The request may outlive the follower.
-    [[nodiscard]] Asked requestStop(const QString &by);
+    /// agent has answered, or fails with the link), else by a connection of its own. The request may outlive the follower. `experiment` as
+    /// in askToStop(); a link to another machine can't refuse, so that such a request has its own connection there.
+    [[nodiscard]] Asked requestStop(const QString &by, std::string_view experiment = {});
     /// Asks for a trace of the next steps, or for the ranks' stacks, in the same way.
     [[nodiscard]] Asked requestTrace(std::int64_t steps, const QString &by);
     [[nodiscard]] Asked requestStacks(const QString &by);

@@ -50,7 +50,7 @@ ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
     UnderWay &one = m_underWay[entry];
     if (one.run)
         return one;
-    one.run = new QueueRun(this);
+    one.run = new QueueRun(experiment().id, this);
     connect(one.run, &QueueRun::checking, this, [this, entry] { Q_EMIT checking(entry); });
     connect(one.run, &QueueRun::launched, this, [this, entry](const QString &id) {
         at(entry).run = id.toStdString();

@@ -230,7 +230,8 @@ void askRuns(Stops &stops, const QueueRequest &request, const Experiment &queue)
         const ExperimentEntry &entry = queue.entries[std::size_t(current)];
         if (!prefix || entry.run.empty() || notItsRun(queue, entry) || !stops.entries.insert(current).second)
             continue;
-        Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
+        Asked asked =
+            askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by, queue.id);
         if (!asked)
             stops.refused = fail(asked.error());
         else if (*asked)

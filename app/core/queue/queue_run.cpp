@@ -2,6 +2,7 @@
 #include "queue/queue_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <QTimer>
 
@@ -19,7 +20,7 @@ constexpr int mostAttempts = 5;
 
 } // namespace
 
-QueueRun::QueueRun(QObject *parent) : QObject(parent) {
+QueueRun::QueueRun(std::string experiment, QObject *parent) : QObject(parent), m_experiment(std::move(experiment)) {
     connect(&m_wait, &ReachWait::again, this, &QueueRun::launchAgain);
 }
 
@@ -133,13 +134,15 @@ void QueueRun::stop(const QString &by) {
         return m_check->stop();
     if (!m_follower)
         return;
+    if (const std::optional<RunRecord> &record = m_store->record(); record && record->experiment != m_experiment)
+        return Q_EMIT ended();
     const auto answered = [this, by](const Result<void> &result) {
         if (result)
             return;
         logWarning(result.error().message());
         QTimer::singleShot(1000, this, [this, by] { stop(by); }); // it is starting, or its link is being restored
     };
-    Asked asked = m_follower->requestStop(by);
+    Asked asked = m_follower->requestStop(by, m_experiment);
     if (!asked)
         return answered(fail(asked.error()));
     if (!*asked)

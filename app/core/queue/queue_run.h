@@ -24,7 +24,7 @@ class RunStore;
 class QueueRun : public QObject {
     Q_OBJECT
 public:
-    explicit QueueRun(QObject *parent = nullptr);
+    explicit QueueRun(std::string experiment, QObject *parent = nullptr); ///< the queue's id
     ~QueueRun() override;
 
     /// How launch() goes about it.
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] RunStore *store() const { return m_store.get(); }
     void forget(); ///< stops following and deletes the store
     /// Ends a check or the waiting for a node, or asks the run to stop, again and again until its agent answers. A run that is being
-    /// launched is asked once it is followed.
+    /// launched is asked once it is followed. Of one whose record names another experiment ended() follows, and nothing is stopped.
     void stop(const QString &by);
 
 Q_SIGNALS:
@@ -61,6 +61,7 @@ private:
     void startLauncher();
     void launchFailed(const Error &error, int exitCode);
     bool waitUntilReached(const Error &error);
+    std::string m_experiment;
     CommandPrefix m_where;
     LaunchRequest m_request;
     Care m_care;

@@ -212,6 +212,18 @@ void RunEpochs::dropEvalsAfter(int node) {
             epoch.evalFrom.reset();
             countLists(epoch, listed);
         }
+    dropHollowEpochs();
+}
+
+void RunEpochs::dropHollowEpochs() {
+    const auto hollow = [](const MergedEpoch &epoch) {
+        return epoch.ranksReported == 0 && !epoch.hasSteps && !epoch.eval;
+    };
+    while (!m_epochs.empty() && hollow(m_epochs.back())) {
+        m_epochs.pop_back();
+        m_skipped = std::max(0, m_skipped - 1);
+    }
+    m_withoutLists = std::min(m_withoutLists, m_epochs.size());
 }
 
 bool RunEpochs::take(const Frame &frame, const EvalFrame &body) {

@@ -50,6 +50,7 @@ private:
     [[nodiscard]] bool plausible(int epoch) const;
     [[nodiscard]] std::vector<RankEpoch> forget(int from);
     void dropEvalsAfter(int node);
+    void dropHollowEpochs(); ///< the newest, of which nothing is known
     /// The lists of that epoch have changed; `before`: how many entries they had.
     void countLists(MergedEpoch &epoch, std::size_t before);
 

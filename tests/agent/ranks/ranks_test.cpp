@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "ipc/log.h"
@@ -236,6 +237,29 @@ TEST_CASE("a stop ends the ranks after their step: stopped, 130") {
     const auto logs = bodiesOf<LogFrame>(framesOf(run.folder));
     CHECK(std::any_of(logs.begin(), logs.end(),
                       [](const LogFrame &log) { return log.message == "stop asked by the test"; }));
+}
+
+TEST_CASE("a stop for an experiment ends only a run whose record names it") {
+    const TestHome home;
+    const std::string own = makeRunId(), other = makeRunId();
+    LaunchRequest request = launchRequestFromJson(launchRequest(1)).value();
+    request.record.experiment = own;
+    const ServedRun run = serveRequest(toJson(request), {{"FAKE_RANK", "epochs=1000"}});
+    (void)rankPids(run.folder, 1);
+    const auto stopFor = [&](const std::string &experiment) {
+        return Child({agentBinary(), "stop", run.runId, "--experiment", experiment});
+    };
+    Child refused = stopFor(other);
+    CHECK(refused.errors() ==
+          "run " + run.runId + " is none of this experiment's: its record names experiment " + own + "\n");
+    CHECK(refused.wait() == 1);
+    CHECK(isAlive(run.agent));
+    CHECK(stopFor(own).wait() == 0);
+    CHECK((resultOf(run.folder).state == RunState::Stopped));
+    std::ofstream(run.folder.config()) << "{";
+    Child unread = stopFor(own);
+    CHECK(unread.errors().starts_with("which experiment run " + run.runId + " belongs to is not known"));
+    CHECK(unread.wait() == 1);
 }
 
 TEST_CASE("a stop during the grace period after a failure keeps the ranks from being started again") {

@@ -112,6 +112,31 @@ private Q_SLOTS:
         const QString shown = control({"export", id(experiment.id), "--format", "json"}).out;
         QVERIFY2(shown.contains("1 of its 4 repeats is done, but not here"), qPrintable(shown));
     }
+
+    void anExperimentCantPassWithTheRunsOfAnother() {
+        const Home home;
+        const QString base = madeRuns(1, 1, 640).join(',');
+        const Experiment own = threeDone();
+        Experiment other = own, mixed = own;
+        other.id = makeRunId();
+        RunRecord record = ddpRecord("");
+        record.experiment = other.id;
+        mixed.entries.push_back(own.entries.back());
+        mixed.entries.back().planned.repeat = 4;
+        mixed.entries.back().run = finishedRun(21, &record);
+        const QString sentence = "run %1 does not count: its own record says that it is another one";
+        for (const Experiment &one : {own, other, mixed}) {
+            QVERIFY(writeExperiment(one).has_value());
+            const bool isOwn = one.id == own.id && one.entries.size() == own.entries.size();
+            for (const bool asBase : {false, true}) {
+                const QStringList both = asBase ? QStringList{id(one.id), base} : QStringList{base, id(one.id)};
+                const Said said = control(QStringList{"check"} + both);
+                QVERIFY2(said.code == (isOwn ? 0 : 4), qPrintable(said.out + said.error));
+                const QString stranger = id(one.id == other.id ? own.entries[0].run : mixed.entries.back().run);
+                QVERIFY2(said.out.contains(sentence.arg(stranger)) == !isOwn, qPrintable(said.out));
+            }
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(CliCheckTest)

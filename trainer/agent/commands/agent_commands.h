@@ -27,8 +27,8 @@ int runCommand(const CommandOptions &options);
 /// sends the hello itself and prints log lines from that number on.
 int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq);
 
-/// Asks the run's agent to stop its ranks and waits for the end.
-int stopCommand(const std::string &runId, const std::string &by);
+/// Asks the run's agent to stop its ranks and waits for the end. With `experiment` it refuses unless the run's own record names that one.
+int stopCommand(const std::string &runId, const std::string &by, const std::string &experiment);
 
 /// Asks the run's agent for a trace of its ranks' next steps, or for their stacks. What comes of it is noted in its log.
 int askCommand(const std::string &runId, const Control &control);

@@ -200,10 +200,13 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
     return speakForLog(target->folder, runId, *hello, !fromSeq);
 }
 
-int stopCommand(const std::string &runId, const std::string &by) {
+int stopCommand(const std::string &runId, const std::string &by, const std::string &experiment) {
     auto target = AttachTarget::find(runId);
     if (!target)
         return refuse(target.error(), 2);
+    if (!experiment.empty())
+        if (const Result<void> own = expectRunOf(experiment, target->folder); !own)
+            return refuse(own.error(), 1);
     const auto ended = [&] {
         std::printf("run %s: %s\n", runId.c_str(), printable(readRunStatus(target->folder).sentence).c_str());
         return 0;

@@ -55,14 +55,6 @@ void keepEachOnce(std::vector<std::string> &notes) {
     std::erase_if(notes, [&](const std::string &note) { return !seen.insert(note).second; });
 }
 
-/// Whether a run is the one that the entry planned: its own record must say so, not the experiment alone.
-bool belongs(const RunOutcome &outcome, const ExperimentEntry &entry, const std::string &experiment) {
-    const RunConfig &planned = entry.planned.config;
-    return (outcome.experiment.empty() || outcome.experiment == experiment) &&
-           (!outcome.config || !entry.planned.command.empty() ||
-            (outcome.config->method == planned.method && deviceCount(*outcome.config) == deviceCount(planned)));
-}
-
 /// Of repeats whose folders were lost: neither a record nor a state of theirs was read.
 std::string lostRepeats(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes) {
     const auto lost = std::ranges::count_if(entries, [&](const ExperimentEntry *entry) {
@@ -111,11 +103,10 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
         for (const RunOutcome &outcome : outcomes) {
             if (entry->run.empty() || outcome.run != entry->run)
                 continue;
-            if (belongs(outcome, *entry, experiment))
+            const std::string why = whyNotCounted(outcome, *entry, experiment);
+            addNote(row.notes, why);
+            if (why.empty())
                 runs.push_back(&outcome);
-            else
-                addNote(row.notes,
-                        "run " + outcome.run + " does not count: its own record says that it is another one");
         }
         if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
             addNote(row.notes, entry->reason);
@@ -410,6 +401,15 @@ std::string dataText(const PlannedRun &run, bool quick) {
 }
 
 } // namespace
+
+std::string whyNotCounted(const RunOutcome &outcome, const ExperimentEntry &entry, const std::string &experiment) {
+    const RunConfig &planned = entry.planned.config;
+    const bool counts =
+        (outcome.experiment.empty() || outcome.experiment == experiment) &&
+        (!outcome.config || !entry.planned.command.empty() ||
+         (outcome.config->method == planned.method && deviceCount(*outcome.config) == deviceCount(planned)));
+    return counts ? "" : "run " + outcome.run + " does not count: its own record says that it is another one";
+}
 
 std::string publishedLabel(const std::string &name) {
     return "published " + name;

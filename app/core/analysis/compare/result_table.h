@@ -101,6 +101,11 @@ struct ResultTable {
 /// Of our run of that name; empty where there is none.
 [[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
 
+/// Why a run does not count as the entry's, though that names it: its own record must say that it is, not the experiment alone. Empty: it
+/// counts. One sentence.
+[[nodiscard]] std::string whyNotCounted(const RunOutcome &outcome, const ExperimentEntry &entry,
+                                        const std::string &experiment);
+
 /// Of an experiment; `outcomes` as far as there are, matched by run id. One measurement counts once, as below.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
 /// Whether runs of unlike amounts of work (analysis/history/work_amount.h), and alike otherwise, are repeats.

@@ -227,6 +227,49 @@ private Q_SLOTS:
         }
     }
 
+    void aFurtherNodesTestIsWrittenOnceItCounts() {
+        enum class Tests { OfTheFirstNode, OfBoth, OfTheFurtherNode };
+        std::vector<QByteArray> written;
+        for (const Tests tests : {Tests::OfTheFirstNode, Tests::OfBoth, Tests::OfTheFurtherNode}) {
+            RunStore store(QStringLiteral("20260102T030405Z-0000000c"));
+            store.setRecord(ddpRecord("20260102T030405Z-0000000c"));
+            QTemporaryDir folder;
+            auto writer = TensorBoardWriter::open(folder.path().toStdString(), store);
+            QVERIFY(writer.has_value());
+            std::int64_t ms = 0;
+            const auto take = [&](FrameBody body, int rank) {
+                Frame one = frame(std::move(body), rank, ms += 1000);
+                one.node = rank;
+                store.take(one);
+                QVERIFY(writer->takeNew(store, one).has_value());
+            };
+            EvalFrame test;
+            if (tests == Tests::OfBoth) { // before the first node's
+                test.epoch = 9000;
+                test.accuracy = 0.99;
+                take(test, 1);
+                ms = 0;
+            }
+            for (int epoch = 1; epoch <= 3; ++epoch) {
+                EpochFrame done;
+                done.epoch = test.epoch = epoch;
+                done.durationS = 1;
+                take(done, 0);
+                take(done, 1);
+                test.accuracy = 0.1 * epoch;
+                take(test, tests == Tests::OfTheFurtherNode ? 1 : 0);
+            }
+            QCOMPARE(store.epochs().merged().size(), std::size_t(3));
+            QVERIFY(writer->takeNew(store).has_value());
+            written.emplace_back();
+            for (const std::string &file : writer->files())
+                written.back() += bytesOf(file);
+        }
+        QVERIFY(!written[0].isEmpty());
+        QCOMPARE(written[1], written[0]);
+        QCOMPARE(written[2], written[0]);
+    }
+
     void oneWriterARun() {
         RunStore store(QStringLiteral("20260102T030405Z-00000001"));
         store.setRecord(ddpRecord("20260102T030405Z-00000001"));

@@ -10,16 +10,22 @@
 #include <filesystem>
 #include <fstream>
 
+#include <QScopeGuard>
 #include <QSignalSpy>
 
+#include "base/command_request.h"
 #include "core_queue_support.h"
+#include "follow/run_follower.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/messages.h"
 #include "ipc/printable.h"
+#include "nodes/known_places.h"
 #include "queue/experiment_runner.h"
 #include "queue/owned_experiment.h"
 #include "queue/slurm/slurm_experiment.h"
 #include "store/run_notes.h"
+#include "store/run_store.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -530,6 +536,70 @@ private Q_SLOTS:
         QVERIFY(after.state == EntryState::Failed && after.run.empty());
         QCOMPARE(after.reason, "run " + run + " is none of this experiment's: its record names " +
                                    (whose.empty() ? "no experiment" : "experiment " + whose));
+    }
+
+    /// The machine far is another data home here, behind a program called ssh.
+    void aRunElsewhereIsStoppedOnlyForTheExperimentThatItsRecordThereNames() {
+        if (!useFakeRanks())
+            QSKIP(withoutFakeRanks().constData());
+        const QTemporaryDir folder;
+        const std::string far = folder.path().toStdString();
+        write(far + "/ssh", "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nLOCKSTEP_HOME='" + far +
+                                "' exec sh -c \"$*\"\n");
+        std::filesystem::permissions(far + "/ssh", std::filesystem::perms::owner_all);
+        const QByteArray path = qgetenv("PATH");
+        qputenv("PATH", folder.path().toUtf8() + ':' + path);
+        const auto restore = qScopeGuard([&] { qputenv("PATH", path); });
+        const CommandPrefix there = prefixFor("far", (bin + QStringLiteral("/lockstep-agent")).toStdString()).value();
+        QVERIFY(rememberPlace(there).has_value());
+        for (const bool own : {true, false}) {
+            Experiment experiment = ofOneRun(EntryState::Running);
+            RunRecord record = ddpRecord({});
+            record.experiment = own ? experiment.id : makeRunId();
+            const std::string run = finishedRun(own ? 1 : 2, &record);
+            std::filesystem::create_directories(far + "/runs");
+            std::filesystem::rename(runFolder(run).path, far + "/runs/" + run);
+            experiment.host = there.host;
+            experiment.remoteAgent = there.agent;
+            experiment.entries[0].run = run;
+            QVERIFY(writeExperiment(experiment).has_value());
+            const Result<void> asked = requestQueue(experiment.id, request(Kind::Stop));
+            const std::string said = asked ? "" : asked.error().message();
+            QVERIFY2(asked.has_value() == own, said.c_str());
+            QVERIFY2(own || said.find("run " + run + " is none of this experiment's: its record names experiment " +
+                                      record.experiment) != std::string::npos,
+                     said.c_str());
+            QVERIFY(read(experiment.id).entries.at(0).state == (own ? EntryState::Stopped : EntryState::Running));
+        }
+    }
+
+    /// Its copy here, which came with the experiment, says what that one's author wants.
+    void aRunThatIsFollowedElsewhereIsAskedToStopWhereItsRecordIs() {
+        const QTemporaryDir folder;
+        const std::string words = folder.filePath(QStringLiteral("words")).toStdString();
+        Experiment experiment = ofOneRun(EntryState::Running);
+        RunRecord record = ddpRecord({});
+        record.experiment = experiment.id;
+        const std::string run = finishedRun(1, &record);
+        std::filesystem::remove(runFolder(run).result());
+        Hello hello;
+        hello.role = "agent";
+        hello.run = run;
+        hello.live = true;
+        const std::string script = "case $2 in attach) echo '" + encode(hello) +
+                                   "'; exec cat >/dev/null;; stop) echo \"$*\" > '" + words +
+                                   "'; echo refused >&2;; esac; exit 1";
+        const CommandPrefix there{{"/bin/sh", "-c", script, "--"}, "far", "lockstep-agent", false};
+        QVERIFY(rememberPlace(there).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run), there);
+        follower.start();
+        QTRY_VERIFY(store.lifecycle().link() == LinkState::Live);
+        const Result<void> asked = waitFor(follower.requestStop(QStringLiteral("the test"), experiment.id));
+        QVERIFY(!asked);
+        QCOMPARE(asked.error().what, std::string("stopping on far failed: refused"));
+        QCOMPARE(realFileSystem().readAll(words).value_or(""),
+                 "lockstep-agent stop " + run + " --by the test --experiment " + experiment.id + "\n");
     }
 
     void aRunIsItsExperimentsUntilARecordSaysOtherwise() {
