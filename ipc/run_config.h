@@ -80,7 +80,7 @@ struct RunConfig {
     int microBatches = 4;                  ///< pipeline: parts of a batch that are in the pipeline at the same time
     std::string pipelineSchedule = "1f1b"; ///< 1f1b | gpipe
     std::string stageLayers;               ///< pipeline: layers of each stage, "2,3"; empty: by their measured times
-    std::string scheduling = "batch";      ///< batch | other: Linux scheduling policy of the rank's threads
+    std::string scheduling = "other";      ///< other | batch: Linux scheduling policy of the rank's threads
     std::string init;          ///< safetensors file with the initial parameters; empty: random, from the seed
     std::string saveFinal;     ///< safetensors file for the final parameters
     std::string checkpointDir; ///< empty: no checkpoints, unless maxRestarts needs some

@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 3> paddings{"bucket", "longest", "full"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 3> loaders{"item", "batch", "device"};
 constexpr std::array<std::string_view, 2> augmentations{"none", "affine"};
-constexpr std::array<std::string_view, 2> schedulings{"batch", "other"};
+constexpr std::array<std::string_view, 2> schedulings{"other", "batch"};
 constexpr std::array<std::string_view, 3> precisions{"fp32", "bf16", "fp64"};
 
 struct MethodField {
@@ -430,8 +430,8 @@ std::vector<FieldSpec> dataRows() {
             Advanced, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
-            "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "
-            "usual one.",
+            "Linux's policy for the ranks: other is the usual one; under batch, a rank that wakes waits until other "
+            "programs leave its core.",
             Advanced, schedulings),
     };
 }

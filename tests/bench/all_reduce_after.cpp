@@ -18,7 +18,6 @@
 #include "trainer/comm/store.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine/optimizer.h"
-#include "trainer/engine/process_facts.h"
 #include "trainer/models/lenet.h"
 #include "trainer/strategies/device_thread.h"
 #include "trainer/strategies/strategy.h"
@@ -53,7 +52,6 @@ int main(int count, char **words) {
     if (!env || !cores || !set)
         return refuse((!env ? env.error() : !cores ? cores.error() : set.error()).message());
     (void)pinThread({cores->at(static_cast<std::size_t>(env->rank))});
-    useBatchScheduling();
     at::set_num_threads(1);
     const auto store = openStore(*env, std::chrono::seconds(60));
     if (!store)

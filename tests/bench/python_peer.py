@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--affine", action="store_true")
     parser.add_argument("--model", default="lenet")
     parser.add_argument("--cores", help="pin to these; under torchrun the one of the local rank")
-    parser.add_argument("--batch-policy", action="store_true", help="run under SCHED_BATCH, as lockstep-trainer does")
+    parser.add_argument("--batch-policy", action="store_true", help="run under SCHED_BATCH")
     parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--out", required=True)
     for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64), ("--seed", 1), ("--threads", 1)]:

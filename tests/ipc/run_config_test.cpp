@@ -67,7 +67,7 @@ RunConfig changed() {
     config.microBatches = 8;
     config.pipelineSchedule = "gpipe";
     config.stageLayers = "2,3";
-    config.scheduling = "other";
+    config.scheduling = "batch";
     config.init = "a.safetensors";
     config.saveFinal = "-odd=name.safetensors";
     config.checkpointDir = "ck\"pt";

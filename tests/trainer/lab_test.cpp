@@ -60,7 +60,7 @@ TEST_SUITE("lab") {
             REQUIRE(lab.ended.code == 0);
             CHECK(lab.lines.front()["type"] == "lab");
             CHECK(lab.lines.front()["ranks"] == ranks);
-            CHECK(lab.lines.front()["scheduling"] == "batch");
+            CHECK(lab.lines.front()["scheduling"] == "other");
             CHECK(lab.rows().size() == collectiveNames().size() * 4);
             for (const Json &row : lab.rows()) {
                 CAPTURE(row.dump());

@@ -12,8 +12,8 @@ namespace lockstep::trainer {
 [[nodiscard]] std::optional<double> peakRssBytes();
 [[nodiscard]] std::string bootId(); ///< the same in all containers and namespaces of one machine
 
-/// Asks for SCHED_BATCH, which needs no privilege: a rank then keeps its core while Gloo's threads wake, and small
-/// all-reduces lose their 4 ms stalls. Threads started later inherit it.
+/// Asks for SCHED_BATCH, which needs no privilege: a thread that wakes then takes the core from no other one. Threads started later
+/// inherit it.
 void useBatchScheduling();
 /// Makes glibc keep freed memory for the next step: by default it returns blocks as large as activations to the kernel and
 /// faults them in again every step. Call it after the data were read.

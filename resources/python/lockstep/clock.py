@@ -57,6 +57,14 @@ class _PausedTime:
             self._bytes = now
         return self.known_ns()
 
+    def unpaused_ns(self) -> int:
+        """The machine's clock without this run's pauses."""
+        while True:
+            before = self.known_ns()
+            now = monotonic_ns()
+            if self.ns() == before:  # else it was paused since then; the number only grows
+                return now - before
+
 
 def _paused_time(path: Optional[str]) -> Optional[_PausedTime]:
     """None: this run takes no turns."""
@@ -74,17 +82,9 @@ def paused_ns() -> int:
     return 0 if _paused is None else _paused.ns()
 
 
-def _unpaused_ns() -> int:
-    while True:
-        before = _paused.known_ns()
-        now = monotonic_ns()
-        if _paused.ns() == before:  # else it was paused since then; the number only grows
-            return now - before
-
-
 def leaves_pauses_out() -> Optional[bool]:
     """What a rank says of its durations with its state `init`; None: nothing, since this run takes no turns."""
     return None if _paused is None else True
 
 
-clock_ns = monotonic_ns if _paused is None else _unpaused_ns
+clock_ns = monotonic_ns if _paused is None else _paused.unpaused_ns

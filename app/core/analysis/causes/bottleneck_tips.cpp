@@ -143,12 +143,12 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
 }
 
 void addScheduling(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
-    if (config.scheduling != "other" || config.device != "cpu")
+    if (config.scheduling != "batch" || config.device != "cpu")
         return;
     RunConfig scheduled = config;
-    scheduled.scheduling = "batch";
+    scheduled.scheduling = "other";
     tips.add({"scheduling"}, scheduled, tips.without(seconds),
-             why + "; under the policy batch, Gloo's waking threads take no rank off its core");
+             why + "; under the policy other, a rank that wakes need not wait for another program on its core");
 }
 
 /// Whether all gradients leave at once under that cap, so that it changes nothing.

@@ -140,10 +140,10 @@ const std::vector<Planted> &allPlanted() {
         {"cores_per_device", Decisive, Offered, inConfig([](C &c) { c.coresPerDevice = 2; })},
         {"scheduling", Notable, Offered,
          [](RunOutcome &run) {
-             run.config->scheduling = "other";
-             run.conditions.scheduling = "other";
+             run.config->scheduling = "batch";
+             run.conditions.scheduling = "batch";
          }},
-        {"scheduling", Notable, None, [](RunOutcome &run) { run.conditions.scheduling = "other"; }}, // not granted
+        {"scheduling", Notable, None, [](RunOutcome &run) { run.conditions.scheduling = "batch"; }}, // not granted
         {"optimizer", Notable, Offered, inConfig([](C &c) { c.optimizer = "adamw"; }), {"momentum"}},
         {"dropout", Notable, Offered, inConfig([](C &c) { c.dropout = 0.1; })},
         {"weight_decay", Minor, Offered, inConfig([](C &c) { c.weightDecay = 0.01; }), {"decay_biases"}},
