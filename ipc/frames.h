@@ -15,6 +15,7 @@
 //  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","version":"0.1.0","total_steps":9380,
 //  "steps_per_epoch":938,"epochs":10}
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
+// {"type":"state",…,"state":"training",…,"about":{"batch_size":64}}  (a script, what its steps have shown of it)
 // {"type":"state",…,"state":"init",…,"counts_anew":true}  (a script that knows nothing of Lockstep)
 // {"type":"state",…,"state":"init",…,"leaves_pauses_out":true}  (a rank that LOCKSTEP_PAUSED is set for)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
@@ -103,7 +104,7 @@ struct StateFrame {
     std::optional<std::int64_t> totalSteps, stepsPerEpoch;
     /// DP: samples per replica, e.g. {32, 32}.
     std::vector<std::int64_t> replicaBatch;
-    About about; ///< with `init`, from scripts
+    About about; ///< with `init`, from scripts; later what they have found out since
     /// With `init`: of the trainer its data, of a script its own Python files. At most mostFiles.
     FileDigests files;
     /// With `init`, of a script that knows nothing of Lockstep: its process counts epochs from 1 and steps from 0,

@@ -27,6 +27,10 @@ class Followed(Case):
     def epochs(self, frames):
         return [frame for frame in frames if frame["type"] == "epoch"]
 
+    def about(self, *ranks):
+        """What the frames of these ranks say of the run."""
+        return {key: value for sent in ranks for frame in sent for key, value in frame.get("about", {}).items()}
+
 
 class Timed(Followed):
     """What is measured beside timers that the script sets by hand."""
@@ -73,8 +77,7 @@ class AgainstHand(Timed):
         self.assertEqual(states[0], "init")
         self.assertEqual(states.count("evaluating"), 5)
         self.assertEqual(states[-1], "done")
-        (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
-        self.assertEqual(init["about"], {"method": "baseline", "workers": 0, "batch_size": 32})
+        self.assertEqual(self.about(sent), {"method": "baseline", "workers": 0, "batch_size": 32})
         windows = [frame for frame in sent if frame["type"] == "steps"]
         self.assertEqual(windows[-1]["loss"]["last"], said["losses"][-1])
         self.assertEqual(self.result(run)["summary"]["steps"], 100)
@@ -91,6 +94,7 @@ class AgainstHand(Timed):
         _, said, sent = self.check_against_hand(["accumulate"], 5)
         last = [frame for frame in sent if frame["type"] == "steps"][-1]["loss"]["last"]
         self.assertAlmostEqual(last, sum(said["losses"][-4:]), places=5)  # one step's, without the scaler's 1024
+        self.assertEqual(self.about(sent)["batch_size"], 4 * 32)
 
     def test_two_optimizers_a_compiled_model_and_accelerate_have_these_phases_and_the_same_bits(self):
         for word in "two", "compiled", "accelerate":
@@ -175,6 +179,13 @@ class Auto(Followed):
                 self.assertAlmostEqual(min(loss["min"] for loss in known), min(losses[:2]), places=2)
                 self.assertAlmostEqual(max(loss["max"] for loss in known), max(losses[:2]), places=2)  # the third is unknown: it was divided
 
+    def test_a_scaled_loss_is_told_without_its_factor_though_the_next_batch_is_fetched_before_its_backward(self):
+        run, done = self.followed(SCALED, "ahead")
+        known = [frame["loss"] for frame in self.check_frames(run, 1)[0] if frame["type"] == "steps" and "loss" in frame]
+        losses = self.printed(done)["losses"]
+        self.assertAlmostEqual(min(loss["min"] for loss in known), min(losses[:2]), places=2)
+        self.assertAlmostEqual(max(loss["max"] for loss in known), max(losses[:2]), places=2)
+
     def test_scalars_that_a_script_writes_for_tensorboard_are_metrics_of_their_epoch(self):
         run, done = self.followed(HERE / "unchanged" / "writes.py", self.home / "events")
         sent = self.check_frames(run, 1)[0]
@@ -184,7 +195,8 @@ class Auto(Followed):
         validations = [(frame["epoch"], frame["scalars"]["accuracy"]["last"]) for frame in sent
                        if frame["type"] == "steps" and "accuracy" in frame.get("scalars", {})]
         self.assertEqual(validations, [(1, 0.6), (2, 0.7)])
-        self.assertEqual(len(list((self.home / "events").iterdir())), 1)
+        self.assertEqual(metrics["test_accuracy"], 0.25)  # of another writer
+        self.assertEqual(len(list((self.home / "events").glob("events*"))), 1)
 
     def test_a_process_that_follows_another_one_is_the_same_rank_and_counts_too(self):
         line = f"{sys.executable} {GAN} && {sys.executable} {GAN}"
@@ -237,9 +249,11 @@ class Auto(Followed):
             self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(10, 320), (3, 96)])
         self.assertEqual(self.result(run)["summary"]["steps"], 13)
 
-    def test_ranks_of_unlike_batches_end_at_the_same_step_by_the_samples_of_rank_0(self):
+    def test_ranks_of_unlike_batches_end_at_the_same_step_by_the_samples_of_rank_0_and_the_batch_is_theirs_together(self):
         run, _ = self.followed("-m", "lockstep", "--max-samples", str(2 * 32 * 7), RANKS, "half=1", options=("--nproc-per-node", "2"))
-        for sent, samples in zip(self.check_frames(run, 2).values(), (32, 16)):
+        by_rank = self.check_frames(run, 2)
+        self.assertEqual(self.about(*by_rank.values())["batch_size"], 48)
+        for sent, samples in zip(by_rank.values(), (32, 16)):
             self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(7, 7 * samples)])
 
     def test_a_script_that_catches_its_end_at_the_limit_ends_too_and_is_told_so_once(self):
@@ -256,9 +270,9 @@ class Auto(Followed):
     def check_two_ranks(self, run, epochs=2, alerts=()):
         self.assertEqual(json.loads((run / "config.json").read_text())["processes"], 2)
         by_rank = self.check_frames(run, 2, alerts)
+        self.assertEqual(self.about(*by_rank.values()),
+                         {"method": "ddp", "backend": "gloo", "model": "Linear", "workers": 0, "batch_size": 64})
         for sent in by_rank.values():
-            (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
-            self.assertEqual(init["about"], {"method": "ddp", "backend": "gloo", "model": "Linear", "workers": 0, "batch_size": 64})
             self.assertEqual([epoch["steps"] for epoch in self.epochs(sent)], [10] * epochs)
         # Rank 1 sleeps 30 ms in each step before backward; rank 0 waits for it in the gradients' sum.
         seconds = [{phase: sum(epoch["phases"][phase]["sum_s"] for epoch in self.epochs(by_rank[rank]))
@@ -291,9 +305,10 @@ class Auto(Followed):
         for kind in ("class", "function"):
             with self.subTest(kind):
                 run, _ = self.followed(SHARDED, kind, options=("--nproc-per-node", "2"))
-                for sent in self.check_frames(run, 2).values():
-                    (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
-                    self.assertEqual(init["about"], {"method": "fsdp", "backend": "gloo", "model": "Net", "workers": 0, "batch_size": 64})
+                by_rank = self.check_frames(run, 2)
+                self.assertEqual(self.about(*by_rank.values()),
+                                 {"method": "fsdp", "backend": "gloo", "model": "Net", "workers": 0, "batch_size": 64})
+                for sent in by_rank.values():
                     for epoch in self.epochs(sent):
                         self.assertEqual((epoch["steps"], epoch["samples"]), (10, 320))
                         self.assertTrue(all(epoch["phases"][name]["sum_s"] > 0 for name in ("load", "forward", "backward", "optimizer")))

@@ -14,8 +14,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
 from lockstep.batch_sizes import batch_size, listed_size  # noqa: E402
 from lockstep.frames import descriptive_values  # noqa: E402
-from lockstep.metrics import MetricLog  # noqa: E402
+from lockstep.metrics import MetricLog, WriterTags  # noqa: E402
 from lockstep.script_facts import Loader  # noqa: E402
+from lockstep.step_sizes import ALIKE, ALIKE_BY_SAMPLER, StepSizes  # noqa: E402
 
 
 class Tensor:
@@ -103,6 +104,56 @@ class FactsTest(unittest.TestCase):
             self.assertEqual(own["parts/model.py"], hashlib.sha256(b"x = 1\n").hexdigest())
         self.assertEqual(subprocess.run([sys.executable, "-c", "from lockstep.script_files import digests; print(digests())"], cwd=package,
                                         check=True, capture_output=True, text=True).stdout, "{}\n")
+
+    def told(self, *epochs, enough=ALIKE_BY_SAMPLER, ends=True):
+        """Which sizes are told of epochs with steps of these sizes, a report a step; `ends`: so does the script."""
+        told = []
+        sizes = StepSizes(enough, told.append)
+        for steps in epochs:
+            for number, size in enumerate(steps):
+                sizes.take([size], number == len(steps) - 1)
+        if ends:
+            sizes.finish()
+        return told
+
+    def test_the_size_of_full_steps_is_told_once_as_soon_as_it_is_certain(self):
+        self.assertEqual(self.told([64, 64, 64, 36], [64, 64, 64, 36], ends=False), [64])
+        self.assertEqual(self.told([64, 64], ends=False), [])  # the last one may be no full one
+        self.assertEqual(self.told([64, 64]), [64])
+        self.assertEqual(self.told([16, 32, 32, 8], ends=False), [32])  # what belongs to the first one has shown at the second
+        self.assertEqual(self.told([16, 32, 8], ends=False), [])
+        self.assertEqual(self.told([16, 32, 8]), [32])
+        self.assertEqual(self.told([64, 36], [64, 36], [64, 36], ends=False), [64])
+        self.assertEqual(self.told([320], [320], ends=False), [])
+        self.assertEqual(self.told([320], [320]), [320])
+        self.assertEqual(self.told([64, 36]), [64])
+        self.assertEqual(self.told(), [])
+
+    def test_of_steps_of_varying_or_unknown_sizes_none_is_told(self):
+        for epochs in ([22, 10, 24, 11, 12, 15],), ([64, 64, 32, 64],), ([64, 32, 32, 32],), ([64, 64, 96],), ([0, 0, 0, 0],), ([64, 0, 64, 64],):
+            with self.subTest(epochs):
+                self.assertEqual(self.told(*epochs), [])
+        self.assertEqual(self.told([22, 10]), [22])  # a library's sampler fills its batches
+        self.assertEqual(self.told([22, 10], enough=ALIKE), [])
+        self.assertEqual(self.told([10, 12, 11], enough=ALIKE), [])
+
+    def test_a_sampler_of_the_scripts_own_has_to_show_more_steps_that_are_alike(self):
+        self.assertEqual(self.told([8] * ALIKE, enough=ALIKE, ends=False), [])
+        self.assertEqual(self.told([8] * (ALIKE + 2), enough=ALIKE, ends=False), [8])
+        self.assertEqual(self.told([8] * (ALIKE - 1) + [9, 8, 8], enough=ALIKE), [])
+        self.assertEqual(self.told([8] * 20, enough=ALIKE), [8])
+        for sampler, full in (Batches(70, 16), True), (types.SimpleNamespace(batch_size=16), False), (Samples(70), False), (None, False):
+            self.assertEqual(Loader(types.SimpleNamespace(_index_sampler=sampler), 1).gives_full_batches, full)
+
+    def test_a_tag_that_several_writers_give_has_a_name_for_each(self):
+        tags = WriterTags()
+        for tag, folder, name in (("loss", "runs/train", "loss"), ("loss", "runs/val", "val/loss"), ("loss", "runs/train", "loss"),
+                                  ("f1", "runs/val", "f1"), ("loss", "other/val", "other/val/loss"), ("loss", "runs/val", "val/loss"),
+                                  ("loss", "runs/train/1733000000.25", "loss"), ("loss", "", "loss")):
+            self.assertEqual(tags.name(tag, folder), name)
+        for number in range(2000):
+            tags.name(f"tag{number}", "runs/train")
+        self.assertEqual(tags.name("loss", "runs/more"), "runs/more/loss")
 
     def sizes(self, expected, *batches, length=9):
         """What is read of the batches of one iterator."""

@@ -28,8 +28,7 @@ class Libraries(Case):
         return json.loads(said[0]), sent, self.result(run)["summary"]
 
     def about(self, sent):
-        (init,) = [frame for frame in sent if frame["type"] == "state" and frame["state"] == "init"]
-        return init["about"]
+        return {key: value for frame in sent for key, value in frame.get("about", {}).items()}
 
     def last_loss(self, sent):
         return [frame for frame in sent if frame["type"] == "steps" and frame["count"]][-1]["loss"]["last"]

@@ -6,7 +6,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Optional
 
+from lockstep import signals
+
 _ASKED, _LAST_STEP, _SAMPLES = "lockstep/asked", "lockstep/last_step", "lockstep/samples"
+_SUM, _ADDED = "lockstep/sum", "lockstep/added"
 _WAIT = timedelta(seconds=60)
 
 
@@ -30,6 +33,21 @@ def of_rank_0(torch: Any, steps: int, samples: int) -> int:
         return samples
     store.wait([key], _WAIT)
     return int(store.get(key))
+
+
+def sum_of_all(torch: Any, samples: int) -> Optional[int]:
+    """What all ranks together give, in the last one to ask; None in the others, and where there is no store. Each asks once at most. Waits
+    for nobody."""
+    try:
+        store = _store(torch)
+        if store is None:
+            return None
+        store.add(_SUM, samples)
+        added = store.add(_ADDED, 1)
+        return int(store.add(_SUM, 0)) if added == torch.distributed.get_world_size() else None
+    except Exception as error:  # the group or its store has gone, or is one that can't add
+        signals.pass_on(error)
+        return None
 
 
 class LastStep:

@@ -2,12 +2,13 @@
 """Sends as frames what a follower reports of a script."""
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Dict, Mapping, Optional
 
 from lockstep.metrics import MetricLog
 from lockstep.nonfinite import NonFiniteLoss
 from lockstep.reporter import Reporter
 from lockstep.sender import Sender
+from lockstep.step_sizes import StepSizes
 from lockstep.steps import EpochLog
 
 
@@ -18,11 +19,14 @@ class FrameReporter(Reporter):
         self._sender = sender
         self.metrics = MetricLog()
         self.losses = NonFiniteLoss(sender)
+        self.step_sizes: Optional[StepSizes] = None  # None: nobody asks for them
         self._log: Optional[EpochLog] = None  # of the newest step
+        self._training: Dict[str, Any] = {"state": "training"}  # what was said when the newest epoch began
 
     def begin_epoch(self, epoch: int, steps: Optional[int]) -> None:
         """The state frame of an epoch."""
-        self._sender.send("state", {"state": "training", "epoch": epoch, "steps_per_epoch": steps})
+        self._training = {"state": "training", "epoch": epoch, "steps_per_epoch": steps}
+        self._sender.send("state", self._training)
 
     def begin_evaluation(self, epoch: int) -> None:
         """The state frame of an evaluation."""
@@ -36,10 +40,22 @@ class FrameReporter(Reporter):
         """A frame of steps. Without `force` they wait until the last frame was sent."""
         log.read()
         self.losses.tell(log)
+        if self.step_sizes is not None:
+            self.step_sizes.take(log.newly_read, force)
         if self._sender.pending and not force:
             return
         self._log = log
         self._send(log)
+
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """A state frame of what is known of the run by now."""
+        self._sender.send("state", {**self._training, "about": about})
+
+    def finish(self) -> None:
+        """The script ends."""
+        if self.step_sizes is not None:
+            self.step_sizes.finish()
+        self.rest()
 
     def rest(self) -> None:
         """A frame of the metrics that came after the last step."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections import deque
+from pathlib import PurePath
 from typing import Any, Deque, Dict, List, Optional, Set, Tuple
 
 from lockstep import signals
@@ -13,12 +15,38 @@ from lockstep.tensors import copied
 MOST_METRICS = 32  # of one run, as ipc/scalars.h has it
 LONGEST_NAME = 48
 MOST_UNREAD = 10_000  # values that wait, the newest
+MOST_TAGS = 1000  # of TensorBoard writers, each with its folder
+_MADE_BY_HPARAMS = re.compile(r"\d{9,}\.\d+")  # the folder, named by the time, into which add_hparams() writes results once more
 
 
 def metric_name(tag: str) -> str:
     """The name under which Lockstep shows a tag: "Loss/train" is Loss_train. Letters, digits and _, no digit first."""
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in tag)
     return ("_" + name if name[:1].isdigit() else name)[:LONGEST_NAME]
+
+
+class WriterTags:
+    """Names for the tags of several TensorBoard writers. Of one that another writer has given, too, the end of the writer's folder is a part:
+    val/accuracy beside accuracy."""
+
+    def __init__(self) -> None:
+        self._names: Dict[Tuple[str, str], str] = {}  # by tag and folder
+
+    def name(self, tag: str, folder: str) -> str:
+        """The name for a tag of the writer of a folder."""
+        name = self._names.get((tag, folder))
+        if name is None:
+            if len(self._names) >= MOST_TAGS:  # no run has so many metrics
+                return f"{folder}/{tag}"
+            self._names[tag, folder] = name = self._new(tag, PurePath(folder).parts)
+        return name
+
+    def _new(self, tag: str, parts: Tuple[str, ...]) -> str:
+        if parts and _MADE_BY_HPARAMS.fullmatch(parts[-1]):
+            return tag
+        taken = self._names.values()
+        names = ("/".join((*parts[start:], tag)) for start in range(len(parts), -1, -1))
+        return next((name for name in names if name not in taken), tag)
 
 
 class Metric:

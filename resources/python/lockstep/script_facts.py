@@ -64,10 +64,15 @@ class Loader:
             signals.pass_on(error)
             return None
 
+    @property
+    def gives_full_batches(self) -> bool:
+        """Whether its batches are alike but for a pass's last one, by a sampler of a library's."""
+        return bool(self._full) and _is_of_library(self._sampler, "__iter__")
+
     @cached_property
     def _by_sampler(self) -> Tuple[Optional[int], Optional[int]]:
         """How many samples a batch has that is not the last one of a pass, and how many that one has; None: unknown."""
-        if not self._full or not self.length or not _is_of_library(self._sampler, "__iter__"):
+        if not self._full or not self.length or not self.gives_full_batches:
             return None, None
         sampler = getattr(self._sampler, "sampler", None)
         if sampler is None:  # a library's own: whether its last batch is full is not said

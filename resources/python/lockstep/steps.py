@@ -75,6 +75,7 @@ class EpochLog:
         # Loss, samples and times as given: reading a loss may wait for a GPU, and adding up many steps at once is faster.
         self._unread: List[Tuple[Any, Any, Mapping[str, int]]] = []
         self._read_ns = 0  # so that the first step is reported at once
+        self.newly_read: List[int] = []  # the samples of each step that was read last
         self.not_finite: Optional[Tuple[int, float]] = None  # the first step whose loss is NaN or infinite, and that loss
 
     def add(self, loss: Any, samples: Any, times: Mapping[str, int] = NO_TIMES) -> None:
@@ -101,6 +102,7 @@ class EpochLog:
         """Reads the losses of the added steps, and adds their times. Raises what their conversion to numbers raises."""
         self._read_ns = clock_ns()
         unread, self._unread = self._unread, []
+        self.newly_read = []
         for step, (given, samples, _) in enumerate(unread, self.first_step + self.steps - len(unread)):
             count = int(samples)
             if count < 0:
@@ -114,6 +116,7 @@ class EpochLog:
             count = count if self._counts_samples else 0
             self.window.add(loss, count)
             self.samples += count
+            self.newly_read.append(count)
         add_times((times for _, _, times in unread), self.phases, self.window.phases)
 
     def report(self) -> Dict[str, Any]:

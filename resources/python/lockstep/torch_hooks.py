@@ -175,10 +175,15 @@ def watch_writer(module: Any, watch: "Watch") -> None:
     def add_scalar(writer: Any, tag: Any, scalar_value: Any, *arguments: Any, **named: Any) -> Any:
         """The scalar, written and shown."""
         if watch.hears_writers:
-            watch.metric(str(tag), scalar_value)
+            watch.metric(str(tag), scalar_value, _folder(writer))
         return original(writer, tag, scalar_value, *arguments, **named)
 
     module.SummaryWriter.add_scalar = add_scalar
+
+
+def _folder(writer: Any) -> str:
+    """Where a SummaryWriter of PyTorch's, or of tensorboardX's, writes."""
+    return str(getattr(writer, "log_dir", None) or getattr(writer, "logdir", None) or "")
 
 
 def stay_out_of_graphs(rules: Any) -> None:

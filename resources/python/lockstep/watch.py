@@ -22,14 +22,18 @@ from lockstep.clock import clock_ns, leaves_pauses_out
 from lockstep.frame_reporter import FrameReporter
 from lockstep.frames import descriptive_values
 from lockstep.gradient_sums import UNKNOWN, GradientSums
+from lockstep.metrics import WriterTags
 from lockstep.parameters import Parameters
 from lockstep.position import Position
 from lockstep.script_facts import Loader, place, sharded_model
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.step_limit import StepLimit
+from lockstep.step_sizes import ALIKE, ALIKE_BY_SAMPLER, StepSizes
 from lockstep.stream_calls import StreamCalls
 from lockstep.stream_clock import StreamClock
 from lockstep.tensors import copied, copied_number
+
+MOST_SCALED = 8  # losses that were scaled and wait for their backward, the newest; and steps of optimizers for which they do
 
 
 class Watch:
@@ -58,9 +62,13 @@ class Watch:
         self._iterators = itertools.count(1)
         self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
         self._gradient_sums = GradientSums()
-        self._scaled: List[Tuple[Any, Any]] = []  # what GradScalers gave since the last batch came, and the losses they were given
+        # What GradScalers gave that no backward was called on yet, the losses they were given, and how many steps of optimizers came before.
+        self._scaled: List[Tuple[Callable[[], Any], Any, int]] = []
+        self._optimizer_steps = 0
+        self._writer_tags = WriterTags()
         self._parameters = Parameters()
-        self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, batch size
+        self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, whether its sampler fills its batches
+        self._init: Dict[str, Any] = {}  # what was said with the hello, for whoever has to be told again
         self._world = 1  # how many processes train together
         self._limit = StepLimit(lambda steps, samples: agreement.of_rank_0(self._torch, steps, samples), self._finish)
         self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
@@ -102,11 +110,11 @@ class Watch:
         except Exception as error:
             self.step_aside(error)
 
-    def metric(self, tag: str, value: Any) -> None:
-        """A value of a metric, once there has been a step."""
+    def metric(self, tag: str, value: Any, folder: str = "") -> None:
+        """A value of a metric, once there has been a step. `folder`: of the writer, if one was given it."""
         try:
             if self.listens() and self._frames is not None:
-                self._frames.metrics.add(str(tag), value)
+                self._frames.metrics.add(self._writer_tags.name(str(tag), folder), value)
         except Exception as error:
             self.step_aside(error)
 
@@ -230,11 +238,12 @@ class Watch:
         try:
             loader = getattr(iterator, "_lockstep", None) or self._loader(iterator)
             size = loader.samples(batch, iterator)
-            self._scaled.clear()
+            if self._scaled:
+                self._forget_scaled()
             self._parameters.version = None
             self._gradient_sums.backwards = 0  # one that raised may not have ended
             if self._calls is None:
-                self._newest = {"workers": getattr(iterator, "_num_workers", None), "batch_size": size}
+                self._newest = {"workers": getattr(iterator, "_num_workers", None), "fills": loader.gives_full_batches}
             self._tell("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
                        loader.endless)
         except Exception as error:
@@ -311,6 +320,7 @@ class Watch:
             return
         try:
             self._tell("optimizer_ends", id(optimizer), by_scaler)
+            self._optimizer_steps += 1
             self._parameters.version = None
             self._position.phase = ("", clock_ns())
         except Exception as error:
@@ -336,11 +346,19 @@ class Watch:
         """A GradScaler has made the one of the other."""
         try:
             if self.listens() and scaled is not loss and hasattr(loss, "detach"):
-                self._scaled.append((scaled, copied(loss) if loss.numel() == 1 else None))
-                del self._scaled[:-8]
+                self._scaled.append((weakref.ref(scaled), copied(loss) if loss.numel() == 1 else None, self._optimizer_steps))
+                del self._scaled[:-MOST_SCALED]
         except Exception as error:
             signals.pass_on(error)
-            self._scaled.append((scaled, None))
+            self._scaled.append((lambda: None, None, self._optimizer_steps))
+
+    def _forget_scaled(self) -> None:
+        """A batch has come. Scaled losses may still wait for their backward: those of a step that goes on, of which the script may hold a
+        sum, and those that it has made a while ago and holds."""
+        def waits(scaled: Callable[[], Any], _: Any, made: int) -> bool:
+            steps = self._optimizer_steps - made
+            return steps == 0 or (steps <= MOST_SCALED and scaled() is not None)
+        self._scaled = [each for each in self._scaled if waits(*each)]
 
     def step_aside(self, error: BaseException) -> None:
         """Ends following with a line on stderr; training goes on. What a signal's handler of the script raised goes on to the script."""
@@ -379,10 +397,11 @@ class Watch:
         sender = Sender(os.environ.get(FRAMES, ""), rank, os.environ.get(TOKEN, ""))
         sender.connect()
         about = {key: value for key, value in self._facts(world, backend).items() if value is not None}
-        sender.send("state", {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
-                              "about": descriptive_values(about), "files": script_files.digests(),
-                              "counts_anew": True, "leaves_pauses_out": leaves_pauses_out(), "device": os.environ.get("LOCKSTEP_DEVICE"),
-                              "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None})
+        self._init = {"state": "init", "pid": os.getpid(), "host": socket.gethostname(), "world_size": world,
+                      "about": descriptive_values(about), "files": script_files.digests(),
+                      "counts_anew": True, "leaves_pauses_out": leaves_pauses_out(), "device": os.environ.get("LOCKSTEP_DEVICE"),
+                      "cores": ",".join(map(str, os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else None}
+        sender.send("state", self._init)
         if alone:
             sender.send("alert", {"severity": "warning", "kind": "trains_alone", "message":
                                   f"rank {rank} is one of {world} processes, but the script has set up no process group: "
@@ -390,6 +409,9 @@ class Watch:
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._frames = FrameReporter(sender)
+        if "batch_size" not in about:
+            fills = self._newest is not None and self._newest["fills"]
+            self._frames.step_sizes = StepSizes(ALIKE_BY_SAMPLER if fills else ALIKE, self._tell_batch_size)
         self._calls = self._calls_of(self._frames, tensors)
         self._tell = self._calls.tell
         own = [known[1:] for known in self._early if known[0] == self.trainer]
@@ -412,7 +434,7 @@ class Watch:
         return StreamCalls(frames, stream, self._gradient_sums.later)
 
     def _facts(self, world: int, backend: Optional[str]) -> Dict[str, Any]:
-        """Method, model, backend, workers and batch size, as far as they can be seen; a library's callback knows better."""
+        """Method, model, backend and workers, as far as they can be seen; a library's callback knows better."""
         models = self._gradient_sums.models()
         every = models and all(model.process_group.size() == world for model in models)  # else it is a part of another method
         about: Dict[str, Any] = {"method": "ddp" if every else "baseline" if world == 1 else None, "backend": backend}
@@ -423,9 +445,14 @@ class Watch:
             about["method"] = "fsdp" if about["model"] else None
         if self._newest:
             about["workers"] = self._newest["workers"]
-            if self._newest["batch_size"]:
-                about["batch_size"] = self._newest["batch_size"] * world
         return {**about, **self.about}
+
+    def _tell_batch_size(self, samples: int) -> None:
+        """A full step has so many samples in this process. The last process to know that tells what a step of all has."""
+        every = agreement.sum_of_all(self._torch, samples) if self._world > 1 else samples
+        if every is not None and self._frames is not None:
+            self._init["about"] = {**self._init["about"], "batch_size": every}
+            self._frames.describe({"batch_size": every})
 
     def _end_at(self, steps: int) -> None:
         """Ends the script if it has made as many steps as it may."""
@@ -468,8 +495,8 @@ class Watch:
                 if len(tensors) != 1:
                     return None
                 tensors = tensors[0]
-            for number, (scaled, loss) in enumerate(self._scaled):
-                if scaled is tensors:
+            for number, (scaled, loss, _) in enumerate(self._scaled):
+                if scaled() is tensors:
                     del self._scaled[number]
                     return loss
             return self._number(tensors) if not self._scaled and tensors.numel() == 1 else None
@@ -487,7 +514,7 @@ class Watch:
             failed = uncaught or (self.failed and not stopped)
             self._calls.tell("finish", failed)
             if self._frames is not None:
-                self._frames.rest()
+                self._frames.finish()
             self._sender.send_last("state", {"state": "failed" if failed else "stopped" if stopped else "done"})
         except Exception as error:
             self.step_aside(error)

@@ -312,3 +312,30 @@ TEST_CASE("a run whose ranks change their number again and again is recorded wit
     CHECK(record->processes == 3);
     CHECK(record->config->devices == std::vector<std::string>{"0", "1", "2"});
 }
+
+TEST_CASE("what a script says of itself while it trains stands in its run's record") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    Frame first = beginOf(0, "host");
+    std::get<StateFrame>(first.body).about = {{"method", "ddp"}, {"model", "lenet"}};
+    ListenedRun::Options options;
+    options.files = RecordedFiles{"rank 0, at 1 us", 0};
+    auto run = ListenedRun::open(loop, clock, options, {}, first);
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    (*run)->takeLine(0, encode(first));
+    Frame later = first;
+    later.rseq = 1;
+    StateFrame &training = later.body.emplace<StateFrame>();
+    training.state = RunState::Training;
+    training.about = {{"batch_size", "128"}, {"model", "mlp"}};
+    clock.ns += 2'000'000'000; // so that the record is written
+    (*run)->takeLine(0, encode(later));
+    run->reset(); // waits for the disk
+    const auto record = readRunRecord(folder);
+    REQUIRE((record && record->config));
+    CHECK(record->config->batchSize == 128);
+    CHECK(record->config->model == "lenet"); // what was said first
+    CHECK(record->machines.size() == 1);
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Three steps with a GradScaler, all of which it leaves out because their gradients are infinite. The second has two scaled losses, and the
-third divides a scaled one. Prints the losses. With "sharded" it is the GradScaler of FSDP."""
+third divides a scaled one. Prints the losses. With "sharded" it is the GradScaler of FSDP; with "ahead" each next batch is fetched between
+a scaled loss and its backward."""
 import json
 import sys
 
@@ -18,16 +19,21 @@ if "sharded" in sys.argv:
 else:
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
 losses = []
-for number, (inputs, targets) in enumerate(DataLoader(TensorDataset(torch.randn(12, 4), torch.ones(12, 1)), batch_size=4)):
+batches = iter(DataLoader(TensorDataset(torch.randn(12, 4), torch.ones(12, 1)), batch_size=4))
+fetched = None
+for number in range(3):
+    inputs, targets = fetched or next(batches)
     optimizer.zero_grad()
     loss = 1000 * (model(inputs) - targets).square().mean()
     losses.append(loss.item())
     if number == 1:
         first, second = scaler.scale(loss / 4), scaler.scale(3 * loss / 4)
+        fetched = next(batches) if "ahead" in sys.argv else None
         first.backward(retain_graph=True)
         second.backward()
     else:
         scaled = scaler.scale(loss)
+        fetched = next(batches, None) if "ahead" in sys.argv else None
         (scaled if number == 0 else scaled / 2).backward()
     scaler.step(optimizer)
     scaler.update()

@@ -201,7 +201,7 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
     Rank &known = m_ranks[rank];
     if (!state.host.empty())
         known.host = state.host.substr(0, longestReportedName);
-    if (state.state == RunState::Init)
+    if (state.state == RunState::Init || !state.about.empty())
         describe(state, rank);
     if (isFinal(state.state)) {
         known.final = state.state;
@@ -247,15 +247,15 @@ void ListenedRun::takeWords(const About &about) {
 }
 
 /// Writes what a rank reports about itself into the run's record, as the agent does for runs that it starts.
-void ListenedRun::describe(const StateFrame &init, int rank) {
-    takeWorldSize(init, rank);
+void ListenedRun::describe(const StateFrame &state, int rank) {
+    takeWorldSize(state, rank);
     if (!m_record.config)
-        takeWords(init.about);
-    if (!init.device.empty()) {
+        takeWords(state.about);
+    if (!state.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
-        m_record.deviceNames[std::size_t(rank)] = init.device.substr(0, longestReportedName);
+        m_record.deviceNames[std::size_t(rank)] = state.device.substr(0, longestReportedName);
     }
-    const std::string host = init.host.substr(0, longestReportedName);
+    const std::string host = state.host.substr(0, longestReportedName);
     const std::size_t mostMachines = std::min(m_ranks.size(), std::size_t(mostNodes)); // more could not be read again
     if (!host.empty() && m_record.machines.size() < mostMachines && m_hosts.insert(host).second) {
         MachineRecord machine; // nothing more is known about the machine

@@ -91,7 +91,7 @@ private:
     void openIntake();
     void onControl(const Control &control);
     void onState(int rank, const StateFrame &state);
-    void describe(const StateFrame &init, int rank);
+    void describe(const StateFrame &state, int rank);
     void takeWorldSize(const StateFrame &init, int rank);
     void takeWords(const About &about);
     void writeRecord();

@@ -30,6 +30,7 @@ constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the
 constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
 constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
 constexpr double notableSamples = noRepeatsFrom, decisiveSamples = 0.05; ///< named from `unlikeFrom`
+constexpr double unlikeStepSizes = 1.0 / 3; ///< batches of random sizes are less apart, accumulated gradients more
 
 FairnessWeight weightOf(double apart, double notable, double decisive) {
     return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
@@ -280,6 +281,23 @@ void compareUnlikeSteps(const Pair &pair, Unlikes &out) {
                                    "A script can report them: run.step(loss, samples)"));
 }
 
+/// Absent of a run that counts samples from before its checkpoint.
+std::optional<double> samplesAStep(const RunOutcome &run) {
+    const auto samples = samplesSeen(run), steps = stepsMade(run);
+    return samples && steps && run.earlierS <= 0 ? std::optional(*samples / *steps) : std::nullopt;
+}
+
+/// Whether scripts that have seen as many samples learned from more of them at once, whatever they say of their batches:
+/// gradients may accumulate.
+void compareStepSizes(const Pair &pair, Unlikes &out) {
+    const auto sizes = pair.a().script && pair.b().script ? furthestApart(pair, samplesAStep) : std::nullopt;
+    if (!sizes || shareApart(sizes->first, sizes->second) < unlikeStepSizes)
+        return;
+    const auto text = [](double samples) { return significant(samples, 3).toStdString(); };
+    out.push_back(difference("batch_size", "Samples a step", text(sizes->first), text(sizes->second), Decisive,
+                             "a different number of steps is different work"));
+}
+
 void compareWork(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     const auto isMeant = [&](const char *key) { return names(settings, key) || pair.isVaried(key); };
     if (isMeant("dataset") || isMeant("train_samples") || isMeant("epochs"))
@@ -290,6 +308,8 @@ void compareWork(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     const auto steps = !samplesKnown && stepsAlike ? furthestApart(pair, stepsMade) : std::nullopt;
     const bool found = steps ? compareCount("steps", "Steps made", steps, out)
                              : compareCount("samples", "Samples seen", furthestApart(pair, samplesSeen), out);
+    if (!found && samplesKnown && stepsAlike)
+        compareStepSizes(pair, out);
     if (found || samplesKnown || steps || compareCount("epochs", "Epochs", furthestApart(pair, epochsMade), out))
         return;
     if (furthestApart(pair, samplesSeen) || (!pair.a().script && !pair.b().script))

@@ -445,6 +445,29 @@ private Q_SLOTS:
                  std::string()); // the batch is named as such
     }
 
+    void asManySamplesInFarFewerStepsAreDifferentWorkThoughTheBatchIsSaidToBeTheSame() {
+        const auto found = [](const Script &reference, const Script &run, const std::vector<std::string> &varies = {}) {
+            RepeatGroup a{reference.name, repeatsOf(reference), true}, b{run.name, repeatsOf(run), false};
+            for (RepeatGroup *group : {&a, &b})
+                for (RunOutcome &repeat : group->runs)
+                    for (MergedEpoch &epoch : repeat.epochs)
+                        epoch.samples = 1600;
+            std::string out;
+            for (const FairnessFinding &one : fairnessOf(a, b, varies, {}))
+                out += one.key + " " + std::string(toString(one.weight)) + ": " + one.sentence;
+            return out;
+        };
+        const Script each = {"each", "baseline", 1, 2, 100, 20, "16"};
+        const std::string said = "batch_size decisive: Samples a step 64 instead of 16: a different number of steps is "
+                                 "different work.";
+        QCOMPARE(found(each, {"fourth", "baseline", 1, 2, 25, 18, "16"}), said);
+        QCOMPARE(found({"each", "baseline", 1, 2, 100, 20}, {"fourth", "baseline", 1, 2, 25, 18}), said);
+        QCOMPARE(found(each, {"buckets", "baseline", 1, 2, 110, 20, "16"}), std::string()); // of random sizes
+        const std::string batch = found(each, {"fourth", "baseline", 1, 2, 25, 18, "64"});
+        QVERIFY2(batch.find("Batch size") != batch.npos && batch.find("Samples a step") == batch.npos, batch.c_str());
+        QCOMPARE(found(each, {"fourth", "baseline", 1, 2, 25, 18, "64"}, {"batch_size"}), std::string());
+    }
+
     void aCheckpointsEpochsHaveNoCauseAndPassNoGate() {
         const auto base = trained("base", 0.56, 1, 0), resumed = trained("resumed", 0.45, 5, 1.1);
         const auto runs = together(base, resumed);
