@@ -363,7 +363,9 @@ class Auto(Followed):
                                ("an_optimizer_that_raises", [(19, 0)]), ("a_thread_for_each_epoch", [(20, 160)] * 3),
                                ("steps_after_the_loop", [(7, 160)] * 3), ("a_validation_with_a_backward", [(20, 160)] * 3),
                                ("skipped_batches", [(6, 48)] + [(16, 128)] * 2), ("a_loader_without_end", [(20, 160)] * 3),
-                               ("loaders_within_loaders", [(20, 160)] * 2)):
+                               ("loaders_within_loaders", [(20, 160)] * 2),
+                               ("an_optimizer_that_goes_through_the_loader", [(1, 160)] * 3),
+                               ("two_batches_a_step_and_two_ahead", [(10, 160)] * 3)):
             with self.subTest(mode):
                 epochs, sent = self.odd(mode)
                 self.assertEqual(epochs, expected)

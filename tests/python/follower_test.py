@@ -13,7 +13,7 @@ class FollowerTest(unittest.TestCase):
         for _ in range(3):
             script.train(1, length=3)
         script.end_of(1, 4)
-        self.assertEqual(script.heard.epochs, [(3, 12, 64, times(3, {"load": 10}))])
+        self.assertEqual(script.finish(), [(3, 12, 64, times(3, {"load": 10}))])
         self.assertEqual(script.heard.states, [("training", 1, 3)])
 
     def test_a_step_counts_as_complete_once_its_optimizer_has_stepped(self):
@@ -137,7 +137,7 @@ class FollowerTest(unittest.TestCase):
                 script.backward(10, loss)
             script.optimize(3)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs, [(2, 16, 74, {"load": 8, "forward": 20, "backward": 40, "optimizer": 6})])
+        self.assertEqual(script.finish(), [(2, 16, 74, {"load": 8, "forward": 20, "backward": 40, "optimizer": 6})])
         self.assertEqual(script.heard.states, [("training", 1, 2)])
         self.assertEqual(script.heard.losses[-1]["last"], 0.75)
 
@@ -204,6 +204,7 @@ class FollowerTest(unittest.TestCase):
                             self.assertEqual(script.follower.first_samples, 4 * (together if step else 1))
                     script.end_of(epoch)
                 steps = 8 // together
+                script.finish()
                 self.assertEqual(script.heard.epochs[0], (steps, 32, sum(phases.values()), phases))
                 self.assertEqual(script.heard.epochs[1], (steps, 32, 56 + 13 * steps, times(steps, {"load": 16, "forward": 40})))
                 self.assertEqual(script.heard.states[-1], ("training", 2, steps))
@@ -397,7 +398,7 @@ class FollowerTest(unittest.TestCase):
         script.follower.optimizer_ends(1)
         script.train(1)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs, [(2, 8, 40, times(2))])
+        self.assertEqual(script.finish(), [(2, 8, 40, times(2))])
 
     def test_an_epoch_that_is_left_early_ends_when_the_next_begins(self):
         script = Script()
@@ -451,7 +452,7 @@ class FollowerTest(unittest.TestCase):
                 script.backward(10)
                 script.optimize(3, optimizer)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs, [(3, 12, 114, {"load": 6, "forward": 30, "backward": 60, "optimizer": 18})])
+        self.assertEqual(script.finish(), [(3, 12, 114, {"load": 6, "forward": 30, "backward": 60, "optimizer": 18})])
 
     def test_optimizers_that_step_within_backward_share_its_time_with_it(self):
         script = Script()
@@ -476,7 +477,7 @@ class FollowerTest(unittest.TestCase):
             script.wait(3)
             script.follower.optimizer_ends(1)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs, [(2, 8, 100, {"load": 4, "forward": 30, "backward": 60, "optimizer": 6})])
+        self.assertEqual(script.finish(), [(2, 8, 100, {"load": 4, "forward": 30, "backward": 60, "optimizer": 6})])
 
     def test_a_validation_between_the_batches_of_one_step_is_no_part_of_it(self):
         script = Script()
@@ -494,7 +495,7 @@ class FollowerTest(unittest.TestCase):
         script.train(2, length=3)
         script.end_of(2)
         step = {"load": 4, "forward": 10, "backward": 20, "optimizer": 3}
-        self.assertEqual(script.heard.epochs, [(1, 8, 37, step), (1, 8, 37, step)])
+        self.assertEqual(script.finish(), [(1, 8, 37, step), (1, 8, 37, step)])
         self.assertEqual(script.heard.states, [("training", 1, 2), ("evaluating", 1), ("training again", 1), ("training", 2, 2)])
 
     def test_an_epoch_has_as_many_steps_as_its_batches_make_however_often_each_goes_backward(self):
@@ -567,7 +568,7 @@ class FollowerTest(unittest.TestCase):
                 script.follower.backward_ends(script.ns)
         script.optimize(3)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs, [(1, 8, 47, {"load": 4, "backward": 40, "optimizer": 3})])
+        self.assertEqual(script.finish(), [(1, 8, 47, {"load": 4, "backward": 40, "optimizer": 3})])
         self.assertEqual([loss["last"] for loss in script.heard.losses], [2.0])
 
     def test_sums_of_gradients_are_cut_out_of_backward(self):
@@ -577,7 +578,7 @@ class FollowerTest(unittest.TestCase):
         script.backward(10, exposed=4, comm=6)
         script.optimize(3)
         script.end_of(1)
-        self.assertEqual(script.heard.epochs,
+        self.assertEqual(script.finish(),
                          [(1, 4, 20, {"load": 2, "forward": 5, "backward": 6, "exposed": 4, "comm": 6, "optimizer": 3})])
 
     def test_a_loss_that_is_unknown_is_none(self):

@@ -159,16 +159,6 @@ class PassesTest(unittest.TestCase):
                                            (2, 12, 68, {"load": 14, "forward": 15, "backward": 30, "optimizer": 9})])
         self.assertEqual([state[:2] for state in script.heard.states], [("training", 1), ("training", 2)])
 
-    def test_steps_after_those_that_were_left_over_are_of_another_epoch(self):
-        script = Script()
-        script.fetch(1, 2)
-        script.backward(10)
-        script.end_of(1)
-        for _ in range(4):
-            script.optimize(3)
-            script.backward(10)
-        self.assertEqual([epoch[:2] for epoch in script.finish()], [(1, 4), (3, 0)])
-
     def test_a_pass_over_other_data_whose_backwards_no_optimizer_follows_is_a_validation(self):
         script = Script()
         for epoch in (1, 2, 3):

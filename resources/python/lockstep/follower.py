@@ -21,12 +21,13 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 - How many samples the steps of an epoch have is unknown where some of them train without a new batch, or without one of a DataLoader that
   was over earlier, whose batches the script may have kept.
 - The loss is what backward was called on, without a GradScaler's factor, summed over the backwards of a step. Of several passes of a batch,
-  between which parameters were moved, as LBFGS and SAM do, it is the first one's.
-- An epoch is one pass through the DataLoader that is trained on, with the optimizer's step that follows its last batches. Time between its
-  steps, such as that of a validation, is not in the epoch's time. A pass of a loader that repeats its sampler for ever has as many batches
-  as that sampler gives. Where steps take turns between iterators that the script holds, or have batches of several, it is a pass through the
-  first of them; over the same data that shows where all were made first, or when an earlier one comes again. Where each step begins a pass
-  for one batch, it is as many steps as a pass has batches.
+  between which parameters were moved, as LBFGS and SAM do, it is the first one's, and so are the samples where an optimizer goes through a
+  loader several times in a step.
+- An epoch is one pass through the DataLoader that is trained on. It ends once an iterator is made or a batch is fetched after the loader's end,
+  or with the script: work until then is still the epoch's. Time between its steps, such as that of a validation, is not in the epoch's time.
+  A pass of a loader that repeats its sampler for ever has as many batches as that sampler gives. Where steps take turns between iterators that
+  the script holds, or have batches of several, it is a pass through the first of them; over the same data that shows where all were made
+  first, or when an earlier one comes again. Where each step begins a pass for one batch, it is as many steps as a pass has batches.
 """
 from __future__ import annotations
 
@@ -61,7 +62,6 @@ class Follower:
         self._trained: Set[int] = set()  # iterators whose batches are trained on
         self._trained_data: Set[int] = set()  # their data sets
         self._lead = Lead()
-        self._left_over = False  # it is over, and an optimizer may still step for its last batches
         self._pair: Set[int] = set()  # the iterators of the newest step that has several
         self._pair_ended = False  # one of them besides the main one is over, and nothing has taken its place
         self._replays = False  # steps go on after that, perhaps with batches that the script has kept
@@ -124,10 +124,11 @@ class Follower:
     def opened(self, iterator: int, begin_ns: int, end_ns: int) -> None:
         """An iterator over a loader was made, or begins again: workers were started."""
         self.asked()
+        self._inside.opened()
         self._end_step(begin_ns)
         self._leave(iterator)
         self._lead.again = iterator == self._lead.iterator and self._lead.was_left(self._held)
-        if self._lead.over or (iterator == self._lead.iterator and not self._lead.again):
+        if (self._lead.over or (iterator == self._lead.iterator and not self._lead.again)) and not self._inside.repeats:
             self._end_epoch()
         self._fetches[iterator] = fetches = Fetches()  # what it gave before is gone
         self._held.add(iterator)
@@ -144,6 +145,8 @@ class Follower:
                 self._fetches.setdefault(iterator, fetches)
             elif not fetches.opening and self._fetches.get(iterator) is fetches:
                 del self._fetches[iterator]
+        if more.aside and [iterator for iterator, _ in group] == [self._lead.iterator]:
+            self._lead.aside = more.aside
         if more.shows:
             self._announced = False  # the epoch has another number of steps than was announced
             self._also_in_first(more.samples_before)
@@ -164,9 +167,9 @@ class Follower:
         whether gradients are kept of what is computed now. `endless`: it goes on after a pass of that length."""
         self.asked()
         self._backwards = 0  # what has begun has raised
-        self._inside.clear()
+        self._inside.fetched()
         self._end_step(begin_ns)
-        if self._lead.over or (iterator == self._lead.iterator and self._lead.has_made_a_pass()):
+        if (self._lead.over or (iterator == self._lead.iterator and self._lead.has_made_a_pass())) and not self._inside.repeats:
             self._end_epoch()
         while self._left:  # the batch at which a loop over it was left is not trained on
             self._fetches.pop(self._left.pop(), None)
@@ -194,7 +197,8 @@ class Follower:
         self._leave(iterator)
         if iterator != self._lead.iterator:
             self._pair_ended = self._pair_ended or iterator in self._pair
-            self._fetches.pop(iterator, None)
+            if iterator not in self._pair:  # else one that was fetched ahead may be trained on with the last one of the epoch's iterator
+                self._fetches.pop(iterator, None)
             if iterator not in self._trained and not self._backwards:
                 self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
             return
@@ -202,13 +206,13 @@ class Follower:
         if iterator in self._fetches:  # the last batch was fetched ahead
             return
         if self._step is not None:  # it may end now, or go on in the next epoch
-            self._left_over = True
             self._lap_fetch(begin_ns, end_ns)
             return
         if self._log:
             self._log.add_time("load", end_ns - begin_ns)
             self._training_ns += end_ns - begin_ns
-        self._end_epoch()
+            if self._log.steps:
+                self._reporter.steps(self._log, True)
 
     def dropped(self, iterator: int) -> None:
         """The script holds the iterator no longer."""
@@ -234,10 +238,12 @@ class Follower:
         if self._backwards > 1:
             return
         self._note_before_backward()
-        self._inside.backward()
-        fetched = self._begin_work()
+        has_batch = self._inside.backward()
+        fetched = self._begin_work(not (has_batch or (again and self._inside)))
         self._groups.backward()
         step = self._begin_step(now)
+        if again and self._inside.repeats:  # of samples that it has had
+            step.samples, step.unsized, step.batches, _ = self._before_backward
         self._lap("forward" if fetched or step.backwards or self._inside else "other", now)
         step.backwards += 1
         if len(step.losses) < MOST_LOSSES:
@@ -280,13 +286,15 @@ class Follower:
         now = self._now()
         if optimizer in self._stepped:
             self._end_step_where_it_was_done()
-            if self._left_over:
-                self._end_epoch()
         if self._step is None:
-            self._begin_work()
+            self._inside.has_batch = self._begin_work()
         self._begin_step(now)
         self._lap_fetched_ahead()
         self._lap("backward" if self._backwards else "other", now)
+
+    def optimizer_has_begun(self, optimizer: int, by_scaler: bool = False) -> None:
+        """Its step, or a scaler's, went on when following began."""
+        self._inside.begin(optimizer, by_scaler)
 
     def optimizer_ends(self, optimizer: int, by_scaler: bool = False) -> None:
         """The optimizer has changed the parameters."""
@@ -315,25 +323,25 @@ class Follower:
             self._log = None
         self._end_epoch()
 
-    def _begin_work(self) -> bool:
-        """A backward or an optimizer uses the batches that were fetched. Returns whether there are any."""
+    def _begin_work(self, ahead: bool = True) -> bool:
+        """A backward or an optimizer uses the batches that were fetched, or else, if `ahead`, one of before. Returns whether there are any."""
         if self._evaluating:
             self._evaluating = False
             self._reporter.end_evaluation(self._epoch)
         if not self._fetches:  # nothing was fetched since
-            return False
+            return ahead and self._lead.over and self._take_batch_of_before()
         self._alike = self._goes_on_alike()
         if self._alike:
             return True
         every = {iterator: fetches for iterator, fetches in self._fetches.items() if fetches.spans}
         if not every:
-            return self._take_batch_of_before()
+            return ahead and self._take_batch_of_before()
         fresh = {iterator: fetches for iterator, fetches in every.items() if fetches.learns}
         if not fresh:
             fresh = {iterator: fetches for iterator, fetches in every.items() if self._may_learn(iterator, fetches)}
             if not fresh:
                 self._leave_out(every)
-                return self._take_batch_of_before()
+                return ahead and self._take_batch_of_before()
             if self._steps:
                 self._unsure = set()
             elif not self._trained_data:
@@ -451,7 +459,8 @@ class Follower:
         first iterator of its first step, of those that begin with it."""
         first = min(self._groups.newest, key=lambda each: (self._groups.has_begun(each[0]), each[1].spans[0][0]))[0]
         other = self._lead.iterator not in fresh
-        if self._lead.goes_on_with(fresh[first], self._held):
+        repeats = self._inside.repeats and self._lead.data == fresh[first].data and (other or self._lead.over)
+        if repeats or self._lead.goes_on_with(fresh[first], self._held):
             self._lead.pass_on(first, fresh[first])
         elif self._lead.again or (other and not self._lead.takes_turns_with(fresh[first], self._held, self._groups.has_begun(first))):
             self._begin_epoch(first, begin_ns)
@@ -480,18 +489,15 @@ class Follower:
         self._pass = Pass(iterator, data, before)
 
     def _take_batch_of_before(self) -> bool:
-        """A batch that was fetched before the last one that was trained on. Returns whether there is one."""
-        ahead = self._fetches.get(self._lead.iterator) if self._lead.iterator is not None else None
-        if ahead is None or not ahead.samples or (self._groups.is_kept(ahead) and not self._lead.over):
+        """Batches that were fetched before the last ones that were trained on. Returns whether there are any."""
+        lead = self._lead
+        if not self._groups.are_ahead(self._fetches, lead):
             return False
-        if self._lead.over:
-            self._begin_step(self._lead.over_ns)
-        if self._step is not None:
-            self._groups.comes_late(ahead.data)
-            self._step.batches += 1
-            self._step.take(ahead.samples.popleft())
-            if not ahead.samples:
-                del self._fetches[self._lead.iterator or 0]
+        if lead.over:
+            self._begin_step(max(lead.over_ns, self._mark_ns))
+        if self._step is None:
+            return False
+        self._groups.take_ahead(self._step, self._fetches, lead, self._pair)
         return True
 
     def _begin_step(self, begin_ns: int) -> Step:
@@ -583,7 +589,7 @@ class Follower:
 
     def _end_epoch(self) -> None:
         log, self._log = self._log, None
-        self._lead.iterator, self._lead.over, self._left_over = None, False, False
+        self._lead.iterator, self._lead.over = None, False
         if log and log.steps:
             self._reporter.steps(log, True)
             self._reporter.end_epoch(log, self._training_ns)

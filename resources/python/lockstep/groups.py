@@ -3,9 +3,10 @@
 skipped. How it is shows at the second backward of an iterator."""
 from __future__ import annotations
 
-from typing import Container, Deque, Dict, List, Set, Tuple
+from typing import Container, Deque, Dict, List, Optional, Set, Tuple
 
-from lockstep.open_step import Fetches
+from lockstep.lead import Lead
+from lockstep.open_step import Fetches, Step
 
 MOST_TOGETHER = 64  # batches of one backward; of more, the script has skipped some
 
@@ -18,6 +19,7 @@ class More:
         self.unsized = False  # whether the samples of one are unknown
         # Of the group before, where they show only now: among `samples` unless a backward has raised. Below 0: it was given too many.
         self.samples_before = 0
+        self.aside: List[int] = []  # of batches of an iterator's first group that were skipped, or fetched ahead for steps after its end
         self.shows = False  # how many batches belong to each backward shows only now
 
 
@@ -33,9 +35,10 @@ class Groups:
         self._begun: Dict[int, Tuple[int, int]] = {}
         self._undecided: Dict[int, int] = {}  # data sets of which only one group is known, and how many batches it had
         self._ahead: Set[int] = set()  # iterators that fetch one batch ahead
-        self._late: Set[int] = set()  # data sets of which a backward has used a batch that was fetched before the last one
+        self._late: Set[int] = set()  # data sets of which a backward has used a batch that was fetched before the last one, while the loader went on
         self._kept_ahead: Set[int] = set()  # data sets of loaders that fetch one ahead while several backwards follow each batch
-        self._together: Set[int] = set()  # data sets of which several batches before a backward belong to it
+        self._together: Dict[int, int] = {}  # data sets of which several batches before a backward belong to it, and how many do
+        self._groups_ahead: Dict[int, int] = {}  # those of which whole groups are fetched ahead, and of how many batches
 
     def begin(self, used: List[Tuple[int, Fetches]]) -> None:
         """A backward or an optimizer uses the batches of these iterators."""
@@ -54,10 +57,38 @@ class Groups:
         self._ahead.discard(iterator)
         self._begun.pop(iterator, None)
 
-    def comes_late(self, data: int) -> None:
-        """A backward used a batch of this data set that was fetched before the last one."""
-        self._undecided.pop(data, None)
-        self._late.add(data)
+    def are_ahead(self, fetches: Dict[int, Fetches], lead: Lead) -> bool:
+        """Whether the epoch's iterator has given batches for this backward before the last ones that were trained on."""
+        waiting = _waiting(fetches, lead.iterator)
+        if waiting is None:
+            return lead.over and bool(lead.aside)
+        return lead.over or not self._is_kept(waiting)
+
+    def take_ahead(self, step: Step, fetches: Dict[int, Fetches], lead: Lead, pair: Set[int]) -> None:
+        """The step takes these: the next one, with that of each iterator beside it (`pair`), or as many as belong to a backward."""
+        if _waiting(fetches, lead.iterator) is None:
+            self._take_aside(step, lead)
+            return
+        step.batches += 1
+        for iterator in pair if lead.iterator in pair else (lead.iterator,):
+            waiting = _waiting(fetches, iterator)
+            if waiting is None or iterator is None or (self._is_kept(waiting) and not lead.over):
+                continue
+            self._undecided.pop(waiting.data, None)
+            if not lead.over:
+                self._late.add(waiting.data)
+            step.take(waiting.samples.popleft())
+            if not waiting.samples:
+                del fetches[iterator]
+
+    def _take_aside(self, step: Step, lead: Lead) -> None:
+        """Batches that were left aside were fetched ahead, since a step after the loader's end has had no others."""
+        self._groups_ahead.setdefault(lead.data, len(lead.aside))
+        count = self._together.get(lead.data, 1)
+        taken, lead.aside = lead.aside[:count], lead.aside[count:]
+        step.batches += len(taken)
+        for samples in taken:
+            step.take(samples)
 
     def has_begun(self, iterator: int) -> bool:
         """Whether a backward has followed the iterator's batches."""
@@ -113,6 +144,11 @@ class Groups:
                 self._undecided[fetches.data] = count
                 return []
             return self._found_together(iterator, fetches, first or 1, more)
+        ahead = self._groups_ahead.get(fetches.data, 0)
+        if ahead and iterator not in self._begun and count == self._together[fetches.data] + ahead:
+            taken = _taken(waiting, count - 1 - ahead)
+            more.aside = _taken(waiting, ahead)
+            return taken
         return _taken(waiting, count - 1 if iterator in self._ahead else len(waiting))
 
     def _give_back(self, iterator: int, fetches: Fetches, more: More) -> List[int]:
@@ -129,24 +165,31 @@ class Groups:
             more.shows = True
         return []
 
-    def is_kept(self, fetches: Fetches) -> bool:
+    def _is_kept(self, fetches: Fetches) -> bool:
         """Whether the only batch that waits is one that was fetched ahead, for the next group."""
         return len(fetches.samples) == 1 and fetches.data in self._kept_ahead
 
     def _found_together(self, iterator: int, fetches: Fetches, first: int, more: More) -> List[int]:
-        """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. What was
-        more there was skipped; one was fetched ahead."""
+        """Several batches belong to each backward: those of the newest one and, of the `first` ones before the one before, as many. One more
+        there was fetched ahead; several more are left aside, since they may have been skipped."""
         count, waiting = fetches.together, fetches.samples
-        self._together.add(fetches.data)
+        self._together[fetches.data] = count
         left = len(waiting) - (count - 1)  # of the group before
         if first == count + 1:
             self._ahead.add(iterator)
         else:
-            left -= len(_taken(waiting, min(first - count, left)))
+            more.aside = _taken(waiting, min(first - count, left))
+            left -= len(more.aside)
         before = _taken(waiting, min(first, count, left + 1) - 1)
         more.shows = True
         more.samples_before += sum(before)
         return before + _taken(waiting, count - 1)
+
+
+def _waiting(fetches: Dict[int, Fetches], iterator: Optional[int]) -> Optional[Fetches]:
+    """What an iterator has given, if batches of it wait for their backward."""
+    given = fetches.get(iterator) if iterator is not None else None
+    return given if given is not None and given.samples else None
 
 
 def _taken(waiting: Deque[int], count: int) -> List[int]:

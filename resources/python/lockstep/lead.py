@@ -2,7 +2,7 @@
 """The iterator whose pass through its DataLoader is the epoch."""
 from __future__ import annotations
 
-from typing import Container, Optional, Set
+from typing import Container, List, Optional, Set
 
 from lockstep.open_step import Fetches
 
@@ -19,6 +19,7 @@ class Lead:
         self.batches = 0  # how many it has given
         self.over = False  # it has no more batches; one may be left to train on
         self.over_ns = 0  # when that showed
+        self.aside: List[int] = []  # samples of batches that its first backward did not use: fetched ahead, or skipped
         self.again = False  # it begins again, after one batch
         self.alone = True  # the epoch is as long as it, as far as is known: what its first step has beside it is as long
         self.turns = set() if turns is None else turns  # data sets over which several iterators take turns
@@ -35,7 +36,7 @@ class Lead:
     def pass_on(self, iterator: int, fetches: Fetches) -> None:
         """The epoch goes on with this iterator."""
         self._passed += 1
-        self.iterator, self.again, self.batches = iterator, False, len(fetches.spans)
+        self.iterator, self.again, self.over, self.batches = iterator, False, False, len(fetches.spans)
 
     def has_made_a_pass(self) -> bool:
         """Whether it goes on after a pass that has just ended."""

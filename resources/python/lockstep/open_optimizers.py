@@ -22,18 +22,32 @@ class OpenOptimizers:
 
     def __init__(self) -> None:
         self._open: List[OpenStep] = []
+        self._after_backward = False  # one has come since the last step ended, and not inside one
+        self._computes_loss = False  # the outermost step: no backward came before it
+        self._had_backward = False  # the outermost step
+        self.has_batch = False  # it was begun with one, which no backward has followed yet
+        self.repeats = False  # it goes through a loader once more
 
     def __bool__(self) -> bool:
         return bool(self._open)
 
-    def clear(self) -> None:
-        """Those that go on have raised."""
-        self._open.clear()
+    def opened(self) -> None:
+        """An iterator over a loader is made."""
+        self.repeats = bool(self._open) and self._had_backward
 
-    def backward(self) -> None:
-        """A backward begins."""
-        if self._open:
-            self._open[-1].had_backward = True
+    def fetched(self) -> None:
+        """A batch has come. Steps that go on have raised, unless they compute the loss: these fetch batches of their own."""
+        if not self._computes_loss:
+            self._close()
+
+    def backward(self) -> bool:
+        """A backward begins. Gives whether it is of the batch that a step was begun with."""
+        if not self._open:
+            self._after_backward = True
+            return False
+        self._open[-1].had_backward = self._had_backward = True
+        had_batch, self.has_batch = self.has_batch, False
+        return had_batch
 
     def begin(self, optimizer: int, by_scaler: bool) -> bool:
         """A step begins. Gives whether it is inside no other one. An earlier one of the same optimizer has raised if a backward came since:
@@ -42,6 +56,9 @@ class OpenOptimizers:
         first = next((number for number, each in enumerate(self._open) if each.of == of), None)
         if first is not None and (self._open[first].inside >= MOST_INSIDE or any(each.had_backward for each in self._open[first:])):
             del self._open[first:]
+        if not self._open:
+            self._close()
+            self._computes_loss = not self._after_backward
         self._open.append(OpenStep(optimizer, by_scaler))
         return len(self._open) == 1
 
@@ -55,4 +72,12 @@ class OpenOptimizers:
         own = all(each.of == of for each in self._open)
         for each in self._open if own else ():
             each.inside += 1
+        if not self._open:
+            self._close()
+            self._after_backward = False
         return own
+
+    def _close(self) -> None:
+        """No step goes on."""
+        self._open.clear()
+        self._computes_loss = self._had_backward = self.has_batch = self.repeats = False

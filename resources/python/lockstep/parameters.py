@@ -19,11 +19,12 @@ class Parameters:
         self._one: Optional[Callable[[], Any]] = None  # a weak reference to it
         self._optimizer = 0  # that has it
         self._looked = False  # for one in a graph
-        # At the first backward; None: there was none. It is to be None once a batch has come, or an optimizer's step has ended.
-        self.version: Optional[int] = None
+        self.version: Optional[int] = None  # at the first backward; None: there was none, or what it was of is done with
+        self._computes_loss = False  # the optimizer whose step goes on: no backward came before it
 
     def take(self, optimizer: Any) -> None:
         """This optimizer begins a step, and knows what is trained."""
+        self._computes_loss = self.version is None
         if id(optimizer) == self._optimizer and self._one is not None and self._one() is not None:
             return
         try:
@@ -32,6 +33,15 @@ class Parameters:
             self._optimizer = id(optimizer)
         except Exception as error:  # it may keep them otherwise
             signals.pass_on(error)
+
+    def fetched(self) -> None:
+        """A batch has come: the next backward is the first one of it, unless an optimizer makes its passes over many."""
+        if not self._computes_loss:
+            self.version = None
+
+    def stepped(self) -> None:
+        """An optimizer's step has ended."""
+        self.version, self._computes_loss = None, False
 
     def have_moved(self, loss: Any) -> bool:
         """A backward of this loss begins: whether they are others than at the first one."""

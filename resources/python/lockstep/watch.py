@@ -57,7 +57,7 @@ class Watch:
         self._number: Callable[[Any], Any] = copied_number  # what is kept of a loss
         self._tell: Callable[..., None] = self._keep  # passes a call on to the follower, once there is one
         self._frames: Optional[FrameReporter] = None
-        self._early: List[Tuple[Any, ...]] = []  # what loaders did before the first backward, each with its thread
+        self._early: List[Tuple[Any, ...]] = []  # what was called before the first backward, each with its thread
         self._loads_in_thread = False  # whether that was said
         self._iterators = itertools.count(1)
         self._dropped: Deque[int] = deque()  # iterators that the script holds no longer, in whatever thread that was found
@@ -240,7 +240,7 @@ class Watch:
             size = loader.samples(batch, iterator)
             if self._scaled:
                 self._forget_scaled()
-            self._parameters.version = None
+            self._parameters.fetched()
             self._gradient_sums.backwards = 0  # one that raised may not have ended
             if self._calls is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "fills": loader.gives_full_batches}
@@ -321,7 +321,7 @@ class Watch:
         try:
             self._tell("optimizer_ends", id(optimizer), by_scaler)
             self._optimizer_steps += 1
-            self._parameters.version = None
+            self._parameters.stepped()
             self._position.phase = ("", clock_ns())
         except Exception as error:
             self.step_aside(error)
@@ -459,8 +459,12 @@ class Watch:
         self._limit.check(steps, self._calls.follower.first_samples if self._calls is not None else 0, self._world)
 
     def _keep(self, call: str, *arguments: Any) -> None:
-        """Before the first backward only what loaders did is kept."""
-        if call in ("opened", "fetched", "exhausted"):
+        """Before the first backward only what loaders did is kept, and which optimizers' steps go on."""
+        if call == "optimizer_ends":
+            self._early = [known for known in self._early if known[1] != "optimizer_has_begun"]
+        if call == "optimizer_begins":
+            call = "optimizer_has_begun"
+        if call in ("opened", "fetched", "exhausted", "optimizer_has_begun"):
             self._early.append((get_ident(), call, *arguments))
             del self._early[:-1000]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trainings in which something is unlike in most scripts; the argument says what."""
+import itertools
 import json
 import multiprocessing
 import queue
@@ -268,6 +269,30 @@ def several_passes_of_a_batch():
     print(json.dumps({"means": [sum(work(batch).item() for batch in loader) / STEPS for work in (by_hand, by_optimizer, two_losses)]}))
 
 
+def an_optimizer_that_goes_through_the_loader():
+    several = torch.optim.LBFGS(model.parameters(), max_iter=3)
+
+    def closure():
+        several.zero_grad()
+        losses = []
+        for batch in loader:
+            losses.append(loss_of(batch) / STEPS)
+            losses[-1].backward()
+        return sum(losses)
+
+    for _ in range(3):
+        several.step(closure)
+
+
+def two_batches_a_step_and_two_ahead():
+    for _ in range(3):
+        batches = iter(loader)
+        ahead = [*itertools.islice(batches, 2)]
+        while ahead:
+            now, ahead = ahead, [*itertools.islice(batches, 2)]
+            train(*(loss_of(batch) for batch in now))
+
+
 def training_in_a_fork():
     child = multiprocessing.get_context("fork").Process(target=two_loaders)
     child.start()
@@ -278,7 +303,8 @@ MODES = {work.__name__: work for work in (
     losses_in_a_dictionary, unmade_module, time_first, one_backward_for_four_batches, an_iterator_for_each_step, a_validation_in_each_step,
     two_loaders, every_second_backward_fails, an_optimizer_that_raises, batches_from_a_thread, a_thread_for_each_epoch,
     a_bare_except, steps_after_the_loop, a_validation_with_a_backward, skipped_batches, a_loader_without_end,
-    loaders_within_loaders, several_passes_of_a_batch, training_in_a_fork)}
+    loaders_within_loaders, several_passes_of_a_batch, an_optimizer_that_goes_through_the_loader, two_batches_a_step_and_two_ahead,
+    training_in_a_fork)}
 
 if __name__ == "__main__":
     MODES[sys.argv[1]]()
