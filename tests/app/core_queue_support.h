@@ -34,6 +34,19 @@ inline Answer ctl(const QStringList &arguments, int limitMs = 60'000, const QByt
     return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
 }
 
+/// An experiment on the disk with one run, in this state.
+inline Experiment ofOneRun(EntryState state) {
+    Experiment experiment;
+    experiment.id = makeRunId();
+    experiment.title = "one";
+    experiment.recipe = loadRecipe("lenet-dp-vs-ddp").value_or(Recipe{});
+    experiment.entries.resize(1);
+    experiment.entries[0].planned.name = "a";
+    experiment.entries[0].state = state;
+    (void)writeExperiment(experiment);
+    return experiment;
+}
+
 /// One short run a method on the cores there are.
 inline const QStringList quickRun = {QStringLiteral("run"), QStringLiteral("lenet-dp-vs-ddp"),
                                      QStringLiteral("--quick"), QStringLiteral("--repeats"), QStringLiteral("1")};

@@ -45,7 +45,8 @@ template <class Handle> long coresLostIn400Waits(Handle handle) {
         lost = coresLost() - before;
         over = true;
         other.join();
-    }).join();
+    })
+        .join();
     return lost;
 }
 

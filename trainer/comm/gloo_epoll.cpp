@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Gloo's event thread leaves a connection alone while another thread holds its lock, and asks epoll again at once, which names the
-// same connection again (Pair::handleEvents in gloo/transport/tcp/pair.cc). On a core of their own, the one that holds the lock can't go
-// on until the kernel takes the core from the other at its next tick: a message of microseconds takes up to 4 ms. So Gloo finds this
-// epoll_wait before libc's.
+// same connection again (Pair::handleEvents of its TCP transport). On a core of their own, the one that holds the lock can't go on until
+// the kernel takes the core from the other at its next tick: a message of microseconds takes up to 4 ms. So Gloo finds this epoll_wait
+// before libc's.
 #include <sched.h>
 #include <sys/epoll.h>
 

@@ -52,6 +52,7 @@ class _PausedTime:
         return int.from_bytes(self._bytes, byteorder)
 
     def ns(self) -> int:
+        """As it is now."""
         now = self._read()
         if len(now) == _LENGTH:
             self._bytes = now

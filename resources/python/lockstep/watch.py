@@ -355,10 +355,10 @@ class Watch:
     def _forget_scaled(self) -> None:
         """A batch has come. Scaled losses may still wait for their backward: those of a step that goes on, of which the script may hold a
         sum, and those that it has made a while ago and holds."""
-        def waits(scaled: Callable[[], Any], _: Any, made: int) -> bool:
+        def _waits(scaled: Callable[[], Any], _: Any, made: int) -> bool:
             steps = self._optimizer_steps - made
             return steps == 0 or (steps <= MOST_SCALED and scaled() is not None)
-        self._scaled = [each for each in self._scaled if waits(*each)]
+        self._scaled = [each for each in self._scaled if _waits(*each)]
 
     def step_aside(self, error: BaseException) -> None:
         """Ends following with a line on stderr; training goes on. What a signal's handler of the script raised goes on to the script."""

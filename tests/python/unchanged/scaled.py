@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Three steps with a GradScaler, all of which it leaves out because their gradients are infinite. The second has two scaled losses, and the
 third divides a scaled one. Prints the losses. With "sharded" it is the GradScaler of FSDP; with "ahead" each next batch is fetched between
-a scaled loss and its backward."""
+a scaled loss and its backward, of which each step has one."""
 import json
 import sys
 
@@ -26,15 +26,13 @@ for number in range(3):
     optimizer.zero_grad()
     loss = 1000 * (model(inputs) - targets).square().mean()
     losses.append(loss.item())
-    if number == 1:
-        first, second = scaler.scale(loss / 4), scaler.scale(3 * loss / 4)
-        fetched = next(batches) if "ahead" in sys.argv else None
-        first.backward(retain_graph=True)
-        second.backward()
+    if number == 1 and "ahead" not in sys.argv:
+        scaler.scale(loss / 4).backward(retain_graph=True)
+        scaler.scale(3 * loss / 4).backward()
     else:
         scaled = scaler.scale(loss)
         fetched = next(batches, None) if "ahead" in sys.argv else None
-        (scaled if number == 0 else scaled / 2).backward()
+        (scaled / 2 if number == 2 else scaled).backward()
     scaler.step(optimizer)
     scaler.update()
 print(json.dumps({"losses": losses}))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -293,7 +294,11 @@ void compareStepSizes(const Pair &pair, Unlikes &out) {
     const auto sizes = pair.a().script && pair.b().script ? furthestApart(pair, samplesAStep) : std::nullopt;
     if (!sizes || shareApart(sizes->first, sizes->second) < unlikeStepSizes)
         return;
-    const auto text = [](double samples) { return significant(samples, 3).toStdString(); };
+    const auto text = [](double samples) {
+        const double whole = std::round(samples);
+        return std::abs(samples - whole) < 0.05 ? std::to_string(std::int64_t(whole))
+                                                : significant(samples, 3).toStdString();
+    };
     out.push_back(difference("batch_size", "Samples a step", text(sizes->first), text(sizes->second), Decisive,
                              "a different number of steps is different work"));
 }
