@@ -12,7 +12,7 @@
 // Examples, one per type:
 // {"type":"header","format":1,"run":"20260102T030405Z-89abcdef","host":"box","mono_ns":1,"wall_us":2,"node":0,"seq":0,"crc":"…"}
 // {"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","detail":"…","pid":12,"host":"box","device":"cpu:0",
-//  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","version":"0.1.0","total_steps":9380,
+//  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"other","version":"0.1.0","total_steps":9380,
 //  "steps_per_epoch":938,"epochs":10}
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
 // {"type":"state",…,"state":"training",…,"about":{"batch_size":64}}  (a script, what its steps have shown of it)

@@ -430,8 +430,8 @@ std::vector<FieldSpec> dataRows() {
             Advanced, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
-            "Linux's policy for the ranks: other is the usual one; under batch, a rank that wakes waits until other "
-            "programs leave its core.",
+            "Linux's policy for the ranks: other is the usual one; under batch, a rank that wakes takes the core from "
+            "no other program.",
             Advanced, schedulings),
     };
 }

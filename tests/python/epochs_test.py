@@ -47,6 +47,17 @@ class EpochsTest(unittest.TestCase):
             script.wait(1000)
         self.assertEqual([epoch[:3] for epoch in script.finish()], [(5, 16, 83), (5, 16, 83), (4, 16, 80)])
 
+    def test_a_step_whose_loss_can_not_be_computed_is_none_and_the_next_ones_count(self):
+        script = Script()
+        for number in range(20):
+            script.fetch(1, 2)
+            script.follower.optimizer_begins(1)
+            if number != 3:  # else its closure raises before its backward
+                script.backward(10)
+                script.follower.optimizer_ends(1)
+        script.end_of(1)
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(19, 80)])
+
     def test_steps_of_several_batches_of_which_as_many_are_fetched_ahead(self):
         for together, batches, steps in ((2, 8, 4), (3, 11, 4), (1, 5, 5)):
             with self.subTest(together=together):

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <string>
 #include <thread>
 
 #include "ipc/cores.h"
@@ -28,7 +30,7 @@ template <class Handle> long coresLostIn400Waits(Handle handle) {
     long lost = 0;
     std::thread([&] { // pinned, and the test's own thread is not
         const CoreList core = {allowedCores().front()};
-        REQUIRE(pinThread(core));
+        CHECK(pinThread(core));
         std::atomic<bool> over = false;
         std::thread other([&over] {
             while (!over)
@@ -36,7 +38,7 @@ template <class Handle> long coresLostIn400Waits(Handle handle) {
         });
         const Fd epoll(::epoll_create1(EPOLL_CLOEXEC)), unread(::eventfd(1, EFD_CLOEXEC));
         epoll_event event{.events = EPOLLIN, .data = {.fd = unread.get()}};
-        REQUIRE(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, unread.get(), &event) == 0);
+        CHECK(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, unread.get(), &event) == 0);
         const long before = coresLost();
         for (int i = 0; i < 400; ++i) {
             CHECK(::epoll_wait(epoll.get(), &event, 1, -1) == 1);
@@ -64,6 +66,16 @@ TEST_SUITE("gloo_epoll") {
                 continue;
         };
         CHECK(coresLostIn400Waits(handle) < 10);
+    }
+
+    TEST_CASE("the trainer's libraries find its epoll_wait, whatever they are linked with") {
+        FILE *symbols = ::popen("nm -D --defined-only '" LOCKSTEP_BIN_DIR "/lockstep-trainer'", "r");
+        REQUIRE(symbols);
+        std::string all;
+        for (char buffer[4096]; const std::size_t count = std::fread(buffer, 1, sizeof buffer, symbols);)
+            all.append(buffer, count);
+        CHECK(::pclose(symbols) == 0);
+        CHECK(all.find(" T epoll_wait\n") != std::string::npos);
     }
 
     TEST_CASE("what epoll says is passed on") {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Gloo's event thread leaves a connection alone while another thread holds its lock, and asks epoll again at once, which names the
-// same connection again (Pair::handleEvents of its TCP transport). On a core of their own, the one that holds the lock can't go on until
-// the kernel takes the core from the other at its next tick: a message of microseconds takes up to 4 ms. So Gloo finds this epoll_wait
-// before libc's.
+// Gloo's event thread leaves a connection alone while the training thread holds its lock, and asks epoll again at once, which names that
+// connection again (Pair::handleEvents of its TCP transport). Where both have one core, the training thread can't give the lock back until
+// the kernel takes the core from the event thread at its next tick: a message of microseconds takes up to 4 ms. So Gloo finds this
+// epoll_wait before libc's (CMakeLists.txt of trainer/engine links it in).
 #include <sched.h>
 #include <sys/epoll.h>
 
@@ -12,7 +12,7 @@
 namespace lockstep::trainer {
 namespace {
 
-/// Sees that a thread is told of the same event again and again, sooner than it could have handled it.
+/// Notices when a thread is told of the same event again and again, sooner than it could have handled it.
 class SpinWatch {
 public:
     [[nodiscard]] bool spins(const epoll_event &event) {

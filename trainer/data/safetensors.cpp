@@ -50,8 +50,7 @@ std::string numberText(std::uint64_t n) {
 }
 
 Error tooMany(const std::string &path, std::size_t most, const std::string &what) {
-    return Error::badArgument("its header has more than " + numberText(most) + " " + what + ", at most " +
-                                  numberText(most) + " are allowed",
+    return Error::badArgument("its header has more than the " + numberText(most) + " " + what + " that are allowed",
                               "give a file of fewer", path);
 }
 

@@ -99,10 +99,10 @@ void RecipeReader::addMatrixRun(Recipe &recipe, const JsonNode &matrix, const Ru
         else
             setKey(spec, matrix.members[i].key, *values[i]);
     leaveOut(spec, base, matrix);
-    if (!hasRoom(spec, matrix.line))
-        return;
     if (!m_matrixRuns.add(spec.config, spec.command, spec.claims,
                           [&](std::size_t earlier) { return recipe.runs[earlier] == spec; }))
+        return;
+    if (!hasRoom(spec, matrix.line))
         return;
     const std::size_t before = errorCount();
     checkRun(spec, matrix, baseNode);

@@ -41,7 +41,7 @@ private:
     void readQuick(Recipe &recipe, const JsonNode &quick);
 
     std::size_t m_bytes = 0, m_places = 0, m_counted = 0; ///< of the runs read
-    RunFinder m_matrixRuns;
+    RunFinder m_matrixRuns;                               ///< all runs of the recipe so far: a matrix is read first
     bool m_full = false;
 };
 

@@ -139,7 +139,8 @@ void QueueRun::stop(const QString &by) {
     const auto answered = [this, by](const Result<void> &result) {
         if (result)
             return;
-        logWarning(result.error().message());
+        if (const std::string why = result.error().message(); m_notStopped != why)
+            logWarning(m_notStopped = why);
         QTimer::singleShot(1000, this, [this, by] { stop(by); }); // it is starting, or its link is being restored
     };
     Asked asked = m_follower->requestStop(by, m_experiment);

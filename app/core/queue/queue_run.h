@@ -68,6 +68,7 @@ private:
     int m_attempts = 0; ///< over a failing link
     ReachWait m_wait;
     std::optional<QString> m_stopBy;     ///< stop() was called
+    std::string m_notStopped;            ///< why the last try failed
     std::unique_ptr<PlaceCheck> m_check; ///< runs before the launcher
     std::unique_ptr<NodesLauncher> m_launcher;
     std::unique_ptr<RunStore> m_store;

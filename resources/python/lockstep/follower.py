@@ -128,8 +128,7 @@ class Follower:
         self._end_step(begin_ns)
         self._leave(iterator)
         self._lead.again = iterator == self._lead.iterator and self._lead.was_left(self._held)
-        if (self._lead.over or (iterator == self._lead.iterator and not self._lead.again)) and not self._inside.repeats:
-            self._end_epoch()
+        self._end_epoch_if(iterator == self._lead.iterator and not self._lead.again)
         self._fetches[iterator] = fetches = Fetches()  # what it gave before is gone
         self._held.add(iterator)
         fetches.opening = [begin_ns, end_ns]
@@ -169,8 +168,7 @@ class Follower:
         self._backwards = 0  # what has begun has raised
         self._inside.fetched()
         self._end_step(begin_ns)
-        if (self._lead.over or (iterator == self._lead.iterator and self._lead.has_made_a_pass())) and not self._inside.repeats:
-            self._end_epoch()
+        self._end_epoch_if(iterator == self._lead.iterator and self._lead.has_made_a_pass())
         while self._left:  # the batch at which a loop over it was left is not trained on
             self._fetches.pop(self._left.pop(), None)
         fetches = self._fetches.setdefault(iterator, Fetches())
@@ -586,6 +584,11 @@ class Follower:
         self._announced = False
         self._training_ns = 0
         return log
+
+    def _end_epoch_if(self, is_over: bool) -> None:
+        """Ends it if it, or its iterator, is over, unless an optimizer goes through its loader once more."""
+        if (is_over or self._lead.over) and not self._inside.repeats:
+            self._end_epoch()
 
     def _end_epoch(self) -> None:
         log, self._log = self._log, None

@@ -12,7 +12,7 @@ class OpenStep:
 
     def __init__(self, optimizer: int, by_scaler: bool) -> None:
         self.of = (optimizer, by_scaler)
-        self.had_backward = False  # while no other step was inside it
+        self.has_worked = False  # a backward or a batch has come while no other step was inside it
         self.inside = 0  # how many steps of the same optimizer have ended inside it
 
 
@@ -36,25 +36,28 @@ class OpenOptimizers:
         self.repeats = bool(self._open) and self._had_backward
 
     def fetched(self) -> None:
-        """A batch has come. Steps that go on have raised, unless they compute the loss: these fetch batches of their own."""
+        """A batch has come. Steps that go on have raised, unless they compute the loss: these fetch batches of their own, or have raised
+        where they begin anew."""
         if not self._computes_loss:
             self._close()
+        elif self._open:
+            self._open[-1].has_worked = True
 
     def backward(self) -> bool:
         """A backward begins. Gives whether it is of the batch that a step was begun with."""
         if not self._open:
             self._after_backward = True
             return False
-        self._open[-1].had_backward = self._had_backward = True
+        self._open[-1].has_worked = self._had_backward = True
         had_batch, self.has_batch = self.has_batch, False
         return had_batch
 
     def begin(self, optimizer: int, by_scaler: bool) -> bool:
-        """A step begins. Gives whether it is inside no other one. An earlier one of the same optimizer has raised if a backward came since:
-        an optimizer that calls backward in its own step does so in the innermost one."""
+        """A step begins. Gives whether it is inside no other one. An earlier one of the same optimizer has raised if a backward or a batch
+        came since: an optimizer that computes the loss in its own step does so in the innermost one."""
         of = (optimizer, by_scaler)
         first = next((number for number, each in enumerate(self._open) if each.of == of), None)
-        if first is not None and (self._open[first].inside >= MOST_INSIDE or any(each.had_backward for each in self._open[first:])):
+        if first is not None and (self._open[first].inside >= MOST_INSIDE or any(each.has_worked for each in self._open[first:])):
             del self._open[first:]
         if not self._open:
             self._close()

@@ -19,7 +19,7 @@ class Parameters:
         self._one: Optional[Callable[[], Any]] = None  # a weak reference to it
         self._optimizer = 0  # that has it
         self._looked = False  # for one in a graph
-        self.version: Optional[int] = None  # at the first backward; None: there was none, or what it was of is done with
+        self.version: Optional[int] = None  # at the first backward; None: none yet, or its batch or step is over
         self._computes_loss = False  # the optimizer whose step goes on: no backward came before it
 
     def take(self, optimizer: Any) -> None:

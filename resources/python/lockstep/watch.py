@@ -33,7 +33,7 @@ from lockstep.stream_calls import StreamCalls
 from lockstep.stream_clock import StreamClock
 from lockstep.tensors import copied, copied_number
 
-MOST_SCALED = 8  # losses that were scaled and wait for their backward, the newest; and steps of optimizers for which they do
+MOST_SCALED = 8  # losses that were scaled and wait for their backward, the newest; and for how many ends of optimizers' steps they do
 
 
 class Watch:

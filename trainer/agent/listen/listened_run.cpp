@@ -201,7 +201,7 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
     Rank &known = m_ranks[rank];
     if (!state.host.empty())
         known.host = state.host.substr(0, longestReportedName);
-    if (state.state == RunState::Init || !state.about.empty())
+    if (state.state == RunState::Init || (!state.about.empty() && !m_record.config))
         describe(state, rank);
     if (isFinal(state.state)) {
         known.final = state.state;

@@ -142,15 +142,6 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
              why + "; half as many steps halve it (trains differently)");
 }
 
-void addScheduling(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
-    if (config.scheduling != "batch" || config.device != "cpu")
-        return;
-    RunConfig scheduled = config;
-    scheduled.scheduling = "other";
-    tips.add({"scheduling"}, scheduled, tips.without(seconds),
-             why + "; under the policy other, a rank that wakes need not wait for another program on its core");
-}
-
 /// Whether all gradients leave at once under that cap, so that it changes nothing.
 bool isOneBucket(const RepeatGroup &group, const RunConfig &config) {
     const auto bytes = isScript(group) ? std::nullopt : gradientBytesOf(config.model);
@@ -188,7 +179,6 @@ void addCommunication(const RepeatGroup &group, const RunConfig &config, const T
             tips.add({"compress_gradients"}, half, tips.without(seconds * (1 - 2.0 / sentNumberBytes(config))),
                      why + "; bf16 sends fewer bytes (trains differently)");
         }
-        addScheduling(config, seconds, why, tips);
         if (config.backend == "gloo" && config.device == "cuda") {
             RunConfig direct = config;
             direct.backend = "auto";
@@ -240,7 +230,6 @@ void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeP
     else if (!without.empty())
         without.pop_back();
     addFewerDevices(config, parts, std::move(without), tips);
-    addScheduling(config, *parts.waitS, "waiting is " + tips.share(*parts.waitS), tips);
 }
 
 void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck &found, bool startsLate, Tips &tips) {

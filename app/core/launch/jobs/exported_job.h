@@ -25,8 +25,8 @@ struct JobPlace {
     std::string framesSecret; ///< Secret whose key "token" becomes LOCKSTEP_FRAMES_TOKEN; empty: none
 };
 
-/// A bash script with one torchrun line per node, each under a comment that names the node; each node runs its own
-/// line. Before the lines of several nodes stands the command that they have in common, as an array that each node defines first.
+/// A bash script with one torchrun line per node, each under a comment that names the node. Before the lines of several nodes
+/// stands the command that they have in common, as an array: each node runs that definition and its own line.
 /// A single-process method gives one plain line. BadArgument: more than mostJobBytes.
 [[nodiscard]] Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place);
 
