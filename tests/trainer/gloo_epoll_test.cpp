@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -72,8 +73,9 @@ TEST_SUITE("gloo_epoll") {
         FILE *symbols = ::popen("nm -D --defined-only '" LOCKSTEP_BIN_DIR "/lockstep-trainer'", "r");
         REQUIRE(symbols);
         std::string all;
-        for (char buffer[4096]; const std::size_t count = std::fread(buffer, 1, sizeof buffer, symbols);)
-            all.append(buffer, count);
+        std::array<char, 4096> line{};
+        while (std::fgets(line.data(), int(line.size()), symbols))
+            all += line.data();
         CHECK(::pclose(symbols) == 0);
         CHECK(all.find(" T epoll_wait\n") != std::string::npos);
     }
