@@ -3,7 +3,7 @@
 """The idle part of a pipeline's step beside (S-1)/(M+S-1), on two CPU devices with equally long stages: a TorchScript network of
 twelve equal layers, six a stage. Prints a row for each schedule and number of micro-batches, medians of several runs in turns; exit code 1
 where a median is off by more than 15 % of the formula.
-    tests/bench/pipeline_bubble.py BIN PYTHON [REPEATS]     PYTHON: one that imports torch; 3 repeats unless given, 5 s a run"""
+    tests/bench/pipeline_bubble.py BIN PYTHON [REPEATS]     PYTHON: one that imports torch; 3 repeats unless given, 15 to 26 s a run"""
 
 import json
 import pathlib
