@@ -290,6 +290,8 @@ std::optional<std::string> whyNoRunOf(std::string_view experiment, std::string_v
 }
 
 Result<void> expectRunOf(std::string_view experiment, const RunFolder &folder) {
+    if (experiment.empty())
+        return {};
     const std::string run = idOf(folder);
     const Result<RunRecord> record = readRunRecord(folder);
     if (!record)

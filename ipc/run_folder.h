@@ -170,7 +170,7 @@ inline constexpr DocumentLimits resultLimits{16 << 20, 600'000}; ///< 100,000 ep
 /// Why a run with that id and record is none of the experiment's: its record names another one, or none. Absent: it is the experiment's.
 [[nodiscard]] std::optional<std::string> whyNoRunOf(std::string_view experiment, std::string_view run,
                                                     const RunRecord &record);
-/// The same by the record in the run's folder. Fails where that can't be read, too.
+/// The same by the record in the run's folder. Fails where that can't be read, too. No experiment: any run will do.
 [[nodiscard]] Result<void> expectRunOf(std::string_view experiment, const RunFolder &folder);
 
 /// What the trainer's --summary writes; also part of result.json. For a script the agent builds it from what the script

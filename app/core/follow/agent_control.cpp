@@ -106,9 +106,8 @@ Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_v
             words.insert(words.end(), {"--experiment", std::string(experiment)});
         return askElsewhere(prefix, words);
     }
-    if (!experiment.empty())
-        if (const Result<void> own = expectRunOf(experiment, runFolder(run)); !own)
-            return fail(own.error());
+    if (const Result<void> own = expectRunOf(experiment, runFolder(run)); !own)
+        return fail(own.error());
     return askHere(run, Control{"stop", std::string(by)});
 }
 

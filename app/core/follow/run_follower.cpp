@@ -379,9 +379,8 @@ Asked RunFollower::requestStop(const QString &by, std::string_view experiment) {
     const bool elsewhere = !experiment.empty() && !m_prefix.local();
     if (!m_link.open() || !m_greeted || elsewhere)
         return askToStop(m_prefix, m_runId.toStdString(), by.toStdString(), experiment);
-    if (!experiment.empty())
-        if (const Result<void> own = expectRunOf(experiment, m_folder); !own)
-            return fail(own.error());
+    if (const Result<void> own = expectRunOf(experiment, m_folder); !own)
+        return fail(own.error());
     return request(Control{"stop", by.toStdString()});
 }
 

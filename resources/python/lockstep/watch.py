@@ -330,7 +330,7 @@ class Watch:
         """A scaler's step has raised."""
         if self.listens() and not (self._cuda._initialized and self._captures()):
             self._told("optimizer_fails", id(optimizer), True)
-            self._parameters.version = None
+            self._parameters.stepped()
             self._position.begin("")
 
     def wraps_model(self, model: Any) -> None:

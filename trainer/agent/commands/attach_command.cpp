@@ -204,9 +204,8 @@ int stopCommand(const std::string &runId, const std::string &by, const std::stri
     auto target = AttachTarget::find(runId);
     if (!target)
         return refuse(target.error(), 2);
-    if (!experiment.empty())
-        if (const Result<void> own = expectRunOf(experiment, target->folder); !own)
-            return refuse(own.error(), 1);
+    if (const Result<void> own = expectRunOf(experiment, target->folder); !own)
+        return refuse(own.error(), 1);
     const auto ended = [&] {
         std::printf("run %s: %s\n", runId.c_str(), printable(readRunStatus(target->folder).sentence).c_str());
         return 0;
