@@ -5,8 +5,9 @@
 // A rank's step is the device's own computing time at the rank's batch, plus the communication that does not hide behind it:
 //   step(N) = c(N, b) + exposed(N) + wait(N),   b = global batch / N (or the batch per device, which is constant)
 // c: measured by a probe of that many devices side by side at that batch, else modelled (lab/device_time.h).
-// exposed: DDP's buckets become ready during backward, in reverse order of the parameters. When each is ready is measured by probes
-// on nodes (they train as DDP of one rank), else assumed proportional to the bytes. Buckets are reduced one after another, each
+// c holds what it takes to hand gradients over: probes of several devices train as DDP of one rank each, a pipeline's stages apart.
+// exposed: DDP's buckets become ready during backward, in reverse order of the parameters. When each is ready is measured by such
+// probes, else assumed proportional to the bytes. Buckets are reduced one after another, each
 // when it is ready and the previous one is done
 // (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 13 (2020), section 3.2.3):
 //   end_i = max(ready_i, end_{i-1}) + T(bytes_i),   exposed = end_last - backward.

@@ -75,15 +75,12 @@ std::int64_t stepsFor(const ModelCosts &costs, std::int64_t batch) {
 
 RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
     RunConfig config = probe.config;
-    config.method = Method::Baseline;
+    config.method = probe.handsOver ? Method::Ddp : Method::Baseline;
     // GPUs that were chosen are those that train; a machine's CPU devices are alike.
     const bool chosen = config.device == "cuda" && std::size_t(copy) < config.devices.size();
     config.devices = {chosen ? config.devices[std::size_t(copy)] : std::to_string(copy)};
-    if (!config.nodes.empty()) {
+    if (!config.nodes.empty())
         config.nodes = {deviceOf(config.nodes, copy)};
-        if (probe.copies > 1) // a rank of its own, which reports when its buckets fill
-            config.method = Method::Ddp;
-    }
     config.backend = "auto";
     config.batchSize = probe.batch;
     config.batchPerDevice = 0;
@@ -172,10 +169,13 @@ std::vector<ProbeRequest> probesFor(const ForecastInput &input) {
     const auto add = [&](int copies, std::int64_t batch, bool ofStages) {
         const auto same = std::ranges::find_if(
             out, [&](const ProbeRequest &probe) { return probe.copies == copies && probe.batch == batch; });
-        if (same != out.end())
+        const bool handsOver = copies > 1 && !ofStages;
+        if (same != out.end()) {
             same->ofStages = same->ofStages || ofStages;
-        else if (copies <= input.devicesHere)
-            out.push_back({input.config, copies, batch, ofStages});
+            same->handsOver = same->handsOver || handsOver;
+        } else if (copies <= input.devicesHere) {
+            out.push_back({input.config, copies, batch, ofStages, handsOver});
+        }
     };
     for (const auto &[way, devices] : input.runs)
         if (devices <= input.devicesHere)

@@ -19,13 +19,15 @@
 namespace lockstep::core {
 class AttendedRun;
 
-/// The baseline of a config on `copies` devices side by side that do not communicate, each with its own batch. With nodes in the
-/// config: on the first `copies` devices of those.
+/// A config on `copies` devices side by side that do not communicate, each with its own batch. With nodes in the config: on the first
+/// `copies` devices of those.
 struct ProbeRequest {
     RunConfig config;
     int copies = 1;
     std::int64_t batch = 64;
     bool ofStages = false; ///< these are a pipeline's stages, so what each layer takes at that batch counts, too
+    /// Each trains as DDP of one rank, not as the baseline: what it takes to hand gradients over counts, and it reports when its buckets fill.
+    bool handsOver = false;
 };
 
 /// The probes that such a forecast needs: one device at the whole batch, and for each of its rows as many as compute at the same time

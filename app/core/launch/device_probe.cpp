@@ -7,6 +7,7 @@
 
 #include "base/command_request.h"
 #include "ipc/documents.h"
+#include "ipc/printable.h"
 
 namespace lockstep::core {
 namespace {
@@ -23,13 +24,13 @@ Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
             SeenDevice device;
             device.device = json.at("device").get<std::string>();
             device.kind = json.at("kind").get<std::string>();
-            device.name = json.value("name", "");
+            device.name = printableName(json.value("name", ""));
             device.cores = json.value("cores", "");
             device.busy = documents::optionalIn<double>(json, "busy");
             device.memoryTotalBytes = documents::optionalIn<double>(json, "memory_total_bytes");
             device.memoryUsedBytes = documents::optionalIn<double>(json, "memory_used_bytes");
             for (const Json &user : json.at("users"))
-                device.users.push_back({user.value("pid", 0), user.value("name", ""),
+                device.users.push_back({user.value("pid", 0), printableName(user.value("name", "")),
                                         documents::optionalIn<double>(user, "share"),
                                         documents::optionalIn<double>(user, "memory_bytes")});
             devices.push_back(std::move(device));

@@ -55,6 +55,7 @@ private:
     std::map<std::string, std::string> m_environment;
 };
 
+/// A program may give its process any name, control characters included: names become printableName()s.
 [[nodiscard]] Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text);
 
 } // namespace lockstep::core

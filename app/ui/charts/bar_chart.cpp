@@ -25,6 +25,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr int leftOutRoom = 20; ///< px that the line about rows left out takes
+constexpr int tickRoom = 80;    ///< px from one tick to the next, at least
 } // namespace
 
 BarChart::BarChart(const Theme &theme, QString name, QWidget *parent)
@@ -45,6 +46,7 @@ BarChart::BarChart(const Theme &theme, QString name, QWidget *parent)
     m_series->attachAxis(m_rows);
     m_series->attachAxis(m_values);
     m_values->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+    m_values->setTruncateLabels(false);
     restyle();
     connect(&m_theme, &Theme::changed, this, &BarChart::restyle);
     installChartMenu(this, this);
@@ -136,12 +138,13 @@ void BarChart::rebuild() {
     m_series->append(sets);
     shade();
     m_rows->append(labels);
-    chart()->setMargins(
-        QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, count < m_bars.size() ? leftOutRoom : 0));
+    const QMargins margins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, count < m_bars.size() ? leftOutRoom : 0);
+    chart()->setMargins(margins);
     const bool empty = high <= 0;
     for (const QString &label : m_values->categoriesLabels())
         m_values->remove(label);
-    const Ticks ticks = niceTicks(0, empty ? 1 : high, std::clamp(int(chart()->plotArea().width() / 80), 2, 6), true);
+    const int room = width() - margins.left() - margins.right(); // the plot's area is laid out later
+    const Ticks ticks = niceTicks(0, empty ? 1 : high, std::clamp(room / tickRoom, 2, 6), true);
     m_values->setStartValue(0);
     for (qsizetype i = 0; i < ticks.at.size(); ++i)
         m_values->append(ticks.labels[i], ticks.at[i]);

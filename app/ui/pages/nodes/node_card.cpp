@@ -9,6 +9,7 @@
 #include <QToolButton>
 
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/plain_hints.h"
 #include "app/ui/widgets/progress_bar.h"
 #include "models/cells.h"
 #include "nodes/node_watch.h"
@@ -151,7 +152,7 @@ void NodeCard::showFigures(const core::NodeSnapshot &snapshot) {
     for (const auto &[title, value, detail] : rows) {
         QLabel *label = m_values[qs(title)];
         label->setText(qs(value));
-        label->setToolTip(qs(detail));
+        label->setToolTip(plainHint(qs(detail)));
     }
     m_busy->setVisible(titles.contains(QStringLiteral("busy")));
     m_memory->setVisible(titles.contains(QStringLiteral("memory used")));

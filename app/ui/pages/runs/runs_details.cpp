@@ -244,7 +244,12 @@ void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
             label->setWordWrap(false);
             label->setFont(Theme::mono(Type::Small));
         }
-        form->addRow(makeLabel(name, "small", m_facts), label);
+        auto *head = makeLabel(name, "small", m_facts);
+        if (constexpr int most = 14 * grid; head->sizeHint().width() > most) { // an id needs the rest
+            head->setWordWrap(true);
+            head->setFixedWidth(most);
+        }
+        form->addRow(head, label);
     }
     m_place->insertWidget(0, m_facts, 0, Qt::AlignTop);
 }

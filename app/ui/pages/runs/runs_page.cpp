@@ -32,6 +32,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr int historyPollMs = 2000, dutyFactor = 50; // a refresh never takes more than a fiftieth of its thread's time
+constexpr int sideWidth = 44 * grid;
 } // namespace
 
 RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &history, QWidget *parent)
@@ -96,13 +97,13 @@ QWidget *RunsPage::buildBody() {
     card->body()->addWidget(m_runs, 1);
     m_side = buildSide(m_split);
     m_split->setStretchFactor(0, 1);
-    m_split->setSizes({800, 44 * grid});
+    m_split->setSizes({800, sideWidth});
     return body;
 }
 
 QStackedWidget *RunsPage::buildSide(QWidget *parent) {
     auto *side = new QStackedWidget(parent);
-    side->setMinimumWidth(44 * grid);
+    side->setMinimumWidth(sideWidth);
     m_details = new RunDetails(m_theme, side);
     connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
     m_diff = new RunsDiff(m_theme, side);
@@ -306,7 +307,7 @@ void RunsPage::keep() const {
 void RunsPage::resetLayout() {
     columns()->reset();
     m_groupButton->setChecked(false);
-    m_split->setSizes({std::max(1, width() - 44 * grid), 44 * grid});
+    m_split->setSizes({std::max(1, width() - sideWidth), sideWidth});
     m_sizesBefore = m_split->sizes();
     keep();
 }

@@ -9,6 +9,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/plain_hints.h"
 #include "base/format.h"
 
 namespace lockstep::ui {
@@ -77,7 +78,7 @@ void DeviceBox::show(const core::SeenDevice &device, int number) {
     if (m_busy && !names.isEmpty())
         m_use += QStringLiteral(": ") + names.mid(0, namesShown).join(QStringLiteral(", ")) +
                  (names.size() > namesShown ? QStringLiteral(", …") : QString());
-    setToolTip(toolTipOf(device));
+    setToolTip(plainHint(toolTipOf(device)));
     setAccessibleName(m_title + QStringLiteral(", ") + m_what + QStringLiteral(", ") + m_use);
     update();
 }

@@ -114,6 +114,18 @@ private Q_SLOTS:
         }
     }
 
+    void aProgramsNameOnADeviceIsOneLineWithoutControlCharacters() {
+        DeviceProbe probe;
+        QSignalSpy finished(&probe, &DeviceProbe::finished);
+        probe.start(saying("printf %s '{\"devices\":[{\"device\":\"cpu:0\",\"kind\":\"cpu\",\"name\":\"A\\tCPU\","
+                           "\"users\":[{\"pid\":7,\"name\":\"a\\nb\\u001b[2J\",\"share\":0.5}]}]}'"),
+                    1);
+        QVERIFY(finished.wait(test::hangLimitMs));
+        const auto device = finished[0][0].value<std::vector<SeenDevice>>().front();
+        QCOMPARE(device.name, std::string("A?CPU"));
+        QCOMPARE(device.users.front().name, std::string("a?b?[2J"));
+    }
+
     void aCommandsAnswerComesFromTheEventLoop() {
         Outcome outcome;
         run(outcome, {"/bin/sh", "-c", "cat; echo oh >&2; exit 3"}, 60s, "in");

@@ -437,7 +437,7 @@ private Q_SLOTS:
             R"({"forward_s":[0.5],"backward_s":[1],"output_bytes_per_sample":20,"parameter_bytes":12}]})"));
     }
 
-    void probesAreOneDeviceAndRanksSideBySide() {
+    void probesAreOneDeviceAloneAndRanksThatHandGradientsOverSideBySide() {
         ForecastInput input = simpleInput();
         input.runs = runsOf({{Method::Ddp}}, {2, 3, 4});
         const auto probes = probesFor(input);
@@ -446,11 +446,17 @@ private Q_SLOTS:
         QCOMPARE(probes[0].batch, 64);
         QCOMPARE(probes[1].copies, 2);
         QCOMPARE(probes[1].batch, 32);
+        QVERIFY(!probes[0].handsOver && probes[1].handsOver);
         input.runs.insert({{Method::Pipeline}, 2});
         const auto micro = probesFor(input);
         QCOMPARE(micro.size(), std::size_t(3));
         QCOMPARE(micro[2].copies, 2);
         QCOMPARE(micro[2].batch, 16);
+        QVERIFY(micro[2].ofStages && !micro[2].handsOver);
+        input.runs.insert({{Method::Pipeline, {{"micro_batches", "2"}}}, 2}); // as many samples as a rank of DDP takes
+        const auto both = probesFor(input);
+        QCOMPARE(both.size(), std::size_t(3));
+        QVERIFY(both[1].ofStages && both[1].handsOver);
     }
 
     void aForecastIsGradedAgainstWhatCameOut() {

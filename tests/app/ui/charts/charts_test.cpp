@@ -2,6 +2,7 @@
 #include <QAbstractBarSeries>
 #include <QApplication>
 #include <QBarSet>
+#include <QCategoryAxis>
 #include <QClipboard>
 #include <QPainter>
 #include <QPicture>
@@ -371,6 +372,19 @@ private Q_SLOTS:
         QVERIFY(sets[0]->brush().color() != dp); // pale
         QCOMPARE(sets[1]->brush().color(), ddp);
         QCOMPARE(sets[2]->pen().color(), dp);
+    }
+
+    void theTicksOfBarsHaveRoomBesideLongNames() {
+        BarChart chart(m_theme, QStringLiteral("speed-up"));
+        chart.resize(560, 240);
+        chart.setBars(
+            {{"async server on 2 devices, 1 server device", methodColor("ps-async"), false, 1.03, "1.03×", {}},
+             {"pipeline on 2 devices, 8 micro-batches", methodColor("pipeline"), false, 0.461, "0.461×", {}}});
+        (void)chart.grab(); // lays out the plot
+        auto *axis = qobject_cast<QCategoryAxis *>(chart.chart()->axes(Qt::Horizontal).first());
+        QVERIFY(axis->count() >= 3);
+        QVERIFY2(chart.chart()->plotArea().width() / (axis->count() - 1) >= 60,
+                 qPrintable(axis->categoriesLabels().join(' ')));
     }
 
     void ofManyBarsTheFirstAreDrawnAndAllAreCopied() {
