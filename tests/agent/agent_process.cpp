@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "ipc/log.h"
+#include "ipc/process_stat.h"
 
 extern char **environ;
 
@@ -222,11 +223,8 @@ bool eventually(const std::function<bool()> &condition, std::chrono::millisecond
 }
 
 bool isAlive(pid_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(file, text);
-    const auto end = text.rfind(')');
-    return end != std::string::npos && end + 2 < text.size() && text[end + 2] != 'Z' && text[end + 2] != 'X';
+    const auto stat = processStatOf(pid);
+    return stat && stat->state != 'Z' && stat->state != 'X';
 }
 
 std::vector<Frame> framesOf(const RunFolder &folder) {

@@ -7,28 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
+#include "ipc/process_stat.h"
 
 namespace lockstep::trainer {
 
 std::optional<double> secondsSinceLaunch() {
-    std::ifstream file("/proc/self/stat");
-    std::string line;
-    std::getline(file, line);
-    const auto name = line.rfind(')'); // the name may hold blanks
-    if (name == std::string::npos)
-        return {};
-    std::istringstream fields(line.substr(name + 1));
-    std::string skipped;
-    for (int field = 3; field < 22; ++field)
-        fields >> skipped;
-    double startTicks = 0;
+    const auto stat = processStatOf("/proc/self");
     timespec now{};
-    if (!(fields >> startTicks) || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+    if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
         return {};
     const double sinceBoot = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-    return sinceBoot - startTicks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return sinceBoot - static_cast<double>(stat->startTicks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::optional<double> peakRssBytes() {
@@ -36,13 +25,6 @@ std::optional<double> peakRssBytes() {
     if (::getrusage(RUSAGE_SELF, &usage) != 0)
         return {};
     return static_cast<double>(usage.ru_maxrss) * 1024;
-}
-
-std::string bootId() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    file >> id;
-    return id.empty() ? hostName() : id;
 }
 
 void useBatchScheduling() {

@@ -10,7 +10,6 @@ namespace lockstep::trainer {
 /// Facts about this process, from Linux.
 [[nodiscard]] std::optional<double> secondsSinceLaunch(); ///< since the kernel started it
 [[nodiscard]] std::optional<double> peakRssBytes();
-[[nodiscard]] std::string bootId(); ///< the same in all containers and namespaces of one machine
 
 /// Asks for SCHED_BATCH, which needs no privilege: a thread that wakes then takes the core from no other one. Threads started later
 /// inherit it.

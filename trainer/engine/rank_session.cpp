@@ -16,8 +16,10 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
+#include "ipc/host_name.h"
 #include "ipc/logging.h"
 #include "ipc/model_facts.h"
+#include "ipc/process_stat.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/text_set.h"
@@ -93,6 +95,8 @@ std::string inWords(const std::string &place) {
 /// Refuses two ranks on one core or GPU: they would disturb each other's measurements.
 Result<void> checkOverlap(Session &session) {
     std::string own = bootId();
+    if (own.empty())
+        own = hostName();
     for (const int core : session.placement.cores)
         own += " core:" + std::to_string(core);
     if (session.device().is_cuda())

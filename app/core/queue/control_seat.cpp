@@ -13,6 +13,7 @@
 #include "experiment/experiment.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::core {
@@ -28,17 +29,9 @@ std::string hostHere() {
 
 /// A process's boot and start time: with the pid they identify it uniquely.
 std::string startOf(int pid) {
-    const Result<std::string> stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat");
-    const Result<std::string> boot = realFileSystem().readAll("/proc/sys/kernel/random/boot_id");
-    if (!stat || !boot)
-        return {};
-    const auto name = stat->rfind(')'); // a program's name may contain anything
-    if (name == std::string::npos)
-        return {};
-    const QStringList fields = QString::fromStdString(stat->substr(name + 1)).split(u' ', Qt::SkipEmptyParts);
-    constexpr int startTime = 19; // field 22 of proc(5), counted after the name
-    return boot->substr(0, boot->find('\n')) + "/" +
-           (fields.size() > startTime ? fields[startTime].toStdString() : std::string());
+    const auto stat = processStatOf(pid);
+    const std::string boot = bootId();
+    return stat && !boot.empty() ? boot + "/" + std::to_string(stat->startTicks) : std::string();
 }
 
 std::string seatFile(std::string_view id) {

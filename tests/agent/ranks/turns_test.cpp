@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "ipc/process_stat.h"
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/devices/proc_files.h"
 #include "trainer/agent/ranks/turns.h"
@@ -32,8 +33,8 @@ ServedRun inTurns(const std::string &experiment, const std::string &rank) {
 }
 
 bool standsStill(pid_t pid) {
-    const char state = stateIn("/proc/" + std::to_string(pid));
-    return state == 'T' || state == '\0';
+    const auto stat = processStatOf(pid);
+    return !stat || stat->state == 'T';
 }
 
 std::string pausedFileOf(pid_t rank) {

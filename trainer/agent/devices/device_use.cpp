@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstring>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include "ipc/cores.h"
+#include "ipc/process_stat.h"
 #include "trainer/agent/devices/machine.h"
 #include "trainer/agent/devices/proc_files.h"
 
@@ -24,31 +24,8 @@ constexpr std::chrono::milliseconds deviceSampleTime{350};
 constexpr double leastShare = 0.02;
 constexpr std::size_t mostUsers = 8;
 
-struct ProcessTimes {
-    std::uint64_t ticks = 0;
-    int core = -1; ///< where the process last ran
-};
-
-/// Fields 14, 15 and 39 of /proc/PID/stat (see proc(5)). They are counted from the end of the program's name.
-std::optional<ProcessTimes> timesOf(const std::string &pid) {
-    const std::string text = readSmallFile("/proc/" + pid + "/stat");
-    const auto name = text.rfind(')');
-    if (name == std::string::npos)
-        return std::nullopt;
-    std::istringstream fields(text.substr(name + 1));
-    ProcessTimes times;
-    std::string field;
-    for (int number = 3; fields >> field; ++number) {
-        if (number == 14 || number == 15)
-            times.ticks += std::strtoull(field.c_str(), nullptr, 10);
-        if (number == 39)
-            times.core = std::atoi(field.c_str());
-    }
-    return times;
-}
-
-std::map<int, ProcessTimes> allProcesses() {
-    std::map<int, ProcessTimes> all;
+std::map<int, ProcessStat> allProcesses() {
+    std::map<int, ProcessStat> all;
     DIR *folder = ::opendir("/proc");
     if (!folder)
         return all;
@@ -56,8 +33,8 @@ std::map<int, ProcessTimes> allProcesses() {
         int pid = 0;
         const char *end = entry->d_name + std::strlen(entry->d_name);
         if (std::from_chars(entry->d_name, end, pid).ptr == end && pid > 0)
-            if (const auto times = timesOf(entry->d_name))
-                all[pid] = *times;
+            if (const auto stat = processStatOf(pid))
+                all[pid] = *stat;
     }
     ::closedir(folder);
     return all;
@@ -76,15 +53,15 @@ bool isAsking(int pid) {
 
 /// The processes that used these cores between two readings. What this process and its parent used is added to `asking`
 /// instead.
-std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, ProcessTimes> &before,
-                                const std::map<int, ProcessTimes> &after, double seconds, double &asking) {
+std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, ProcessStat> &before,
+                                const std::map<int, ProcessStat> &after, double seconds, double &asking) {
     std::vector<DeviceUser> users;
     const double ticksASecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
     for (const auto &[pid, now] : after) {
         const auto earlier = before.find(pid);
         if (earlier == before.end() || std::find(cores.begin(), cores.end(), now.core) == cores.end())
             continue;
-        const double ticks = static_cast<double>(now.ticks - earlier->second.ticks);
+        const double ticks = static_cast<double>(now.cpuTicks - earlier->second.cpuTicks);
         const double share = ticks / ticksASecond / seconds / static_cast<double>(cores.size());
         if (isAsking(pid))
             asking += share;

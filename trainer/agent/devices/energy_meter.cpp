@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ipc/process_stat.h"
 #include "trainer/agent/devices/proc_files.h"
 
 namespace lockstep::agent {
@@ -33,10 +34,7 @@ std::string EnergyMeter::powercapFolder() {
 
 EnergyMeter::EnergyMeter(std::string powercap) {
     findPackages(powercap);
-    m_packagesOf = readSmallFile("/proc/sys/kernel/random/boot_id");
-    while (!m_packagesOf.empty() && m_packagesOf.back() == '\n')
-        m_packagesOf.pop_back();
-    m_packagesOf += " " + powercap;
+    m_packagesOf = bootId() + " " + powercap;
 }
 
 void EnergyMeter::findPackages(const std::string &powercap) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::agent {
@@ -115,16 +116,10 @@ std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
     return waited;
 }
 
-char stateIn(const std::string &folder) {
-    const std::string stat = readSmallFile(folder + "/stat");
-    const auto end = stat.rfind(')'); // the name before it may hold anything
-    return end != std::string::npos && end + 2 < stat.size() ? stat[end + 2] : '\0';
-}
-
 bool anyComputes(const std::vector<pid_t> &processes) {
     for (const pid_t pid : processes)
         for (const std::string &folder : threadFoldersOf(pid))
-            if (stateIn(folder) == 'R')
+            if (const auto stat = processStatOf(folder); stat && stat->state == 'R')
                 return true;
     return false;
 }
@@ -136,16 +131,6 @@ std::optional<double> processRssBytes(pid_t pid) {
         resident == 0) // the process has ended and is not reaped yet
         return std::nullopt;
     return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
-std::optional<pid_t> parentOf(pid_t pid) {
-    const std::string text = readSmallFile("/proc/" + std::to_string(pid) + "/stat");
-    const auto name_end = text.rfind(')'); // a process's name may contain anything, ')' included
-    char state = 0;
-    int parent = 0;
-    if (name_end == std::string::npos || std::sscanf(text.c_str() + name_end + 1, " %c %d", &state, &parent) != 2)
-        return std::nullopt;
-    return parent;
 }
 
 std::vector<pid_t> childrenOf(pid_t pid) {

@@ -35,10 +35,7 @@ void leaveOut(CoreTimesByCore &times, const CoreTimesByCore &before, const CoreT
 /// the process has ended or the kernel does not report it.
 [[nodiscard]] std::map<pid_t, double> threadsWaitedSeconds(pid_t pid);
 [[nodiscard]] std::optional<double> processRssBytes(pid_t pid);
-[[nodiscard]] std::optional<pid_t> parentOf(pid_t pid);
 [[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid); ///< those that its main thread started
-/// The state of a process or thread by its folder in /proc: R, S, D, T, Z …; 0 when it has ended.
-[[nodiscard]] char stateIn(const std::string &folder);
 /// Whether any thread of these processes runs or waits for a core only.
 [[nodiscard]] bool anyComputes(const std::vector<pid_t> &processes);
 /// The process and all its descendants.

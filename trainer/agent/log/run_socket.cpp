@@ -12,9 +12,9 @@
 #include <filesystem>
 
 #include "ipc/clock.h"
+#include "ipc/process_stat.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
-#include "trainer/agent/devices/proc_files.h"
 #include "trainer/agent/net/read_lines.h"
 
 namespace lockstep::agent {
@@ -35,7 +35,7 @@ pid_t viewerProcess(pid_t peer, std::optional<std::int64_t> claimed) {
     for (int up = 0; up < 4 && pid > 1; ++up) {
         if (pid == *claimed)
             return pid;
-        pid = parentOf(pid).value_or(0);
+        pid = processStatOf(pid).value_or(ProcessStat()).parent;
     }
     return peer; // a viewer on another host
 }

@@ -8,7 +8,7 @@
 #include "ipc/alerts.h"
 #include "ipc/list_in_words.h"
 #include "ipc/median.h"
-#include "trainer/agent/devices/proc_files.h"
+#include "ipc/process_stat.h"
 
 namespace lockstep::agent {
 
@@ -157,7 +157,7 @@ std::optional<AlertFrame> HangWatch::over() {
 }
 
 std::string oddStateOf(int pid) {
-    switch (stateIn("/proc/" + std::to_string(pid))) {
+    switch (processStatOf(pid).value_or(ProcessStat()).state) {
     case 'T':
     case 't':
         return "its process is stopped (by SIGSTOP or a debugger)";

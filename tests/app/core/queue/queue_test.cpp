@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "core_queue_support.h"
+#include "ipc/process_stat.h"
 #include "queue/control_seat.h"
 #include "queue/experiment_follower.h"
 #include "queue/owned_experiment.h"
@@ -526,10 +527,8 @@ private:
 
     /// Boot and start time of a process, in the form of `mine`.
     static std::string startedAs(qint64 pid, const std::string &mine) {
-        const std::string stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat").value_or("");
-        const QStringList fields =
-            QString::fromStdString(stat.substr(stat.rfind(')') + 1)).split(u' ', Qt::SkipEmptyParts);
-        return mine.substr(0, mine.find('/') + 1) + fields.value(19).toStdString();
+        return mine.substr(0, mine.find('/') + 1) +
+               std::to_string(processStatOf(pid_t(pid)).value_or(ProcessStat()).startTicks);
     }
 };
 

@@ -15,6 +15,7 @@
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 #include "queue/control_seat.h"
 #include "queue/queue_origin.h"
@@ -48,16 +49,12 @@ class QueueTest : public QObject {
     }
     /// Another viewer, a process that lives.
     void sitElsewhere(qint64 pid) {
-        const auto stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat").value_or("");
-        const auto boot = realFileSystem().readAll("/proc/sys/kernel/random/boot_id").value_or("");
-        const QStringList fields =
-            QString::fromStdString(stat.substr(stat.rfind(')') + 1)).split(u' ', Qt::SkipEmptyParts);
-        const nlohmann::json json = {
-            {"generation", 5},
-            {"by", "lockstep elsewhere"},
-            {"host", QSysInfo::machineHostName().toStdString()},
-            {"pid", pid},
-            {"started", boot.substr(0, boot.find('\n')) + "/" + fields.value(19).toStdString()}};
+        const ProcessStat stat = processStatOf(pid_t(pid)).value_or(ProcessStat());
+        const nlohmann::json json = {{"generation", 5},
+                                     {"by", "lockstep elsewhere"},
+                                     {"host", QSysInfo::machineHostName().toStdString()},
+                                     {"pid", pid},
+                                     {"started", bootId() + "/" + std::to_string(stat.startTicks)}};
         QVERIFY(realFileSystem()
                     .writeAtomically(core::experimentFolder(m_id).path + "/control.json", json.dump())
                     .has_value());
