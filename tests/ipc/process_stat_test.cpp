@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <fstream>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
