@@ -155,6 +155,15 @@ struct DeviceEpochUse {
     bool operator==(const DeviceEpochUse &) const = default;
 };
 
+/// What was made of an epoch before the checkpoint from which a run went on in its middle.
+struct MadeBefore {
+    double durationS = 0;
+    std::int64_t samples = 0, steps = 0;
+    PhaseTimes phases;
+    bool operator==(const MadeBefore &) const = default;
+};
+
+/// Of the whole epoch, what was made of it by an earlier run included.
 struct EpochFrame {
     int epoch = 1;
     std::optional<double> loss; ///< sample-weighted mean over all ranks without padded duplicates; scripts leave it out
@@ -169,6 +178,7 @@ struct EpochFrame {
     /// them. Absent without workers.
     std::optional<std::int64_t> readyBatches = {};
     Scalars scalars = {}; ///< this rank's own metrics over the epoch's steps; after a resume, over those since then
+    std::optional<MadeBefore> before = {}; ///< of durationS, samples, steps and phases; absent: all was made here
     bool operator==(const EpochFrame &) const = default;
 };
 

@@ -207,6 +207,15 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     readPhases(reader, epoch.phases);
     readReplicas(reader, epoch.replicas);
     readScalars(reader, epoch.scalars);
+    if (auto object = reader.object("before")) {
+        MadeBefore &before = epoch.before.emplace();
+        object->duration("duration_s", before.durationS);
+        object->integer("samples", before.samples, 0, epoch.samples);
+        object->integer("steps", before.steps, 0, epoch.steps);
+        if (before.durationS > epoch.durationS)
+            object->mistake().set("duration_s", "at most the epoch's");
+        readPhases(*object, before.phases);
+    }
     reader.objects("devices", [&](ObjectReader &object) {
         if (epoch.devices.size() >= mostEpochDevices)
             return reader.mistake().set("devices", "at most " + thousands(mostEpochDevices) + " devices");

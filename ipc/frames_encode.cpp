@@ -170,6 +170,15 @@ struct BodyWriter {
         put(json, epoch.phases);
         put(json, epoch.replicas);
         put(json, epoch.scalars);
+        if (epoch.before) {
+            json.key("before")
+                .beginObject()
+                .field("duration_s", epoch.before->durationS)
+                .field("samples", epoch.before->samples)
+                .field("steps", epoch.before->steps);
+            put(json, epoch.before->phases);
+            json.endObject();
+        }
         putObjects(json, "devices", epoch.devices, [&](const DeviceEpochUse &use) {
             json.field("device", use.device);
             put(json, "utilization_mean", use.utilizationMean);

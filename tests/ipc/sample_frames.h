@@ -45,6 +45,8 @@ inline std::vector<Frame> sampleFrames() {
     EpochFrame epoch{2, 0.71, 4.125, 60000, 938, 123456789012345, {}, {}, {{"cpu:1", {{"optimizer", {0.25, {}}}}}}};
     epoch.phases["load"] = {1e-9, 1e-12};
     epoch.readyBatches = 4;
+    epoch.before = MadeBefore{1.5, 20000, 312, {}};
+    epoch.before->phases["load"] = {5e-10, {}};
     epoch.scalars["grad_norm"] = {1200.5, 938, 0.01, 9, 1.25};
     epoch.devices.push_back({"cpu:0", 0.97, 1.0, 2e9, 2.5e9});
     epoch.devices.push_back({"GPU-1", std::nullopt, std::nullopt, std::nullopt, std::nullopt});

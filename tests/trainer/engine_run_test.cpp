@@ -421,6 +421,33 @@ TEST_SUITE("engine_run") {
         }
     }
 
+    TEST_CASE("all ranks begin an epoch when rank 0 has written the checkpoint before it") {
+        const TempFolder folder;
+        for (const Ended &ended :
+             DdpRun(2, {"--model=convnet", "--optimizer=adam", "--lr=0.001", "--epochs=4", "--train-samples=64",
+                        "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")})
+                 .wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        const auto frames = readFrames(folder / "f");
+        const auto first = bodiesOf<EpochFrame>(frames, 0), second = bodiesOf<EpochFrame>(frames, 1);
+        std::vector<std::int64_t> savedFrom;
+        for (const Frame &frame : frames)
+            if (const auto *state = std::get_if<StateFrame>(&frame.body);
+                state && frame.rank == 0 && state->state == RunState::Checkpointing)
+                savedFrom.push_back(frame.monoNs);
+        REQUIRE(first.size() == 4);
+        REQUIRE(second.size() == 4);
+        REQUIRE(savedFrom.size() == 4);
+        std::int64_t apartNs = 0, savingNs = 0;
+        for (std::size_t epoch = 1; epoch < 4; ++epoch) {
+            apartNs += std::abs(first[epoch].startMonoNs - second[epoch].startMonoNs);
+            savingNs += first[epoch].startMonoNs - savedFrom[epoch - 1];
+        }
+        CHECK(2 * apartNs < savingNs);
+    }
+
     TEST_CASE("rollback without a checkpoint yet stops") {
         const TempFolder folder;
         const Ended run =

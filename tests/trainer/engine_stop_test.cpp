@@ -3,6 +3,7 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include "ipc/phase_sums.h"
 #include "tests/trainer/trainer_process.h"
 
 using namespace lockstep;
@@ -103,6 +104,37 @@ TEST_SUITE("engine_stop") {
             CHECK(left.code == 1);
             CHECK(left.sentences() == 1);
         }
+    }
+
+    TEST_CASE("of an epoch in whose middle a run goes on, what was made before is told apart") {
+        const TempFolder folder;
+        const std::vector<std::string> options{"--train-samples=6400", "--batch-size=16", "--epochs=1",
+                                               "--checkpoint-dir=" + (folder / "c")};
+        auto stopped = options, resumed = options;
+        stopped.push_back("--frames=" + (folder / "f"));
+        resumed.insert(resumed.end(), {"--resume", "--frames=" + (folder / "g")});
+        Process first(trainerBinary(), withSmallRun(stopped));
+        REQUIRE(appears(folder / "f", R"("type":"steps")"));
+        first.signal(SIGTERM);
+        REQUIRE(first.wait().code == 130);
+        const std::int64_t made = lastStepOf(readFrames(folder / "f"), 0) + 1;
+        REQUIRE(made < 400);
+        const Ended on = Process(trainerBinary(), withSmallRun(resumed)).wait();
+        CAPTURE(on.err);
+        REQUIRE(on.code == 0);
+        const auto frames = readFrames(folder / "g");
+        EpochFrame epoch = bodiesOf<EpochFrame>(frames).at(0);
+        REQUIRE(epoch.before);
+        CHECK(epoch.before->steps == made);
+        CHECK(epoch.before->samples == 16 * made);
+        CHECK(epoch.steps == 400);
+        PhaseTimes own;
+        for (const StepsFrame &window : bodiesOf<StepsFrame>(frames))
+            add(own, window.phases);
+        for (const char *phase : {"forward", "backward"})
+            CHECK(epoch.phases[phase].sumS - epoch.before->phases[phase].sumS ==
+                  doctest::Approx(own[phase].sumS).epsilon(1e-6));
+        CHECK(epoch.durationS - epoch.before->durationS >= additiveSum(own));
     }
 
     TEST_CASE("a burst of signals is one wish: the checkpoint is still written") {

@@ -147,6 +147,7 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
 
 Result<Outcome> Training::run() {
     m_progress = m_saver.resume();
+    m_madeBefore = m_progress.unfinished;
     sendInit();
     if (const std::string otherwise = m_saver.madeOtherwise(); m_session.isRank0() && !otherwise.empty())
         warn(makeAlert("resumed_otherwise", otherwise));
@@ -192,6 +193,9 @@ Result<Outcome> Training::trainEpochs() {
         evaluate(epoch);
         if (auto saved = saveCheckpoint(epoch); !saved)
             return fail(saved.error());
+        // Else the others would wait for rank 0, which alone writes, in a step of the next epoch.
+        if (epoch < m_session.config.epochs)
+            m_session.communicator->barrier();
     }
     if (firstEpoch > m_session.config.epochs) // resumed after the last epoch: only the accuracy is missing
         evaluate(m_session.config.epochs);
@@ -333,6 +337,8 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.replicas = m_recorder.epochReplicas();
     frame.readyBatches = m_readyBatches;
     frame.scalars = m_recorder.epochScalars();
+    if (const EpochTotals before = std::exchange(m_madeBefore, {}); before.steps > 0) // of the first epoch here
+        frame.before = {before.durationS, before.samples, before.steps, before.phases.toFrame()};
     const std::size_t metrics = mostOf(m_session.communicator->gather({static_cast<double>(frame.scalars.size())}));
     const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame, metrics));
     double lossSum = 0, samples = 0, longest = 0;

@@ -64,6 +64,7 @@ private:
     std::vector<std::int64_t> m_replicaBatch;
     MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was resumed
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
+    EpochTotals m_madeBefore;                   ///< of the first epoch here, before the checkpoint that it goes on from
     std::int64_t m_epochStartNs = 0;
     TraceWriter m_traceWriter;
     TcpTraffic m_traffic;

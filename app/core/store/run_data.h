@@ -59,6 +59,8 @@ struct MergedEpoch {
     std::optional<double> lostLoss; ///< instead of `loss` where training diverged: NaN or infinite, shown as a word
     double durationS = 0;           ///< largest over the ranks that have reported
     std::int64_t samples = 0;       ///< sum over ranks
+    double beforeS = 0; ///< of durationS, before the checkpoint from which the run went on in the epoch's middle
+    std::int64_t samplesBefore = 0; ///< of samples
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
     bool hasSteps = false; ///< a rank has made steps of it here
@@ -202,6 +204,7 @@ struct RunOutcome {
     /// totalTrainingTimeS; phases and runTimeS know nothing of them. The one after its last epoch: it made none.
     int firstEpoch = 1;
     double earlierS = 0;
+    bool amidEpoch = false; ///< it made a part of its first epoch only: `earlierS` has the time of the other part
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.

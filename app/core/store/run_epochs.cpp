@@ -190,6 +190,10 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     windows.sum = windows.samples = 0;
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
+    if (body.before) {
+        epoch.beforeS = std::max(epoch.beforeS, body.before->durationS);
+        epoch.samplesBefore += body.before->samples;
+    }
     epoch.rankDurationS[rank] = body.durationS;
     epoch.endWallUs = std::max(epoch.endWallUs, frame.wallUs);
     if (body.readyBatches)

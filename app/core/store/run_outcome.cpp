@@ -32,7 +32,7 @@ void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
         out.perClassAccuracy = summary.perClassAccuracy;
     // After a checkpoint they are of the epochs before it, too; where no epoch was made, of those alone.
     const bool madeSome = summary.epochs.empty() || out.firstEpoch <= summary.epochs.back().epoch;
-    if (!summary.phasesS.empty() && (out.firstEpoch == 1 || (out.phasesS.empty() && madeSome)) &&
+    if (!summary.phasesS.empty() && ((out.firstEpoch == 1 && !out.amidEpoch) || (out.phasesS.empty() && madeSome)) &&
         std::ranges::all_of(summary.phasesS, [](const auto &phase) { return isDuration(phase.second); }))
         out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
@@ -402,6 +402,9 @@ RunOutcome outcomeOf(const RunStore &store) {
     const int earlier = lastEarlierEpoch(store);
     const bool cut = isCut(store);
     out.firstEpoch = earlier > 0 ? earlier + 1 : firstLoggedEpoch(store);
+    if (std::size_t(out.firstEpoch) <= out.epochs.size())
+        out.earlierS = out.epochs[std::size_t(out.firstEpoch) - 1].beforeS;
+    out.amidEpoch = out.earlierS > 0;
     takeLog(store, cut, out);
     out.divergence = divergenceOf(store);
     out.conditions = conditionsOf(store);

@@ -11,6 +11,20 @@ namespace {
 
 constexpr std::int64_t recentNs = 30'000'000'000;
 
+/// What the rank itself made of the epoch.
+PhaseTimes madeHere(const EpochFrame &epoch) {
+    PhaseTimes own = epoch.phases;
+    if (epoch.before)
+        for (const auto &[name, time] : epoch.before->phases)
+            if (const auto found = own.find(name); found != own.end())
+                found->second.sumS = std::max(0.0, found->second.sumS - time.sumS);
+    return own;
+}
+
+std::int64_t stepsHere(const EpochFrame &epoch) {
+    return epoch.steps - (epoch.before ? epoch.before->steps : 0);
+}
+
 } // namespace
 
 void RunPhases::OfRank::finish(const PhaseTimes &times, std::int64_t steps) {
@@ -78,19 +92,19 @@ void RunPhases::take(int rank, const EpochFrame &body) {
         phases.finish(phases.current, phases.currentSteps);
     } else {
         PhaseTimes kept;
-        addKept(kept, body.phases);
-        phases.finish(kept, body.steps);
+        addKept(kept, madeHere(body));
+        phases.finish(kept, stepsHere(body));
     }
 }
 
 void RunPhases::forget(int rank, const EpochFrame &lost) {
     constexpr double nothingS = 1e-9; // what rounding leaves of a phase
     OfRank &phases = m_ranks[rank];
-    for (const auto &[name, time] : lost.phases)
+    for (const auto &[name, time] : madeHere(lost))
         if (const auto found = phases.finished.find(name); found != phases.finished.end())
             if (found->second.sumS -= time.sumS; found->second.sumS <= nothingS)
                 phases.finished.erase(found);
-    phases.finishedSteps = std::max<std::int64_t>(0, phases.finishedSteps - lost.steps);
+    phases.finishedSteps = std::max<std::int64_t>(0, phases.finishedSteps - stepsHere(lost));
     phases.reportedEpoch = std::min(phases.reportedEpoch, lost.epoch - 1);
 }
 

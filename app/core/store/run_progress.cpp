@@ -29,15 +29,16 @@ Progress progressOf(const RunStore &run) {
     if (!perStep || run.over())
         return progress;
     double evals = 0;
-    int evalCount = 0;
+    int evalCount = 0, evaluated = 0; // the last epoch that was; those before a checkpoint were elsewhere
     for (const MergedEpoch &epoch : epochs)
         if (epoch.eval && epoch.eval->durationS) {
             evals += *epoch.eval->durationS;
             ++evalCount;
+            evaluated = epoch.epoch;
         }
     const double evalS = evalCount > 0 ? evals / evalCount : 0;
     progress.leftS = double(*progress.totalSteps - *progress.doneSteps) * *perStep +
-                     evalS * std::max(0, progress.epochs.value_or(0) - evalCount);
+                     evalS * std::max(0, progress.epochs.value_or(0) - evaluated);
     return progress;
 }
 

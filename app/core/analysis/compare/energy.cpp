@@ -51,7 +51,7 @@ std::optional<double> energyPerSampleOf(const RunOutcome &run) {
     double samples = 0;
     int complete = 0;
     for (const MergedEpoch &epoch : completeEpochs(run.epochs)) {
-        samples += double(epoch.samples);
+        samples += double(epoch.samples - epoch.samplesBefore);
         ++complete;
     }
     if (run.firstEpoch - 1 + complete < int(run.epochs.size())) // the others took energy as well

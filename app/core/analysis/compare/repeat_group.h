@@ -56,11 +56,12 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// The median of its epochs after the first, which warms up; absent with one epoch.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
 
-/// The epoch with which all these runs (or what points to them) begin; absent: not all with the same.
+/// The epoch with which all these runs (or what points to them) begin; absent: not all with the same, or one in its middle.
 template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Runs &runs) {
     std::optional<int> first;
     for (const auto &run : runs)
-        if (const int own = std::invoke(&RunOutcome::firstEpoch, run); own != first.value_or(own))
+        if (const int own = std::invoke(&RunOutcome::firstEpoch, run);
+            own != first.value_or(own) || std::invoke(&RunOutcome::amidEpoch, run))
             return std::nullopt;
         else
             first = own;

@@ -154,7 +154,7 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
     for (const MergedEpoch &epoch : countedEpochs(run, target)) {
         if (epoch.epoch > last + 1) { // only what a run's summary says of the epochs before its checkpoint is known
             const bool wentOn = last == 0 && epoch.epoch == run.firstEpoch && run.earlierS > 0;
-            start = wentOn ? std::optional(run.earlierS) : std::nullopt;
+            start = wentOn ? std::optional(run.earlierS - epoch.beforeS) : std::nullopt;
         }
         const std::optional<double> end =
             start && epoch.complete ? std::optional(*start + epoch.durationS) : std::nullopt;

@@ -79,7 +79,7 @@ std::optional<double> samplesSeen(const RunOutcome &run) {
 }
 
 std::optional<double> stepsMade(const RunOutcome &run) {
-    const std::int64_t summed = run.firstEpoch == 1 ? run.summedSteps : 0;
+    const std::int64_t summed = run.firstEpoch == 1 && !run.amidEpoch ? run.summedSteps : 0;
     return aboveZero(double(lacksLoggedEpochs(run) ? summed : run.steps.value_or(0)));
 }
 

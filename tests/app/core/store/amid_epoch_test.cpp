@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// A run that went on from a checkpoint in an epoch's middle: what was made before is none of its own.
+#include <cmath>
+
+#include "analysis/causes/phase_parts.h"
+#include "analysis/compare/energy.h"
+#include "analysis/compare/repeat_group.h"
+#include "analysis/compare/time_to_target.h"
+#include "analysis/history/work_amount.h"
+#include "core_support.h"
+#include "ipc/phase_sums.h"
+#include "store/run_outcome.h"
+#include "store/run_progress.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr std::int64_t stepsBefore = 15; // of the first epoch's 20
+
+bool near(double a, double b) {
+    return std::abs(a - b) < 1e-9;
+}
+
+/// The last quarter of `first` and the epoch after it, as lockstep-trainer reports them; three quarters took 6.3 s before.
+void takeResumed(RunStore &store, int first) {
+    RunRecord record = ddpRecord("r");
+    record.config->epochs = first + 1;
+    record.config->resume = true;
+    store.setRecord(record);
+    for (Frame one : ddpRecording()) {
+        const auto *steps = std::get_if<StepsFrame>(&one.body);
+        if (steps && steps->epoch == 1 && steps->firstStep < stepsBefore)
+            continue;
+        if (auto *state = std::get_if<StateFrame>(&one.body); state && state->totalSteps) {
+            state->totalSteps = 20 * (first + 1);
+            state->epochs = first + 1;
+        }
+        if (auto *window = std::get_if<StepsFrame>(&one.body)) {
+            window->epoch += first - 1;
+            window->firstStep += 20 * (first - 1);
+            window->lastStep += 20 * (first - 1);
+        }
+        if (auto *epoch = std::get_if<EpochFrame>(&one.body)) {
+            if (epoch->epoch == 1) {
+                epoch->before = {6.3, 480, stepsBefore, {{"forward", {3.0, 0.02}}, {"backward", {3.0, 0.02}}}};
+                epoch->durationS = 6.3 + 0.12;
+                epoch->phases = {{"forward", {3.05, 0.02}}, {"backward", {3.06, 0.02}}};
+            }
+            epoch->epoch += first - 1;
+        }
+        if (auto *eval = std::get_if<EvalFrame>(&one.body))
+            eval->epoch += first - 1;
+        one.rseq.reset();
+        store.take(one);
+    }
+}
+
+RunOutcome resumed(int first) {
+    RunStore store(QStringLiteral("r"));
+    takeResumed(store, first);
+    RunResult result = doneResult("r", 1, 1.4);
+    Summary &summary = result.summary.emplace();
+    for (int epoch = 1; epoch < first; ++epoch)
+        summary.epochs.push_back({epoch, 0.9, 8.4, 1280});
+    summary.epochs.push_back({first, 1.0, 6.42, 1280});
+    summary.epochs.push_back({first + 1, 0.5, 0.45, 1280});
+    summary.totalTrainingTimeS = 8.4 * (first - 1) + 6.42 + 0.45;
+    summary.steps = 20 * (first + 1);
+    summary.phasesS = {{"forward", 4}, {"backward", 4}};
+    store.setResult(result);
+    return outcomeOf(store);
+}
+
+} // namespace
+
+class AmidEpochTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void itsOwnTrainingIsWhatItMadeItself() {
+        for (const int first : {1, 3}) {
+            const RunOutcome run = resumed(first);
+            QVERIFY2(run.warnings.empty(), run.warnings.empty() ? "" : run.warnings.front().c_str());
+            QCOMPARE(run.firstEpoch, first);
+            QVERIFY(run.amidEpoch);
+            QVERIFY(near(*run.totalTrainingTimeS, 8.4 * (first - 1) + 6.87));
+            QVERIFY2(near(*trainedHereS(run), 0.12 + 0.45), qPrintable(QString::number(*trainedHereS(run))));
+            const auto parts = partsOf(run);
+            QVERIFY(parts);
+            QVERIFY(near(parts->trainingS, 0.57));
+            QVERIFY(parts->restS >= 0 && parts->startUpS < 1.4);
+        }
+    }
+
+    void itsPhasesAndEnergyAreThoseOfItsOwnSteps() {
+        RunOutcome run = resumed(1);
+        QVERIFY(near(run.rankPhasesS.at(0).at("forward"), 0.05 + 0.2));
+        QVERIFY(near(run.rankPhasesS.at(1).at("backward"), 0.06 + 0.2));
+        QVERIFY(additiveSum(run.phasesS) <= *trainedHereS(run));
+        run.conditions.energy.emplace();
+        run.conditions.energy->packagesJ = 1600.0;
+        run.conditions.energy->packagesS = 1.0;
+        run.conditions.energy->nodes = 1;
+        QCOMPARE(*energyPerSampleOf(run), 1.0); // of 1,600 samples, not of 2,560
+    }
+
+    void itIsComparedAsOneThatMadeAPartOfTheEpochs() {
+        const RunOutcome run = resumed(1);
+        RunOutcome scratch = run;
+        scratch.amidEpoch = false;
+        scratch.earlierS = 0;
+        const RepeatGroup one{"scratch", {scratch}, true}, other{"resumed", {run}, false};
+        QVERIFY(!beginAlike(commonFirstEpoch(one.runs), commonFirstEpoch(other.runs)));
+        QVERIFY(!whyOtherEpochs(one, other).empty());
+        QVERIFY(whyOtherEpochs(one, one).empty());
+        QCOMPARE(*samplesSeen(run), 2560.0); // of all its epochs, as its training time is
+    }
+
+    void aTargetsTimeCountsWhatWasMadeBeforeOnce() {
+        const Target eighty{Target::Kind::Accuracy, 0.8}; // at the end of the first epoch
+        QVERIFY(near(*hitOf(resumed(1), eighty).seconds, 6.42));
+        QVERIFY(near(*hitOf(resumed(3), eighty).seconds, 2 * 8.4 + 6.42));
+    }
+
+    void evaluationsOfEarlierEpochsAreNotLeftToDo() {
+        RunStore store(QStringLiteral("r"));
+        takeResumed(store, 9);
+        const Progress all = progressOf(store); // epochs 9 and 10 of 10
+        QVERIFY(all.leftS && near(*all.leftS, 0));
+    }
+};
+
+QTEST_GUILESS_MAIN(AmidEpochTest)
+#include "amid_epoch_test.moc"
