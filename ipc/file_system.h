@@ -29,6 +29,8 @@ public:
 
 /// What a document may hold at most; logs, traces and parameters may hold more.
 inline constexpr std::uint64_t largestDocument = 64 * 1024 * 1024, anySize = UINT64_MAX;
+/// The same of a document of a few names: who controls an experiment, where a run or a queue is.
+inline constexpr std::uint64_t largestShortDocument = 64 * 1024;
 
 /// The file operations whose failures tests must be able to cause (full disk, short write, failed fsync). Thread safe.
 class FileSystem {

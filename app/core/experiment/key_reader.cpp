@@ -12,7 +12,6 @@ namespace lockstep::core {
 
 namespace {
 
-constexpr std::size_t mostErrorsKept = 100; // a file can have millions of mistakes
 constexpr std::size_t mostRemarks = 1'000;
 
 } // namespace
@@ -30,7 +29,7 @@ std::string quotedNode(const JsonNode &value) {
 }
 
 void KeyReader::complain(int line, std::string_view key, std::string what, std::string wayOut) {
-    if (m_errors.size() >= mostErrorsKept) {
+    if (m_errors.size() >= mostMistakesNamed) {
         ++m_more;
         return;
     }

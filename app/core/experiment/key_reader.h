@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,12 +12,15 @@
 
 namespace lockstep::core {
 
+/// Of a recipe or another file, which can have millions of mistakes, so many are named.
+inline constexpr std::size_t mostMistakesNamed = 100;
+
 /// Reads typed keys out of JSON that people write, collecting every mistake, with its line, instead of stopping at the first.
 class KeyReader {
 public:
     /// `file` goes into the errors; may be empty.
     explicit KeyReader(std::string_view file) : m_file(file) {}
-    /// The first 100; a last one says how many more there are.
+    /// The first mostMistakesNamed; a last one says how many more there are.
     [[nodiscard]] std::vector<Error> errors() const;
     [[nodiscard]] std::size_t errorCount() const { return m_errors.size() + m_more; }
 

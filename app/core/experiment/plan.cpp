@@ -6,8 +6,10 @@
 #include <set>
 #include <span>
 #include <system_error>
+#include <unordered_set>
 
 #include "base/machine_facts.h"
+#include "experiment/key_reader.h"
 #include "experiment/place_limit.h"
 #include "experiment/round_order.h"
 #include "experiment/run_finder.h"
@@ -321,18 +323,42 @@ std::string chooseReference(const std::string &reference, const std::vector<Reso
     return reference;
 }
 
-/// The recipe's runs, without doubles. Stops, with a mistake, before they name more places than an experiment can.
+/// The mistakes of a recipe's runs. Those that runs have in common are named once.
+class Mistakes {
+public:
+    explicit Mistakes(std::vector<Error> &errors) : m_errors(errors) {}
+
+    /// False: there are more than are named, as a last one says.
+    bool add(const std::vector<Error> &found) {
+        for (const Error &error : found) {
+            if (!m_messages.insert(error.message()).second)
+                continue;
+            if (m_errors.size() == mostMistakesNamed) {
+                m_errors.push_back(Error::badArgument("there are more mistakes", "correct those above first"));
+                return false;
+            }
+            m_errors.push_back(error);
+        }
+        return true;
+    }
+
+private:
+    std::vector<Error> &m_errors;
+    std::unordered_set<std::string> m_messages;
+};
+
+/// The recipe's runs, without doubles. Stops, with a mistake, before they name more places than an experiment can, or where there are
+/// more mistakes than are named.
 std::vector<Resolved> resolveAll(const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options,
                                  std::vector<Error> &errors) {
     std::vector<Resolved> runs;
     RunFinder finder;
+    Mistakes mistakes(errors);
     std::size_t places = 0;
     for (const RunSpec &spec : recipe.runs) {
         Resolved one = resolve(spec, recipe, facts, options);
-        for (const Error &error : one.errors)
-            if (std::none_of(errors.begin(), errors.end(),
-                             [&](const Error &e) { return e.message() == error.message(); }))
-                errors.push_back(error);
+        if (!mistakes.add(one.errors))
+            break;
         const bool isNew = finder.add(one.run.config, one.run.command, one.run.claims, [&](std::size_t earlier) {
             const PlannedRun &run = runs[earlier].run;
             return run.config == one.run.config && run.command == one.run.command && run.claims == one.run.claims &&
@@ -387,6 +413,8 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
                                               const PlanOptions &options) {
     std::vector<Error> errors;
     std::vector<Resolved> runs = resolveAll(recipe, facts, options, errors);
+    if (errors.size() > mostMistakesNamed) // the runs behind them were not looked at
+        return tl::unexpected(errors);
     if (runs.empty())
         errors.push_back(Error::badArgument("the recipe has no run", "add one"));
     int repeats = recipe.repeats;

@@ -68,9 +68,9 @@ struct PlanOptions {
 
 /// Resolves devices against `facts`, applies quick and set, drops duplicate runs. Repeats alternate: each round has
 /// every run once in its own random order, so that a machine's drift affects all runs alike; a single round runs as
-/// listed. Reports all mistakes of all runs at once: an unknown key, an indivisible batch, a reference that names no
-/// run, a command that can't be started. More than mostRunsPlanned, mostBytesPlanned or mostPlaces
-/// (place_limit.h) are refused before they are made.
+/// listed. Reports the mistakes of all runs at once, of many the first mostMistakesNamed (key_reader.h): an unknown key,
+/// an indivisible batch, a reference that names no run, a command that can't be started. More than mostRunsPlanned,
+/// mostBytesPlanned or mostPlaces (place_limit.h) are refused before they are made.
 [[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                                             const PlanOptions &options = {});
 

@@ -34,7 +34,7 @@ constexpr std::size_t mostOpenLogs = 64; ///< of a run's 4,096: descriptors are 
 documents::Json readOrigin(const RunFolder &folder) {
     if (!QFile::exists(QString::fromStdString(folder.origin())))
         return {};
-    const Result<std::string> text = realFileSystem().readAll(folder.origin());
+    const Result<std::string> text = realFileSystem().readAll(folder.origin(), largestShortDocument);
     return text ? documents::objectOrNull(*text) : documents::Json();
 }
 

@@ -13,6 +13,7 @@
 #include "experiment/experiment.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/messages.h"
 #include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 
@@ -107,13 +108,13 @@ bool ControlHolder::isMe() const {
 }
 
 std::optional<ControlHolder> controlHolder(std::string_view id) {
-    const Result<std::string> text = realFileSystem().readAll(seatFile(id));
+    const Result<std::string> text = realFileSystem().readAll(seatFile(id), largestShortDocument);
     if (!text)
         return std::nullopt;
     try {
         const Json json = documents::objectIn(*text);
-        return ControlHolder{json.value("generation", std::uint64_t(0)), json.value("by", ""), json.value("host", ""),
-                             json.value("pid", 0), json.value("started", "")};
+        return ControlHolder{json.value("generation", std::uint64_t(0)), shortAsker(json.value("by", "")),
+                             json.value("host", ""), json.value("pid", 0), json.value("started", "")};
     } catch (const std::exception &) {
         return std::nullopt; // damaged: as if nobody held control
     }

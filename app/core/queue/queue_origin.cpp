@@ -49,7 +49,7 @@ std::vector<CommandPrefix> placesOf(const QueueOrigin &origin) {
 Result<std::optional<QueueOrigin>> readQueueOrigin(std::string_view experimentId) {
     if (!isRunId(experimentId) || !isThere(originFile(experimentId)))
         return std::nullopt;
-    const Result<std::string> text = realFileSystem().readAll(originFile(experimentId));
+    const Result<std::string> text = realFileSystem().readAll(originFile(experimentId), largestShortDocument);
     const auto prefix = text ? prefixOfOrigin(*text) : std::nullopt;
     if (!prefix)
         return fail(Error::failed("the queue of " + std::string(experimentId) + " may live on another machine: " +

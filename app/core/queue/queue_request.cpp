@@ -24,6 +24,7 @@
 #include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/messages.h"
 #include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
 #include "ipc/write_place.h"
@@ -385,7 +386,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
         request.to = wholeIn(json, "to", 0);
         request.rounds = wholeIn(json, "rounds", 0);
         request.alone = json.value("alone", false);
-        request.by = json.value("by", "a request");
+        request.by = shortAsker(json.value("by", "a request")); // every run that it ends keeps it
         if (json.contains("generation"))
             request.generation = wholeIn(json, "generation", std::uint64_t(0));
         if (json.contains("added")) {

@@ -250,7 +250,7 @@ const ExperimentEntry *entryOf(const Experiment &experiment, const SlurmRecord &
 namespace {
 
 int restartsBefore(const RunFolder &folder, int otherwise) {
-    const Result<std::string> origin = realFileSystem().readAll(folder.origin());
+    const Result<std::string> origin = realFileSystem().readAll(folder.origin(), largestShortDocument);
     return origin ? documents::valueIn(documents::objectOrNull(*origin), "restarts", otherwise) : otherwise;
 }
 

@@ -7,6 +7,7 @@
 #include "core_support.h"
 #include "experiment/experiment.h"
 #include "experiment/experiment_time.h"
+#include "experiment/key_reader.h"
 #include "experiment/more_rounds.h"
 #include "experiment/plan.h"
 #include "tests/qt_test.h"
@@ -372,6 +373,33 @@ private Q_SLOTS:
                                      "[\"baseline\", \"ddp\"], \"devices\": [2, 3], \"seed\": [1, 2, 3]}}");
         QCOMPARE(errors.size(), std::size_t(1)); // once, not once a seed
         QVERIFY2(errors[0].find("DDP on 3 devices") != std::string::npos, errors[0].c_str());
+    }
+
+    void ofCountlessMistakesThatOnlyThisMachineShowsAHundredAreNamed_data() {
+        QTest::addColumn<std::size_t>("devices");
+        QTest::addColumn<std::size_t>("reported");
+        QTest::newRow("as many as are named") << mostMistakesNamed << mostMistakesNamed;
+        QTest::newRow("one more") << mostMistakesNamed + 1 << mostMistakesNamed + 1;
+        QTest::newRow("very many") << std::size_t(2000) << mostMistakesNamed + 1;
+    }
+    void ofCountlessMistakesThatOnlyThisMachineShowsAHundredAreNamed() {
+        QFETCH(std::size_t, devices);
+        QFETCH(std::size_t, reported);
+        std::string gpus;
+        for (std::size_t i = 0; i < devices; ++i)
+            gpus += (i > 0 ? ",\"GPU-" : "\"GPU-") + std::to_string(i) + "\"";
+        const auto recipe = recipeFromJson(
+            "{\"name\": \"gpus\", \"until_width\": \"5%\", \"base\": {\"method\": \"ddp\", \"device\": \"auto\", "
+            "\"batch_size\": " +
+            std::to_string(devices) + ", \"devices\": [" + gpus + "]}, \"matrix\": {\"seed\": [1, 2, 3]}}");
+        QVERIFY2(recipe.has_value(), recipe ? "" : joinErrors(recipe.error()).c_str());
+        const auto plan = expand(*recipe, machine(4)); // which has no GPU
+        QVERIFY(!plan);
+        QCOMPARE(plan.error().size(), reported); // each once, not once a seed
+        QCOMPARE(plan.error().front().message(), std::string("devices: GPU-0 is a GPU, the device kind is cpu; use "
+                                                             "numbers like 0,1 or the device kind cuda"));
+        QCOMPARE(plan.error().back().message() == "there are more mistakes; correct those above first",
+                 reported > mostMistakesNamed);
     }
 
     void moreThanAThousandRunsAreRefused() {

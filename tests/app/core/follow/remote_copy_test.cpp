@@ -175,6 +175,16 @@ private Q_SLOTS:
         QVERIFY(RemoteCopy(runFolder(id), id, hostb).open().has_value()); // it goes on there
     }
 
+    void anEndlessOriginNamesNoMachine() {
+        const RunFolder folder = runFolder(id);
+        QVERIFY(realFileSystem().makeFolders(folder.path));
+        const std::string origin = R"({"host":"far","agent":"lockstep-agent"})";
+        write(folder.origin(), origin);
+        QVERIFY(originOf(folder).has_value());
+        write(folder.origin(), origin + std::string(largestShortDocument, ' '));
+        QVERIFY(!originOf(folder));
+    }
+
     void aFollowerEndsWhereTheOtherMachineDoesNotKnowWhetherTheRunGoesOn() {
         Hello hello;
         hello.role = "agent";

@@ -21,8 +21,10 @@
 #include "ipc/messages.h"
 #include "ipc/printable.h"
 #include "nodes/known_places.h"
+#include "queue/control_seat.h"
 #include "queue/experiment_runner.h"
 #include "queue/owned_experiment.h"
+#include "queue/queue_origin.h"
 #include "queue/slurm/slurm_experiment.h"
 #include "store/run_notes.h"
 #include "store/run_store.h"
@@ -467,6 +469,49 @@ private Q_SLOTS:
         QCOMPARE(read->entries[0].reason, kept);
         QCOMPARE(read->entries[0].planned.notRunReason, kept);
         QCOMPARE(std::uint64_t(read->entries[0].planned.note.size()), largestNotes);
+    }
+
+    void whoAsksIsNamedBrieflyByEachRunThatARequestEnds() {
+        Experiment experiment = ofOneRun(EntryState::Queued);
+        const std::string kept(longestAsker - 1, 'x');
+        for (const Kind kind : {Kind::Pause, Kind::Stop}) {
+            QueueRequest asked = request(kind);
+            asked.by = kept + "é and so on";
+            put(experiment, "1.json", toJson(asked));
+            const auto pending = pendingRequests(experimentFolder(experiment.id));
+            QCOMPARE(pending.size(), std::size_t(1));
+            QVERIFY(apply(pending[0].request, experiment).has_value());
+        }
+        QCOMPARE(experiment.pausedBy, kept);
+        QCOMPARE(experiment.entries[0].reason, "stopped by " + kept);
+    }
+
+    void anEndlessFileOfControlIsHeldByNobody() {
+        const std::string id = ofOneRun(EntryState::Queued).id, kept(longestAsker - 1, 'x');
+        const std::string file = experimentFolder(id).path + "/control.json";
+        nlohmann::json json = {
+            {"generation", 5}, {"by", kept + "é and so on"}, {"host", "elsewhere"}, {"pid", 77}, {"started", "then"}};
+        write(file, json.dump());
+        QCOMPARE(controlHolder(id).value_or(ControlHolder()).title(), kept + " (pid 77)");
+        json["more"] = std::string(largestShortDocument, 'x');
+        write(file, json.dump());
+        QVERIFY(!controlHolder(id));
+        const Result<ControlHolder> claimed = claimControl(id, "here");
+        QVERIFY(claimed && claimed->isMe());
+        QVERIFY(controlHolder(id).value_or(ControlHolder()).isMe());
+    }
+
+    void anEndlessOriginOfAQueueIsRefused() {
+        const std::string id = ofOneRun(EntryState::Queued).id, file = experimentFolder(id).path + "/origin.json";
+        nlohmann::json json = {{"host", "far"}, {"agent", "lockstep-agent"}, {"ctl", "lockstepctl"}};
+        write(file, json.dump());
+        QVERIFY(queueOriginOf(id).has_value());
+        json["more"] = std::string(largestShortDocument, 'x');
+        write(file, json.dump());
+        const auto refused = readQueueOrigin(id);
+        QVERIFY(!refused);
+        const std::string why = "can't read " + file + ": it is larger than 64 KiB";
+        QVERIFY2(refused.error().what.find(why) != std::string::npos, refused.error().what.c_str());
     }
 
     void aNumberThatDoesNotFitIsNoOther() {
