@@ -2,6 +2,7 @@
 #include "base/command_prefix.h"
 #include "ipc/documents.h"
 #include "ipc/printable.h"
+#include "ipc/safe_place.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -164,11 +165,12 @@ Result<std::string> findCtl() {
 
 std::string scriptsBeside(const std::string &agent) {
     std::error_code error;
+    const auto programs = std::filesystem::canonical(std::filesystem::absolute(agent, error).parent_path(), error);
     for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
                                "../../../../resources/python"}) // the second line's build is two folders deeper
-        if (const auto python = std::filesystem::path(agent).parent_path() / folder;
-            std::filesystem::is_directory(python, error))
-            return python.lexically_normal().string();
+        if (const auto python = (programs / folder).lexically_normal();
+            std::filesystem::is_directory(python, error) && isAsSafeAs(programs, python))
+            return python.string();
     return {};
 }
 

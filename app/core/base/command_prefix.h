@@ -54,7 +54,8 @@ struct CommandPrefix {
 [[nodiscard]] Result<std::string> findAgent();
 /// The same for lockstepctl (LOCKSTEP_CTL), which the window starts.
 [[nodiscard]] Result<std::string> findCtl();
-/// The folder of the Python files that belong to an agent, installed or in the source tree; empty: none.
+/// The folder of the Python files that belong to an agent, installed or in the source tree; empty: none that other users
+/// can't change.
 [[nodiscard]] std::string scriptsBeside(const std::string &agent);
 /// The folder of Lockstep's Python files, which the local agent substitutes for {scripts}: LOCKSTEP_SCRIPTS,
 /// installed next to the agent, or the source tree's.

@@ -38,7 +38,9 @@ TEST_CASE("a sample of 4,096 ranks is lines of at most 64 KiB with one time, and
                 {"cpu:" + std::to_string(rank), "cpu", "A processor with a name of some length", {0}, rank});
             ranks.push_back({rank, ::getpid()});
         }
-        RunSamples samples(clock, **journal, **socket, std::move(devices), nullptr, [&] { return ranks; });
+        EarlierProcesses earlier;
+        RunSamples samples(
+            clock, **journal, **socket, std::move(devices), nullptr, [&] { return ranks; }, earlier);
         samples.take();
         (*journal)->finish();
         (*journal)->disk().run([] {}).wait();

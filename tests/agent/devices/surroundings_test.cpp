@@ -2,6 +2,7 @@
 // What else went on where a run was: others' work on its cores, and clocks held down.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "ipc/cores.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/devices/proc_files.h"
 
 using namespace lockstep;
@@ -88,6 +90,68 @@ TEST_CASE("what a rank's own children do is the run's") {
     for (const pid_t pid : treeOf(child))
         ::kill(pid, SIGKILL);
     ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE(
+    "children that are there before the first rank are none of the run's, nor is what they start or leave behind") {
+    const TestHome home;
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // as an agent is
+    const auto has = [](const std::vector<pid_t> &all, pid_t pid) { return std::ranges::find(all, pid) != all.end(); };
+    const auto parentWithChild = [](bool ownGroup) {
+        const pid_t parent = ::fork();
+        if (parent == 0) {
+            if (ownGroup)
+                ::setpgid(0, 0);
+            ::fork();
+            for (;;)
+                ::pause();
+        }
+        REQUIRE(eventually([&] { return treeOf(parent).size() == 2; }));
+        return parent;
+    };
+    const pid_t earlier = parentWithChild(false), own = parentWithChild(true);
+    EarlierProcesses processes;
+    processes.note(own);
+    const pid_t later = parentWithChild(true); // as a rank
+    const pid_t earlierChild = treeOf(earlier).at(1), ownChild = treeOf(own).at(1), laterChild = treeOf(later).at(1);
+    const std::vector<pid_t> tree = processes.laterTree();
+    CHECK(
+        (has(tree, ::getpid()) && has(tree, own) && has(tree, ownChild) && has(tree, later) && has(tree, laterChild)));
+    CHECK_FALSE((has(tree, earlier) || has(tree, earlierChild)));
+    ::kill(earlier, SIGKILL);
+    ::waitpid(earlier, nullptr, 0);
+    REQUIRE(has(childrenOf(::getpid()), earlierChild)); // adopted
+    CHECK_FALSE(has(processes.laterChildren(), earlierChild));
+    CHECK((has(processes.laterChildren(), own) && has(processes.laterChildren(), later)));
+    for (const pid_t pid : {earlierChild, own, ownChild, later, laterChild}) {
+        ::kill(pid, SIGKILL);
+        ::waitpid(pid, nullptr, 0);
+    }
+    ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST_CASE("work of a process that the agent's shell had started before it became the agent is another program's") {
+    const TestHome home;
+    const std::string file = home.path() + "/pid";
+    Child agent({"/bin/sh", "-c", R"(sh -c 'while :; do :; done' </dev/null >/dev/null 2>&1 &
+echo $! > "$1"
+exec "$0" run -- "$2")",
+                 agentBinary(), file, fakeRank()},
+                {{"FAKE_RANK", "epochs=1000"}});
+    REQUIRE(eventually([&] { return !home.runs().empty(); }));
+    const RunFolder folder = runFolder(home.runs().front());
+    const pid_t burner = std::stoi(contentsOf(file));
+    CHECK(eventually([&] { return samplesOf(folder) > 6 && processCpuSeconds(burner).value_or(0) > 3.0; }));
+    const double burntS = processCpuSeconds(burner).value_or(0);
+    const std::size_t seen = samplesOf(folder);
+    CHECK(eventually([&] { return samplesOf(folder) > seen + 6; })); // it is in one more reading
+    agent.kill(SIGTERM);
+    CHECK(agent.wait() == 130);
+    const RunResult result = resultOf(folder);
+    CHECK(isAlive(burner));
+    ::kill(burner, SIGKILL);
+    REQUIRE(result.surroundings);
+    CHECK(result.surroundings->otherCpuS.value_or(0) > 0.5 * burntS); // before the first reading nothing is counted
 }
 
 TEST_CASE("a GPU that NVML calls throttled is so in the result, with its reason") {

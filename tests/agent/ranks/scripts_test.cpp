@@ -2,6 +2,7 @@
 // Scripts in lockstep-trainer's place: how their command is found, what they are given, what is refused.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,8 +18,9 @@ struct Outcome {
     int code;
     std::string out, errors;
 };
-Outcome ask(const std::string &command, const std::string &request, const Child::Environment &environment = {}) {
-    Child child({agentBinary(), command}, environment);
+Outcome ask(const std::string &command, const std::string &request, const Child::Environment &environment = {},
+            const std::string &agent = agentBinary()) {
+    Child child({agent, command}, environment);
     child.write(request + "\n");
     child.closeInput();
     Outcome outcome{};
@@ -48,6 +50,45 @@ void fakePython(const std::string &path, const std::string &modules) {
                        "for name; do case \" " +
                            modules + " \" in *\" $name \"*) ;; *) exit $i;; esac; i=$((i+1)); done\n");
 }
+
+/// A source tree with an agent that was built in its folder `build`, a Python that has torch, and a script.
+class BuiltTree {
+public:
+    explicit BuiltTree(const std::string &path) : m_path(path) {
+        for (const char *folder : {"/build/bin", "/.cache/peers/bin", "/resources/python"})
+            std::filesystem::create_directories(m_path + folder);
+        std::filesystem::permissions(m_path, std::filesystem::perms(0755));
+        std::filesystem::permissions(m_path + "/build/bin", std::filesystem::perms(0755));
+        std::filesystem::copy_file(agentBinary(), agent());
+        note("/where/it/was");
+        fakePython(python(), "torch");
+        std::ofstream(script()) << "true\n";
+        fakePython(m_path + "/build/bin/python3", "nothing");
+    }
+    /// As CMake does: the folder of the build and the source above it, which may have been moved since.
+    void note(const std::string &source) const {
+        std::ofstream(noted()) << "# made by CMake\nCMAKE_CACHEFILE_DIR:INTERNAL=" << source
+                               << "/build\nCMAKE_HOME_DIRECTORY:INTERNAL=" << source << "\n";
+        std::filesystem::permissions(noted(), std::filesystem::perms(0644));
+    }
+    [[nodiscard]] std::string noted() const { return m_path + "/build/CMakeCache.txt"; }
+    [[nodiscard]] std::string agent() const { return m_path + "/build/bin/lockstep-agent"; }
+    [[nodiscard]] std::string python() const { return m_path + "/.cache/peers/bin/python"; }
+    [[nodiscard]] std::string script() const { return m_path + "/resources/python/train.py"; }
+    /// `lockstep-agent check` of a script, with no other Python that has torch.
+    [[nodiscard]] Outcome check(const std::vector<std::string> &command) const {
+        return ask("check", requestFor(command),
+                   {{"PATH", m_path + "/build/bin"},
+                    {"LOCKSTEP_PYTHON", ""},
+                    {"LOCKSTEP_SCRIPTS", ""},
+                    {"VIRTUAL_ENV", ""},
+                    {"CONDA_PREFIX", ""}},
+                   agent());
+    }
+
+private:
+    std::string m_path;
+};
 
 long lineCount(const std::string &text) {
     return std::count(text.begin(), text.end(), '\n');
@@ -128,6 +169,57 @@ TEST_CASE("without a Python that has torch the sentence says what each lacks and
               .code == 0);
     REQUIRE(home.runs().size() == 1);
     CHECK(contentsOf(runFolder(home.runs()[0]).log(0)).find(folder + "/python3 (found by PATH)") != std::string::npos);
+}
+
+TEST_CASE("the Python and the scripts of a source tree are used by a program that was built there, wherever the tree "
+          "is now") {
+    const TestHome home;
+    const BuiltTree tree(home.path() + "/tree");
+    const Outcome found = tree.check({"{python}", "{scripts}/train.py"});
+    CAPTURE(found.errors);
+    CHECK(found.code == 0);
+    CHECK(found.out.find("\"" + tree.python() + "\",\"" + tree.script() + "\"") != std::string::npos);
+    std::filesystem::remove(tree.noted()); // as in any folder that programs were copied to
+    CHECK(tree.check({"{python}", "-c", "pass"}).code == 2);
+    CHECK(tree.check({"/bin/sh", "{scripts}/train.py"}).code == 2);
+}
+
+TEST_CASE("a Python or scripts that other users can change are passed over, and the sentence says so") {
+    const TestHome home;
+    const std::string folder = home.path() + "/tree";
+    const BuiltTree tree(folder);
+    const auto refused = [&](const std::vector<std::string> &command) {
+        const Outcome outcome = tree.check(command);
+        CHECK(outcome.code == 2);
+        CHECK(lineCount(outcome.errors) == 1);
+        return outcome.errors;
+    };
+    const auto sentence = [](const std::string &path) { return path + " can be changed by other users"; };
+    const std::vector<std::string> python = {"{python}", "-c", "pass"}, script = {"/bin/sh", "{scripts}/train.py"};
+    for (const char *open : {"/.cache/peers", "/resources/python"})
+        std::filesystem::permissions(folder + open, std::filesystem::perms(0777));
+    CHECK(refused(python).find(sentence(tree.python())) != std::string::npos);
+    CHECK(refused(script).find(sentence(folder + "/resources/python")) != std::string::npos);
+    for (const char *own : {"/.cache/peers", "/resources/python"})
+        std::filesystem::permissions(folder + own, std::filesystem::perms(0755));
+    CHECK(tree.check(python).code == 0);
+    CHECK(tree.check(script).code == 0);
+    std::filesystem::permissions(tree.noted(), std::filesystem::perms(0666));
+    CHECK(tree.check(python).code == 2);
+    tree.note(folder);
+    const std::string installed = folder + "/build/share/lockstep/python";
+    std::filesystem::create_directories(installed);
+    std::filesystem::permissions(folder + "/build/share", std::filesystem::perms(0777));
+    CHECK(tree.check(script).out.find(tree.script()) != std::string::npos);
+    std::filesystem::remove_all(folder + "/build/share");
+    if (::geteuid() != 0)
+        return; // only root can give files away
+    constexpr uid_t stranger = 65534;
+    std::filesystem::permissions(folder, std::filesystem::perms(01777));
+    for (const char *planted : {"/.cache", "/resources"})
+        REQUIRE(::lchown((folder + planted).c_str(), stranger, stranger) == 0);
+    CHECK(refused(python).find(sentence(tree.python())) != std::string::npos);
+    CHECK(refused(script).find(sentence(folder + "/resources/python")) != std::string::npos);
 }
 
 TEST_CASE("asking a Python for modules imports neither them nor anything of the current folder") {

@@ -38,6 +38,27 @@ TEST_CASE("a run ends with its ranks even if the program that started the agent 
     CHECK(resultOf(runOf(home)).reason.find("exited with code 3") != std::string::npos);
 }
 
+TEST_CASE("a process that the agent's shell had started before it became the agent outlives the run and its restarts") {
+    const TestHome home;
+    const std::string pids = home.path() + "/pids", rank = home.path() + "/rank";
+    std::ofstream(rank) << "[ -e " << rank << ".again ] || { : > " << rank << ".again; exit 1; }\n";
+    Child agent({"/bin/sh", "-c", R"(sleep 600 </dev/null >/dev/null 2>&1 &
+echo $! > "$1"
+setsid sleep 600 </dev/null >/dev/null 2>&1 &
+echo $! >> "$1"
+exec "$0" run --max-restarts 1 -- /bin/sh "$2")",
+                 agentBinary(), pids, rank});
+    (void)agent.readAll();
+    CHECK(agent.wait() == 0);
+    std::ifstream file(pids);
+    int count = 0;
+    for (pid_t pid = 0; file >> pid; ++count) {
+        CHECK(isAlive(pid));
+        ::kill(pid, SIGKILL);
+    }
+    CHECK(count == 2);
+}
+
 TEST_CASE("an agent that was started to ignore SIGHUP or SIGINT goes on when it comes") {
     for (const auto &[name, signal] : {std::pair("HUP", SIGHUP), std::pair("INT", SIGINT)}) {
         CAPTURE(name);

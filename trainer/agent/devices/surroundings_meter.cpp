@@ -33,10 +33,10 @@ void SurroundingsMeter::leaveOut(const CoreTimesByCore &before, const CoreTimesB
 }
 
 SurroundingsMeter::Reading SurroundingsMeter::reading(const DeviceFrame &sample,
-                                                      const std::vector<pid_t> &queueOwners) const {
+                                                      const std::vector<pid_t> &queueOwners) {
     Reading now;
     now.cores = parseProcStat(readSmallFile("/proc/stat"));
-    for (const pid_t pid : treeOf(::getpid())) // the ranks are its children
+    for (const pid_t pid : m_earlier.laterTree()) // the ranks are its children
         if (const auto used = processCpuSeconds(pid))
             now.treeCpuS.emplace(pid, *used);
     std::vector<pid_t> guests = queueOwners;

@@ -8,6 +8,7 @@
 #include "ipc/cores.h"
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
+#include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/devices/proc_files.h"
 
 namespace lockstep::agent {
@@ -16,8 +17,8 @@ namespace lockstep::agent {
 /// second; it reads the kernel's files once a second.
 class SurroundingsMeter {
 public:
-    /// `cores`: those the run may use.
-    explicit SurroundingsMeter(CoreList cores) : m_cores(std::move(cores)) {}
+    /// `cores`: those the run may use; `earlier`: children of this process that are none of the run's.
+    SurroundingsMeter(CoreList cores, EarlierProcesses &earlier) : m_cores(std::move(cores)), m_earlier(earlier) {}
     /// `sample` as it goes into the log; `queueOwners` are the processes that own the run's queue.
     void take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
     /// What the cores did while the run was paused is nobody's load on it. Call it between take()s.
@@ -33,12 +34,13 @@ private:
         std::optional<double> quotaWaitedS;
         std::optional<std::uint64_t> heatThrottles;
     };
-    [[nodiscard]] Reading reading(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) const;
+    [[nodiscard]] Reading reading(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
     void addSince(const Reading &before, const Reading &now);
     void addGpus(const DeviceFrame &sample);
     void addReason(const std::string &reason);
 
     CoreList m_cores;
+    EarlierProcesses &m_earlier;
     std::optional<Reading> m_before;
     double m_sinceReadingS = 0, m_measuredS = 0;
     std::optional<double> m_otherCpuS; ///< may be slightly negative: ticks and CPU clocks differ a little

@@ -14,7 +14,9 @@
 #include <sstream>
 
 #include "ipc/command_template.h"
+#include "ipc/file_system.h"
 #include "ipc/python_guard.h"
+#include "ipc/safe_place.h"
 #include "trainer/agent/ranks/programs.h"
 
 namespace lockstep::agent {
@@ -171,11 +173,32 @@ std::filesystem::path binFolder() {
     return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-/// The source tree, if the agent lies in SOURCE/build/bin. The path is not compiled in, because a package is installed
-/// elsewhere.
-std::filesystem::path sourceTree() {
-    return binFolder().parent_path().parent_path();
+/// A path of CMakeCache.txt, in which a line is "NAME:INTERNAL=/path".
+std::filesystem::path cachedPath(const std::string &cache, const std::string &name) {
+    const std::string key = "\n" + name + ":INTERNAL=";
+    const auto found = cache.find(key);
+    if (found == std::string::npos)
+        return {};
+    const auto begin = found + key.size();
+    return cache.substr(begin, cache.find('\n', begin) - begin);
 }
+
+/// The source tree where this program was built; empty for an installed one. The path is not compiled in, because a package
+/// is installed elsewhere: it is known by what CMake has noted in the folder of the build, with which the tree may have moved.
+std::filesystem::path sourceTree() {
+    const std::filesystem::path bin = binFolder(), build = bin.parent_path(), noted = build / "CMakeCache.txt";
+    if (!isAsSafeAs(bin, noted))
+        return {};
+    const auto cache = realFileSystem().readAll(noted.string());
+    if (!cache)
+        return {};
+    const auto source = cachedPath(*cache, "CMAKE_HOME_DIRECTORY"), folder = cachedPath(*cache, "CMAKE_CACHEFILE_DIR");
+    if (source.empty() || folder.empty())
+        return {};
+    return (build / source.lexically_relative(folder)).lexically_normal();
+}
+
+constexpr const char *thisBuild = "this build", *openToOthers = "can be changed by other users";
 
 } // namespace
 
@@ -196,11 +219,13 @@ Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
                 candidates.push_back({*python, active});
     if (const auto inPath = findProgram("python3"))
         candidates.push_back({*inPath, "PATH"});
-    if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
-        candidates.push_back({*peers, "this build"});
+    if (const auto source = sourceTree(); !source.empty())
+        if (const auto peers = findProgram((source / ".cache/peers/bin/python").string()))
+            candidates.push_back({*peers, thisBuild});
     std::string lacks = "LOCKSTEP_PYTHON is not set";
     for (const PythonChoice &candidate : candidates) {
-        const std::string lack = lackOf(candidate.path, modules);
+        const bool safe = candidate.from != thisBuild || isAsSafeAs(binFolder(), candidate.path);
+        const std::string lack = safe ? lackOf(candidate.path, modules) : openToOthers;
         if (lack.empty())
             return candidate;
         lacks += ", " + candidate.path + " " + lack;
@@ -215,12 +240,18 @@ Result<std::string> findScripts() {
         return fail(Error::badArgument("LOCKSTEP_SCRIPTS names '" + std::string(named) + "', which is no folder",
                                        "unset it or name the folder of the Python package lockstep"));
     }
-    const std::string installed = (binFolder().parent_path() / "share/lockstep/python").string();
-    const std::string ofSource = (sourceTree() / "resources/python").string();
-    for (const std::string &folder : {installed, ofSource})
-        if (isFolder(folder))
-            return folder;
-    return fail(Error::badArgument("the Python files of Lockstep are neither in " + installed + " nor in " + ofSource,
+    std::vector<std::string> places = {(binFolder().parent_path() / "share/lockstep/python").string()};
+    if (const auto source = sourceTree(); !source.empty())
+        places.push_back((source / "resources/python").string());
+    std::string lacks;
+    for (const std::string &place : places) {
+        const bool there = isFolder(place);
+        if (there && isAsSafeAs(binFolder(), place))
+            return place;
+        lacks +=
+            (lacks.empty() ? "" : ", ") + (there ? "those in " + place + " " + openToOthers : "none are in " + place);
+    }
+    return fail(Error::badArgument("no Python files of Lockstep can be used: " + lacks,
                                    "name their folder in LOCKSTEP_SCRIPTS"));
 }
 

@@ -50,6 +50,7 @@ LocalRun::~LocalRun() {
 
 Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     m_handlers = std::move(handlers);
+    m_earlier.note(m_keeper.pid());
     ::prctl(PR_SET_CHILD_SUBREAPER, 1); // adopt what a rank's child leaves behind, so that it can be reaped here
     const int node = m_plan.nodes.node;
     auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(node), node, m_plan.record.run, m_host);
@@ -66,9 +67,9 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     watchKeeper();
     removeSocketLater();
     m_keeper.removeLater(folder().join());
-    m_samples = std::make_unique<RunSamples>(m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] {
-        return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{};
-    });
+    m_samples = std::make_unique<RunSamples>(
+        m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml),
+        [this] { return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{}; }, m_earlier);
     openSocket();
     m_journal->state(RunState::Init, m_plan.record.name);
     m_journal->requestSync();
@@ -340,7 +341,7 @@ void LocalRun::endStrays() {
     constexpr int mostGenerations = 100;
     constexpr auto patience = std::chrono::milliseconds(200); // a process in the kernel can't be waited for
     for (int generation = 0; generation < mostGenerations; ++generation) {
-        std::vector<pid_t> strays = childrenOf(::getpid()); // those that changed their environment
+        std::vector<pid_t> strays = m_earlier.laterChildren(); // those that changed their environment
         std::erase(strays, m_keeper.pid());
         if (strays.empty())
             return;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ipc/clock.h"
+#include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/log/disk_watch.h"
 #include "trainer/agent/log/frame_intake.h"
 #include "trainer/agent/log/new_run_folder.h"
@@ -104,6 +105,7 @@ private:
     std::unique_ptr<RunJournal> m_journal;
     std::optional<RankWatch> m_watch; ///< at agent 0, from open() on
     std::unique_ptr<RunSocket> m_socket;
+    EarlierProcesses m_earlier; ///< noted by open()
     std::unique_ptr<RunSamples> m_samples;
     std::optional<DiskWatch> m_disk;
     std::unique_ptr<FrameIntake> m_intake; ///< once started

@@ -11,9 +11,10 @@ constexpr std::int64_t shortestSampleNs = 40'000'000;
 } // namespace
 
 RunSamples::RunSamples(const Clock &clock, RunJournal &journal, const RunSocket &socket,
-                       std::vector<DevicePlan> devices, std::unique_ptr<Nvml> nvml, Ranks livingRanks)
+                       std::vector<DevicePlan> devices, std::unique_ptr<Nvml> nvml, Ranks livingRanks,
+                       EarlierProcesses &earlier)
     : m_clock(clock), m_journal(journal), m_socket(socket), m_sampler(clock, std::move(devices), std::move(nvml)),
-      m_livingRanks(std::move(livingRanks)) {}
+      m_livingRanks(std::move(livingRanks)), m_surroundings(allowedCores(), earlier) {}
 
 void RunSamples::pause() {
     m_pausedBefore = true;

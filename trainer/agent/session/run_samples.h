@@ -7,6 +7,7 @@
 #include "ipc/clock.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/device_sampler.h"
+#include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/devices/energy_meter.h"
 #include "trainer/agent/devices/surroundings_meter.h"
 #include "trainer/agent/log/run_journal.h"
@@ -20,8 +21,9 @@ namespace lockstep::agent {
 class RunSamples {
 public:
     using Ranks = std::function<std::vector<Sampler::Watched>()>;
+    /// `earlier`: whose work is not the run's.
     RunSamples(const Clock &clock, RunJournal &journal, const RunSocket &socket, std::vector<DevicePlan> devices,
-               std::unique_ptr<Nvml> nvml, Ranks livingRanks);
+               std::unique_ptr<Nvml> nvml, Ranks livingRanks, EarlierProcesses &earlier);
 
     void take(); ///< call every 200 ms
     /// Use of every device between two times (CLOCK_MONOTONIC, ns), sampled until now.
@@ -43,7 +45,7 @@ private:
     Sampler m_sampler;
     Ranks m_livingRanks;
     WatchingMeter m_watching;
-    SurroundingsMeter m_surroundings{allowedCores()};
+    SurroundingsMeter m_surroundings;
     EnergyMeter m_energy;
     std::optional<Pause> m_pause;
     bool m_pausedBefore = false; ///< the machine's energy is others', too
