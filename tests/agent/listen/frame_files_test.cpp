@@ -237,6 +237,35 @@ TEST_CASE("of many files with a line each, little more than the lines is held") 
     CHECK(::mallinfo2().uordblks < before + std::size_t{count} * 4096);
 }
 
+TEST_CASE(
+    "of many files with long lines, what is held is bounded; all lines come in order, but those of a file cut short") {
+    const TestHome home;
+    Read read(home);
+    constexpr int count = 1000; // of 60 MiB in all
+    const std::string padding(60 << 10, ' ');
+    for (int rank = 0; rank < count; ++rank) {
+        std::string line = lineAt(rank, 10 + rank);
+        read.add(rank, line.insert(line.size() - 2, padding) + lineAt(rank, 10'000 - rank));
+    }
+    FrameFiles files = read.open();
+    const auto held = [] {
+        const auto heap = ::mallinfo2();
+        return heap.uordblks + heap.hblkhd;
+    };
+    const std::size_t before = held();
+    files.lookAgain();
+    CHECK(files.behind());
+    CHECK(held() < before + (std::size_t{40} << 20));
+    CHECK(files.begins().size() == count);
+    std::filesystem::resize_file(read.fileOf(count - 1), 0);
+    while (files.poll()) {
+    }
+    CHECK(!files.behind());
+    CHECK(read.begunAnew == 1);
+    CHECK(read.times.size() == 2 * (count - 1));
+    CHECK(std::is_sorted(read.times.begin(), read.times.end()));
+}
+
 TEST_CASE("a folder of more files than a run has ranks is refused; of those that come later one note is made") {
     const TestHome home;
     Read read(home);

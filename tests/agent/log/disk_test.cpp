@@ -114,6 +114,39 @@ TEST_CASE("a console that the disk refuses for a while is whole afterwards, or s
     }
 }
 
+TEST_CASE(
+    "what the consoles of many ranks hold for a disk that refuses them is bounded, and each says what is missing") {
+    const TestHome home;
+    const std::string folder = dataHome() + "/later";
+    const auto pathOf = [&](std::size_t i) { return folder + "/rank-" + std::to_string(i) + ".log"; };
+    constexpr std::size_t bytes = 1 << 20, whole = 64;
+    const std::string text(bytes, 'x');
+    agent::LogDisk disk;
+    std::vector<std::shared_ptr<agent::LogDisk::Text>> consoles;
+    for (std::size_t i = 0; i < whole + 6; ++i) {
+        consoles.push_back(disk.openText(pathOf(i), false));
+        disk.write(consoles.back(), text);
+    }
+    const auto retryAll = [&] {
+        disk.run([] {}).wait();
+        std::filesystem::create_directories(folder);
+        for (const auto &console : consoles)
+            disk.retry(console);
+        disk.run([] {}).wait();
+    };
+    retryAll();
+    const std::string missing = "\n[lockstep: 1048576 bytes are missing here: No such file or directory]\n";
+    for (std::size_t i = 0; i < consoles.size(); ++i) {
+        const bool right = contentsOf(pathOf(i)) == (i < whole ? text : missing);
+        CHECK_MESSAGE(right, i);
+    }
+    std::filesystem::remove_all(folder);
+    disk.write(consoles.back(), text); // there is room for it now
+    retryAll();
+    const bool right = contentsOf(pathOf(consoles.size() - 1)) == text;
+    CHECK(right);
+}
+
 TEST_CASE("files of which there may be thousands are closed between two writes") {
     const TestHome home;
     std::filesystem::create_directories(dataHome());

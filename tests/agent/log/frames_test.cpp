@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ipc/clock.h"
+#include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/log/frame_intake.h"
+#include "trainer/agent/log/run_journal.h"
 
 using namespace lockstep;
 using namespace std::chrono_literals;
@@ -98,6 +102,33 @@ TEST_CASE("quarantine is bounded") {
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;malformed=60000"}});
     CHECK((resultOf(run.folder).state == RunState::Done));
     CHECK(std::filesystem::file_size(run.folder.path + "/console/rank-0.bad") <= 1 << 20);
+}
+
+TEST_CASE("quarantine is bounded over all ranks, and an alert says which rank's lines are no longer kept") {
+    const TestHome home;
+    const SystemClock clock;
+    const RunFolder folder{home.path() + "/run"};
+    std::filesystem::create_directories(folder.path + "/console");
+    constexpr int ranks = 70, linesOfEach = 17; // 68 MiB
+    const std::string line(60'000, 'x');
+    {
+        auto journal = agent::RunJournal::open(realFileSystem(), clock, folder.log(0), 0, makeRunId(), "host");
+        REQUIRE(journal);
+        agent::FrameIntake intake(clock, **journal, folder, {}, {});
+        for (int i = 0; i < ranks * linesOfEach; ++i)
+            intake.takeLine(i / linesOfEach, line);
+        CHECK(intake.malformedLines() == ranks * linesOfEach);
+    } // waits for the disk
+    std::uintmax_t bytes = 0;
+    for (const auto &file : std::filesystem::directory_iterator(folder.path + "/console"))
+        bytes += file.file_size();
+    CHECK(bytes <= 64u << 20);
+    CHECK(bytes > 63u << 20);
+    const auto alerts = alertsOf(framesOf(folder), "malformed_frame");
+    REQUIRE(alerts.size() >= ranks);
+    CHECK(alerts.front().message.ends_with("), kept in console/rank-0.bad"));
+    CHECK(alerts.back().message.ends_with(
+        "), not kept: there are 1 MiB of such lines of this rank, or 64 MiB of all ranks"));
 }
 
 TEST_CASE("a line without end closes the rank's connection, not the rank") {

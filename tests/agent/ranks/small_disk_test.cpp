@@ -10,11 +10,13 @@
 #include <fstream>
 #include <utility>
 
+#include "ipc/clock.h"
 #include "ipc/disk_space.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/socket_folder.h"
 #include "tests/agent/agent_process.h"
+#include "trainer/agent/listen/listened_run.h"
 #include "trainer/agent/log/log_disk.h"
 
 using namespace lockstep;
@@ -140,4 +142,36 @@ TEST_CASE("logs that can be left out leave a part of a disk free, and are whole 
     const bool whole = contentsOf(path) == all;
     CHECK(whole);
     CHECK(disk.state(log).writeError.empty());
+}
+
+TEST_CASE("the log and the console of a run that others report leave a part of a disk free") {
+    const TestHome home;
+    const std::string folder = home.path() + "/small";
+    const SmallDisk small(folder, "size=16m");
+    ::setenv("LOCKSTEP_HOME", folder.c_str(), 1);
+    {
+        const SystemClock clock;
+        agent::EventLoop loop;
+        Frame frame;
+        frame.rank = 0;
+        frame.rseq = 0;
+        frame.body = StateFrame{};
+        auto run = agent::ListenedRun::open(loop, clock, {}, {}, frame);
+        REQUIRE(run);
+        const RunFolder kept = (*run)->folder();
+        (*run)->takeLine(0, encode(frame));
+        frame.body = LogFrame{"info", std::string(30'000, 'x'), "trainer"};
+        for (std::uint64_t i = 1; i <= 600; ++i) { // 18 MB, which the log and the console take each
+            frame.rseq = i;
+            (*run)->takeLine(0, encode(frame));
+        }
+        run->reset(); // waits for the disk
+        const auto space = diskSpace(folder);
+        REQUIRE(space);
+        CHECK(space->freeBytes > 0.9 * reservedBytes(*space)); // files take whole pages
+        CHECK(std::filesystem::file_size(kept.log(0)) + std::filesystem::file_size(kept.console(0)) > 10'000'000);
+        if (const auto sockets = socketFolder())
+            std::filesystem::remove_all(*sockets);
+    }
+    ::setenv("LOCKSTEP_HOME", home.path().c_str(), 1);
 }

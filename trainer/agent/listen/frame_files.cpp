@@ -18,8 +18,8 @@
 namespace lockstep::agent {
 
 namespace {
-/// Of what was read and not passed on: of a file, and of all files as long as each has its least.
-constexpr std::size_t chunkBytes = 1 << 20, leastChunkBytes = 16 << 10, ofAllBytes = 32 << 20;
+/// Of what was read and not passed on: of a file, and of all files. What more has been read is read again when its turn comes.
+constexpr std::size_t chunkBytes = 1 << 20, leastChunkBytes = 4 << 10, ofAllBytes = 32 << 20;
 constexpr std::uint64_t mostBytesARound = 64 << 20; ///< passed on; then it is looked for more files and lines
 /// One poll lasts as long, or as many lines if those take longer; then others have their turn in the loop.
 constexpr std::chrono::milliseconds longestPoll{5};
@@ -74,9 +74,11 @@ bool FrameFiles::poll() {
     while (!m_heads.empty() && (lines == 0 || lines % linesALook != 0 || Time::now() < until)) {
         File &file = *m_heads.begin()->second;
         m_heads.erase(m_heads.begin());
+        ++lines;
+        if (file.second.waitingBytes > 0 && !fill(file.first, file.second))
+            continue; // the file has become shorter since, or can't be opened now
         const std::string_view line = file.second.line();
         m_passed += line.size() + 1;
-        ++lines;
         m_handlers.onLine(line);
         moveTo(file.second, file.second.next + line.size() + 1);
         lineUp(file);
@@ -94,8 +96,24 @@ void FrameFiles::beginRound() {
 }
 
 void FrameFiles::lineUp(File &file) {
-    if (file.second.hasLine() || fill(file.first, file.second))
-        m_heads.emplace(std::pair(file.second.wallUs, std::string_view(file.first)), &file);
+    if (!file.second.hasLine() && !fill(file.first, file.second))
+        return;
+    keepWithinBudget(file.second);
+    m_heads.emplace(std::pair(file.second.wallUs, std::string_view(file.first)), &file);
+}
+
+void FrameFiles::keepWithinBudget(Place &place) {
+    if (place.waitingBytes > 0 || m_heldBytes <= ofAllBytes)
+        return;
+    place.waitingBytes = place.text.size() - place.next;
+    drop(place);
+}
+
+void FrameFiles::drop(Place &place) {
+    m_heldBytes -= place.text.size();
+    place.text.clear();
+    place.text.shrink_to_fit();
+    place.next = 0;
 }
 
 bool FrameFiles::behind() const {
@@ -118,8 +136,8 @@ RecordedFiles FrameFiles::source() const {
 void FrameFiles::lookAgain() {
     findMoreFiles();
     for (auto &[file, place] : m_places)
-        if (place.begin.empty() && !place.hasLine())
-            fill(file, place);
+        if (place.begin.empty() && !place.hasLine() && fill(file, place))
+            keepWithinBudget(place);
 }
 
 std::set<std::string> FrameFiles::begins() const {
@@ -153,8 +171,11 @@ void FrameFiles::findMoreFiles() {
         m_handlers.onRefused(tooManyFilesIn(m_path) + ": the others are not read");
 }
 
-/// Reads on in a file all of whose lines were passed on. Whether it has a line now.
+/// Reads on in a file of which no line is held that was not passed on. Whether one is held now.
 bool FrameFiles::fill(const std::string &file, Place &place) {
+    drop(place);
+    const std::uint64_t known = place.offset;
+    place.offset -= std::exchange(place.waitingBytes, 0);
     // Opened for every read: over NFS that makes new data visible.
     const Result<Fd> fd = openRegular(file);
     if (!fd && !std::exchange(place.refused, true))
@@ -162,37 +183,37 @@ bool FrameFiles::fill(const std::string &file, Place &place) {
     struct stat info {};
     if (!fd || ::fstat(fd->get(), &info) != 0)
         return false;
-    if (static_cast<std::uint64_t>(info.st_size) < place.offset) {
+    if (static_cast<std::uint64_t>(info.st_size) < known) {
         place = {};
         m_handlers.onBegunAnew(file);
     }
     place.size = static_cast<std::uint64_t>(info.st_size);
     std::size_t most = std::clamp(ofAllBytes / m_places.size(), leastChunkBytes, chunkBytes);
     for (int i = 0; i < mostReadsAFill; ++i) {
-        place.text.resize(most);
-        const ssize_t n = ::pread(fd->get(), place.text.data(), most, static_cast<off_t>(place.offset));
-        place.text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-        const auto last = place.text.rfind('\n');
-        if (last == std::string::npos && place.text.size() >= maxFrameBytes) {
+        std::string text(most, '\0');
+        const ssize_t n = ::pread(fd->get(), text.data(), most, static_cast<off_t>(place.offset));
+        text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+        const auto last = text.rfind('\n');
+        if (last == std::string::npos && text.size() >= maxFrameBytes) {
             place.offset =
-                static_cast<std::uint64_t>(nextData(fd->get(), static_cast<off_t>(place.offset + place.text.size())));
+                static_cast<std::uint64_t>(nextData(fd->get(), static_cast<off_t>(place.offset + text.size())));
             place.endless = m_skipped = true;
-        } else if (last == std::string::npos && place.text.size() == most) {
+        } else if (last == std::string::npos && text.size() == most) {
             most = maxFrameBytes; // the line is longer than this file's share
         } else if (last == std::string::npos) {
             break; // the rest of the line has not been written yet
         } else {
-            place.text.resize(last + 1);
-            place.text
-                .shrink_to_fit(); // of many files with a line each, the buffers would take far more than the lines
+            text.resize(last + 1);
+            text.shrink_to_fit(); // of many files with a line each, the buffers would take far more than the lines
+            place.text = std::move(text);
+            m_heldBytes += place.text.size();
             place.offset += last + 1;
             moveTo(place, std::exchange(place.endless, false) ? place.text.find('\n') + 1 : 0);
             if (place.hasLine())
                 return true;
+            drop(place);
         }
     }
-    place.text = {};
-    place.next = 0;
     return false;
 }
 

@@ -50,9 +50,11 @@ private:
         std::string text;         ///< whole lines
         std::size_t next = 0;     ///< where in the text the next line to pass on begins
         std::int64_t wallUs = 0;  ///< of that line
-        std::string begin;        ///< who wrote the file's first frame, and when; empty: none was read yet
+        /// If the text was dropped: that line and what follows it, up to the offset. It is read again in its turn.
+        std::size_t waitingBytes = 0;
+        std::string begin; ///< who wrote the file's first frame, and when; empty: none was read yet
         std::int64_t beginWallUs = 0;
-        [[nodiscard]] bool hasLine() const { return next < text.size(); }
+        [[nodiscard]] bool hasLine() const { return waitingBytes > 0 || next < text.size(); }
         [[nodiscard]] std::string_view line() const;
     };
     using File = std::pair<const std::string, Place>;
@@ -63,6 +65,9 @@ private:
     bool findFiles();
     void findMoreFiles();
     bool fill(const std::string &file, Place &place);
+    /// If all files hold too much, this one's lines are read again in their turn.
+    void keepWithinBudget(Place &place);
+    void drop(Place &place); ///< its text
     void moveTo(Place &place, std::size_t next);
 
     std::string m_path;
@@ -72,7 +77,8 @@ private:
     std::map<std::string, Place> m_places;
     /// Those of them whose next line is read and to be passed on, by its time; of one time, by name. A round ends when none is left.
     std::map<std::pair<std::int64_t, std::string_view>, File *> m_heads;
-    std::uint64_t m_passed = 0; ///< in this round
+    std::uint64_t m_passed = 0;  ///< in this round
+    std::size_t m_heldBytes = 0; ///< of all texts
     bool m_toldOfTooMany = false;
     bool m_skipped = false; ///< in this poll, a part of a line that is longer than any frame
 };

@@ -123,7 +123,9 @@ ListenedRun::ListenedRun(EventLoop &loop, const Clock &clock, Options options, H
       m_files(m_record.files.value_or(RecordedFiles())), m_begin(std::move(begin)) {}
 
 Result<void> ListenedRun::openLog() {
-    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName());
+    // What connections send has no end. Files lie on a disk already, and are recorded as long as there is room.
+    const std::string spare = m_options.fromFiles() ? std::string() : folder().path;
+    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName(), spare);
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);

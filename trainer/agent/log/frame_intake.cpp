@@ -11,8 +11,12 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr std::uint64_t quarantineLimit = 1 << 20;
+constexpr std::uint64_t quarantineLimit = 1 << 20, quarantineOfAllLimit = 64 * quarantineLimit; ///< bytes
 constexpr std::int64_t alertEveryNs = 10'000'000'000;
+
+std::string mebibytes(std::uint64_t bytes) {
+    return std::to_string(bytes >> 20) + " MiB";
+}
 } // namespace
 
 FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
@@ -105,7 +109,7 @@ void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std:
 void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &why) {
     ++m_malformed;
     m_reported.missFrame();
-    quarantine(rank, line);
+    const bool kept = quarantine(rank, line);
     Quarantine &bad = m_quarantine[rank];
     ++bad.lines;
     const std::int64_t now = m_clock.monoNs();
@@ -117,20 +121,26 @@ void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &wh
     alert(rank, malformedFrame,
           "rank " + std::to_string(rank) + " sent " +
               (fresh == 1 ? "a malformed frame" : std::to_string(fresh) + " malformed frames") + " (" + why.message() +
-              "), kept in console/rank-" + std::to_string(rank) + ".bad");
+              (kept ? "), kept in console/rank-" + std::to_string(rank) + ".bad"
+                    : "), not kept: there are " + mebibytes(quarantineLimit) + " of such lines of this rank, or " +
+                          mebibytes(quarantineOfAllLimit) + " of all ranks"));
 }
 
-void FrameIntake::quarantine(int rank, std::string_view line) {
+/// False: such files are full.
+bool FrameIntake::quarantine(int rank, std::string_view line) {
     Quarantine &bad = m_quarantine[rank];
-    if (bad.bytes + line.size() + 1 > quarantineLimit)
-        return;
-    bad.bytes += line.size() + 1;
+    const std::uint64_t bytes = line.size() + 1;
+    if (bad.bytes + bytes > quarantineLimit || m_quarantinedBytes + bytes > quarantineOfAllLimit)
+        return false;
+    bad.bytes += bytes;
+    m_quarantinedBytes += bytes;
     if (!bad.file) {
         std::string path = m_folder.console(rank);
         path.replace(path.rfind('.'), std::string::npos, ".bad");
         bad.file = m_journal.disk().openText(std::move(path), false);
     }
     m_journal.disk().write(bad.file, std::string(line) + "\n");
+    return true;
 }
 
 void FrameIntake::onRankCut(int rank, const Error &why) {

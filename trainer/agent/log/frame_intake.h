@@ -20,7 +20,7 @@ namespace lockstep::agent {
 
 /// Handles the lines of ranks. Good frames go into the journal; epochs get the use of their devices, and what ranks that
 /// were started again count anew gets its numbers in the run (epoch_numbers.h). Malformed lines go into quarantine
-/// (console/rank-R.bad, at most 1 MiB), with an alert now and then. Lost frames raise one alert per rank. So does a loss
+/// (console/rank-R.bad, at most 1 MiB, and 64 MiB of all ranks), with an alert now and then. Lost frames raise one alert per rank. So does a loss
 /// or a metric that is not finite, for scripts only: lockstep-trainer raises that alert itself.
 class FrameIntake {
 public:
@@ -55,7 +55,7 @@ private:
     void takeFrame(int rank, std::string_view line, const Frame &frame);
     void takeEpoch(std::string_view line, const EpochFrame &epoch, std::int64_t sentNs);
     void takeMalformed(int rank, std::string_view line, const Error &why);
-    void quarantine(int rank, std::string_view line);
+    bool quarantine(int rank, std::string_view line);
     void noteTraining(int rank);
     void checkVersion(int rank, const StateFrame &state);
     void checkLoss(int rank, const StepsFrame &steps);
@@ -79,6 +79,7 @@ private:
     ReportedSummary m_reported;
     std::map<int, Quarantine> m_quarantine;
     std::uint64_t m_malformed = 0;
+    std::uint64_t m_quarantinedBytes = 0; ///< of all ranks
     bool m_allTraining = false, m_versionAlerted = false;
 };
 

@@ -24,7 +24,9 @@ namespace lockstep::agent {
 
 namespace {
 using Steady = std::chrono::steady_clock;
-constexpr std::size_t mostTextBytes = 16 * 1024 * 1024, mostHeldBytes = 1024 * 1024;
+constexpr std::size_t mostTextBytes = 16 * 1024 * 1024;
+/// Of what the disk has refused: of one text, and of all together, which may be those of thousands of ranks.
+constexpr std::size_t mostHeldBytes = 1024 * 1024, mostHeldOfAllBytes = 64 * mostHeldBytes;
 constexpr std::chrono::seconds patience{
     5}; ///< a disk that takes longer for one thing counts as one that doesn't answer
 constexpr std::chrono::milliseconds longestWait{100}; ///< of a log for other jobs of the disk's thread
@@ -33,17 +35,23 @@ constexpr std::chrono::seconds firstSyncPause{1}, lastSyncPause{30};
 
 class LogDisk::Text {
 public:
-    Text(std::string path, bool staysOpen) : m_path(std::move(path)), m_staysOpen(staysOpen) {}
+    using Bytes = std::shared_ptr<std::atomic<std::size_t>>;
+    /// `heldOfAll`: what all texts of the disk hold.
+    Text(std::string path, bool staysOpen, Bytes heldOfAll)
+        : m_path(std::move(path)), m_staysOpen(staysOpen), m_heldOfAll(std::move(heldOfAll)) {}
+    ~Text() { *m_heldOfAll -= m_counted; }
+    Text(const Text &) = delete;
+    Text &operator=(const Text &) = delete;
 
     /// Bytes that were never queued, since the disk did not answer. On any thread.
     void skip(std::size_t bytes) { m_skipped += bytes; }
     /// Whether there is something to try again. On any thread.
     [[nodiscard]] bool holds() const { return m_holds || m_skipped > 0; }
 
-    /// On the disk's thread.
-    void write(std::string_view bytes) {
-        if ((m_fd.valid() || open()) && writeHeld())
-            bytes.remove_prefix(written(bytes));
+    /// On the disk's thread. `spare`: all that may be written; null: there is no limit.
+    void write(std::string_view bytes, SpareRoom *spare) {
+        if ((m_fd.valid() || open()) && writeHeld(spare))
+            bytes.remove_prefix(written(bytes, spare));
         hold(bytes);
         m_missing += m_skipped.exchange(0);
         m_holds = !m_held.empty() || m_missing > 0;
@@ -64,8 +72,12 @@ private:
     }
 
     /// How many of the bytes the disk took.
-    std::size_t written(std::string_view bytes) {
+    std::size_t written(std::string_view bytes, SpareRoom *spare) {
         std::size_t done = 0;
+        if (spare && !bytes.empty() && !spare->take(bytes.size())) {
+            m_error = ENOSPC;
+            return done;
+        }
         while (done < bytes.size()) {
             const ssize_t n = ::write(m_fd.get(), bytes.data() + done, bytes.size() - done);
             if (n > 0) {
@@ -79,25 +91,39 @@ private:
     }
 
     /// Whether nothing is held any more.
-    bool writeHeld() {
-        m_held.erase(0, written(m_held));
+    bool writeHeld(SpareRoom *spare) {
+        m_held.erase(0, written(m_held, spare));
         if (m_held.empty() && m_missing > 0) {
             m_held = "\n[lockstep: " + std::to_string(m_missing) + " bytes are missing here: " +
                      (m_error == 0 ? "the disk did not answer" : std::generic_category().message(m_error)) + "]\n";
             m_missing = 0;
-            m_held.erase(0, written(m_held));
+            m_held.erase(0, written(m_held, spare));
         }
         return m_held.empty();
     }
 
     void hold(std::string_view bytes) {
-        const std::size_t room = m_missing > 0 ? 0 : mostHeldBytes - std::min(mostHeldBytes, m_held.size());
+        count();
+        const auto left = [](std::size_t most, std::size_t held) { return most - std::min(most, held); };
+        const std::size_t room =
+            m_missing > 0 ? 0 : std::min(left(mostHeldBytes, m_held.size()), left(mostHeldOfAllBytes, *m_heldOfAll));
         m_held.append(bytes.substr(0, room));
         m_missing += bytes.size() - std::min(room, bytes.size());
+        count();
+    }
+
+    /// Counts what is held among that of all, and gives the memory back that it needs no more.
+    void count() {
+        if (m_held.empty() || m_missing > 0)
+            m_held.shrink_to_fit();
+        *m_heldOfAll += m_held.size() - m_counted; // modulo 2^64 where it has become less
+        m_counted = m_held.size();
     }
 
     std::string m_path;
     bool m_staysOpen;
+    Bytes m_heldOfAll;
+    std::size_t m_counted = 0; ///< of this text's bytes, there
     Fd m_fd;
     std::string m_held;        ///< which the disk has refused
     std::size_t m_missing = 0; ///< bytes after those, for which there was no room
@@ -130,6 +156,7 @@ struct LogDisk::State {
     std::deque<Job> jobs;
     std::vector<std::function<void()>> answers;
     std::size_t textBytes = 0;
+    const Text::Bytes heldOfTexts = std::make_shared<std::atomic<std::size_t>>(0);
     std::optional<SpareRoom> room; ///< only the thread touches it
     Steady::time_point busySince{};
     bool work = false, busy = false, stop = false, over = false;
@@ -217,7 +244,7 @@ void LogDisk::State::loop() {
             }
             unlocked(lock, [&] {
                 if (job.text)
-                    job.text->write(job.bytes);
+                    job.text->write(job.bytes, room ? &*room : nullptr);
                 else
                     job.work();
                 return true;
@@ -297,7 +324,7 @@ LogDisk::LogState LogDisk::state(Log number) const {
 }
 
 std::shared_ptr<LogDisk::Text> LogDisk::openText(std::string path, bool staysOpen) {
-    auto text = std::make_shared<Text>(std::move(path), staysOpen);
+    auto text = std::make_shared<Text>(std::move(path), staysOpen, m_state->heldOfTexts);
     write(text, {});
     return text;
 }

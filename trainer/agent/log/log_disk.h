@@ -28,11 +28,11 @@ public:
         std::string writeError;      ///< why lines wait; empty: they don't
         std::string syncError;       ///< why written lines may not be safe; empty: they are, or will be in a moment
     };
-    /// A console or the like: written in order and not synced. What the disk refuses, up to 1 MiB, is kept for retry() and the next
-    /// write(); of more, the file then says how many bytes are missing.
+    /// A console or the like: written in order and not synced. What the disk refuses, up to 1 MiB and 64 MiB of all together, is kept
+    /// for retry() and the next write(); of more, the file then says how many bytes are missing.
     class Text;
 
-    /// `spare`: a path. Its logs can be left out, and keep reservedBytes() of that path's disk free as if it were full.
+    /// `spare`: a path. Its logs and texts can be left out, and keep reservedBytes() of that path's disk free as if it were full.
     explicit LogDisk(const std::string &spare = {});
     ~LogDisk(); ///< waits until all is written, but not for a disk that does not answer
     LogDisk(const LogDisk &) = delete;

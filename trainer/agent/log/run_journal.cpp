@@ -6,15 +6,18 @@
 namespace lockstep::agent {
 
 /// The header is in the file already. That of a new log is kept in memory, too: who follows from the start needs it first.
-RunJournal::RunJournal(LogWriter writer, const std::string &header, const Clock &clock, std::string path, int node)
+RunJournal::RunJournal(LogWriter writer, const std::string &header, const Clock &clock, std::string path, int node,
+                       const std::string &spare)
     : m_clock(clock), m_path(std::move(path)), m_node(node), m_nextSeq(writer.nextSeq()), m_bytes(writer.bytes()),
-      m_window(m_reader, m_path, m_nextSeq == 1 ? 0 : m_nextSeq), m_log(m_disk.add(std::move(writer).release())) {
+      m_window(m_reader, m_path, m_nextSeq == 1 ? 0 : m_nextSeq), m_disk(spare),
+      m_log(m_disk.add(std::move(writer).release())) {
     if (m_nextSeq == 1)
         m_window.remember(sealLine(header, node, 0), 0, false);
 }
 
 Result<std::unique_ptr<RunJournal>> RunJournal::open(FileSystem &fs, const Clock &clock, const std::string &path,
-                                                     int node, const std::string &runId, const std::string &host) {
+                                                     int node, const std::string &runId, const std::string &host,
+                                                     const std::string &spare) {
     Frame header;
     header.monoNs = clock.monoNs();
     header.wallUs = clock.wallUs();
@@ -25,7 +28,7 @@ Result<std::unique_ptr<RunJournal>> RunJournal::open(FileSystem &fs, const Clock
     auto writer = LogWriter::open(fs, path, node, header);
     if (!writer)
         return fail(writer.error());
-    return std::unique_ptr<RunJournal>(new RunJournal(std::move(*writer), encode(header), clock, path, node));
+    return std::unique_ptr<RunJournal>(new RunJournal(std::move(*writer), encode(header), clock, path, node, spare));
 }
 
 void RunJournal::append(Frame frame) {

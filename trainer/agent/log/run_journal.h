@@ -21,8 +21,10 @@ namespace lockstep::agent {
 /// thread.
 class RunJournal {
 public:
+    /// `spare`: as LogDisk's.
     static Result<std::unique_ptr<RunJournal>> open(FileSystem &fs, const Clock &clock, const std::string &path,
-                                                    int node, const std::string &runId, const std::string &host);
+                                                    int node, const std::string &runId, const std::string &host,
+                                                    const std::string &spare = {});
 
     /// Appends a frame of the agent, with the clocks stamped.
     void append(Frame frame);
@@ -52,7 +54,8 @@ public:
     }
 
 private:
-    RunJournal(LogWriter writer, const std::string &header, const Clock &clock, std::string path, int node);
+    RunJournal(LogWriter writer, const std::string &header, const Clock &clock, std::string path, int node,
+               const std::string &spare);
 
     const Clock &m_clock;
     std::string m_path;
