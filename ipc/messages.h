@@ -13,7 +13,7 @@
 //          send control lines. With next_seqs (even {}) it is sent the logs of all nodes, each in its own order,
 //          interleaved as they arrive; without it only node 0's. When the run is over and everything is sent, the agent closes.
 // A connection is closed only if the major versions differ, with {"type":"error","message":"…"}, which says what to
-// upgrade.
+// upgrade, and by a rank over TCP at a line that is none of these.
 //   {"type":"control","command":"stop","by":"lockstepctl on box"}
 //   {"type":"control","command":"trace","steps":20,"by":"lockstepctl on box"}
 //   {"type":"control","command":"stacks","by":"lockstepctl on box"}: scripts answer with log frames, a thread each (source "stack")

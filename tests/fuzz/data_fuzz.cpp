@@ -21,6 +21,15 @@ void tokenize(std::string_view vocabulary, std::string_view text) {
         require(token >= 0 && token < words->size());
 }
 
+void readTable(std::string_view bytes) {
+    const auto columns = trainer::columnsOf(bytes, "texts.csv", {"text", "label"});
+    if (!columns)
+        return requireOneSentence(columns.error());
+    for (std::size_t record = 0; record < columns->records(); ++record)
+        for (const std::size_t column : {0, 1})
+            require(columns->field(column, record).size() <= bytes.size());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -31,8 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     for (const int dimensions : {1, 3})
         if (const auto idx = trainer::readIdx(file.path(), dimensions); !idx)
             requireOneSentence(idx.error());
-    if (const auto columns = trainer::columnsOf(bytes, "texts.csv", {"text", "label"}); !columns)
-        requireOneSentence(columns.error());
+    readTable(bytes);
     tokenize(bytes.substr(0, size / 2), bytes.substr(size / 2));
     tokenize("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\n", bytes);
     return 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+
+#include <malloc.h>
 
 #include <doctest/doctest.h>
 
@@ -43,6 +46,12 @@ private:
     TempFolder m_folder;
     std::string m_path;
 };
+
+/// Bytes that this process has from malloc now; with AddressSanitizer none are known.
+std::size_t bytesHeld() {
+    const struct mallinfo2 held = ::mallinfo2();
+    return held.uordblks + held.hblkhd;
+}
 
 /// A CSV text of three columns that uses everything fields may hold.
 std::string nastyText(std::mt19937 &random) {
@@ -145,6 +154,36 @@ TEST_SUITE("delimited_text") {
         CHECK(many.ends_with(", '' and 99980 more"));
         CHECK(many.size() < 1000);
         CHECK(TextFile("text," + header(99'999) + "good," + header(99'999)).read({"text"}) == Columns{{"good"}});
+    }
+
+    TEST_CASE("a file of more bytes or records than any set of texts has is refused before it takes memory") {
+        const TextFile file("text,label\ngood,1\n");
+        std::filesystem::resize_file(file.path(), mostDelimitedBytes + 1); // a hole
+        CHECK(file.complaint({"text"}) ==
+              "texts.csv: it has 2147483649 bytes, and at most 2147483648 are read; give a file with fewer records");
+        std::string many = "a\n";
+        for (std::size_t record = 0; record < mostRecords; ++record)
+            many += "1\n";
+        const auto most = columnsOf(many, "texts.csv", {"a"});
+        REQUIRE(most);
+        CHECK(most->records() == mostRecords);
+        const auto beyond = columnsOf(many + "1\n", "texts.csv", {"a"});
+        REQUIRE_FALSE(beyond);
+        CHECK(beyond.error().kind == ErrorKind::BadArgument);
+        CHECK(beyond.error().message() == "texts.csv: it holds more than 20000000 records; give a file with fewer");
+    }
+
+    TEST_CASE("short fields take no more memory than their places in the file") {
+        constexpr std::size_t records = 1'000'000;
+        std::string bytes = "text,label\n";
+        for (std::size_t record = 0; record < records; ++record)
+            bytes += record % 2 == 0 ? "a,0\n" : "\"b\"\"\",1\n";
+        const std::size_t before = bytesHeld();
+        const auto columns = columnsOf(bytes, "texts.csv", {"text", "label"});
+        REQUIRE(columns);
+        CHECK(bytesHeld() <= before + records * 2 * 10); // four bytes each, and room to grow
+        CHECK(columns->field(0, records - 1) == "b\"");
+        CHECK(columns->field(1, records - 2) == "0");
     }
 
     TEST_CASE("whatever the fields hold, they are those that Python's csv reads") {

@@ -225,6 +225,12 @@ TEST_SUITE("engine_checkpoints") {
             CHECK(ended.err.find("its progress can't be a training's") != std::string::npos);
             CHECK(both.has(30));
         }
+        // What more rows hold than there were epochs isn't looked at.
+        const std::string surplus = made.beside("surplus.safetensors");
+        REQUIRE(writeTensors(surplus, with(epochs, torch::full({3, 4}, std::nan(""), torch::kFloat64))));
+        const auto read = readCheckpoint(surplus);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().message().find("its progress does not match its metadata") != std::string::npos);
         TensorFile beyond = *file;
         beyond.metadata["step_in_epoch"] = "11";
         const Checkpoints alone;

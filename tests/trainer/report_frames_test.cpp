@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "ipc/messages.h"
 #include "ipc/unix_socket.h"
@@ -119,6 +121,65 @@ struct SlowAgent {
             }
         }
     }
+};
+
+/// Somebody at a listener's port, who greets as a listener does.
+class Stranger {
+public:
+    Stranger() {
+        sockaddr_in place{};
+        place.sin_family = AF_INET;
+        place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof place;
+        auto *address = reinterpret_cast<sockaddr *>(&place);
+        REQUIRE(::bind(m_listener.get(), address, size) == 0);
+        REQUIRE(::listen(m_listener.get(), 1) == 0);
+        REQUIRE(::getsockname(m_listener.get(), address, &size) == 0);
+        m_address = "tcp://127.0.0.1:" + std::to_string(ntohs(place.sin_port));
+    }
+
+    [[nodiscard]] std::unique_ptr<FrameSender> meet(const Clock &clock) {
+        auto opening = std::async(std::launch::async,
+                                  [&] { return FrameSender::open(m_address, 0, clock, {}).value_or(nullptr); });
+        m_link = Fd(::accept4(m_listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        m_listener.close(); // nobody is met again
+        char hello[4096];
+        REQUIRE(::recv(m_link.get(), hello, sizeof hello, 0) > 0);
+        Hello answer;
+        answer.role = "agent";
+        (void)say(encode(answer) + "\n");
+        auto sender = opening.get();
+        REQUIRE(sender);
+        return sender;
+    }
+
+    /// Waits until there is room; false: the link has ended.
+    [[nodiscard]] bool say(std::string_view text) const {
+        while (!text.empty()) {
+            const ssize_t sent = ::send(m_link.get(), text.data(), text.size(), MSG_NOSIGNAL);
+            if (sent <= 0)
+                return false;
+            text.remove_prefix(static_cast<std::size_t>(sent));
+        }
+        return true;
+    }
+    /// What has come by now.
+    [[nodiscard]] std::string heard() const {
+        char buffer[4096];
+        const ssize_t got = ::recv(m_link.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+    }
+    /// Whether the link ends before so many lines have come.
+    [[nodiscard]] bool isLeftWithin(int lines) const {
+        char byte = 0;
+        while (lines > 0 && ::recv(m_link.get(), &byte, 1, 0) > 0)
+            lines -= byte == '\n' ? 1 : 0;
+        return lines > 0;
+    }
+
+private:
+    Fd m_listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}, m_link;
+    std::string m_address;
 };
 
 } // namespace
@@ -317,6 +378,39 @@ TEST_SUITE("report_frames") {
         agent.connection.close();
         for (int i = 0; i < 100; ++i)
             (*sender)->send(LogFrame{"info", "still here", "trainer"});
+    }
+
+    TEST_CASE("control lines without end at a listener's port hold up neither frames nor the end") {
+        const SystemClock clock;
+        Stranger stranger;
+        const auto sender = stranger.meet(clock);
+        std::string lines;
+        while (lines.size() < 64 * 1024)
+            lines += encode(Control{"trace", "a stranger", 1}) + "\n";
+        // Times 64 KiB: more than a link's buffers hold, and where the flood ends by itself.
+        constexpr int full = 200, most = 1500;
+        for (int i = 0; i < full; ++i)
+            REQUIRE(stranger.say(lines));
+        sender->send(LogFrame{"info", "still here", "trainer"});
+        std::string heard;
+        for (int i = 0; i < most && heard.find("still here") == std::string::npos; ++i) {
+            REQUIRE(stranger.say(lines));
+            heard += stranger.heard();
+        }
+        CHECK(heard.find("still here") != std::string::npos);
+        const auto finishing = std::async(std::launch::async, [&] { sender->finish(std::chrono::seconds(10)); });
+        bool isLeft = false;
+        for (int i = 0; i < most && !isLeft; ++i)
+            isLeft = !stranger.say(lines);
+        CHECK(isLeft);
+    }
+
+    TEST_CASE("somebody at a listener's port is left at the first line that no listener says") {
+        const SystemClock clock;
+        Stranger stranger;
+        const auto sender = stranger.meet(clock);
+        CHECK(stranger.say("x\nx\nx\n"));
+        CHECK(stranger.isLeftWithin(10)); // heartbeats
     }
 
     TEST_CASE("metrics of a step, numbers and tensors, reach their window and their epoch") {

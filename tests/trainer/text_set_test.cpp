@@ -6,6 +6,9 @@
 #include <fstream>
 #include <set>
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Functions.h>
+
 #include "ipc/sha256.h"
 #include "tests/trainer/temp_folder.h"
 #include "trainer/data/loader.h"
@@ -94,6 +97,31 @@ TEST_SUITE("text_set") {
         CHECK(torch::equal(first->train.targets, sets->train.targets.narrow(0, 0, 50)));
     }
 
+    TEST_CASE("samples are records in the order of seed 0, and classes are their labels' places in the alphabet") {
+        constexpr std::int64_t count = 40;
+        const char *const labels[] = {R"("so ""so""")", "bad", "good"};
+        const std::int64_t classes[] = {2, 0, 1};
+        std::string file = "label,text\n";
+        for (std::int64_t record = 0; record < count; ++record) {
+            file += std::string(labels[record % 3]) + ",\"";
+            for (std::int64_t word = 0; word <= record; ++word)
+                file += "a\n";
+            file += "\"\n";
+        }
+        const auto sets = loadFile(file);
+        REQUIRE(sets.has_value());
+        CHECK(sets->train.classNames == std::vector<std::string>{"bad", "good", R"(so "so")"});
+        const auto order = at::randperm(count, at::detail::createCPUGenerator(0), at::kLong);
+        std::int64_t trained = 0, tested = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const bool tests = i % 10 == 9;
+            const DataSet &set = tests ? sets->test : sets->train;
+            const std::int64_t sample = tests ? tested++ : trained++, record = order[i].item<std::int64_t>();
+            CHECK(std::ssize(set.texts[sample]) == record + 3);
+            CHECK(set.targets[sample].item<std::int64_t>() == classes[record % 3]);
+        }
+    }
+
     TEST_CASE("a text is its tokens between [CLS] and [SEP], cut where it is too long") {
         const auto sets = LabelledTexts(400).load({.maxTokens = 12});
         REQUIRE(sets.has_value());
@@ -177,6 +205,10 @@ TEST_SUITE("text_set") {
         const LabelledTexts texts(40);
         says(refusal(texts.load({.labelColumn = "stars"})), "stars");
         says(refusal(LabelledTexts(1).load()), "its column label holds 1 different labels, expected 2 to 1000");
+        std::string ids = "text,label\n";
+        for (int id = 0; id < 1001; ++id)
+            ids += "a," + std::to_string(id) + "\n";
+        says(refusal(loadFile(ids)), "its column label holds more than 1000 different labels, expected 2 to 1000");
         says(refusal(texts.load({.trainLimit = 37})), "37 training samples are asked for");
         says(refusal(LabelledTexts(8).load()), "test samples are asked for");
         TextOptions nowhere{.file = "/no/such.csv", .vocabulary = fewPieces};

@@ -2,7 +2,9 @@
 #include "trainer/data/delimited_text.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "ipc/file_system.h"
 #include "ipc/printable.h"
@@ -16,7 +18,7 @@ constexpr std::size_t mostColumnsNamed = 20; ///< in a sentence
 /// Takes a text apart, field by field.
 class DelimitedFields {
 public:
-    DelimitedFields(std::string_view text, char delimiter) : m_rest(text), m_delimiter(delimiter) {}
+    DelimitedFields(std::string_view text, char delimiter) : m_text(text), m_rest(text), m_delimiter(delimiter) {}
 
     /// Skips empty lines; whether a record follows, which then begins at line().
     bool findRecord() {
@@ -26,24 +28,20 @@ public:
     }
     [[nodiscard]] std::size_t line() const { return m_line; }
 
-    /// The record's next field, good until the next call; nothing if a quote in it never closes.
+    /// Where in the text the next field begins.
+    [[nodiscard]] std::size_t at() const { return m_text.size() - m_rest.size(); }
+
+    /// The record's next field as it is written, which contentOf() reads; nothing if a quote in it never closes.
     std::optional<std::string_view> next() {
-        if (m_rest.empty() || m_rest.front() != '"')
-            return untilEnd();
-        m_rest.remove_prefix(1);
-        const auto quoted = untilQuote();
-        if (!quoted || m_rest.empty() || (m_rest.front() != '"' && (m_rest.front() == m_delimiter || atLineEnd())))
-            return quoted;
-        m_joined = *quoted;
-        while (!m_rest.empty() && m_rest.front() == '"') { // doubled: one of the text, which goes on
-            m_rest.remove_prefix(1);
-            const auto more = untilQuote();
-            if (!more)
-                return {};
-            m_joined.append("\"").append(*more);
-        }
-        m_joined += untilEnd(); // text after the closing quote belongs to the field
-        return m_joined;
+        const std::size_t begin = at();
+        if (!m_rest.empty() && m_rest.front() == '"')
+            do { // a quote that follows at once is doubled: one of the text, which goes on
+                m_rest.remove_prefix(1);
+                if (!skipQuoted())
+                    return {};
+            } while (!m_rest.empty() && m_rest.front() == '"');
+        skipUnquoted(); // text after the closing quote belongs to the field
+        return m_text.substr(begin, at() - begin);
     }
 
     /// After a field: whether another follows; else the record's line end is taken.
@@ -66,64 +64,77 @@ private:
         ++m_line;
     }
 
-    std::string_view untilEnd() {
+    void skipUnquoted() {
         std::size_t bytes = 0;
         while (bytes < m_rest.size() && m_rest[bytes] != m_delimiter && m_rest[bytes] != '\n' && m_rest[bytes] != '\r')
             ++bytes;
-        return take(bytes);
+        m_rest.remove_prefix(bytes);
     }
 
-    std::optional<std::string_view> untilQuote() {
+    /// Up to and with the next quote; false: there is none.
+    bool skipQuoted() {
         const std::size_t quote = m_rest.find('"');
         if (quote == std::string_view::npos)
-            return {};
-        const auto text = take(quote);
+            return false;
+        const auto text = m_rest.substr(0, quote);
         for (std::size_t at = text.find_first_of("\r\n"); at != std::string_view::npos;
              at = text.find_first_of("\r\n", at)) {
             at += text.substr(at, 2) == "\r\n" ? 2 : 1;
             ++m_line;
         }
-        m_rest.remove_prefix(1);
-        return text;
+        m_rest.remove_prefix(quote + 1);
+        return true;
     }
 
-    std::string_view take(std::size_t bytes) {
-        const auto text = m_rest.substr(0, bytes);
-        m_rest.remove_prefix(text.size());
-        return text;
-    }
-
-    std::string_view m_rest;
+    std::string_view m_text, m_rest;
     const char m_delimiter;
     std::size_t m_line = 1; ///< counted from 1
-    std::string m_joined;   ///< a field that does not lie in the text in one piece
 };
+
+/// What a field holds that is written as DelimitedFields::next() gives it; of a part of it, which a closing quote may lack, what that holds.
+std::string contentOf(std::string_view written) {
+    if (!written.starts_with('"'))
+        return std::string(written);
+    written.remove_prefix(1);
+    std::string content;
+    for (;;) {
+        const std::size_t quote = std::min(written.find('"'), written.size());
+        content += written.substr(0, quote);
+        written.remove_prefix(std::min(quote + 1, written.size()));
+        if (!written.starts_with('"'))
+            return content.append(written);
+        content += '"';
+        written.remove_prefix(1);
+    }
+}
 
 class DelimitedFile {
 public:
     DelimitedFile(const std::string &path, std::string_view text)
-        : m_path(path), m_delimiter(delimiterOf(path, text)), m_fields(text, m_delimiter) {}
+        : m_path(path), m_text(text), m_delimiter(delimiterOf(path, text)), m_fields(text, m_delimiter) {}
 
-    Result<std::vector<std::vector<std::string>>> columns(const std::vector<std::string> &names) {
+    Result<DelimitedColumns> columns(const std::vector<std::string> &names) {
         if (!m_fields.findRecord())
             return fail(Error::badArgument("it is empty", "give a file whose first line names the columns", m_path));
         if (auto read = readHeader(); !read)
             return fail(read.error());
-        std::vector<std::vector<std::string>> columns(names.size());
+        Begins begins(names.size());
         std::vector<std::vector<std::size_t>> takers(m_header.size()); // a column may be asked for twice
         for (std::size_t name = 0; name < names.size(); ++name) {
-            const auto found = std::find(m_header.begin(), m_header.end(), names[name]);
+            const auto found = std::ranges::find_if(m_header, [&](std::string_view written) {
+                return written.starts_with('"') ? contentOf(written) == names[name] : written == names[name];
+            });
             if (found == m_header.end())
                 return fail(noColumn(names[name]));
             takers[found - m_header.begin()].push_back(name);
         }
         while (m_fields.findRecord())
-            if (auto read = readRecord(takers, columns); !read)
+            if (auto read = readRecord(takers, begins); !read)
                 return fail(read.error());
         if (m_records == 0)
             return fail(
                 Error::badArgument("it names its columns, but holds no record", "give a file with records", m_path));
-        return columns;
+        return DelimitedColumns(m_text, m_delimiter, m_records, std::move(begins));
     }
 
     /// Counted from 0, without the header.
@@ -136,6 +147,8 @@ public:
     }
 
 private:
+    using Begins = std::vector<std::vector<std::uint32_t>>;
+
     static char delimiterOf(const std::string &path, std::string_view text) {
         const bool named = path.size() >= 4 && path.compare(path.size() - 4, 4, ".tsv") == 0;
         return named || text.substr(0, text.find_first_of("\r\n")).find('\t') != std::string_view::npos ? '\t' : ',';
@@ -151,23 +164,24 @@ private:
                 return fail(Error::badArgument(
                     "its first line names more than " + std::to_string(mostColumns) + " columns",
                     "give a file with fewer, or one whose first line ends where its columns do", m_path));
-            m_header.emplace_back(*name);
+            m_header.push_back(*name);
         } while (m_fields.hasMore());
         return {};
     }
 
-    Result<void> readRecord(const std::vector<std::vector<std::size_t>> &takers,
-                            std::vector<std::vector<std::string>> &columns) {
+    Result<void> readRecord(const std::vector<std::vector<std::size_t>> &takers, Begins &begins) {
+        if (m_records == mostRecords)
+            return fail(Error::badArgument("it holds more than " + std::to_string(mostRecords) + " records",
+                                           "give a file with fewer", m_path));
         const std::size_t line = m_fields.line();
         std::size_t count = 0;
         do {
-            const std::size_t quoteLine = m_fields.line();
-            const auto field = m_fields.next();
-            if (!field)
+            const std::size_t quoteLine = m_fields.line(), begin = m_fields.at();
+            if (!m_fields.next())
                 return fail(unclosed(quoteLine));
             if (count < takers.size())
                 for (const std::size_t taker : takers[count])
-                    columns[taker].emplace_back(*field);
+                    begins[taker].push_back(static_cast<std::uint32_t>(begin));
             ++count;
         } while (m_fields.hasMore());
         if (count != takers.size())
@@ -189,7 +203,7 @@ private:
     [[nodiscard]] Error noColumn(const std::string &name) const {
         std::string names;
         for (std::size_t i = 0; i < std::min(m_header.size(), mostColumnsNamed); ++i)
-            names += (i == 0 ? "'" : ", '") + printableName(m_header[i]) + "'";
+            names += (i == 0 ? "'" : ", '") + printableName(contentOf(m_header[i].substr(0, longestText))) + "'";
         if (m_header.size() > mostColumnsNamed)
             names += " and " + std::to_string(m_header.size() - mostColumnsNamed) + " more";
         return Error::badArgument("no column is named '" + printableName(name) + "'", "it has " + names, m_path);
@@ -201,9 +215,10 @@ private:
     }
 
     const std::string m_path;
+    const std::string_view m_text;
     const char m_delimiter;
     DelimitedFields m_fields;
-    std::vector<std::string> m_header;
+    std::vector<std::string_view> m_header; ///< as it is written
     std::size_t m_records = 0;
 };
 
@@ -212,10 +227,24 @@ std::string_view withoutByteOrderMark(std::string_view bytes) {
     return bytes.starts_with(byteOrderMark) ? bytes.substr(byteOrderMark.size()) : bytes;
 }
 
+Error tooLarge(const std::string &path, std::uint64_t bytes) {
+    return Error::badArgument("it has " + std::to_string(bytes) + " bytes, and at most " +
+                                  std::to_string(mostDelimitedBytes) + " are read",
+                              "give a file with fewer records", path);
+}
+
 } // namespace
 
+std::string DelimitedColumns::field(std::size_t column, std::size_t record) const {
+    DelimitedFields fields(m_text.substr(m_begins[column][record]), m_delimiter);
+    return contentOf(fields.next().value_or(std::string_view()));
+}
+
 Result<std::string> readDelimited(const std::string &path) {
-    auto text = realFileSystem().readAll(path, anySize);
+    std::error_code none;
+    if (const auto bytes = std::filesystem::file_size(path, none); !none && bytes > mostDelimitedBytes)
+        return fail(tooLarge(path, bytes));
+    auto text = realFileSystem().readAll(path, mostDelimitedBytes);
     if (!text) {
         Error error = text.error();
         error.kind = ErrorKind::BadArgument;
@@ -226,8 +255,10 @@ Result<std::string> readDelimited(const std::string &path) {
     return text;
 }
 
-Result<std::vector<std::vector<std::string>>> columnsOf(std::string_view bytes, const std::string &path,
-                                                        const std::vector<std::string> &names) {
+Result<DelimitedColumns> columnsOf(std::string_view bytes, const std::string &path,
+                                   const std::vector<std::string> &names) {
+    if (bytes.size() > mostDelimitedBytes)
+        return fail(tooLarge(path, bytes.size()));
     return DelimitedFile(path, withoutByteOrderMark(bytes)).columns(names);
 }
 
@@ -240,7 +271,14 @@ Result<std::vector<std::vector<std::string>>> readColumns(const std::string &pat
     const auto text = readDelimited(path);
     if (!text)
         return fail(text.error());
-    return columnsOf(*text, path, names);
+    const auto columns = columnsOf(*text, path, names);
+    if (!columns)
+        return fail(columns.error());
+    std::vector<std::vector<std::string>> contents(names.size());
+    for (std::size_t column = 0; column < names.size(); ++column)
+        for (std::size_t record = 0; record < columns->records(); ++record)
+            contents[column].push_back(columns->field(column, record));
+    return contents;
 }
 
 } // namespace lockstep::trainer

@@ -2,15 +2,16 @@
 #include "trainer/data/text_set.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
+#include "ipc/class_limit.h"
 #include "ipc/json_writer.h"
 #include "ipc/printable.h"
 #include "ipc/sha256.h"
@@ -19,6 +20,8 @@
 
 namespace lockstep::trainer {
 namespace {
+
+constexpr std::size_t textAt = 0, labelAt = 1; ///< the columns asked for
 
 std::string fileOf(const DataSetSpec &spec, const std::string &given) {
     const std::string place = given.empty() ? downloadedDataFolder(spec.download) : given;
@@ -33,42 +36,66 @@ Error absent(const DataSetSpec &spec, const std::string &file) {
                               way + "give a CSV or TSV file with --data-dir", "data_dir");
 }
 
-/// label → class
-Result<std::map<std::string, std::int64_t>> classesOf(const std::vector<std::string> &labels, const DataSetSpec &spec,
-                                                      const std::string &file, const std::string &column) {
-    constexpr std::size_t mostClasses = 1000;
-    const std::set<std::string> different(labels.begin(), labels.end());
-    if (different.size() < 2 || different.size() > mostClasses)
-        return fail(Error::badArgument("its column " + column + " holds " + std::to_string(different.size()) +
-                                           " different labels, expected 2 to " + std::to_string(mostClasses),
+/// A class is a number in the names.
+struct Labels {
+    std::vector<std::string> names;     ///< in alphabetical order
+    std::vector<std::uint16_t> classes; ///< of each record
+};
+
+/// Of more than mostClasses labels only that there are more is known.
+Result<void> checkCount(std::size_t different, const DataSetSpec &spec, const std::string &file,
+                        const std::string &column) {
+    const std::string holds = "its column " + column + " holds ";
+    const std::string most = std::to_string(mostClasses);
+    if (different < 2 || different > mostClasses)
+        return fail(Error::badArgument(holds +
+                                           (different > mostClasses ? "more than " + most : std::to_string(different)) +
+                                           " different labels, expected 2 to " + most,
                                        "name the column with the label with --label-column", file));
-    if (spec.sample.classes > 0 && different.size() != static_cast<std::size_t>(spec.sample.classes))
+    if (spec.sample.classes > 0 && different != static_cast<std::size_t>(spec.sample.classes))
         return fail(Error::badArgument(
-            "its column " + column + " holds " + std::to_string(different.size()) + " different labels, expected " +
-                std::to_string(spec.sample.classes),
+            holds + std::to_string(different) + " different labels, expected " + std::to_string(spec.sample.classes),
             "give " + std::string(spec.title) + "'s file, or the data set text for another one", file));
-    std::map<std::string, std::int64_t> classes;
-    for (const std::string &label : different)
-        classes.emplace(label, static_cast<std::int64_t>(classes.size()));
-    return classes;
+    return {};
+}
+
+Result<Labels> labelsOf(const DelimitedColumns &columns, const DataSetSpec &spec, const std::string &file,
+                        const std::string &column) {
+    Labels labels;
+    labels.classes.reserve(columns.records());
+    std::map<std::string, std::uint16_t> seen; // by label, counted as they come
+    for (std::size_t record = 0; record < columns.records() && seen.size() <= mostClasses; ++record) {
+        const auto next = static_cast<std::uint16_t>(seen.size());
+        labels.classes.push_back(seen.try_emplace(columns.field(labelAt, record), next).first->second);
+    }
+    if (auto good = checkCount(seen.size(), spec, file, column); !good)
+        return fail(good.error());
+    std::vector<std::uint16_t> sorted(seen.size());
+    for (const auto &[label, number] : seen) {
+        sorted[number] = static_cast<std::uint16_t>(labels.names.size());
+        labels.names.push_back(label);
+    }
+    for (std::uint16_t &number : labels.classes)
+        number = sorted[number];
+    return labels;
 }
 
 /// Labels go into JSON: a trained folder's config, frames. Texts need no check, since tokens are made of what is valid in them.
-Result<void> checkLabels(const std::map<std::string, std::int64_t> &classes, const std::vector<std::string> &labels,
-                         std::string_view bytes, const std::string &file) {
+Result<void> checkLabels(const Labels &labels, std::string_view bytes, const std::string &file) {
     const auto isBad = [](const std::string &label) { return validUtf8(label) != label; };
-    if (std::ranges::none_of(classes, isBad, &std::pair<const std::string, std::int64_t>::first))
+    if (std::ranges::none_of(labels.names, isBad))
         return {};
-    const auto bad = std::ranges::find_if(labels, isBad);
-    const auto record = static_cast<std::size_t>(bad - labels.begin());
-    return fail(Error::badArgument("the label " + quotedWords(validUtf8(*bad)) + " is not UTF-8",
+    const auto bad =
+        std::ranges::find_if(labels.classes, [&](std::uint16_t number) { return isBad(labels.names[number]); });
+    const auto record = static_cast<std::size_t>(bad - labels.classes.begin());
+    return fail(Error::badArgument("the label " + quotedWords(validUtf8(labels.names[*bad])) + " is not UTF-8",
                                    "save the file as UTF-8",
                                    file + ":" + std::to_string(lineOfRecord(bytes, file, record))));
 }
 
 /// The numbers of each split's records in the file.
 struct Records {
-    std::vector<std::size_t> train, test;
+    std::vector<std::uint32_t> train, test;
 };
 
 Records recordsOf(std::size_t count) {
@@ -77,12 +104,12 @@ Records recordsOf(std::size_t count) {
     Records records;
     for (std::size_t i = 0; i < count; ++i)
         (i % testTextEvery == testTextEvery - 1 ? records.test : records.train)
-            .push_back(static_cast<std::size_t>(record[i]));
+            .push_back(static_cast<std::uint32_t>(record[i]));
     return records;
 }
 
 /// Keeps the first `limit` of a split, 0: all.
-Result<void> keepFirst(std::vector<std::size_t> &records, std::int64_t limit, Split split, const std::string &file) {
+Result<void> keepFirst(std::vector<std::uint32_t> &records, std::int64_t limit, Split split, const std::string &file) {
     if (records.empty() || std::cmp_greater(limit, records.size()))
         return fail(Error::badArgument(
             std::to_string(std::max<std::int64_t>(limit, 1)) + (split == Split::Train ? " training" : " test") +
@@ -99,29 +126,29 @@ public:
     TextSetMaker(const DataSetSpec &spec, const WordPiece &words, std::size_t maxTokens)
         : m_spec(spec), m_words(words), m_maxTokens(maxTokens) {}
 
-    [[nodiscard]] DataSet make(const std::vector<std::string> &texts, const std::vector<std::string> &labels,
-                               const std::map<std::string, std::int64_t> &classes,
-                               const std::vector<std::size_t> &records) const {
+    [[nodiscard]] DataSet make(const DelimitedColumns &columns, const Labels &labels,
+                               const std::vector<std::uint32_t> &records) const {
         DataSet set;
         set.spec = m_spec;
-        set.texts = encoded(texts, records);
+        set.texts = encoded(columns, records);
         set.targets = torch::empty({std::ssize(records)}, torch::kInt64);
         auto *target = set.targets.data_ptr<std::int64_t>();
-        for (const std::size_t record : records)
-            *target++ = classes.at(labels[record]);
+        for (const std::uint32_t record : records)
+            *target++ = labels.classes[record];
+        set.classNames = labels.names;
         return set;
     }
 
 private:
-    [[nodiscard]] PackedTexts encoded(const std::vector<std::string> &texts,
-                                      const std::vector<std::size_t> &records) const {
+    [[nodiscard]] PackedTexts encoded(const DelimitedColumns &columns,
+                                      const std::vector<std::uint32_t> &records) const {
         constexpr std::size_t textsOfPart = 256;
         std::vector<PackedTexts> parts((records.size() + textsOfPart - 1) / textsOfPart,
                                        PackedTexts(m_words.padding()));
         at::parallel_for(0, std::ssize(parts), 1, [&](std::int64_t first, std::int64_t end) {
             for (auto part = static_cast<std::size_t>(first); part < static_cast<std::size_t>(end); ++part)
                 for (std::size_t i = part * textsOfPart; i < std::min((part + 1) * textsOfPart, records.size()); ++i)
-                    parts[part].add(m_words.encode(texts[records[i]], m_maxTokens));
+                    parts[part].add(m_words.encode(columns.field(textAt, records[i]), m_maxTokens));
         });
         return PackedTexts::joined(std::move(parts));
     }
@@ -150,27 +177,22 @@ Result<DataSets> loadTexts(const DataSetSpec &given, const TextOptions &options)
     const auto columns = columnsOf(*bytes, file, {textColumn, labelColumn});
     if (!columns)
         return fail(columns.error());
-    const auto &texts = columns->at(0), &labels = columns->at(1);
-    const auto classes = classesOf(labels, spec, file, labelColumn);
-    if (!classes)
-        return fail(classes.error());
-    if (auto good = checkLabels(*classes, labels, *bytes, file); !good)
+    const auto labels = labelsOf(*columns, spec, file, labelColumn);
+    if (!labels)
+        return fail(labels.error());
+    if (auto good = checkLabels(*labels, *bytes, file); !good)
         return fail(good.error());
-    spec.sample.classes = static_cast<int>(classes->size());
+    spec.sample.classes = static_cast<int>(labels->names.size());
     const TextSetMaker maker(spec, *words, options.maxTokens);
-    Records records = recordsOf(texts.size());
+    Records records = recordsOf(columns->records());
     if (auto kept = keepFirst(records.train, options.trainLimit, Split::Train, file); !kept)
         return fail(kept.error());
     if (auto kept = keepFirst(records.test, options.testLimit, Split::Test, file); !kept)
         return fail(kept.error());
-    DataSets sets{maker.make(texts, labels, *classes, records.train),
-                  maker.make(texts, labels, *classes, records.test)};
+    DataSets sets{maker.make(*columns, *labels, records.train), maker.make(*columns, *labels, records.test)};
     const std::string sha256 = sha256Hex(*bytes);
-    for (DataSet *set : {&sets.train, &sets.test}) {
-        for (const auto &[label, number] : *classes)
-            set->classNames.push_back(label);
+    for (DataSet *set : {&sets.train, &sets.test})
         set->sha256[std::filesystem::path(file).filename()] = sha256;
-    }
     return sets;
 }
 

@@ -38,41 +38,43 @@ constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.r
                      *deviceRngName = "lockstep.rng.device", *replicaRngName = "lockstep.rng.replicas",
                      *epochsName = "lockstep.epochs";
 
+constexpr std::int64_t epochColumns = 4; ///< its number, loss, duration and samples
+
 torch::Tensor pack(const std::vector<EpochSummary> &epochs) {
-    auto table = torch::zeros({static_cast<std::int64_t>(epochs.size()), 4}, torch::kFloat64);
-    for (std::size_t i = 0; i < epochs.size(); ++i) {
-        auto row = table[static_cast<std::int64_t>(i)];
-        row[0] = static_cast<double>(epochs[i].epoch);
-        row[1] = epochs[i].loss.value_or(std::nan(""));
-        row[2] = epochs[i].durationS;
-        row[3] = static_cast<double>(epochs[i].samples);
+    auto table = torch::zeros({std::ssize(epochs), epochColumns}, torch::kFloat64);
+    auto *row = table.data_ptr<double>();
+    for (const EpochSummary &epoch : epochs) {
+        row[0] = static_cast<double>(epoch.epoch);
+        row[1] = epoch.loss.value_or(std::nan(""));
+        row[2] = epoch.durationS;
+        row[3] = static_cast<double>(epoch.samples);
+        row += epochColumns;
     }
     return table;
 }
 
-/// Absent: the table can't be of epochs 1, 2, … of a training.
+bool isTable(const torch::Tensor &table) {
+    return table.defined() && table.dim() == 2 && table.scalar_type() == torch::kFloat64;
+}
+
+/// Takes a table as pack() makes it. Absent: its rows can't be of epochs 1, 2, … of a training.
 std::optional<std::vector<EpochSummary>> unpack(const torch::Tensor &table) {
-    if (table.dim() != 2 || table.size(1) != 4 || table.scalar_type() != torch::kFloat64)
-        return std::nullopt;
     std::vector<EpochSummary> epochs;
-    for (std::int64_t i = 0; i < table.size(0); ++i) {
-        const auto row = table[i];
-        const double epoch = row[0].item<double>(), duration = row[2].item<double>(), samples = row[3].item<double>();
+    const auto whole = table.contiguous();
+    const auto *row = whole.const_data_ptr<double>();
+    epochs.reserve(static_cast<std::size_t>(table.size(0)));
+    for (std::int64_t i = 0; i < table.size(0); ++i, row += epochColumns) {
+        const double epoch = row[0], duration = row[2], samples = row[3];
         if (epoch != static_cast<double>(i + 1) || i >= highestEpoch || !isDuration(duration) ||
             !(samples >= 0 && samples <= mostCounted))
             return std::nullopt;
-        epochs.push_back(
-            {static_cast<int>(epoch), row[1].item<double>(), duration, static_cast<std::int64_t>(samples)});
+        epochs.push_back({static_cast<int>(epoch), row[1], duration, static_cast<std::int64_t>(samples)});
     }
     return epochs;
 }
 
 /// Of each rank the sums of its unfinished epoch, then of the run.
 bool canBeProgress(const torch::Tensor &table) {
-    if (!table.defined() || table.dim() != 2 || table.scalar_type() != torch::kFloat64)
-        return false;
-    if (table.numel() == 0) // such a table takes no bytes, and may claim any number of ranks
-        return false;
     const auto whole = table.contiguous();
     const auto columns = static_cast<std::size_t>(table.size(1));
     for (std::int64_t rank = 0; rank < table.size(0); ++rank) {
@@ -300,6 +302,22 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     return {};
 }
 
+/// Judges the tables by their sizes before it looks at any row: only the metadata say how many rows there may be.
+Result<void> takeProgress(const torch::Tensor &epochs, const std::string &file, Checkpoint &into) {
+    const Error impossible = notOurs(file, "its progress can't be a training's");
+    if (!isTable(epochs) || epochs.size(1) != epochColumns || !isTable(into.progress))
+        return fail(impossible);
+    if (into.progress.numel() == 0) // such a table takes no bytes, and may claim any number of ranks
+        return fail(impossible);
+    if (into.progress.size(0) != into.worldSize || epochs.size(0) != into.epochsDone)
+        return fail(notOurs(file, "its progress does not match its metadata"));
+    auto unpacked = unpack(epochs);
+    if (!unpacked || !canBeProgress(into.progress))
+        return fail(impossible);
+    into.epochs = std::move(*unpacked);
+    return {};
+}
+
 } // namespace
 
 std::string notFiniteIn(const Checkpoint &checkpoint) {
@@ -472,7 +490,7 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
         file, [&](const TensorFile &withoutTensors) { return takeMetadata(withoutTensors, file, checkpoint); });
     if (!tensors)
         return fail(tensors.error());
-    bool sound = true;
+    torch::Tensor epochs = pack({}); // where there is none
     for (auto &[name, tensor] : tensors->tensors) {
         if (name == progressName)
             checkpoint.progress = tensor;
@@ -482,18 +500,13 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
             checkpoint.deviceRng = tensor;
         else if (name == replicaRngName)
             checkpoint.replicaRng = tensor;
-        else if (name == epochsName) {
-            auto epochs = unpack(tensor);
-            sound = epochs.has_value();
-            checkpoint.epochs = std::move(epochs).value_or(std::vector<EpochSummary>());
-        } else
+        else if (name == epochsName)
+            epochs = tensor;
+        else
             (name.starts_with("optimizer.") ? checkpoint.optimizer : checkpoint.parameters).emplace_back(name, tensor);
     }
-    if (!sound || !canBeProgress(checkpoint.progress))
-        return fail(notOurs(file, "its progress can't be a training's"));
-    if (checkpoint.progress.size(0) != checkpoint.worldSize ||
-        static_cast<int>(checkpoint.epochs.size()) != checkpoint.epochsDone)
-        return fail(notOurs(file, "its progress does not match its metadata"));
+    if (auto taken = takeProgress(epochs, file, checkpoint); !taken)
+        return fail(taken.error());
     if (!canBeRandomStates(checkpoint))
         return fail(notOurs(file, "its random states can't be generators'"));
     return checkpoint;

@@ -31,6 +31,7 @@ constexpr std::size_t chunkBytes =
     256 * 1024; ///< most bytes that are encoded ahead; the rest waits as frames, which can be merged
 
 constexpr std::size_t rememberedBytes = 1 << 20;
+constexpr int readsOfTurn = 16; ///< between two looks at what is to be sent: whoever talks without end holds nothing up
 constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
 constexpr int downMs = 100; ///< between two looks whether it is time for another try
 
@@ -276,16 +277,19 @@ void FrameSender::waitForEvent(bool wantWrite, int timeoutMs) const {
 
 void FrameSender::readControl() {
     char buffer[4096];
-    for (;;) {
+    std::string refused;
+    for (int reads = 0; reads < readsOfTurn; ++reads) {
         const ssize_t got = ::recv(m_out.get(), buffer, sizeof buffer, MSG_DONTWAIT);
         if (got == 0)
             return lose("the agent closed the connection");
         if (got < 0)
             return;
-        const auto fed =
-            m_framer.feed({buffer, static_cast<std::size_t>(got)}, [this](std::string_view line) { handleLine(line); });
-        if (!fed)
-            return lose(fed.error().what);
+        const auto fed = m_framer.feed({buffer, static_cast<std::size_t>(got)}, [&](std::string_view line) {
+            if (refused.empty())
+                refused = handleLine(line);
+        });
+        if (!fed || !refused.empty())
+            return lose(fed ? refused : fed.error().what);
     }
 }
 
@@ -309,20 +313,26 @@ void FrameSender::sayWhereItIs() {
         send(LogFrame{"info", line, "stack"});
 }
 
-void FrameSender::handleLine(std::string_view line) {
+std::string FrameSender::handleLine(std::string_view line) {
     if (const auto control = decodeControl(line)) {
-        if (control->command == "stacks")
-            return sayWhereItIs();
+        if (control->command == "stacks") {
+            sayWhereItIs();
+            return {};
+        }
         if (control->command == "stop" && m_onStop)
             m_onStop(control->by);
         const std::lock_guard lock(m_mutex);
         if (control->command == "trace" && m_onTrace && control->steps)
             m_onTrace(*control->steps);
-        return;
+        return {};
     }
     const auto hello = decodeHello(line);
-    if (!hello)
-        std::fprintf(stderr, "lockstep-trainer: %s\n", printable(hello.error().message()).c_str());
+    if (hello)
+        return {};
+    if (!m_tcp.empty())
+        return hello.error().message();
+    std::fprintf(stderr, "lockstep-trainer: %s\n", printable(hello.error().message()).c_str());
+    return {};
 }
 
 void FrameSender::remember(std::uint64_t rseq, std::string line) {

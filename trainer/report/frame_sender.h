@@ -23,7 +23,8 @@ namespace lockstep::trainer {
 /// a file, rank-R.ndjson in a folder (a path that ends in '/' or is one), stdout (-) or nothing. Frames are numbered
 /// (rseq) when they are sent. The thread also sends a heartbeat each second and reads control lines. If a run's socket
 /// disappears, training goes on and frames are dropped. A listener is retried each second and sent what it lacks, from
-/// the last 1 MiB of frames. So is a file that can't be written, e.g. on a full disk: it keeps whole lines, and the frames wait.
+/// the last 1 MiB of frames; its link ends with the first line that is neither control nor hello. A file that can't be written, e.g. on a
+/// full disk, is retried, too: it keeps whole lines, and the frames wait.
 /// send() may be called from any thread.
 class FrameSender {
 public:
@@ -57,7 +58,8 @@ private:
     [[nodiscard]] bool writeSome();
     void waitForEvent(bool wantWrite, int timeoutMs) const;
     void readControl();
-    void handleLine(std::string_view line);
+    /// Why the link ends with this line; empty: it goes on. A stranger may hold a listener's port, an agent is this user's.
+    [[nodiscard]] std::string handleLine(std::string_view line);
     void sayWhereItIs();
     void lose(const std::string &why);
     void takeBackBegunLine();
