@@ -503,13 +503,13 @@ class Harmless(Case):
 
     def test_training_never_waits_for_a_listener_that_is_away_and_is_shown_when_it_comes_back(self):
         """Only the heartbeat's thread tries again, and stderr names the reason once."""
-        code = ("import lockstep, lockstep.sender, socket, sys, threading, time\n"
+        code = ("import lockstep, lockstep.sender, sys, threading, time\n"
                 "lockstep.sender.RETRY_NS, lockstep.sender.HEARTBEAT_S = 0, 0.001\n"
-                "tried, connect = [], socket.create_connection\n"
+                "tried, connect = [], lockstep.sender._connected\n"
                 "def counted(*words):\n"
                 "    tried.append(threading.current_thread().name)\n"
                 "    return connect(*words)\n"
-                "socket.create_connection = counted\n"
+                "lockstep.sender._connected = counted\n"
                 "run = lockstep.Run()\n"
                 "while len(tried) < 5:\n"
                 "    run.send('log', level='info', message='lost')\n"
@@ -534,6 +534,59 @@ class Harmless(Case):
         hello, *frames = [json.loads(line) for line in received.splitlines()]
         self.assertEqual((hello["type"], frames[-1]["state"]), ("hello", "done"))
         self.assertGreater(frames[0]["rseq"], 1)  # the gap says that frames are missing
+
+    def test_a_script_trains_and_ends_while_no_name_server_answers(self):
+        code = ("import lockstep, socket, sys, threading\n"
+                "known, over, ask = threading.Event(), [], socket.getaddrinfo\n"
+                "def asked(host, *more):\n"
+                "    if host == 'listener.test' and len(more) < 4:\n"  # with flags: only an address in figures is wanted
+                "        known.wait(60)\n"
+                "        over.append(host)\n"
+                "        host = '127.0.0.1'\n"
+                "    return ask(host, *more)\n"
+                "socket.getaddrinfo = asked\n"
+                "run = lockstep.Run()\n"
+                "for _ in run.epoch(1, range(10)): run.step(1.0, 1)\n"
+                "code = run.close()\n"
+                "print('trained', over, flush=True)\n"
+                "sys.exit(code)\n")
+        done = self.call(sys.executable, "-c", code, LOCKSTEP_FRAMES="tcp://listener.test:4799")
+        self.assertEqual(done.stdout, "trained []\n")
+        self.assertEqual(done.stderr, "lockstep: rank 0 is no longer shown (no name server has told the address of 'listener.test' yet); "
+                         "training goes on\n")
+
+    def test_a_rank_is_shown_as_soon_as_its_listeners_name_is_known_and_each_address_is_tried(self):
+        code = ("import lockstep, lockstep.sender, socket, sys, threading, time\n"
+                "lockstep.sender.CONNECT_S, lockstep.sender.HEARTBEAT_S, lockstep.sender.RETRY_NS = 0.001, 0.001, 10**15\n"
+                "known, ask, nobodys = threading.Event(), socket.getaddrinfo, int(sys.argv[1])\n"
+                "def asked(host, port, *more):\n"
+                "    if host != 'listener.test' or len(more) > 2:\n"
+                "        return ask(host, port, *more)\n"
+                "    known.wait(60)\n"
+                "    lockstep.sender.CONNECT_S = 30\n"
+                "    return ask('127.0.0.1', nobodys, *more) + ask('127.0.0.1', port, *more)\n"
+                "socket.getaddrinfo = asked\n"
+                "run = lockstep.Run()\n"
+                "assert run._sender._retry_at_ns > 10**14\n"
+                "known.set()\n"
+                "while not run._sender._socket: time.sleep(0.001)\n"
+                "sys.exit(run.close())\n")
+        with socket.socket() as server, socket.socket() as nobody:
+            server.bind(("127.0.0.1", 0))
+            server.settimeout(30)
+            server.listen()
+            nobody.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+            script = subprocess.Popen([sys.executable, "-c", code, str(nobody.getsockname()[1])], stderr=subprocess.PIPE, text=True,
+                                      env={**self.environment, "LOCKSTEP_FRAMES": "tcp://listener.test:%d" % server.getsockname()[1]})
+            peer, _ = server.accept()
+            received = bytearray()
+            while part := peer.recv(1 << 20):
+                received.extend(part)
+            peer.close()
+        stderr = script.communicate(timeout=30)[1]
+        self.assertEqual((script.returncode, stderr.count("\n")), (0, 1), stderr)
+        hello, init, *_, last = [json.loads(line) for line in received.splitlines()]
+        self.assertEqual((hello["type"], init["state"], last["state"]), ("hello", "init", "done"))
 
 
 if __name__ == "__main__":

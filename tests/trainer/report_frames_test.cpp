@@ -14,10 +14,13 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <thread>
 
 #include "ipc/messages.h"
+#include "ipc/name_lookup.h"
 #include "ipc/unix_socket.h"
 #include "tests/figure.h"
+#include "tests/hang_limit.h"
 #include "tests/trainer/trainer_process.h"
 #include "trainer/report/frame_queue.h"
 #include "trainer/report/frame_sender.h"
@@ -411,6 +414,50 @@ TEST_SUITE("report_frames") {
         const auto sender = stranger.meet(clock);
         CHECK(stranger.say("x\nx\nx\n"));
         CHECK(stranger.isLeftWithin(10)); // heartbeats
+    }
+
+    TEST_CASE("a rank ends while the name of the listener that it has lost is being looked up") {
+        sockaddr_in here{};
+        here.sin_family = AF_INET;
+        here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof here;
+        const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr *>(&here), length) == 0);
+        REQUIRE(::listen(listener.get(), 1) == 0);
+        REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(&here), &length) == 0);
+        Fd rank;
+        std::thread welcome([&] {
+            rank = Fd(::accept(listener.get(), nullptr, nullptr));
+            Hello hello;
+            hello.role = "agent";
+            const std::string line = encode(hello) + "\n";
+            (void)::send(rank.get(), line.data(), line.size(), MSG_NOSIGNAL);
+        });
+        struct Names {
+            std::atomic<int> asked{0};
+            std::atomic<bool> answered{false};
+            std::promise<void> askedAgain, release;
+        };
+        const auto names = std::make_shared<Names>();
+        const auto lookUp = [names](const std::string &address) -> NetAddresses {
+            if (++names->asked == 1)
+                return resolve("127.0.0.1" + address.substr(address.rfind(':')));
+            names->askedAgain.set_value();
+            names->release.get_future().wait_for(lockstep::test::hangLimit);
+            names->answered = true;
+            return fail(Error::failed("no name server answers"));
+        };
+        const SystemClock clock;
+        auto sender =
+            FrameSender::open("tcp://listener.test:" + std::to_string(ntohs(here.sin_port)), 0, clock, {}, lookUp);
+        welcome.join();
+        REQUIRE(sender.has_value());
+        rank.close();
+        REQUIRE(names->askedAgain.get_future().wait_for(lockstep::test::hangLimit) == std::future_status::ready);
+        (*sender)->send(LogFrame{"info", "the last one", "trainer"});
+        (*sender)->finish(std::chrono::milliseconds(10));
+        CHECK_FALSE(names->answered);
+        names->release.set_value();
     }
 
     TEST_CASE("metrics of a step, numbers and tensors, reach their window and their epoch") {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/tcp.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
@@ -45,23 +43,11 @@ bool waitFor(int fd, short events, Deadline until) {
     return ready > 0;
 }
 
-Result<Fd> connectTcp(const std::string &address, Deadline until) {
-    const std::string place = address.substr(scheme.size());
-    const auto colon = place.rfind(':');
-    if (colon == std::string::npos || colon == 0)
-        return fail(Error::badArgument("\"" + address + "\" names no listener", "write tcp://HOST:PORT", "--frames"));
-    std::string host = place.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']'))
-        host = host.substr(1, host.size() - 2);
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    if (const int wrong = ::getaddrinfo(host.c_str(), place.substr(colon + 1).c_str(), &hints, &found); wrong != 0)
-        return fail(unreachable(address, ::gai_strerror(wrong)));
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+Result<Fd> connectTcp(const std::string &address, const std::vector<NetAddress> &at, Deadline until) {
     int error = ETIMEDOUT;
-    for (const addrinfo *it = found; it; it = it->ai_next) {
-        Fd fd(::socket(it->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (::connect(fd.get(), it->ai_addr, it->ai_addrlen) != 0 && errno != EINPROGRESS) {
+    for (const NetAddress &one : at) {
+        Fd fd(::socket(one.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (::connect(fd.get(), one.get(), one.length) != 0 && errno != EINPROGRESS) {
             error = errno;
             continue;
         }
@@ -99,9 +85,20 @@ bool isListener(const std::string &address) {
     return address.starts_with(scheme);
 }
 
-Result<ListenerLink> connectToListener(const std::string &address, int rank, std::chrono::milliseconds limit) {
+Result<std::string> listenerPlace(const std::string &address) {
+    const std::string place = address.substr(scheme.size());
+    const auto colon = place.rfind(':');
+    if (colon == std::string::npos || colon == 0)
+        return fail(Error::badArgument("\"" + address + "\" names no listener", "write tcp://HOST:PORT", "--frames"));
+    return place;
+}
+
+Result<ListenerLink> connectToListener(const std::string &address, const NetAddresses &at, int rank,
+                                       std::chrono::milliseconds limit) {
+    if (!at)
+        return fail(unreachable(address, at.error().message()));
     const Deadline until = std::chrono::steady_clock::now() + limit;
-    auto fd = connectTcp(address, until);
+    auto fd = connectTcp(address, *at, until);
     if (!fd)
         return fail(fd.error());
     Hello hello;

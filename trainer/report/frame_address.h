@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ipc/error.h"
+#include "ipc/resolve.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::trainer {
@@ -12,13 +13,17 @@ namespace lockstep::trainer {
 /// Whether frames go to a listener over the network: tcp://HOST:PORT.
 [[nodiscard]] bool isListener(const std::string &address);
 
+/// HOST:PORT of tcp://HOST:PORT. BadArgument: it names no listener.
+[[nodiscard]] Result<std::string> listenerPlace(const std::string &address);
+
 struct ListenerLink {
     Fd fd;                      ///< non-blocking; the hello was exchanged
     std::uint64_t nextRseq = 0; ///< the first frame of this process that the listener lacks
 };
-/// Connects and sends a hello with the token of LOCKSTEP_FRAMES_TOKEN. Blocks for at most `limit`. BadArgument: an
-/// invalid address, no listener there, or the reason why the listener refuses.
-[[nodiscard]] Result<ListenerLink> connectToListener(const std::string &address, int rank,
+/// Connects to the first of its host's addresses that answers, and sends a hello with the token of
+/// LOCKSTEP_FRAMES_TOKEN. Blocks for at most `limit`. BadArgument: no addresses, no listener there, or the reason why
+/// the listener refuses.
+[[nodiscard]] Result<ListenerLink> connectToListener(const std::string &address, const NetAddresses &at, int rank,
                                                      std::chrono::milliseconds limit);
 
 /// The file for a rank's frames: the address itself, or rank-R.ndjson in it if it is a folder. A folder that ends in

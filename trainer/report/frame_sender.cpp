@@ -32,7 +32,7 @@ constexpr std::size_t chunkBytes =
 
 constexpr std::size_t rememberedBytes = 1 << 20;
 constexpr int readsOfTurn = 16; ///< between two looks at what is to be sent: whoever talks without end holds nothing up
-constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
+constexpr std::chrono::seconds firstLookupLimit{30}, connectLimit{5}, againLimit{2}, againEvery{1};
 constexpr int downMs = 100; ///< between two looks whether it is time for another try
 
 /// Whether the file's last line has no end: the disk was full, or the power was lost.
@@ -96,7 +96,7 @@ FrameSender::FrameSender(int rank, const Clock &clock, OnStop onStop)
     : m_rank(rank), m_clock(clock), m_onStop(std::move(onStop)) {}
 
 Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &address, int rank, const Clock &clock,
-                                                       OnStop onStop) {
+                                                       OnStop onStop, NameLookup::Resolve lookUp) {
     std::unique_ptr<FrameSender> sender(new FrameSender(rank, clock, std::move(onStop)));
     if (address.empty()) {
         sender->m_lost = true;
@@ -109,12 +109,8 @@ Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &addres
         fd = connectToRun(address.substr(5), rank);
         sender->m_socket = true;
     } else if (isListener(address)) {
-        auto link = connectToListener(address, rank, connectLimit);
-        if (!link)
-            return fail(link.error());
-        fd = std::move(link->fd);
+        fd = sender->reachListener(address, std::move(lookUp));
         sender->m_socket = true;
-        sender->m_tcp = address;
     } else {
         fd = openFile(address, rank, sender->m_bytes);
         sender->m_file = true;
@@ -127,6 +123,23 @@ Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &addres
     sender->m_thread = std::thread([raw = sender.get()] { raw->run(); });
     pthread_setname_np(sender->m_thread.native_handle(), "frames");
     return sender;
+}
+
+Result<Fd> FrameSender::reachListener(const std::string &address, NameLookup::Resolve lookUp) {
+    const auto place = listenerPlace(address);
+    if (!place)
+        return fail(place.error());
+    m_tcp = address;
+    m_host.emplace(*place, std::move(lookUp));
+    const auto host = m_host->take(std::chrono::steady_clock::now() + firstLookupLimit);
+    if (!host)
+        return fail(Error::badArgument("can't send frames to " + address + ": no name server has answered within " +
+                                           std::to_string(firstLookupLimit.count()) + " s",
+                                       "give --frames the host's address in figures, or a file"));
+    auto link = connectToListener(address, *host, m_rank, connectLimit);
+    if (!link)
+        return fail(link.error());
+    return std::move(link->fd);
 }
 
 FrameSender::~FrameSender() {
@@ -352,7 +365,10 @@ void FrameSender::tryAgain() {
         m_down = false;
         return;
     }
-    auto link = connectToListener(m_tcp, m_rank, againLimit);
+    const auto host = m_host->take(std::chrono::steady_clock::now());
+    if (!host)
+        return; // not looked up yet
+    auto link = connectToListener(m_tcp, *host, m_rank, againLimit);
     m_nextTry = std::chrono::steady_clock::now() + againEvery;
     if (!link)
         return;

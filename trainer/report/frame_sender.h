@@ -7,12 +7,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "ipc/clock.h"
 #include "ipc/error.h"
 #include "ipc/line_framer.h"
+#include "ipc/name_lookup.h"
 #include "ipc/unix_socket.h"
 #include "trainer/report/frame_queue.h"
 
@@ -32,9 +34,9 @@ public:
     using OnTrace = std::function<void(std::int64_t steps)>;   ///< called on the sender's thread
 
     /// Connects, or opens the file: a regular one, no link in a folder, or /dev/null. With an empty address nothing is
-    /// sent, not even heartbeats.
+    /// sent, not even heartbeats. `lookUp` is how a listener's host is looked up: only open() waits for it, for half a minute at most.
     static Result<std::unique_ptr<FrameSender>> open(const std::string &address, int rank, const Clock &clock,
-                                                     OnStop onStop);
+                                                     OnStop onStop, NameLookup::Resolve lookUp = resolve);
     ~FrameSender(); ///< finish() with two seconds
 
     /// Sets the function that is called when a trace is requested; requests before that are ignored.
@@ -53,6 +55,7 @@ public:
 
 private:
     FrameSender(int rank, const Clock &clock, OnStop onStop);
+    [[nodiscard]] Result<Fd> reachListener(const std::string &address, NameLookup::Resolve lookUp);
     void run();
     void pump(std::unique_lock<std::mutex> &lock);
     [[nodiscard]] bool writeSome();
@@ -86,6 +89,7 @@ private:
 
     // For a listener on the network:
     std::string m_tcp; ///< its address; empty: another kind of destination
+    std::optional<NameLookup> m_host;
     /// Recent lines with their rseq, to be sent again after a reconnection.
     std::deque<std::pair<std::uint64_t, std::string>> m_recent;
     std::size_t m_recentBytes = 0;

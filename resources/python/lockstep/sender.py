@@ -21,7 +21,7 @@ from lockstep.stacks import stacks
 FRAMES, TOKEN = "LOCKSTEP_FRAMES", "LOCKSTEP_FRAMES_TOKEN"  # variables: whom frames go to, and what they are let in by
 UNIX, TCP, FILE = "unix:", "tcp://", "file:"
 HEARTBEAT_S = 1.0
-CONNECT_S = 0.5  # longest wait for a connection
+CONNECT_S = 0.5  # longest wait for a connection, and for the look-up of a name before it
 FAREWELL_S = 2.0  # longest wait for the last frame to leave
 RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
 HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
@@ -120,6 +120,42 @@ class FrameFile:
         os.close(self.detach())
 
 
+class NameLookup:
+    """The addresses of a host, which are looked up on a thread of its own: where name servers don't answer, that takes 20 s and more. An
+    address in figures needs no thread."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+        self._answer: Union[None, List[Any], Exception] = None
+        self._answered = threading.Event()
+        with contextlib.suppress(socket.gaierror):  # a name
+            self._answer = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM, 0, socket.AI_NUMERICHOST)
+            self._answered.set()
+            return
+        with signals.blocked():
+            threading.Thread(target=self._look_up, name="lockstep-names", daemon=True).start()
+
+    def _look_up(self) -> None:
+        try:
+            self._answer = socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM)
+        except Exception as error:
+            self._answer = error
+        self._answered.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether there is an answer."""
+        return self._answered.is_set()
+
+    def wait(self, seconds: float) -> List[Any]:
+        """What getaddrinfo() gives. Raises what it raises, or TimeoutError: no answer yet."""
+        if not self._answered.wait(seconds):
+            raise TimeoutError(f"no name server has told the address of {self._host!r} yet")
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer or []
+
+
 def _identity(link: Link) -> Optional[Tuple[int, int]]:
     """Device and inode of what its descriptor names; None: nothing."""
     try:
@@ -134,10 +170,11 @@ class Sender:
     `lockstepctl follow`.
 
     No method raises. Sending never waits: bytes that the socket does not accept stay in a buffer until the next frame.
-    Only the first connection and the last frame may wait, for CONNECT_S and FAREWELL_S seconds. If a frame cannot be
-    sent, one line on stderr says why. After that a Unix socket is not used again. The heartbeat's thread reconnects to
-    a listener on the network, and a frame opens a file again after RETRY_NS: its disk may have room again. Frames in
-    between are dropped, and the gap in their numbers shows it to the reader.
+    Only the first connection and the last frame may wait, for CONNECT_S (and as long for a listener's name) and
+    FAREWELL_S seconds. If a frame cannot be sent, one line on stderr says why. After that a Unix socket is not used
+    again. The heartbeat's thread reconnects to a listener on the network, and a frame opens a file again after
+    RETRY_NS: its disk may have room again. Frames in between are dropped, and the gap in their numbers shows it to the
+    reader.
     """
 
     def __init__(self, address: str, rank: int, token: str = "") -> None:
@@ -152,6 +189,7 @@ class Sender:
         self._sends = False
         self._later: List[Tuple[str, Mapping[str, Any]]] = []
         self._socket: Optional[Link] = None
+        self._lookup: Optional[NameLookup] = None  # of a listener's host, until its answer is taken
         self._identity: Optional[Tuple[int, int]] = None  # of the socket when it was opened
         self._unsent = bytearray()
         self._heard = b""
@@ -181,7 +219,8 @@ class Sender:
 
     def connect(self) -> None:
         """Connects if frames are to be sent and there is no connection."""
-        if not self.on or self._socket or monotonic_ns() < self._retry_at_ns:
+        named = self._lookup is not None and self._lookup.over
+        if not self.on or self._socket or (monotonic_ns() < self._retry_at_ns and not named):
             return
         try:
             opened: Link
@@ -189,7 +228,7 @@ class Sender:
                 file = FrameFile(self.address[len(FILE):], self.rank)
                 opened, greeting = file, file.greeting
             else:
-                opened = _opened(self.address)
+                opened = self._listener() if self.address.startswith(TCP) else _opened(self.address)
                 greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
         except Exception as error:
             signals.pass_on(error)
@@ -200,6 +239,16 @@ class Sender:
             self._identity = _identity(opened)
             for body in self._untold_states():
                 self.send("state", body)
+
+    def _listener(self) -> socket.socket:
+        """A connection to the listener. Its host is looked up anew for each, since it may have moved."""
+        host, _, port = self.address[len(TCP):].rpartition(":")
+        lookup = self._lookup = self._lookup or NameLookup(host.strip("[]"), int(port))
+        try:
+            addresses = lookup.wait(CONNECT_S)
+        finally:
+            self._lookup = None if lookup.over else lookup
+        return _connected(addresses)
 
     def _untold_states(self) -> List[Mapping[str, Any]]:
         """What a new connection has to be told first, else nobody would know what this process is. A listener that is reached again may
@@ -407,10 +456,22 @@ def _error_in(heard: bytes) -> str:
     return ""
 
 
+def _connected(addresses: List[Any]) -> socket.socket:
+    """A connection to the first address, as getaddrinfo() gives them, that takes one."""
+    failure = OSError("there is no address")
+    for family, kind, protocol, _, place in addresses:
+        opened = socket.socket(family, kind, protocol)
+        try:
+            opened.settimeout(CONNECT_S)
+            opened.connect(place)
+            return opened
+        except OSError as error:
+            opened.close()
+            failure = error
+    raise failure
+
+
 def _opened(address: str) -> socket.socket:
-    if address.startswith(TCP):
-        host, _, port = address[len(TCP):].rpartition(":")
-        return socket.create_connection((host.strip("[]"), int(port)), CONNECT_S)
     if not address.startswith(UNIX):
         raise ValueError(f"LOCKSTEP_FRAMES is {address!r}, neither {UNIX}PATH nor {TCP}HOST:PORT")
     opened = socket.socket(socket.AF_UNIX)

@@ -5,6 +5,7 @@
 
 #include "agent_process.h"
 #include "ipc/clock.h"
+#include "tests/agent/dripping_stranger.h"
 #include "trainer/agent/net/net_talk.h"
 #include "trainer/agent/nodes/gathered_node_facts.h"
 
@@ -129,6 +130,14 @@ TEST_CASE("two agents measure the way between them") {
 TEST_CASE("who does not know the token is let go without a word") {
     Listening listening("secret");
     const Json result = connected({{"address", "127.0.0.1"}, {"port", listening.port}, {"token", "Secret"}});
+    CHECK(result["ok"] == false);
+    CHECK(result["error"] == "somebody_else");
+}
+
+TEST_CASE("a stranger whose answer never ends is taken for somebody else") {
+    const DrippingStranger stranger;
+    const Json result =
+        connected({{"address", "127.0.0.1"}, {"port", stranger.port()}, {"token", "x"}, {"patience_ms", 200}});
     CHECK(result["ok"] == false);
     CHECK(result["error"] == "somebody_else");
 }

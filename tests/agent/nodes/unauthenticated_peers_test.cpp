@@ -9,17 +9,21 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "tests/agent/agent_process.h"
+#include "tests/agent/dripping_stranger.h"
 #include "tests/agent/nodes_run.h"
 #include "trainer/agent/net/net_talk.h"
 #include "trainer/agent/net/unauthenticated_peers.h"
+#include "trainer/agent/nodes/discovery_guest.h"
 #include "trainer/agent/nodes/discovery_host.h"
 #include "trainer/agent/ranks/master_port.h"
+#include "trainer/agent/ranks/rank_process.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -42,7 +46,7 @@ Fd connectTo(const std::string &hostAndPort) {
 /// What the other side says to a line; empty if it closes the connection without a word.
 std::string answerTo(int fd, const DiscoveryJson &line) {
     REQUIRE(writeAll(fd, encodeDiscoveryLine(line)));
-    return readNetLine(fd, 65536).value_or(std::string());
+    return readNetLine(fd, std::chrono::steady_clock::now() + lockstep::test::hangLimit, 65536).value_or(std::string());
 }
 
 /// Uses up this process's descriptors.
@@ -56,6 +60,34 @@ public:
 private:
     std::vector<Fd> m_all;
 };
+
+/// What ends an agent stays pending for this thread, as in an agent; what still is at the end is forgotten.
+class EndingSignalsBlocked {
+public:
+    EndingSignalsBlocked() { ::pthread_sigmask(SIG_BLOCK, &m_signals, &m_before); }
+    ~EndingSignalsBlocked() {
+        const timespec now{};
+        while (::sigtimedwait(&m_signals, nullptr, &now) > 0) {
+        }
+        ::pthread_sigmask(SIG_SETMASK, &m_before, nullptr);
+    }
+    EndingSignalsBlocked(const EndingSignalsBlocked &) = delete;
+    EndingSignalsBlocked &operator=(const EndingSignalsBlocked &) = delete;
+
+private:
+    const sigset_t m_signals = endingSignals();
+    sigset_t m_before{};
+};
+
+/// Node 1 looks for node 0 where a stranger listens.
+Result<std::vector<std::string>> joinAt(const DrippingStranger &stranger, double joinLimitS) {
+    CommandOptions options;
+    options.runId = makeRunId();
+    options.nodes = 2;
+    options.nodeRank = 1;
+    options.joinLimitS = joinLimitS;
+    return joinDiscovery(options, {"token", {{"lo", "127.0.0.1", "knock", "proof", stranger.port()}}});
+}
 
 } // namespace
 
@@ -147,6 +179,25 @@ TEST_CASE("discovery answers nobody who does not know what its file holds") {
     discovery.join();
     REQUIRE(interfaces);
     CHECK(interfaces->size() == 2);
+}
+
+TEST_CASE("a stranger at node 0's address whose line never ends holds no node beyond the limit to join") {
+    const TestHome home;
+    const EndingSignalsBlocked blocked;
+    const DrippingStranger stranger;
+    const auto found = joinAt(stranger, 1);
+    REQUIRE_FALSE(found);
+    CHECK_MESSAGE(found.error().what.find("127.0.0.1 (lo): somebody else answers") != std::string::npos,
+                  found.error().what);
+}
+
+TEST_CASE("a signal ends the search for node 0 while a stranger's line goes on") {
+    const TestHome home;
+    const EndingSignalsBlocked blocked;
+    const DrippingStranger stranger([self = ::pthread_self()] { ::pthread_kill(self, SIGTERM); });
+    const auto found = joinAt(stranger, 86400);
+    REQUIRE_FALSE(found);
+    CHECK(found.error().message() == discoveryInterrupted().message());
 }
 
 TEST_CASE("unauthenticated peers that come and go by the thousand cost agent 0 no memory") {

@@ -90,11 +90,11 @@ std::string nameOfErrno(int error) {
     }
 }
 
-bool measureRoundTrips(int fd, int pings, Json &said) {
+bool measureRoundTrips(int fd, const Target &target, Json &said) {
     std::vector<double> times;
-    for (int i = 0; i < pings; ++i) {
+    for (int i = 0; i < target.pings; ++i) {
         const auto start = SteadyClock::now();
-        if (!writeAll(fd, "PING\n") || readNetLine(fd) != "PONG") {
+        if (!writeAll(fd, "PING\n") || readNetLine(fd, start + target.patience) != "PONG") {
             said["error"] = "broke_off";
             return false;
         }
@@ -120,8 +120,8 @@ void measureBandwidth(int fd, double forS, Json &said) {
     while (!stalled && SteadyClock::now() < end)
         stalled = !writeAll(fd, block);
     ::shutdown(fd, SHUT_WR);
-    setSocketPatience(fd, 8s); // buffered bytes may take long on a slow link
-    const auto got = stalled ? std::nullopt : readNetLine(fd);
+    const auto until = SteadyClock::now() + 8s; // buffered bytes may take long on a slow link
+    const auto got = stalled ? std::nullopt : readNetLine(fd, until);
     unsigned long long bytes = 0, ns = 0;
     if (!got || std::sscanf(got->c_str(), "GOT %llu %llu", &bytes, &ns) != 2 || ns == 0) {
         said["stalled"] = true;
@@ -150,7 +150,8 @@ Json talkTo(const Target &target) {
     const int one = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setSocketPatience(fd.get(), target.patience);
-    if (!writeAll(fd.get(), std::string(netGreeting) + target.token + "\n") || readNetLine(fd.get()) != "HELLO") {
+    if (!writeAll(fd.get(), std::string(netGreeting) + target.token + "\n") ||
+        readNetLine(fd.get(), SteadyClock::now() + target.patience) != "HELLO") {
         said["error"] = "somebody_else"; // something listens there, but not the one that was started for this test
         return said;
     }
@@ -158,7 +159,7 @@ Json talkTo(const Target &target) {
     socklen_t length = sizeof segment;
     if (::getsockopt(fd.get(), IPPROTO_TCP, TCP_MAXSEG, &segment, &length) == 0)
         said["segment_bytes"] = segment;
-    if (!measureRoundTrips(fd.get(), target.pings, said))
+    if (!measureRoundTrips(fd.get(), target, said))
         return said;
     said["ok"] = true;
     if (target.bulkS > 0)

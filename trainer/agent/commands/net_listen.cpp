@@ -30,6 +30,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds listenPatience = 8s; ///< with who has connected
+
 /// Reads bytes to the end of the stream; answers how many came in which time.
 void takeBulk(int fd) {
     std::vector<char> block(netBlockBytes);
@@ -52,13 +54,13 @@ void takeBulk(int fd) {
 
 bool authenticates(int fd, const std::string &token) {
     constexpr std::size_t mostGreetingBytes = 200;
-    const auto greeting = readNetLine(fd, mostGreetingBytes, std::chrono::steady_clock::now() + 5s);
+    const auto greeting = readNetLine(fd, std::chrono::steady_clock::now() + 5s, mostGreetingBytes);
     return greeting && greeting->starts_with(netGreeting) &&
            sameSecret(token, std::string_view(*greeting).substr(netGreeting.size())) && writeAll(fd, "HELLO\n");
 }
 
 void answer(int fd) {
-    while (const auto line = readNetLine(fd)) {
+    while (const auto line = readNetLine(fd, std::chrono::steady_clock::now() + listenPatience)) {
         if (*line == "SEND")
             return takeBulk(fd);
         if (*line != "PING" || !writeAll(fd, "PONG\n"))
@@ -77,7 +79,7 @@ public:
             return;
         const int one = 1;
         ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        setSocketPatience(fd.get(), 8s);
+        setSocketPatience(fd.get(), listenPatience);
         One &added = *m_all.emplace_back(std::make_unique<One>());
         added.fd = std::move(fd);
         {

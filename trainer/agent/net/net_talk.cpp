@@ -3,14 +3,33 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
 namespace lockstep::agent {
+
+namespace {
+
+/// Waits until `fd` can be read. False if `endFd` could be first, or neither could by `until`.
+bool waitToRead(int fd, int endFd, std::chrono::steady_clock::time_point until) {
+    using std::chrono::milliseconds;
+    pollfd both[] = {{fd, POLLIN, 0}, {endFd, POLLIN, 0}};
+    int ready = 0;
+    do {
+        const auto left = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+        constexpr milliseconds longestPoll = std::chrono::hours(1);
+        ready = ::poll(both, 2, static_cast<int>(std::clamp(left, milliseconds(0), longestPoll).count()));
+    } while ((ready < 0 && errno == EINTR) || (ready == 0 && std::chrono::steady_clock::now() < until));
+    return ready > 0 && both[1].revents == 0;
+}
+
+} // namespace
 
 Result<NetAddress> netAddress(const std::string &address, int port, bool resolve) {
     addrinfo hints{};
@@ -71,12 +90,13 @@ bool writeAll(int fd, std::string_view text) {
     return true;
 }
 
-std::optional<std::string> readNetLine(int fd, std::size_t longest, std::chrono::steady_clock::time_point until) {
+std::optional<std::string> readNetLine(int fd, std::chrono::steady_clock::time_point until, std::size_t longest,
+                                       int endFd) {
     std::string line;
     while (line.size() < longest && std::chrono::steady_clock::now() < until) {
         char c = 0;
-        const ssize_t size = ::recv(fd, &c, 1, 0);
-        if (size < 0 && errno == EINTR)
+        const ssize_t size = ::recv(fd, &c, 1, MSG_DONTWAIT);
+        if (size < 0 && (errno == EINTR || (errno == EAGAIN && waitToRead(fd, endFd, until))))
             continue;
         if (size <= 0)
             return std::nullopt;

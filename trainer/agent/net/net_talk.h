@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "ipc/error.h"
+#include "ipc/resolve.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::agent {
@@ -20,12 +21,6 @@ namespace lockstep::agent {
 inline constexpr std::string_view netGreeting = "LOCKSTEP-NET ";
 inline constexpr std::size_t netBlockBytes = 256 * 1024;
 
-/// A numeric address and port in the form that socket functions take.
-struct NetAddress {
-    sockaddr_storage storage{};
-    socklen_t length = 0;
-    [[nodiscard]] const sockaddr *get() const { return reinterpret_cast<const sockaddr *>(&storage); }
-};
 /// Resolves no host names unless `resolve`: the address that is measured must be the one that was given.
 [[nodiscard]] Result<NetAddress> netAddress(const std::string &address, int port, bool resolve = false);
 /// "192.0.2.7"; empty when it cannot be determined.
@@ -37,11 +32,10 @@ struct NetAddress {
 /// Sets the time-out of reads and writes of a socket.
 void setSocketPatience(int fd, std::chrono::milliseconds patience);
 [[nodiscard]] bool writeAll(int fd, std::string_view text);
-/// One line without its newline; absent at the end of the stream, after the time-out, when the line is longer, or when it is not whole
-/// by `until`, even if its bytes keep coming.
-[[nodiscard]] std::optional<std::string>
-readNetLine(int fd, std::size_t longest = 200,
-            std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
+/// One line without its newline; absent at the end of the stream, when the line is longer, when it is not whole by `until`, even if
+/// its bytes keep coming, or once `endFd` can be read while it is waited for.
+[[nodiscard]] std::optional<std::string> readNetLine(int fd, std::chrono::steady_clock::time_point until,
+                                                     std::size_t longest = 200, int endFd = -1);
 /// The next line of stdin. Reads byte by byte, so that what follows stays unread.
 [[nodiscard]] std::string readStdinLine();
 

@@ -84,13 +84,18 @@ std::vector<Tried> connectToAll(const std::vector<InterfaceOffer> &offers) {
     return all;
 }
 
-/// Whether the peer is agent 0 of this run.
-bool proves(int fd, const InterfaceOffer &offer) {
+bool signalled(int signalFd) {
+    pollfd one{signalFd, POLLIN, 0};
+    return ::poll(&one, 1, 0) > 0;
+}
+
+/// Whether the peer is agent 0 of this run. A signal ends the question.
+bool proves(int fd, const InterfaceOffer &offer, int signalFd) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setSocketPatience(fd, answerLimit);
     if (!writeAll(fd, encodeDiscoveryLine({{"what", "try"}, {"knock", offer.knock}})))
         return false;
-    const auto line = readNetLine(fd, maxFrameBytes);
+    const auto line = readNetLine(fd, std::chrono::steady_clock::now() + answerLimit, maxFrameBytes, signalFd);
     return line && textOf(decodeDiscoveryLine(*line), "proof") == offer.proof;
 }
 
@@ -101,11 +106,11 @@ struct Found {
     std::string problems;
 };
 
-Found tryAll(const std::vector<InterfaceOffer> &offers) {
+Found tryAll(const std::vector<InterfaceOffer> &offers, int signalFd) {
     Found found;
     std::vector<Tried> all = connectToAll(offers);
-    for (std::size_t i = 0; i < offers.size(); ++i) {
-        if (all[i].problem.empty() && !proves(all[i].fd.get(), offers[i]))
+    for (std::size_t i = 0; i < offers.size() && !signalled(signalFd); ++i) {
+        if (all[i].problem.empty() && !proves(all[i].fd.get(), offers[i], signalFd))
             all[i].problem = "somebody else answers";
         const std::string by = all[i].problem.empty() ? interfaceOf(ownAddressOf(all[i].fd.get())) : std::string();
         if (by.empty()) {
@@ -121,14 +126,10 @@ Found tryAll(const std::vector<InterfaceOffer> &offers) {
 }
 
 /// Waits for agent 0's decision, which it takes once every node has reported what it reaches.
-Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
-    const sigset_t signals = endingSignals();
-    const Fd signalFd(::signalfd(-1, &signals, SFD_CLOEXEC));
-    pollfd both[] = {{fd, POLLIN, 0}, {signalFd.get(), POLLIN, 0}};
-    ::poll(both, 2, static_cast<int>(limitS * 1000));
-    if (both[1].revents != 0)
+Result<std::vector<std::string>> hearInterfaces(int fd, milliseconds limit, int signalFd) {
+    const auto line = readNetLine(fd, std::chrono::steady_clock::now() + limit, maxFrameBytes, signalFd);
+    if (signalled(signalFd))
         return fail(discoveryInterrupted());
-    const auto line = both[0].revents != 0 ? readNetLine(fd, maxFrameBytes) : std::nullopt;
     const DiscoveryJson json = line ? decodeDiscoveryLine(*line) : DiscoveryJson::object();
     if (textOf(json, "what") == "error")
         return fail(Error::failed(textOf(json, "message")));
@@ -153,13 +154,19 @@ bool waitUnlessSignalled(milliseconds time) {
 
 /// The file may be left over from an agent 0 that was killed, until the next one (of a requeued job) rewrites it.
 Result<std::vector<std::string>> joinDiscovery(const CommandOptions &options, Invitation invitation) {
+    const sigset_t signals = endingSignals();
+    const Fd signalFd(::signalfd(-1, &signals, SFD_CLOEXEC));
+    const milliseconds limit(static_cast<std::int64_t>(options.joinLimitS * 1000));
+    const auto until = std::chrono::steady_clock::now() + limit;
     Found found;
-    for (int i = 0; i < tries && found.offers.empty(); ++i) {
+    for (int i = 0; i < tries && found.offers.empty() && (i == 0 || std::chrono::steady_clock::now() < until); ++i) {
         if (i > 0 && !waitUnlessSignalled(betweenTries))
             return fail(discoveryInterrupted());
         if (auto fresh = readInvitation(options.runId))
             invitation = std::move(*fresh);
-        found = tryAll(invitation.offers);
+        found = tryAll(invitation.offers, signalFd.get());
+        if (signalled(signalFd.get()))
+            return fail(discoveryInterrupted());
     }
     if (found.offers.empty())
         return fail(
@@ -170,7 +177,7 @@ Result<std::vector<std::string>> joinDiscovery(const CommandOptions &options, In
     if (!writeAll(found.fd.get(), encodeDiscoveryLine(reached)))
         return fail(Error::failed("agent 0 ended before all nodes had found it",
                                   "see its output for the reason, then start the run again"));
-    return hearInterfaces(found.fd.get(), options.joinLimitS);
+    return hearInterfaces(found.fd.get(), limit, signalFd.get());
 }
 
 } // namespace lockstep::agent

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "ipc/logging.h"
-#include "trainer/agent/net/resolve.h"
 #include "trainer/agent/net/secrets.h"
 
 namespace lockstep::agent {
@@ -19,7 +18,7 @@ namespace lockstep::agent {
 namespace {
 using What = NodeMessage::What;
 constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000},
-    nodeLinkCheckInterval{250};
+    nodeLinkCheckInterval{250}, nameCheckInterval{20};
 constexpr std::size_t bytesATurn = 256 * 1024;
 
 std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
@@ -32,7 +31,7 @@ std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
 
 NodeLink::NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options)
     : m_loop(loop), m_clock(clock), m_journal(journal), m_options(std::move(options)), m_agent(makeToken()),
-      m_backoff(firstBackoff) {}
+      m_lookup(m_options.address, m_options.lookUp), m_backoff(firstBackoff) {}
 
 NodeLink::~NodeLink() {
     close();
@@ -58,12 +57,35 @@ void NodeLink::start(Handlers handlers) {
 }
 
 void NodeLink::connect() {
-    const Result<Addresses> found = resolve(m_options.address);
-    if (!found)
-        return failed(found.error().message(), false);
-    const addrinfo *list = found->get();
-    m_connecting = Fd(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (::connect(m_connecting.get(), list->ai_addr, list->ai_addrlen) != 0 && errno != EINPROGRESS)
+    if (!knowsAddresses())
+        return;
+    m_tried = 0;
+    m_allRefused = true;
+    tryAddress();
+}
+
+bool NodeLink::knowsAddresses() {
+    if (m_joined)
+        return true;
+    auto found = m_lookup.take(std::chrono::steady_clock::now());
+    if (!found) {
+        m_lastFailure = "no name server has answered yet";
+        m_timer = m_loop.after(nameCheckInterval, [this] { connect(); });
+        return false;
+    }
+    if (!*found) {
+        giveUpRound(found->error().message(), false);
+        return false;
+    }
+    m_addresses = std::move(**found);
+    m_at = 0;
+    return true;
+}
+
+void NodeLink::tryAddress() {
+    const NetAddress &address = m_addresses[m_at];
+    m_connecting = Fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(m_connecting.get(), address.get(), address.length) != 0 && errno != EINPROGRESS)
         return failed(std::strerror(errno), errno == ECONNREFUSED);
     m_connectToken = m_loop.watch(m_connecting.get(), EPOLLOUT, [this](std::uint32_t events) { connected(events); });
     m_timer = m_loop.after(connectLimit, [this] { failed("no answer within 3 s", false); });
@@ -85,6 +107,14 @@ void NodeLink::failed(const std::string &why, bool refused) {
     m_loop.unwatch(m_connectToken);
     m_loop.cancel(m_timer);
     m_connecting.close();
+    m_allRefused = m_allRefused && refused;
+    if (++m_tried >= m_addresses.size())
+        return giveUpRound(why, m_allRefused);
+    m_at = (m_at + 1) % m_addresses.size();
+    tryAddress();
+}
+
+void NodeLink::giveUpRound(const std::string &why, bool refused) {
     m_lastFailure = why;
     if (!refused)
         m_refusedNs = 0;

@@ -6,6 +6,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/messages.h"
+#include "ipc/name_lookup.h"
 #include "ipc/node_messages.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/net/event_loop.h"
@@ -15,7 +16,8 @@
 namespace lockstep::agent {
 
 /// Agent K's side (K > 0) of its link to agent 0 (ipc/node_messages.h). It joins, sends its log from the first line
-/// that agent 0 lacks, passes on agent 0's orders, and reconnects after a cut. All calls on the loop's thread.
+/// that agent 0 lacks, passes on agent 0's orders, and reconnects after a cut. All calls on the loop's thread, which never waits for name
+/// servers. Each address of a name is tried in turn; once it has joined, the link keeps them, since agent 0 doesn't move.
 ///   Joining → Up ⇄ Lost; close() ends it in any state
 class NodeLink {
 public:
@@ -34,6 +36,7 @@ public:
         int node = 1;
         std::string address; ///< "HOST:PORT" of agent 0
         NodeMessage join;
+        NameLookup::Resolve lookUp = resolve; ///< how HOST is looked up
     };
     NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options);
     ~NodeLink();
@@ -60,8 +63,11 @@ public:
 
 private:
     void connect();
+    [[nodiscard]] bool knowsAddresses(); ///< false: not yet, or the look-up failed; another try is due
+    void tryAddress();
     void connected(std::uint32_t events);
     void failed(const std::string &why, bool refused);
+    void giveUpRound(const std::string &why, bool refused);
     void greet(Fd fd);
     void takeLine(std::string_view line);
     void takeHello(std::string_view line);
@@ -78,6 +84,11 @@ private:
     Options m_options;
     const std::string m_agent; ///< a random id of this process
     Handlers m_handlers;
+    NameLookup m_lookup;
+    std::vector<NetAddress> m_addresses;
+    std::size_t m_at = 0;      ///< the address that is tried, or was reached last
+    std::size_t m_tried = 0;   ///< addresses in this round
+    bool m_allRefused = false; ///< those of this round
     Fd m_connecting;
     EventLoop::Token m_connectToken = 0, m_timer = 0, m_checkTimer = 0;
     std::shared_ptr<LineSocket> m_socket;

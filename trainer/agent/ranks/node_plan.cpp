@@ -3,18 +3,20 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/name_lookup.h"
 #include "ipc/unix_socket.h"
-#include "trainer/agent/net/resolve.h"
 #include "trainer/agent/ranks/master_port.h"
 #include "trainer/agent/ranks/rank_process.h"
 
@@ -61,15 +63,17 @@ bool known(NodesPlan &nodes, const std::string &run) {
     return !nodes.join.empty() && !nodes.token.empty();
 }
 
-bool listens(const std::string &address) {
-    const Result<Addresses> found = resolve(address);
-    if (!found)
-        return false;
-    const addrinfo *list = found->get();
-    const Fd fd(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+bool listens(const NetAddress &address) {
+    const Fd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval limit{1, 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    return ::connect(fd.get(), list->ai_addr, list->ai_addrlen) == 0;
+    return ::connect(fd.get(), address.get(), address.length) == 0;
+}
+
+/// Whether somebody listens at one of the host's addresses. Doesn't wait for its name.
+bool listens(NameLookup &host) {
+    const auto found = host.take(std::chrono::steady_clock::now());
+    return found && *found && std::ranges::any_of(**found, [](const NetAddress &address) { return listens(address); });
 }
 
 } // namespace
@@ -125,7 +129,13 @@ Result<void> waitForAgent0(LaunchPlan &plan) {
     NodesPlan &nodes = plan.nodes;
     const auto until = std::chrono::steady_clock::now() + nodes.joinLimit;
     const sigset_t signals = endingSignals();
-    while (!known(nodes, plan.record.run) || !listens(nodes.join)) {
+    std::optional<NameLookup> node0;
+    const auto isThere = [&] {
+        if (!node0 && known(nodes, plan.record.run))
+            node0.emplace(nodes.join);
+        return node0 && listens(*node0);
+    };
+    while (!isThere()) {
         if (std::chrono::steady_clock::now() > until)
             return fail(
                 Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) + " within " +
