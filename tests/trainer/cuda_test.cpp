@@ -212,6 +212,17 @@ TEST_SUITE("cuda") {
         CHECK(std::abs(two.summary.epochs.back().loss.value() - one.summary.epochs.back().loss.value()) < 0.02);
     }
 
+    TEST_CASE("DP's persistent replicas on two GPUs step by clipped gradients, too") {
+        if (trainer::visibleGpus().size() < 2) {
+            MESSAGE("skipped: fewer than two GPUs here");
+            return;
+        }
+        const Options dp{"--method=dp", "--devices=0,1", "--clip-grad-norm=0.05", "--precision=fp64"};
+        Options persistent = dp;
+        persistent.emplace_back("--dp-replicas=persistent");
+        CHECK(largestDifference(train(persistent).losses, train(dp).losses) < 1e-7);
+    }
+
     TEST_CASE("bf16 and channels-last reach nearly fp32's loss") {
         if (noGpu())
             return;

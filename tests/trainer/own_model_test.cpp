@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
 #include "tests/trainer/peers.h"
@@ -50,6 +51,16 @@ class Dropping(Normed):
         self.first = nn.Sequential(nn.Flatten(), nn.Linear(784, 144), nn.Dropout(0.5))
         self.second = nn.Linear(144, 10)
 
+class Bare(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pool = nn.MaxPool2d(2)
+        self.features = nn.Sequential(nn.Conv2d(1, 4, 5), nn.ReLU())
+        self.flat = nn.Flatten()
+        self.head = nn.Linear(400, 10)
+    def forward(self, x):
+        return self.head(self.flat(self.features(self.pool(x))))
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()
@@ -94,8 +105,9 @@ class Words(nn.Module):
         return self.head(self.words(tokens).sum(1))
 
 torch.manual_seed(3)
-for name, kind in [("plain", Plain), ("normed", Normed), ("dropping", Dropping), ("tied", Tied), ("unused", Unused),
-                   ("pair", Pair), ("fixed", Fixed), ("narrow", Narrow), ("words", Words), ("five", Five)]:
+for name, kind in [("plain", Plain), ("normed", Normed), ("dropping", Dropping), ("bare", Bare), ("tied", Tied),
+                   ("unused", Unused), ("pair", Pair), ("fixed", Fixed), ("narrow", Narrow), ("words", Words),
+                   ("five", Five)]:
     module = kind()
     torch.jit.script(module).save(name + ".pt")
     with open(name + ".state", "w") as file:
@@ -190,6 +202,17 @@ std::string refusalOf(const Flags &options, int ranks) {
 
 const std::string twoStages = R"(, "layers": ["first", "second"])";
 
+/// The phases in a trace of a rank, one after another.
+std::string phasesOfTrace(const std::string &path) {
+    std::string names;
+    const auto trace = nlohmann::json::parse(readFile(path));
+    for (const auto &event : trace.at("traceEvents"))
+        if (const std::string name = event.at("name");
+            std::ranges::find(additivePhases(), name) != additivePhases().end())
+            names += name + " ";
+    return names;
+}
+
 } // namespace
 
 TEST_SUITE("own_model") {
@@ -281,6 +304,52 @@ TEST_SUITE("own_model") {
             CHECK(losses[0] > 0);
             CHECK(losses[0] == losses[1]);
         }
+    }
+
+    TEST_CASE(
+        "stages without parameters train in one pipeline and in two, with clipped gradients, and go on from their "
+        "checkpoint") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const Flags common{"--model=" + modules->images("bare", R"(, "layers": ["pool", "features", "flat", "head"])"),
+                           "--precision=fp64", "--optimizer=adam", "--lr=0.002", "--clip-grad-norm=0.1"};
+        const TensorFile expected = lastTensors(0, both(common, Flags{"--epochs=2"}));
+        for (const Flags &way : {Flags{"--stages=4"}, Flags{"--stages=2", "--stage-layers=1,3"}}) {
+            CAPTURE(way.front());
+            const TempFolder folder;
+            const Flags own =
+                both(both(common, way), Flags{"--method=pipeline", "--checkpoint-dir=" + (folder / "c"), "--resume"});
+            (void)lastTensors(4, both(own, Flags{"--epochs=1"}));
+            CHECK(relativeDifference(lastTensors(4, both(own, Flags{"--epochs=2"})), expected) < 1e-9);
+        }
+    }
+
+    TEST_CASE(
+        "to share BatchNorm's buffers before a step of DDP is exposed communication, not forward, and a rank's wait "
+        "there for one that comes late is known") {
+        const Modules *modules = Modules::get();
+        if (!modules)
+            return;
+        const TempFolder folder;
+        DdpRun run(2,
+                   {"--model=" + modules->images("normed"), "--loader=item", "--augment=affine", "--trace=3",
+                    "--frames=" + (folder / "f")},
+                   {{"LOCKSTEP_TRACES", folder / "traces"}, {"LOCKSTEP_TEST_DELAY", "0:load:100"}});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        const std::string step = "load exposed forward backward exposed optimizer other ";
+        for (const char *file : {"traces/rank-0.json", "traces/rank-1.json"})
+            CHECK(phasesOfTrace(folder / file) == step + step + step);
+        const auto frames = readFrames(folder / "f");
+        const auto late = bodiesOf<EpochFrame>(frames, 0), waits = bodiesOf<EpochFrame>(frames, 1);
+        REQUIRE(late.size() == 1);
+        REQUIRE(waits.size() == 1);
+        // Nearly all that rank 0 takes to load, in which rank 1 has nothing else to do.
+        CHECK(waits[0].phases.at("wait").sumS > 0.5 * late[0].phases.at("load").sumS);
+        CHECK(waits[0].phases.at("exposed").sumS > 0.5 * late[0].phases.at("load").sumS);
     }
 
     TEST_CASE("a module of texts learns them from tokens by the vocabulary in --bert-dir, and is saved as one file") {

@@ -62,4 +62,17 @@ TEST_SUITE("precision") {
             CHECK(std::abs(points) < 2.5);
         }
     }
+
+    TEST_CASE("channels last reaches the convolutions of DP's replicas, too") {
+        for (const std::string replicas : {"each-step", "persistent"}) {
+            CAPTURE(replicas);
+            const std::vector<std::string> dp{"--method=dp", "--devices=0,1", "--dp-replicas=" + replicas};
+            auto last = dp;
+            last.emplace_back("--channels-last");
+            const double first = atFirst(trainOnce(last), trainOnce(dp));
+            MESSAGE("DP, " << replicas << ": first losses " << first);
+            CHECK(first < 1e-3);
+            CHECK(first > 0); // it was computed otherwise indeed
+        }
+    }
 }

@@ -26,6 +26,7 @@
 #include "trainer/report/frame_sender.h"
 #include "trainer/report/host_clock.h"
 #include "trainer/report/step_recorder.h"
+#include "trainer/report/training_position.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -496,6 +497,20 @@ TEST_SUITE("report_frames") {
             whole += time.sumS;
         CHECK(totals.durationS > 0.012); // 7 of the 8 times 2 ms
         CHECK(whole == doctest::Approx(totals.durationS).epsilon(1e-9));
+    }
+
+    TEST_CASE("a rank that has exchanged something before forward is in forward next, and behind backward it is in the "
+              "optimizer") {
+        TrainingPosition position;
+        position.beginStep(7);
+        const std::pair<Phase, Phase> next[] = {{Phase::Load, Phase::Forward},      {Phase::Exposed, Phase::Forward},
+                                                {Phase::Forward, Phase::Backward},  {Phase::Backward, Phase::Exposed},
+                                                {Phase::Exposed, Phase::Optimizer}, {Phase::Optimizer, Phase::Other}};
+        for (const auto &[ended, following] : next) {
+            position.ended(ended);
+            CHECK(position.position().phase == nameOf(following));
+        }
+        CHECK(position.position().step == 7);
     }
 
     TEST_CASE("a window of no length holds one step, also of those that a GPU ended while nobody looked") {

@@ -53,7 +53,7 @@ void Optimizer::makeState() {
     std::vector<torch::Tensor> steps;
     for (const auto &parameter : m_parameters)
         steps.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(parameter.device())));
-    m_state.emplace_back("step", std::move(steps));
+    m_state.emplace_back(countKey, std::move(steps));
 }
 
 std::vector<torch::Tensor> Optimizer::gradients(const std::vector<torch::Tensor> &parameters) {
@@ -91,6 +91,8 @@ void Optimizer::stepGroup(Group &group, double lr) const {
 
 torch::Tensor Optimizer::gradientNorm() const {
     const c10::AutoGradMode noGrad(false);
+    if (m_parameters.empty())
+        return at::zeros({});
     return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients(m_parameters))));
 }
 
@@ -101,7 +103,8 @@ void Optimizer::clipGradients(const torch::Tensor &norm, double limit) {
     for (const auto &parameter : m_parameters)
         if (parameter.grad().defined())
             gradients.push_back(parameter.grad());
-    at::_foreach_mul_(gradients, factor);
+    if (!gradients.empty())
+        at::_foreach_mul_(gradients, factor);
 }
 
 void Optimizer::clearGradients() {

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,11 @@ struct OptimizerOptions {
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
 /// PyTorch's SGD (momentum, no dampening, no Nesterov), Adam and AdamW over a list of parameters, by ATen's fused kernels:
-/// one call a step instead of several a parameter. Used from one thread.
+/// one call a step instead of several a parameter. The list may be empty. Used from one thread.
 class Optimizer {
 public:
+    /// The key of Adam's number of steps, which for each parameter is one number of fp32.
+    static constexpr std::string_view countKey = "step";
     Optimizer(NamedTensors parameters, OptimizerOptions options);
 
     /// One step from the parameters' gradients; a parameter without one counts as having zeros (torch skips it).
@@ -31,7 +34,7 @@ public:
     /// The part of the learning rate that a schedule leaves from the next step on. Any thread.
     void setLrShare(double share) { m_lrShare = share; }
     [[nodiscard]] double lrShare() const { return m_lrShare; }
-    /// The length of all gradients as one vector, before step(): one element, on the parameters' device.
+    /// The length of all gradients as one vector, before step(): one element, on the parameters' device; without parameters 0.
     [[nodiscard]] torch::Tensor gradientNorm() const;
     /// Shortens gradients whose length `norm` exceeds `limit`, as torch.nn.utils.clip_grad_norm_ does.
     void clipGradients(const torch::Tensor &norm, double limit);

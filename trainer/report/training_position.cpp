@@ -35,7 +35,10 @@ void TrainingPosition::beginStep(std::int64_t step) {
 }
 
 void TrainingPosition::ended(Phase phase) {
-    m_phase.store(static_cast<std::int64_t>(after(phase)), relaxed);
+    // DDP shares buffers before forward, which is then still to come.
+    const bool beforeForward =
+        phase == Phase::Exposed && m_phase.load(relaxed) == static_cast<std::int64_t>(Phase::Forward);
+    m_phase.store(static_cast<std::int64_t>(beforeForward ? Phase::Forward : after(phase)), relaxed);
     m_phaseNs.store(monotonicNs(), relaxed);
 }
 

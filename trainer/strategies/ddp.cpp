@@ -89,8 +89,29 @@ void Ddp::makeReducer(const Buckets &buckets, const Options &options) {
         [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
+/// Gives all ranks rank 0's buffers, as torch's DistributedDataParallel does before each step. Nothing hides that, and ranks wait for each
+/// other in it.
+void Ddp::shareBuffers() {
+    const auto buffers = m_model->buffers();
+    if (buffers.empty() || m_communicator.worldSize() == 1)
+        return;
+    const std::int64_t startNs = monotonicNs();
+    const auto start = m_clock.point();
+    m_communicator.broadcast(buffers);
+    const auto end = m_clock.point();
+    m_buffersNs = m_clock.lap(Phase::Exposed) - startNs;
+    if (end)
+        return m_clock.whenKnown([this, start, end](StepTimes &times, const auto &when) {
+            const std::int64_t tookNs = when(*end) - when(*start);
+            times.add(Phase::Comm, tookNs);
+            m_statistics.addExposed(tookNs, {});
+        });
+    m_clock.add(Phase::Comm, m_buffersNs);
+    m_statistics.addExposed(m_buffersNs, {});
+}
+
 StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
-    m_communicator.broadcast(m_model->buffers());
+    shareBuffers();
     m_reducer->rebuild_buckets();
     m_reducer->prepare_for_forward();
     if (wantStop)
@@ -117,7 +138,7 @@ void Ddp::takeOptimizerState(const Optimizer &) {
 void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
     m_clock.lap(Phase::Backward);
     m_backwardEndNs = monotonicNs();
-    m_readyNs = m_backwardEndNs - m_communicator.lastEndNs();
+    m_readyNs = m_backwardEndNs - m_communicator.lastEndNs() - m_buffersNs;
     if (m_control.is_cuda())
         return;
     const auto parameters = bucket.getParameters();

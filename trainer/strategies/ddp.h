@@ -48,6 +48,7 @@ private:
     using Buckets = std::vector<std::vector<std::size_t>>;
     [[nodiscard]] Buckets firstBuckets(const std::string &saved) const;
     void makeReducer(const Buckets &buckets, const Options &options);
+    void shareBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
     void shareOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
@@ -69,8 +70,9 @@ private:
     std::shared_ptr<c10d::Logger> m_logger;
     CommStatistics m_statistics;
     std::int64_t m_backwardEndNs = 0;
-    std::int64_t m_readyNs = 0;       ///< from the last all-reduce's end to this rank's last gradient
-    std::int64_t m_waitNs = 0;        ///< slowest rank's ready − own
+    std::int64_t m_buffersNs = 0; ///< of the step: until this rank had rank 0's buffers
+    std::int64_t m_readyNs = 0;   ///< from the last all-reduce's end to this rank's last gradient, without m_buffersNs
+    std::int64_t m_waitNs = 0;    ///< slowest rank's ready − own
     std::vector<OwnTimes> m_ownTimes; ///< of each rank, CPU devices
     bool m_stopBefore = false;        ///< CPU device beside GPUs: last step's stop slot
     at::Tensor m_hostFlag;            ///< CUDA: last step's stop slot, on its way to the host

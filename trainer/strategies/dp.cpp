@@ -14,11 +14,14 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// Points the parameters at pieces of `flat`.
+/// Points the parameters at pieces of `flat`, each in its own order in memory, such as NHWC.
 void viewInto(const std::vector<torch::Tensor> &parameters, const torch::Tensor &flat) {
     std::int64_t offset = 0;
     for (const torch::Tensor &parameter : parameters) {
-        parameter.set_data(flat.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
+        const torch::Tensor piece = flat.narrow(0, offset, parameter.numel());
+        parameter.set_data(parameter.is_non_overlapping_and_dense()
+                               ? piece.as_strided(parameter.sizes(), parameter.strides())
+                               : piece.view(parameter.sizes()));
         offset += parameter.numel();
     }
 }
@@ -33,7 +36,9 @@ std::int64_t countOf(const std::vector<torch::Tensor> &parameters) {
 torch::Tensor flatten(const std::vector<torch::Tensor> &parameters) {
     std::vector<torch::Tensor> pieces;
     for (const auto &parameter : parameters)
-        pieces.push_back(parameter.detach().reshape({-1}));
+        pieces.push_back(parameter.is_non_overlapping_and_dense()
+                             ? parameter.detach().as_strided({parameter.numel()}, {1})
+                             : parameter.detach().reshape({-1}));
     return at::cat(pieces);
 }
 
@@ -184,15 +189,22 @@ void Dp::reduce(std::size_t used) {
         }
         at::_foreach_add_(sums, arrived);
     }
-    if (!m_persistent)
-        return;
-    for (std::size_t i = 1; i < m_replicas.size(); ++i) // the sums go back: each replica runs its own optimizer step
-        for (std::size_t p = 0; p < sums.size(); ++p)
-            m_replicas[i].parameters[p].mutable_grad() = sums[p].to(m_replicas[i].place.device, /*non_blocking=*/true);
+}
+
+/// Persistent: the sums, clipped where they are, go back, and each replica runs its own optimizer step.
+void Dp::giveGradients() {
+    const c10::AutoGradMode noGrad(false);
+    m_clock.lap(Phase::Optimizer); // what clipping took
+    for (std::size_t i = 1; i < m_replicas.size(); ++i)
+        for (std::size_t p = 0; p < m_replicas[i].parameters.size(); ++p)
+            m_replicas[i].parameters[p].mutable_grad() =
+                m_replicas[0].parameters[p].grad().to(m_replicas[i].place.device, /*non_blocking=*/true);
+    m_clock.lap(Phase::Exposed, Phase::Reduce);
 }
 
 void Dp::runOptimizer(Optimizer &optimizer) {
     if (m_persistent) {
+        giveGradients();
         inParallel(m_replicas.size(), Phase::Optimizer, [&](Replica &replica) {
             if (replica.optimizer)
                 replica.optimizer->setLrShare(optimizer.lrShare());

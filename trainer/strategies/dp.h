@@ -43,7 +43,7 @@ private:
         ComputeDevice place;
         std::shared_ptr<Model> model;
         std::vector<torch::Tensor> parameters;
-        torch::Tensor flat; ///< all parameters, one after another
+        torch::Tensor flat; ///< all parameters, one after another, each in the order in which it lies in memory
         std::unique_ptr<Optimizer> optimizer;
         std::unique_ptr<DeviceThread> thread; ///< none for device 0
         at::Generator generator;              ///< none for device 0: the process's default one
@@ -54,6 +54,7 @@ private:
     void replicate(std::size_t used);
     void gather(std::size_t used);
     void reduce(std::size_t used);
+    void giveGradients();
     /// Runs the task for the first `used` replicas, each on its thread, and waits. Each stamps its own time in `phase`.
     void inParallel(std::size_t used, Phase phase, const std::function<void(Replica &)> &task);
 

@@ -60,7 +60,7 @@ void ParameterShares::shareState(Optimizer &optimizer) {
     const auto &own = optimizer.stateTensors();
     for (std::size_t k = 0; k < own.size(); ++k) {
         const auto &[key, tensors] = own[k];
-        const bool isCount = tensors.front().dim() == 0; // Adam's number of steps: one a server
+        const bool isCount = key == Optimizer::countKey; // one a server
         torch::Tensor flat = at::zeros({isCount ? static_cast<std::int64_t>(m_shares.size()) : m_flat.numel()},
                                        tensors.front().options());
         for (std::size_t i = 0; i < m_shares.size(); ++i) {
@@ -90,7 +90,7 @@ void ParameterShares::takeState(const Optimizer &optimizer) {
         NamedTensors state;
         if (!optimizer.state().empty())
             for (const auto &[key, tensors] : optimizer.stateTensors()) {
-                const bool isCount = tensors.front().dim() == 0;
+                const bool isCount = key == Optimizer::countKey;
                 state.emplace_back(Optimizer::stateName(ParameterServer::shareName, key),
                                    isCount ? tensors.front() : share.of(flattened(tensors)));
             }

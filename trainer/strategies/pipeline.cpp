@@ -187,7 +187,8 @@ void Pipeline::backward(std::size_t number) {
         gradient = message.content();
     }
     const std::int64_t startNs = monotonicNs();
-    micro.output.backward(gradient);
+    if (micro.output.requires_grad()) // else it is a first stage without parameters
+        micro.output.backward(gradient);
     computed(Phase::Backward, number, startNs);
     if (!isFirst())
         send(*m_toBefore, number, micro.input.grad(), m_stop);
@@ -283,6 +284,8 @@ bool Pipeline::finishEpoch(Optimizer &, bool stopped) {
     const c10::AutoGradMode noGrad(false);
     for (int stage = 0; stage < m_stages; ++stage) {
         const auto parameters = tensorsOf(parametersOf(stage));
+        if (parameters.empty())
+            continue;
         const torch::Tensor flat = flattened(parameters);
         m_communicator.broadcastFrom(stage, flat);
         copyFlat(flat, parameters);
@@ -295,15 +298,18 @@ bool Pipeline::finishEpoch(Optimizer &, bool stopped) {
 
 NamedTensors Pipeline::optimizerState(const Optimizer &optimizer) {
     NamedTensors state;
-    if (optimizer.state().empty()) // on all ranks alike: no step was taken
+    const double ownTensors = static_cast<double>(optimizer.state().size()); // of a stage without parameters always 0
+    if (m_communicator.sum({ownTensors}).front() == 0)
         return state;
     for (int stage = 0; stage < m_stages; ++stage) {
         const NamedTensors named = parametersOf(stage);
         const auto parameters = tensorsOf(named);
+        if (parameters.empty())
+            continue;
         for (const auto &[key, own] : optimizer.stateTensors()) {
-            const bool isCount = own.front().dim() == 0; // Adam's number of steps
             const std::vector<torch::Tensor> like =
-                isCount ? std::vector<torch::Tensor>(parameters.size(), own.front()) : parameters;
+                key == Optimizer::countKey ? std::vector<torch::Tensor>(parameters.size(), at::zeros({}, at::kFloat))
+                                           : parameters;
             const torch::Tensor flat = stage == m_stage ? flattened(own) : at::empty_like(flattened(like));
             m_communicator.broadcastFrom(stage, flat);
             const auto parts = unflattened(flat, like);

@@ -23,9 +23,9 @@ namespace lockstep::trainer {
 /// With fewer stages than ranks there are several pipelines (DDP x pipeline): the first ranks are the first one. Each trains a part of the
 /// batch, and the ranks of a stage average their gradients after their last backward.
 ///
-/// Each rank trains the parameters of its own stage; after an epoch all ranks get all parameters, for evaluation and checkpoints. A
-/// wish to stop travels with the activations to the last stage, and what the last stage decides, and the loss, back with the
-/// gradients.
+/// Each rank trains the parameters of its own stage, which may have none; after an epoch all ranks get all parameters, for evaluation
+/// and checkpoints. A wish to stop travels with the activations to the last stage, and what the last stage decides, and the loss,
+/// back with the gradients.
 class Pipeline final : public Strategy {
 public:
     struct Options {

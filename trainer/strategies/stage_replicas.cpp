@@ -57,7 +57,9 @@ StageReplicas::Outcome StageReplicas::average(const std::vector<torch::Tensor> &
             parameter.mutable_grad() = at::zeros_like(parameter);
         parts.push_back(parameter.grad());
     }
-    parts.push_back(at::zeros({1 + m_replicas * digits}, parameters.front().options().requires_grad(false)));
+    const auto options =
+        parameters.empty() ? at::TensorOptions(at::kFloat) : parameters.front().options().requires_grad(false);
+    parts.push_back(at::zeros({1 + m_replicas * digits}, options));
     const torch::Tensor flat = flattened(parts),
                         tail = flat.narrow(0, flat.numel() - parts.back().numel(), parts.back().numel());
     parts.pop_back();

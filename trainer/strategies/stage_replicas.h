@@ -24,6 +24,7 @@ public:
         std::int64_t waitNs = 0; ///< of it, until the last of the ranks was ready; 0 without one clock
     };
     /// Gives all of the stage's ranks the mean of their gradients, in place. A parameter that has none gets one of zeros.
+    /// Without parameters only the wish to stop is exchanged.
     Outcome average(const std::vector<torch::Tensor> &parameters, bool stop);
 
 private:
