@@ -182,6 +182,7 @@ struct RunConditions {
 /// A summary of a run for the result table; made from a RunStore, live or replayed. What others have written takes one line, its command aside.
 struct RunOutcome {
     std::string run, name, experiment, recipe;
+    bool hasRecord = false; ///< its record was read: what that doesn't name, such as an experiment, it has not
     int repeat = 1;
     std::optional<RunConfig> config;
     About about; ///< what a script reported about itself
@@ -224,6 +225,7 @@ struct RunOutcome {
     int restarts = 0;                      ///< how often all ranks were started again after a failure
     std::optional<RecordedFiles> recorded; ///< RunRecord::files
     std::string begin;                     ///< RunIdentity::begin()
+    bool lacksLines = false;               ///< its log here lacks lines that its agent wrote, or may
 };
 
 } // namespace lockstep::core

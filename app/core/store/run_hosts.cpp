@@ -24,16 +24,4 @@ bool RunHosts::addNew(const std::string &host) {
     return m_names.contains(host) || add(host);
 }
 
-bool RunHosts::sharesOne(const RunHosts &other) const {
-    auto own = m_names.begin(), its = other.m_names.begin();
-    while (own != m_names.end() && its != other.m_names.end())
-        if (const int order = own->compare(*its); order < 0)
-            ++own;
-        else if (order > 0)
-            ++its;
-        else
-            return true;
-    return false;
-}
-
 } // namespace lockstep::core

@@ -8,8 +8,8 @@
 
 namespace lockstep::core {
 
-/// The machines of a run by name, at most mostNodes (ipc/placement.h), in the order in which they came. Whether one is there, and
-/// whether two runs share one, takes no look at each of the others.
+/// The machines of a run by name, at most mostNodes (ipc/placement.h), in the order in which they came. Whether one is there
+/// takes no look at each of the others.
 class RunHosts {
 public:
     RunHosts() = default;
@@ -20,7 +20,6 @@ public:
     bool addNew(const std::string &host);
     [[nodiscard]] const std::vector<std::string> &list() const { return m_hosts; }
     [[nodiscard]] bool empty() const { return m_hosts.empty(); }
-    [[nodiscard]] bool sharesOne(const RunHosts &other) const;
 
 private:
     std::vector<std::string> m_hosts;

@@ -361,6 +361,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.run = store.runId().toStdString();
     out.begin = store.identity().begin();
     if (const auto &record = store.record()) {
+        out.hasRecord = true;
         out.name = record->name;
         out.experiment = record->experiment;
         out.recipe = record->recipe;
@@ -401,6 +402,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.steps = steps;
     const int earlier = lastEarlierEpoch(store);
     const bool cut = isCut(store);
+    out.lacksLines = lacksLines(store);
     out.firstEpoch = earlier > 0 ? earlier + 1 : firstLoggedEpoch(store);
     if (std::size_t(out.firstEpoch) <= out.epochs.size())
         out.earlierS = out.epochs[std::size_t(out.firstEpoch) - 1].beforeS;

@@ -137,6 +137,27 @@ private Q_SLOTS:
             }
         }
     }
+
+    void runsOfNoExperimentCountByTheirIdsButNotForAnExperimentThatNamesThem() {
+        const Home home;
+        const QString base = madeRuns(1, 1, 640).join(',');
+        Experiment experiment = threeDone();
+        QStringList runs;
+        for (ExperimentEntry &entry : experiment.entries) {
+            RunRecord record = ddpRecord("");
+            record.repeat = entry.planned.repeat;
+            entry.run = finishedRun(std::uint32_t(20 + record.repeat), &record);
+            runs << id(entry.run);
+        }
+        QVERIFY(writeExperiment(experiment).has_value());
+        QCOMPARE(control({"check", base, runs.join(',')}).code, 0);
+        const Said said = control({"check", base, id(experiment.id)});
+        QVERIFY2(said.code == 4, qPrintable(said.out + said.error));
+        const QString sentence = "run " + runs.front() + " does not count: its own record names no experiment";
+        QVERIFY2(said.out.contains(sentence), qPrintable(said.out));
+        const QString exported = control({"export", id(experiment.id), "--format", "json"}).out;
+        QVERIFY2(exported.contains(sentence), qPrintable(exported));
+    }
 };
 
 QTEST_GUILESS_MAIN(CliCheckTest)

@@ -27,7 +27,7 @@ const RunOutcome *wholest(const Runs &same) {
         std::ranges::all_of(same, [&](const RunOutcome *run) { return areRecordedTwice(*same.front(), *run); });
     const auto wholeness = [&](const RunOutcome *run) {
         return std::tuple(run->state == RunState::Done && !run->agentDied,
-                          recorded || run->totalTrainingTimeS.has_value(),
+                          recorded || run->totalTrainingTimeS.has_value(), !run->lacksLines,
                           std::ranges::count_if(run->epochs, &MergedEpoch::complete),
                           run->recorded ? run->recorded->bytes : std::uint64_t(0), run->epochs.size());
     };
@@ -37,7 +37,29 @@ const RunOutcome *wholest(const Runs &same) {
 /// Sums may have been added up in another order.
 bool areAlike(std::optional<double> a, std::optional<double> b) {
     constexpr double rounding = 1e-6;
-    return !a || !b || std::fabs(*a - *b) <= rounding * std::max(std::fabs(*a), std::fabs(*b));
+    return !a || !b || *a == *b || (std::isnan(*a) && std::isnan(*b)) ||
+           std::fabs(*a - *b) <= rounding * std::max(std::fabs(*a), std::fabs(*b));
+}
+
+/// By what both have.
+bool areAlike(const MetricValues &a, const MetricValues &b) {
+    return std::ranges::all_of(a, [&](const auto &metric) {
+        const auto other = b.find(metric.first);
+        return other == b.end() || areAlike(std::optional(metric.second), std::optional(other->second));
+    });
+}
+
+bool areAlike(const std::vector<double> &a, const std::vector<double> &b) {
+    return a.empty() || b.empty() || std::ranges::equal(a, b, [](double one, double other) {
+               return areAlike(std::optional(one), std::optional(other));
+           });
+}
+
+/// The test after an epoch; of several the last one stands.
+bool areAlike(const std::optional<EvalFrame> &a, const std::optional<EvalFrame> &b) {
+    return !a || !b ||
+           (areAlike(std::optional(a->accuracy), std::optional(b->accuracy)) && areAlike(a->loss, b->loss) &&
+            a->samples == b->samples);
 }
 
 /// What the same ranks report of it. A copy may lack some of them, or some windows, whose losses are then of fewer samples.
@@ -55,17 +77,35 @@ bool areAlike(const MergedEpoch &a, const MergedEpoch &b) {
     return a.samples == b.samples && (a.lossSamples != b.lossSamples || areAlike(a.loss, b.loss));
 }
 
+/// What two report that are done. A log that lacks lines has tests and metrics of a part.
+bool haveAlikeResults(const RunOutcome &one, const RunOutcome &other) {
+    if (!areAlike(one.totalTrainingTimeS, other.totalTrainingTimeS))
+        return false;
+    if (one.state != RunState::Done || other.state != RunState::Done)
+        return true;
+    if (!areAlike(one.runTimeS, other.runTimeS))
+        return false;
+    if (one.lacksLines || other.lacksLines)
+        return true;
+    for (std::size_t i = 0; i < std::min(one.epochs.size(), other.epochs.size()); ++i)
+        if (!areAlike(one.epochs[i].eval, other.epochs[i].eval) ||
+            !areAlike(one.epochs[i].metrics, other.epochs[i].metrics))
+            return false;
+    return areAlike(one.testAccuracy, other.testAccuracy) && areAlike(one.finalLoss, other.finalLoss) &&
+           areAlike(one.perClassAccuracy, other.perClassAccuracy) && areAlike(one.metrics, other.metrics);
+}
+
 /// Whether one may be a copy of the other, or go on where it ended.
 bool mayStandFor(const RunOutcome &one, const RunOutcome &other) {
     for (std::size_t i = 0; i < std::min(one.epochs.size(), other.epochs.size()); ++i)
         if (!areAlike(one.epochs[i], other.epochs[i]))
             return false;
-    return areRecordedTwice(one, other) || areAlike(one.totalTrainingTimeS, other.totalTrainingTimeS);
+    return areRecordedTwice(one, other) || haveAlikeResults(one, other);
 }
 
 std::string disputeInWords(const RunOutcome &one, const RunOutcome &other, std::size_t further) {
     return "runs " + one.run + " and " + other.run +
-           " begin as one measurement, but report different epochs or training times: neither counts" +
+           " begin as one measurement, but report different epochs, times, tests or metrics: neither counts" +
            (further > 0 ? ", nor do " + std::to_string(further) + " more that begin so," : "") +
            " until the wrong one is moved away";
 }

@@ -24,10 +24,10 @@ struct RepeatGroup {
 [[nodiscard]] bool areOneMeasurement(const RunOutcome &a, const RunOutcome &b);
 /// Runs, each measurement once.
 struct MeasuredOnce {
-    /// In their order: of one measurement a run that is done, and of several the one that has a training time, then most of
-    /// the epochs, then of the files.
+    /// In their order: of one measurement a run that is done, and of several the one that has a training time, then a log that
+    /// lacks no lines, then most of the epochs, then of the files.
     std::vector<const RunOutcome *> counted;
-    /// Those of a measurement of which two report different epochs or training times: what was measured is unknown.
+    /// Those of a measurement of which two report different epochs, times, tests or metrics: what was measured is unknown.
     std::vector<const RunOutcome *> disputed;
     std::vector<std::string> disputes; ///< a sentence for each such measurement, which names the two
 };

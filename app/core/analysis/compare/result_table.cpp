@@ -404,6 +404,8 @@ std::string dataText(const PlannedRun &run, bool quick) {
 
 std::string whyNotCounted(const RunOutcome &outcome, const ExperimentEntry &entry, const std::string &experiment) {
     const RunConfig &planned = entry.planned.config;
+    if (outcome.experiment.empty() && outcome.hasRecord)
+        return "run " + outcome.run + " does not count: its own record names no experiment";
     const bool counts =
         (outcome.experiment.empty() || outcome.experiment == experiment) &&
         (!outcome.config || !entry.planned.command.empty() ||

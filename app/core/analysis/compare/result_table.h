@@ -101,8 +101,8 @@ struct ResultTable {
 /// Of our run of that name; empty where there is none.
 [[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
 
-/// Why a run does not count as the entry's, though that names it: its own record must say that it is, not the experiment alone. Empty: it
-/// counts. One sentence.
+/// Why a run does not count as the entry's, though that names it: its own record must say that it is, not the experiment alone. A run
+/// without a record, such as one that has just begun, is believed. Empty: it counts. One sentence.
 [[nodiscard]] std::string whyNotCounted(const RunOutcome &outcome, const ExperimentEntry &entry,
                                         const std::string &experiment);
 

@@ -118,7 +118,7 @@ std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &run
     return out;
 }
 
-/// Mean of means: each device over the epochs of all repeats, weighted by duration.
+/// Mean of means: each device over the epochs of all repeats, weighted by duration; mostRunDevices of them at most.
 std::vector<DeviceUse> deviceUse(const std::vector<const RunOutcome *> &runs) {
     struct Sums {
         double use = 0, useS = 0, memory = 0, memoryS = 0;
@@ -132,9 +132,12 @@ std::vector<DeviceUse> deviceUse(const std::vector<const RunOutcome *> &runs) {
     for (const RunOutcome *run : runs)
         for (const MergedEpoch &epoch : run->epochs)
             for (const DeviceUse &use : epoch.devices) {
-                if (!sums.contains(use.device))
+                if (sums.size() >= mostRunDevices && !sums.contains(use.device))
+                    continue;
+                const auto [known, isNew] = sums.try_emplace(use.device);
+                if (isNew)
                     order.push_back(use.device);
-                Sums &sum = sums[use.device];
+                Sums &sum = known->second;
                 if (use.utilizationMean) {
                     sum.use += *use.utilizationMean * epoch.durationS;
                     sum.useS += epoch.durationS;
@@ -162,20 +165,24 @@ std::vector<DeviceUse> deviceUse(const std::vector<const RunOutcome *> &runs) {
     return out;
 }
 
-std::string useText(const std::vector<DeviceUse> &devices) {
-    std::string text;
+/// "cpu:0 97 %, cpu:1 95 %": of those that have such a figure, the first few by name.
+template <class Text>
+std::string byDevice(const std::vector<DeviceUse> &devices, std::optional<double> DeviceUse::*figure, Text text) {
+    constexpr std::size_t mostNamed = 64;
+    std::string out;
+    std::size_t known = 0;
     for (const DeviceUse &use : devices)
-        if (use.utilizationMean)
-            text += (text.empty() ? "" : ", ") + use.device + " " + percent(use.utilizationMean, 0).toStdString();
-    return text;
+        if (const std::optional<double> value = use.*figure; value && ++known <= mostNamed)
+            out += (out.empty() ? "" : ", ") + use.device + " " + text(*value).toStdString();
+    return known > mostNamed ? out + " and " + std::to_string(known - mostNamed) + " more" : out;
+}
+
+std::string useText(const std::vector<DeviceUse> &devices) {
+    return byDevice(devices, &DeviceUse::utilizationMean, [](double share) { return percent(share, 0); });
 }
 
 std::string memoryText(const std::vector<DeviceUse> &devices) {
-    std::string text;
-    for (const DeviceUse &use : devices)
-        if (use.memoryMaxBytes)
-            text += (text.empty() ? "" : ", ") + use.device + " " + bytes(*use.memoryMaxBytes).toStdString();
-    return text;
+    return byDevice(devices, &DeviceUse::memoryMaxBytes, [](double size) { return bytes(size); });
 }
 
 /// Empty: the script did not say.

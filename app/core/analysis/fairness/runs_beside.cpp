@@ -2,14 +2,17 @@
 #include "analysis/fairness/runs_beside.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <unordered_map>
 
 namespace lockstep::core {
 namespace {
 
 struct RunAmongOthers {
     const RunOutcome *run;
-    double begin, end;    ///< seconds
-    double togetherS = 0; ///< with each of the others on one of its machines, summed up
+    double begin, end;                    ///< seconds
+    double togetherS = 0;                 ///< with each of the others on one of its machines, summed up
+    std::vector<std::size_t> shared = {}; ///< its machines that others have, too: numbered, least first
 };
 
 std::vector<const RepeatGroup *> pointersTo(const std::vector<RepeatGroup> &groups) {
@@ -19,6 +22,37 @@ std::vector<const RepeatGroup *> pointersTo(const std::vector<RepeatGroup> &grou
     return out;
 }
 
+/// Names are compared once a run, not once a pair. A machine that only one run has is none that two share.
+void numberMachines(std::vector<RunAmongOthers> &runs) {
+    struct Machine {
+        std::size_t number;
+        const RunAmongOthers *first;
+        bool isShared = false;
+    };
+    std::unordered_map<std::string_view, Machine> machines;
+    for (const RunAmongOthers &run : runs)
+        for (const std::string &host : run.run->hosts.list()) {
+            Machine &machine = machines.try_emplace(host, Machine{machines.size(), &run}).first->second;
+            machine.isShared = machine.isShared || machine.first != &run;
+        }
+    for (RunAmongOthers &run : runs) {
+        for (const std::string &host : run.run->hosts.list())
+            if (const Machine &machine = machines.at(host); machine.isShared)
+                run.shared.push_back(machine.number);
+        std::ranges::sort(run.shared);
+    }
+}
+
+bool shareOne(const std::vector<std::size_t> &a, const std::vector<std::size_t> &b) {
+    auto one = a.begin(), other = b.begin();
+    while (one != a.end() && other != b.end())
+        if (*one == *other)
+            return true;
+        else
+            ++(*one < *other ? one : other);
+    return false;
+}
+
 /// `runs`: by their begin, so that each meets only those that were not over when it began.
 void addTogether(std::vector<RunAmongOthers> &runs) {
     std::vector<RunAmongOthers *> going;
@@ -26,7 +60,7 @@ void addTogether(std::vector<RunAmongOthers> &runs) {
         std::erase_if(going, [&](const RunAmongOthers *other) { return other->end <= run.begin; });
         for (RunAmongOthers *other : going) {
             const double together = std::min(run.end, other->end) - run.begin;
-            if (together <= 0 || !run.run->hosts.sharesOne(other->run->hosts))
+            if (together <= 0 || !shareOne(run.shared, other->shared))
                 continue;
             run.togetherS += together;
             other->togetherS += together;
@@ -56,6 +90,7 @@ RunsBeside::RunsBeside(const std::vector<const RepeatGroup *> &groups) {
             timed.push_back({&run, begin, begin + *run.runTimeS});
         }
     std::ranges::stable_sort(timed, {}, &RunAmongOthers::begin);
+    numberMachines(timed);
     addTogether(timed);
     for (const RunAmongOthers &one : timed)
         m_figures[keyOf(*one.run)] = figureOf(one);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "analysis/compare/statistics.h"
 #include "analysis/compare/student.h"
@@ -100,7 +102,30 @@ struct Sums {
         repeats += int(points.x.size());
         ++groups;
     }
+    [[nodiscard]] int degrees() const { return repeats - groups - 1; }
+    /// Whether a slope may be taken from them.
+    [[nodiscard]] bool areEnough() const {
+        return degrees() >= leastDegrees && std::sqrt(xx / (repeats - groups)) >= leastSpread;
+    }
 };
+
+/// Of the pair alone where that is enough, so that no other run moves its figure; else of all runs of its experiments.
+Sums slopesFor(const RepeatGroup &reference, const RepeatGroup &run, const std::vector<RepeatGroup> &groups) {
+    Sums ofPair, ofAll;
+    std::set<std::string_view> experiments;
+    for (const RepeatGroup *group : {&reference, &run}) {
+        ofPair.add(pointsOf(*group));
+        for (const RunOutcome &one : group->runs)
+            experiments.insert(one.experiment);
+    }
+    if (ofPair.areEnough())
+        return ofPair;
+    for (const RepeatGroup &group : groups)
+        if (std::ranges::all_of(group.runs,
+                                [&](const RunOutcome &one) { return experiments.contains(one.experiment); }))
+            ofAll.add(pointsOf(group));
+    return ofAll;
+}
 
 } // namespace
 
@@ -148,12 +173,10 @@ std::optional<AdjustedFactor> adjustedFactorOf(const RepeatGroup &reference, con
     const auto ofReference = std::ranges::minmax(from.x), ofRun = std::ranges::minmax(to.x);
     if (ofReference.min > ofRun.max || ofRun.min > ofReference.max)
         return std::nullopt;
-    Sums sums;
-    for (const RepeatGroup &group : groups)
-        sums.add(pointsOf(group));
-    const int degrees = sums.repeats - sums.groups - 1;
-    if (degrees < leastDegrees || std::sqrt(sums.xx / (sums.repeats - sums.groups)) < leastSpread)
+    const Sums sums = slopesFor(reference, run, groups);
+    if (!sums.areEnough())
         return std::nullopt;
+    const int degrees = sums.degrees();
     AdjustedFactor out;
     out.perCore = sums.xy / sums.xx;
     out.repeats = sums.repeats;

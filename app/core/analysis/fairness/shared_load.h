@@ -6,8 +6,9 @@
 // that were free of ranks: only that had to come from the ranks' own cores. A hypervisor's theft hits every core, so all of it is
 // excess. Comparing two runs shows only how their excess differs (fairness_conditions.cpp): the load of all runs is reported here.
 //
-// The adjusted factor comes from an analysis of covariance over all runs of the table: log time = a(run) + b · x, where x is a
-// repeat's whole excess and b is common to all runs. b = Sxy/Sxx, from deviations within each run's own repeats; then
+// The adjusted factor comes from an analysis of covariance: log time = a(run) + b · x, where x is a repeat's whole excess and b is common
+// to the two runs; where their own repeats are too few or too evenly loaded, to all runs of their experiments. b = Sxy/Sxx, from
+// deviations within each run's own repeats; then
 //     adjusted = exp((mean log time of the reference - of the run) - b · (mean x of the reference - of the run)),
 // with variance s² · (1/n + 1/m + (difference of mean x)²/Sxx) and N - runs - 1 degrees of freedom. It is a sensitivity: load
 // that differs by chance is no experiment, and b takes its effect as alike in all runs and proportional.

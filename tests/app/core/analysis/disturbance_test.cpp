@@ -237,6 +237,32 @@ private Q_SLOTS:
         QVERIFY2(held >= 930 && held <= 970, qPrintable(QString::number(held))); // 95 %, three standard errors
     }
 
+    void otherRunsDoNotMoveTheAdjustedFactorOfAPairWithEnoughRepeats() {
+        const auto uneven = [](int group, int repeat) { return 0.3 * (repeat % 3) + (group == 1 ? 0.4 : 0); };
+        std::vector<RepeatGroup> groups = twoGroups(4, 0.5, uneven);
+        const auto alone = adjustedFactorOf(groups[0], groups[1], groups);
+        std::vector<RunOutcome> slow;
+        for (int repeat = 1; repeat <= 3; ++repeat)
+            slow.push_back(repeatOf("another", repeat, 2, 10 * std::exp(4.0 * repeat), 2.0 * repeat));
+        groups.push_back(groupOf("another", slow));
+        QVERIFY(alone.has_value());
+        QVERIFY(adjustedFactorOf(groups[0], groups[1], groups) == alone);
+    }
+
+    void aPairOfFewRepeatsIsAdjustedByTheRunsOfItsExperimentsAlone() {
+        const auto uneven = [](int group, int repeat) { return 0.3 * repeat + (group == 1 ? 0.1 : 0); };
+        std::vector<RepeatGroup> groups = twoGroups(3, 0.5, uneven);
+        QVERIFY(!adjustedFactorOf(groups[0], groups[1], groups));
+        std::vector<RunOutcome> more;
+        for (int repeat = 1; repeat <= 3; ++repeat)
+            more.push_back(repeatOf("another", repeat, 2, 10 * std::exp(0.15 * repeat), 0.3 * repeat));
+        groups.push_back(groupOf("another", more));
+        QCOMPARE(adjustedFactorOf(groups[0], groups[1], groups).value_or(AdjustedFactor{}).repeats, 9);
+        for (RunOutcome &run : groups.back().runs)
+            run.experiment = "a stranger's";
+        QVERIFY(!adjustedFactorOf(groups[0], groups[1], groups));
+    }
+
     void itIsUnknownWithFewRepeatsOrEvenLoad() {
         const auto uneven = [](int, int repeat) { return 0.3 * repeat; };
         QVERIFY(!judgementOf(twoGroups(3, 0.5, uneven)).pairs.at(0).adjusted); // three degrees of freedom
@@ -254,26 +280,48 @@ private Q_SLOTS:
         for (int i = 0; i < 300; ++i) {
             RunOutcome run = repeatOf("DDP on 2 devices", i, 0, 1 + double(below(100)), 0);
             run.startWallUs = 1'700'000'000'000'000 + std::int64_t(below(3'000)) * 1'000'000;
-            run.hosts = {"host" + std::to_string(below(3)), "host" + std::to_string(3 + below(3))};
+            run.hosts = {"host" + std::to_string(below(3)), "host" + std::to_string(3 + below(3)), "own" + run.run};
             if (below(10) == 0)
                 run.runTimeS.reset();
             groups.push_back(groupOf(run.name, {run}));
             runs.push_back(std::move(run));
         }
         groups.push_back(groupOf("all of them again", runs));
+        const auto shareOne = [](const RunOutcome &a, const RunOutcome &b) {
+            return std::ranges::find_first_of(a.hosts.list(), b.hosts.list()) != a.hosts.list().end();
+        };
         const RunsBeside beside(groups);
         for (const RunOutcome &run : runs) {
             const double begin = double(run.startWallUs) * 1e-6;
             double togetherS = 0;
             for (const RunOutcome &other : runs)
                 if (const double from = double(other.startWallUs) * 1e-6;
-                    run.runTimeS && other.runTimeS && other.run != run.run && run.hosts.sharesOne(other.hosts))
+                    run.runTimeS && other.runTimeS && other.run != run.run && shareOne(run, other))
                     togetherS +=
                         std::max(0.0, std::min(begin + *run.runTimeS, from + *other.runTimeS) - std::max(begin, from));
             QCOMPARE(beside.of(run).has_value(), run.runTimeS.has_value());
             if (run.runTimeS)
                 QVERIFY(std::abs(*beside.of(run) - togetherS / *run.runTimeS) < 1e-9);
         }
+    }
+
+    void runsOfThousandsOfMachinesAreBesideEachOtherOnlyWhereTheyShareOne() {
+        RunOutcome even = repeatOf("baseline", 1, 0, 9, 0), odd = even, both = even;
+        odd.run = "odd";
+        both.run = "both";
+        even.hosts = odd.hosts = both.hosts = {};
+        for (int i = 0; i < 4000; i += 2) {
+            even.hosts.add("node" + std::to_string(i));
+            odd.hosts.add("node" + std::to_string(i + 1));
+        }
+        both.hosts = {"node3998", "node3", "node3", "elsewhere"}; // two nodes of one machine
+        const std::vector<RepeatGroup> two = {groupOf("baseline", {even, odd})};
+        QCOMPARE(RunsBeside(two).of(even), std::optional(0.0));
+        const std::vector<RepeatGroup> three = {groupOf("baseline", {even, odd, both})};
+        const RunsBeside beside(three);
+        QCOMPARE(beside.of(even), std::optional(1.0));
+        QCOMPARE(beside.of(odd), std::optional(1.0));
+        QCOMPARE(beside.of(both), std::optional(2.0));
     }
 
     void aRunHasNoneBesideItWhileTheOthersStandStillAndAnUnknownNumberWithoutItsPlaceOrStart() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How much each of two had to do, where samples don't say it; and epochs that another run made before a checkpoint.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include <QElapsedTimer>
@@ -170,6 +171,26 @@ private Q_SLOTS:
             QVERIFY(groups[0].runs[i].conditions.machines.constData() == runs[i].conditions.machines.constData());
     }
 
+    void ofDevicesWithoutEndARowKeepsAsManyAsARunAndNamesAFew() {
+        std::vector<RunOutcome> runs = repeatsOf(baseline);
+        int number = 0;
+        for (RunOutcome &run : runs)
+            for (MergedEpoch &epoch : run.epochs)
+                for (int i = 0; i < 1000; ++i) {
+                    DeviceUse use;
+                    use.device = "gpu" + std::to_string(number++);
+                    use.utilizationMean = 0.5;
+                    use.memoryMaxBytes = 1024;
+                    epoch.devices.push_back(use);
+                }
+        const ResultRow row = resultTable(runs).rows.at(0);
+        QCOMPARE(row.devicesUse.size(), mostRunDevices);
+        QVERIFY2(row.utilisation.starts_with("gpu0 50 %, gpu1 50 %, ") &&
+                     row.utilisation.ends_with("gpu63 50 % and 4032 more"),
+                 row.utilisation.c_str());
+        QVERIFY2(row.memory.ends_with(" and 4032 more"), row.memory.c_str());
+    }
+
     void whatThousandsOfRunsOfAScriptContradictTheRecipeInIsSaidOnceEach() {
         RunOutcome run = repeatsOf({"train.py", "ddp", 2, 2, 100, 10}).front();
         run.config = RunConfig();
@@ -260,6 +281,17 @@ private Q_SLOTS:
                                           "are not of the same work"});
     }
 
+    void aRunWhoseRecordNamesNoExperimentIsNoneOfAnExperimentsRepeats() {
+        std::vector<RunOutcome> runs = repeatsOf(baseline);
+        const Experiment experiment = experimentOf(runs);
+        QCOMPARE(resultTable(experiment, runs).rows.at(0).repeats, 3); // nothing has been read of them yet
+        runs[1].hasRecord = true;
+        const ResultRow row = resultTable(experiment, runs).rows.at(0);
+        QCOMPARE(row.runs, (std::vector<std::string>{runs[0].run, runs[2].run}));
+        QCOMPARE(row.notes.front(), "run " + runs[1].run + " does not count: its own record names no experiment");
+        QCOMPARE(resultTable(runs).rows.at(0).repeats, 3); // side by side
+    }
+
     void anExperimentsRepeatsThatAreOneMeasurementCountOnce() {
         std::vector<RunOutcome> runs = repeatsOf(baseline);
         const Experiment experiment = experimentOf(runs);
@@ -308,6 +340,42 @@ private Q_SLOTS:
         const ResultRow row = resultTable(experiment, {runs[0], planned, runs[2]}).rows.at(0);
         QCOMPARE(row.runs, std::vector<std::string>{runs[2].run});
         QCOMPARE(row.disputes.size(), std::size_t(1));
+    }
+
+    void aCopyWithOtherTestsTimesOrMetricsDoesNotTakeItsOriginalsPlace() {
+        RunOutcome whole = repeatsOf(baseline)[0];
+        whole.begin = "rank 0 at 1 us, 1 ns";
+        whole.testAccuracy = 0.65;
+        whole.finalLoss = 0.5;
+        whole.perClassAccuracy = {0.6, std::nan("")};
+        whole.metrics = {{"grad_norm", 2}, {"odd", std::nan("")}};
+        for (MergedEpoch &epoch : whole.epochs) {
+            epoch.eval.emplace().accuracy = 0.65;
+            epoch.metrics = {{"grad_norm", 2}};
+        }
+        const auto rowOf = [&](const RunOutcome &copy) { return resultTable({copy, whole}).rows.at(0); };
+        RunOutcome same = whole;
+        same.run = "same";
+        same.metrics["grad_norm"] += 1e-9; // added up in another order
+        QCOMPARE(rowOf(same).repeats, 1);
+        QVERIFY(rowOf(same).disputes.empty());
+
+        std::vector<RunOutcome> altered(7, same);
+        altered[0].runTimeS = 24.5;
+        altered[1].testAccuracy = 0.99;
+        altered[2].epochs[1].eval->accuracy = 0.99;
+        altered[3].epochs[1].metrics["grad_norm"] = 1;
+        altered[4].metrics["grad_norm"] = 1;
+        altered[5].perClassAccuracy[0] = 1;
+        altered[6].finalLoss = 0.1;
+        for (std::size_t i = 0; i < altered.size(); ++i)
+            QVERIFY2(rowOf(altered[i]).runs.empty() && rowOf(altered[i]).disputes.size() == 1,
+                     qPrintable(QString::number(i)));
+
+        RunOutcome torn = altered[1]; // of a log that lacks lines the tests may be missing, too
+        torn.lacksLines = true;
+        QCOMPARE(rowOf(torn).runs, std::vector<std::string>{whole.run});
+        QCOMPARE(*rowOf(torn).testAccuracy, 0.65);
     }
 
     void aCopyBehindItsOriginalAndARecordingThatWentOnCountOnce() {
