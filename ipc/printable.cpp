@@ -17,6 +17,11 @@ bool isControl(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+/// Of UTF-8.
+bool continuesCharacter(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
 /// C1, U+0080 to U+009F, which terminals obey as well: two bytes of UTF-8.
 bool beginsC1(std::string_view text) {
     return text.size() > 1 && text[0] == '\xC2' && static_cast<unsigned char>(text[1]) >= 0x80 &&
@@ -98,6 +103,16 @@ std::string cutText(std::string text, std::size_t most) {
     if (isLonger)
         text.shrink_to_fit();
     return withoutTurns(std::move(text));
+}
+
+std::string cutInside(std::string_view text, std::size_t most, std::string_view between) {
+    if (text.size() <= most)
+        return std::string(text);
+    const std::size_t kept = most - std::min(most, between.size()), before = utf8Boundary(text, kept - kept / 2);
+    std::size_t after = text.size() - kept / 2;
+    while (after < text.size() && continuesCharacter(text[after]))
+        ++after;
+    return std::string(text.substr(0, before)) + std::string(between) + std::string(text.substr(after));
 }
 
 std::string printableName(std::string_view name) {

@@ -24,10 +24,13 @@ namespace lockstep {
 /// Text as a part of one line, withoutTurns(): line ends and tabs become spaces.
 [[nodiscard]] std::string onOneLine(std::string_view text);
 
-/// Bytes that are kept of a name, a title or a sentence that a document or another machine holds; a name may hold a command of 4 KiB.
+/// Bytes that are kept of a title or a sentence that a document or another machine holds.
 inline constexpr std::size_t longestText = 16 * 1024;
 /// The beginning of such a text, withoutTurns(), which ends between two characters.
 [[nodiscard]] std::string cutText(std::string text, std::size_t most = longestText);
+
+/// A longer text without its middle, where `between` stands then, in `most` bytes at most. Both parts end between two characters.
+[[nodiscard]] std::string cutInside(std::string_view text, std::size_t most, std::string_view between = "…");
 
 /// A name from outside within a sentence: its first 80 bytes, control characters as "?".
 [[nodiscard]] std::string printableName(std::string_view name);

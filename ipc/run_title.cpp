@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "ipc/crc32c.h"
 #include "ipc/printable.h"
 
 namespace lockstep {
@@ -84,8 +85,13 @@ std::string plainTitle(std::string_view name) {
     return withoutWords(name, " x", "");
 }
 
+std::string cutTitle(std::string name) {
+    return name.size() <= longestTitle ? std::move(name)
+                                       : cutInside(name, longestTitle, "…" + crcText(crc32c(name)) + "…");
+}
+
 std::string presentTitle(std::string name) {
-    name = cutText(onOneLine(name));
+    name = cutTitle(onOneLine(name));
     for (std::size_t at = name.find(formerOn); at != std::string::npos; at = name.find(formerOn, at + 1)) {
         const std::size_t number = at + formerOn.size(), digits = digitsAt(name, number), end = number + digits;
         if (at == 0 || !isLetter(name[at - 1]) || digits == 0 || (end < name.size() && isLetter(name[end])))
@@ -95,7 +101,7 @@ std::string presentTitle(std::string name) {
         name = std::string(whole.substr(0, at)) + std::string(on) + devicesText(whole.substr(number, digits)) +
                (backend ? "," : "") + std::string(whole.substr(end));
     }
-    return name;
+    return cutTitle(std::move(name));
 }
 
 } // namespace lockstep

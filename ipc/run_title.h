@@ -2,6 +2,7 @@
 #pragma once
 // How runs are named. A name begins with the method and its devices: "baseline", "DDP on 2 devices". What else distinguishes runs follows
 // after commas. "×" stands for factors alone, never for a number of devices.
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,11 @@ namespace lockstep {
 [[nodiscard]] std::string shortTitle(std::string_view name);
 /// The name for names of files and jobs, in which few characters are allowed: "DDP x2, 4 workers". Every version has named them so.
 [[nodiscard]] std::string plainTitle(std::string_view name);
-/// A name that an older version gave, as it is given now: "DDP ×2 gloo" is "DDP on 2 devices, gloo". Every document is read with it. Cut by cutText().
+/// Bytes that are kept of a run's name: more than anybody reads, and few enough to lay out and to repeat in each sentence about the run.
+inline constexpr std::size_t longestTitle = 400;
+/// A longer name without its middle, in longestTitle bytes. A checksum of all of it stands there, so that unlike names stay unlike.
+[[nodiscard]] std::string cutTitle(std::string name);
+/// A name that an older version gave, as it is given now: "DDP ×2 gloo" is "DDP on 2 devices, gloo". Every document is read with it. Cut by cutTitle().
 [[nodiscard]] std::string presentTitle(std::string name);
 
 } // namespace lockstep

@@ -66,8 +66,31 @@ private Q_SLOTS:
                  {"\xD7\xA9\xD7\x9C\xE2\x80\x8F on 2 devices", "\xD7\xA9\xD7\x9C\xE2\x80\x8F on 2 devices"},
                  {"", ""}})
             QCOMPARE(presentTitle(old), std::string(now));
-        const std::string endless = std::string(longestText - 1, 'x') + "é";
-        QCOMPARE(presentTitle(endless), std::string(longestText - 1, 'x'));
+    }
+
+    void anEndlessNameKeepsItsEndsAndStaysUnlikeOthers() {
+        const std::string longest(longestTitle, 'x');
+        QCOMPARE(presentTitle(longest), longest);
+        const std::string first = "DDP on 2 devices, ", last = ", 4 workers", middle(16'000, 'x');
+        const std::string one = presentTitle(first + middle + last), other = presentTitle(first + middle + "y" + last);
+        for (const std::string &name : {one, other}) {
+            QVERIFY(name.size() <= longestTitle && name.size() > longestTitle - 10);
+            QVERIFY2(name.starts_with(first) && name.ends_with(last), name.c_str());
+            QCOMPARE(presentTitle(name), name); // documents are read and written again
+        }
+        QVERIFY(one != other);
+        std::string twoBytesEach;
+        while (twoBytesEach.size() < 1000)
+            twoBytesEach += "é";
+        for (const std::string &text : {twoBytesEach, "x" + twoBytesEach}) {
+            const QString shown = QString::fromStdString(cutInside(text, 99));
+            QVERIFY2(shown.contains(u'…') && !shown.contains(QChar::ReplacementCharacter), qPrintable(shown));
+            QVERIFY(shown.toUtf8().size() <= 99 && shown.toUtf8().size() > 90);
+        }
+        std::string former;
+        while (former.size() < longestTitle)
+            former += "DDP ×2 ";
+        QVERIFY(presentTitle(former).size() <= longestTitle); // though words take more room than "×"
     }
 };
 

@@ -117,6 +117,8 @@ void tellApart(const std::vector<PlannedRun *> &runs, Defaults defaults) {
         if (isUnlike(group, cores))
             for (PlannedRun *run : group)
                 addToName(*run, cores, Defaults::Omitted);
+    for (PlannedRun *run : runs)
+        run->name = cutTitle(std::move(run->name)); // as it is read again
 }
 
 bool mayRename(const Recipe &recipe, std::string_view key) {

@@ -20,6 +20,8 @@
 #include "experiment/run_names.h"
 #include "ipc/metrics.h"
 #include "ipc/models.h"
+#include "ipc/printable.h"
+#include "ipc/run_title.h"
 #include "ipc/thousands.h"
 
 namespace lockstep::core {
@@ -243,7 +245,10 @@ std::string nameOf(const RunOutcome &outcome) {
     return outcome.name.empty() ? outcome.run : outcome.name;
 }
 
-/// Runs of a script often share its name: what they reported about themselves tells them apart, "train.py, workers 2".
+constexpr std::size_t mostAdded = 40; ///< bytes of one thing that is added to a name to tell it from another
+
+/// Runs of a script often share its name: what they reported about themselves tells them apart, "train.py, workers 2". No more of that
+/// than a name has room for.
 class NamesApart {
 public:
     explicit NamesApart(const std::vector<Group> &all) {
@@ -260,11 +265,16 @@ public:
         const auto &values = m_values.at(nameOf(run));
         for (const auto &[key, value] : factsOf(run))
             if (values.at(key).size() > 1)
-                name += ", " + key + " " + value;
+                addTo(name, key, value);
         return name;
     }
 
 private:
+    static void addTo(std::string &name, const std::string &key, const std::string &value) {
+        const std::string part = ", " + key + " " + cutInside(value, mostAdded);
+        if (name.size() + part.size() <= longestTitle)
+            name += part;
+    }
     std::map<std::string, std::map<std::string, std::set<std::string>>> m_values; ///< by name and key
 };
 
@@ -321,7 +331,6 @@ std::vector<std::string> folderTexts(const Group &runs) {
 
 /// Adds to names that several groups have what they differ in there, where that is short.
 void addTexts(const std::vector<Group> &groups, TextsOf textsOf, std::vector<std::string> &names) {
-    constexpr std::size_t mostAdded = 40;
     std::map<std::string, std::vector<std::size_t>> places;
     for (std::size_t i = 0; i < names.size(); ++i)
         places[names[i]].push_back(i);

@@ -19,6 +19,7 @@
 #include "base/moments.h"
 #include "experiment/run_names.h"
 #include "ipc/median.h"
+#include "ipc/printable.h"
 
 namespace lockstep::core::fairness {
 namespace {
@@ -426,14 +427,19 @@ bool names(const std::vector<Unlike> &differences, std::string_view key) {
                        [&](const Unlike &one) { return one.finding.key == key; });
 }
 
+std::string cutValue(const std::string &value) {
+    constexpr std::size_t mostShown = 300;
+    return cutInside(value, mostShown);
+}
+
 std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence) {
     return finding.label + " " + finding.run + " instead of " + finding.reference + ": " + consequence + ".";
 }
 
-Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
-                  const std::string &consequence) {
+Unlike difference(std::string key, std::string label, const std::string &reference, const std::string &run,
+                  FairnessWeight weight, const std::string &consequence) {
     Unlike out;
-    out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
+    out.finding = {std::move(key), std::move(label), cutValue(reference), cutValue(run), weight, {}, {}};
     out.finding.sentence = sentenceOf(out.finding, consequence);
     return out;
 }

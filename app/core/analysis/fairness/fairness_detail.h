@@ -45,11 +45,13 @@ void compareMachines(const Pair &pair, std::vector<Unlike> &out);
 void compareFiles(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out);
 void comparePrograms(const Pair &pair, std::vector<Unlike> &out);
 [[nodiscard]] bool names(const std::vector<Unlike> &differences, std::string_view key);
+/// A value as a finding shows it: what scripts and machines say of themselves may be long.
+[[nodiscard]] std::string cutValue(const std::string &value);
 /// "LABEL the run's value instead of the reference's: CONSEQUENCE."
 [[nodiscard]] std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence);
 /// With its sentence.
-[[nodiscard]] Unlike difference(std::string key, std::string label, std::string reference, std::string run,
-                                FairnessWeight weight, const std::string &consequence);
+[[nodiscard]] Unlike difference(std::string key, std::string label, const std::string &reference,
+                                const std::string &run, FairnessWeight weight, const std::string &consequence);
 
 /// `from` with `to`'s value of a key in effect: batch_size sets the global batch, lr_rule the rate that results.
 void adopt(RunConfig &from, const RunConfig &to, std::string_view key);

@@ -9,11 +9,13 @@
 #include "analysis/fairness/setting_factors.h"
 #include "experiment/run_names.h"
 #include "ipc/cores.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core::fairness {
 namespace {
 
 using Words = std::set<std::string>;
+constexpr std::size_t mostNamed = 8; ///< machines, files or others of one kind in a sentence
 using Property = std::function<std::string(const MachineRecord &)>;
 
 Words machineWords(const RepeatGroup &group, const Property &property) {
@@ -25,11 +27,23 @@ Words machineWords(const RepeatGroup &group, const Property &property) {
     return out;
 }
 
-std::string joined(const Words &words) {
+/// "a, b, c", of many the first ones: "a, b and 4,094 more".
+std::string joined(const std::vector<std::string> &words, std::size_t most = mostNamed) {
     std::string text;
-    for (const std::string &word : words)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
+    for (std::size_t i = 0; i < std::min(words.size(), most); ++i)
+        text += (text.empty() ? "" : ", ") + words[i];
+    return words.size() > most ? text + " and " + thousands(std::int64_t(words.size() - most)) + " more" : text;
+}
+
+std::string joined(const Words &words) {
+    return joined(std::vector<std::string>(words.begin(), words.end()));
+}
+
+/// Those that the other lacks first: of many only the first ones are named.
+std::string joinedBeside(const Words &words, const Words &other) {
+    std::vector<std::string> sorted(words.begin(), words.end());
+    std::ranges::stable_partition(sorted, [&](const std::string &word) { return !other.contains(word); });
+    return joined(sorted);
 }
 
 std::string gpuNames(const MachineRecord &machine) {
@@ -37,7 +51,7 @@ std::string gpuNames(const MachineRecord &machine) {
     for (const DeviceRecord &device : machine.devices)
         if (device.kind == "cuda")
             out.insert(device.name);
-    return joined(out);
+    return joined(std::vector<std::string>(out.begin(), out.end()), out.size()); // whole: it is compared
 }
 
 std::string allowedCount(const MachineRecord &machine) {
@@ -57,28 +71,31 @@ Files filesOf(const RepeatGroup &group) {
     return out;
 }
 
-void addTo(std::string &list, const std::string &file, const Words &digests) {
-    list += (list.empty() ? "" : ", ") + file + " " + joined(digests);
+std::string fileText(const std::string &file, const Words &digests) {
+    return file + " " + joined(digests);
 }
 
 /// As editedBetween(), over a group's repeats. `data`: where no file has the same name, packed or not, they read other data.
 std::pair<std::string, std::string> unlikeFiles(const Files &a, const Files &b, bool data) {
-    std::pair<std::string, std::string> out, all;
+    struct Sides {
+        std::vector<std::string> a, b;
+    } out, all;
     bool anyInBoth = false;
     const auto unpacked = [](const std::string &file) {
         return file.substr(0, file.size() - (file.ends_with(".gz") ? 3 : 0));
     };
     for (const auto &[file, digests] : a) {
-        addTo(all.first, file, digests);
+        all.a.push_back(fileText(file, digests));
         anyInBoth = anyInBoth || b.contains(file) || b.contains(unpacked(file)) || b.contains(file + ".gz");
         if (const auto other = b.find(file); other != b.end() && other->second != digests) {
-            addTo(out.first, file, digests);
-            addTo(out.second, file, other->second);
+            out.a.push_back(fileText(file, digests));
+            out.b.push_back(fileText(file, other->second));
         }
     }
     for (const auto &[file, digests] : b)
-        addTo(all.second, file, digests);
-    return data && !anyInBoth && !a.empty() && !b.empty() ? all : out;
+        all.b.push_back(fileText(file, digests));
+    const Sides &unlike = data && !anyInBoth && !a.empty() && !b.empty() ? all : out;
+    return {joined(unlike.a), joined(unlike.b)};
 }
 
 /// More nodes are more devices, which is meant: host names matter only if the smaller set is not part of the larger.
@@ -115,7 +132,8 @@ void compareMachines(const Pair &pair, std::vector<Unlike> &out) {
         const Words a = machineWords(pair.reference, row.property), b = machineWords(pair.run, row.property);
         if (a.empty() || b.empty() || a == b || (host && !isUnlikeHosts(a, b)))
             continue;
-        out.push_back(difference(row.key, row.label, joined(a), joined(b), row.weight, row.consequence));
+        out.push_back(
+            difference(row.key, row.label, joinedBeside(a, b), joinedBeside(b, a), row.weight, row.consequence));
     }
 }
 

@@ -211,7 +211,8 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         if (one == other || one.empty() || other.empty())
             continue;
         const Rule rule = ruleOf(key);
-        Unlike difference{{std::string(key), labelOf(key), one, other, rule.weight, {}, {}}, rule.settled};
+        Unlike difference{{std::string(key), labelOf(key), cutValue(one), cutValue(other), rule.weight, {}, {}},
+                          rule.settled};
         if ((key == "scheduling" || key == "threads") &&
             field.get(pair.a().config.value_or(RunConfig())) == field.get(pair.b().config.value_or(RunConfig())))
             difference.settled = Settled::ByNeither; // the same was requested, but not granted to both

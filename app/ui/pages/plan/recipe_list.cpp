@@ -27,7 +27,7 @@ RecipeList::RecipeList(const Theme &theme, QWidget *parent) : QListWidget(parent
     setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(this, &QListWidget::currentRowChanged, this, [this](int row) {
         if (row >= 0)
-            Q_EMIT draftChosen(m_drafts[std::size_t(row)]);
+            tell(row);
     });
 }
 
@@ -35,24 +35,45 @@ void RecipeList::load() {
     {
         const QSignalBlocker quiet(this);
         for (const std::string &name : core::builtInRecipes())
-            if (auto recipe = core::loadRecipe(name))
-                add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
+            addOnShelf(name);
         for (const std::string &name : core::savedRecipes())
-            if (auto recipe = core::loadRecipe(name)) // lockstepctl run NAME reports a damaged one
-                add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
+            addOnShelf(name);
         add(PlanDraft::freeChoice(), freeName);
     }
     if (!choose(QStringLiteral("lenet-dp-vs-ddp")))
         setCurrentRow(0);
 }
 
+void RecipeList::addOnShelf(const std::string &name) {
+    const auto recipe = core::loadRecipe(name);
+    if (!recipe)
+        return; // lockstepctl run NAME reports a damaged one
+    addRow(*recipe, QString::fromStdString(name));
+    m_drafts.emplace_back();
+}
+
 void RecipeList::add(PlanDraft draft, const QString &name) {
-    const core::Recipe &recipe = draft.recipe();
+    addRow(draft.recipe(), name);
+    m_drafts.emplace_back(std::move(draft));
+}
+
+void RecipeList::addRow(const core::Recipe &recipe, const QString &name) {
     auto *row = new QListWidgetItem(QString::fromStdString(recipe.title), this);
     row->setData(RecipeDelegate::NameRole, name);
     row->setToolTip(QString::fromStdString(recipe.summary) + QLatin1Char('\n') +
                     QString::fromStdString(recipe.question));
-    m_drafts.push_back(std::move(draft));
+}
+
+void RecipeList::tell(int row) {
+    if (const std::optional<PlanDraft> &draft = m_drafts[std::size_t(row)]) {
+        Q_EMIT draftChosen(*draft);
+        return;
+    }
+    const QString name = item(row)->data(RecipeDelegate::NameRole).toString();
+    if (auto recipe = core::loadRecipe(name.toStdString()))
+        Q_EMIT draftChosen(PlanDraft(std::move(*recipe)));
+    else
+        Q_EMIT unreadable(name, QString::fromStdString(core::joinErrors(recipe.error())));
 }
 
 QString RecipeList::currentName() const {
@@ -75,10 +96,6 @@ bool RecipeList::choose(const QString &name) {
             return true;
         }
     return false;
-}
-
-const PlanDraft *RecipeList::current() const {
-    return currentRow() < 0 ? nullptr : &m_drafts[std::size_t(currentRow())];
 }
 
 bool RecipeList::isSaved() const {
@@ -126,8 +143,17 @@ Result<void> RecipeList::remove() {
         return removed;
     dropRow(row);
     if (currentRow() >= 0)
-        Q_EMIT draftChosen(m_drafts[std::size_t(currentRow())]);
+        tell(currentRow());
     return {};
+}
+
+void RecipeList::forget(const QString &name) {
+    const bool chosen = currentName() == name;
+    for (int row = count() - 1; row >= 0; --row)
+        if (item(row)->data(RecipeDelegate::NameRole) == name)
+            dropRow(row);
+    if (chosen && currentRow() >= 0)
+        tell(currentRow());
 }
 
 } // namespace lockstep::ui

@@ -2,6 +2,8 @@
 #pragma once
 #include <QListWidget>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "app/ui/pages/plan/plan_draft.h"
@@ -11,7 +13,8 @@ class QAction;
 namespace lockstep::ui {
 class Theme;
 
-/// The recipes to choose from: built-in ones, those saved, copies, and the free choice. Knows the draft of each row.
+/// The recipes to choose from: built-in ones, those saved, copies, and the free choice. Of a row whose recipe is on the shelf
+/// only title, summary and question are kept: the recipe is read when it is chosen, since a small file may name many nodes in each run.
 class RecipeList : public QListWidget {
     Q_OBJECT
 public:
@@ -21,8 +24,6 @@ public:
     bool choose(const QString &name);
     /// Adds a row and chooses it.
     void addAndChoose(PlanDraft draft, const QString &name);
-    /// The original draft of the chosen row, without the person's later changes.
-    [[nodiscard]] const PlanDraft *current() const;
     /// The chosen row's; empty before one is.
     [[nodiscard]] QString currentName() const;
     /// Saves under a title and chooses it; a name that is taken is refused unless `replace`.
@@ -32,14 +33,22 @@ public:
     /// Whether the chosen one is saved and may be removed.
     [[nodiscard]] bool isSaved() const;
     [[nodiscard]] Result<void> remove();
+    /// Takes a row that can't be read off the list and leaves its file alone.
+    void forget(const QString &name);
 
 Q_SIGNALS:
     void draftChosen(const lockstep::ui::PlanDraft &draft);
+    /// Instead, where the chosen recipe's file is gone or damaged. `mistakes`: a line each.
+    void unreadable(const QString &name, const QString &mistakes);
 
 private:
+    void addRow(const core::Recipe &recipe, const QString &name);
+    void addOnShelf(const std::string &name);
     void add(PlanDraft draft, const QString &name);
     void dropRow(int row);
-    std::vector<PlanDraft> m_drafts; ///< one a row
+    void tell(int row);
+    /// One a row, without a person's later changes; absent: on the shelf.
+    std::vector<std::optional<PlanDraft>> m_drafts;
 };
 
 } // namespace lockstep::ui

@@ -52,6 +52,11 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, const MachineFact
     addListAction(tr("Export as a file…"), &RecipesCard::share);
     m_remove = addListAction(tr("Remove"), &RecipesCard::removeChosen);
     connect(&m_theme, &Theme::changed, this, &RecipesCard::restyle);
+    const auto warn = [this](const QString &name, const QString &mistakes) {
+        QMessageBox::warning(this, tr("Recipe %1").arg(name), mistakes);
+        m_list->forget(name);
+    };
+    connect(m_list, &RecipeList::unreadable, this, warn, Qt::QueuedConnection); // the list is amid choosing
     restyle();
 }
 

@@ -31,6 +31,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/first_rows.h"
 #include "app/ui/widgets/page_stack.h"
 #include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
@@ -51,13 +52,10 @@ Card *textCard(const QString &title, QWidget *parent, QLabel **label) {
     return card;
 }
 
-/// One sentence per line; an empty card is hidden.
+/// An empty card is hidden.
 void showList(const std::vector<std::string> &sentences, QLabel *label, Card *card) {
-    QStringList lines;
-    for (const std::string &sentence : sentences)
-        lines.append(QStringLiteral("• ") + QString::fromStdString(sentence));
-    label->setText(lines.join(QLatin1Char('\n')));
-    card->setVisible(!lines.isEmpty());
+    label->setText(sentenceLines(sentences));
+    card->setVisible(!sentences.empty());
 }
 
 } // namespace

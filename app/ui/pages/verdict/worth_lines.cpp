@@ -88,7 +88,8 @@ QLabel *WorthLines::addLabel(const QString &text, const char *role, int row, int
 }
 
 void WorthLines::addSentence(const QString &text, const char *role, int row) {
-    QLabel *label = makeLabel(text, role, this);
+    constexpr qsizetype longest = 2000; // laid out again whenever anything beside it moves
+    QLabel *label = makeLabel(text.size() > longest ? text.first(longest) + u'…' : text, role, this);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     label->setWordWrap(true);
     m_layout->addWidget(label, row, Name, 1, Press - Name);

@@ -2,10 +2,13 @@
 // The whole verdict of some runs: one code path for window, command line and exports.
 #include <nlohmann/json.hpp>
 #include <QElapsedTimer>
+#include <set>
 
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/verdict.h"
+#include "analysis/fairness/fairness.h"
 #include "export/export.h"
+#include "ipc/run_title.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -395,6 +398,57 @@ private Q_SLOTS:
                          std::string::npos,
                      qPrintable(QString::number(int(format))));
         QVERIFY(exportResults({table, {}}, ExportFormat::Csv).find("unfair") == std::string::npos);
+    }
+
+    void whatScriptsSayOfThemselvesMakesNeitherNamesNorFindingsEndless() {
+        std::vector<RunOutcome> runs;
+        for (const char *which : {"a", "b", "c"}) {
+            addRepeats(runs, "train.py", config(Method::Baseline, 1, 0), 1, 4, 0, 1);
+            RunOutcome &run = runs.back();
+            run.config.reset();
+            run.script = true;
+            run.about["workers"] = std::to_string(runs.size());
+            for (const FieldSpec &field : runConfigFields())
+                if (!field.perProcess && field.type == FieldType::Text)
+                    run.about[std::string(field.key)] = which + std::string(2000, 'y');
+        }
+        const ResultTable table = resultTable(runs);
+        std::set<std::string> names;
+        for (const ResultRow &row : table.rows) {
+            names.insert(row.name);
+            QVERIFY2(row.name.starts_with("train.py, ") && row.name.find("…") != std::string::npos, row.name.c_str());
+            QVERIFY2(row.name.size() <= longestTitle, row.name.c_str());
+        }
+        QCOMPARE(names.size(), runs.size());
+        const Judgement found = judge(table, runs, {});
+        QCOMPARE(found.pairs.size(), std::size_t(2));
+        for (const PairJudgement &pair : found.pairs) {
+            QVERIFY(!pair.fairness.empty());
+            for (const FairnessFinding &finding : pair.fairness)
+                QVERIFY2(finding.sentence.size() < 1500, finding.sentence.c_str());
+        }
+    }
+
+    void ofManyMachinesTheFirstThatTheOtherLacksAreNamed() {
+        const auto on = [](const std::string &own, int count) {
+            RunOutcome run = runOf("train.py", config(Method::Baseline, 1, 0), 1, 4);
+            for (int i = 0; i < count; ++i) {
+                MachineRecord &machine = run.conditions.machines.emplace_back();
+                machine.host = i == count - 1 ? own : "node" + std::to_string(i);
+            }
+            return RepeatGroup{own, {run}};
+        };
+        const auto hosts = [&](int count) {
+            for (const FairnessFinding &finding : fairnessOf(on("yours", count), on("zeus", count), {}, {}))
+                if (finding.key == "host")
+                    return finding;
+            return FairnessFinding{};
+        };
+        QCOMPARE(hosts(3).reference, std::string("yours, node0, node1"));
+        QCOMPARE(hosts(4096).reference,
+                 std::string("yours, node0, node1, node10, node100, node1000, node1001, node1002 and 4,088 more"));
+        QVERIFY2(hosts(4096).run.starts_with("zeus, node0, "), hosts(4096).run.c_str());
+        QVERIFY2(hosts(4096).sentence.size() < 500, hosts(4096).sentence.c_str());
     }
 
     void aThousandRunsAreJudged() {

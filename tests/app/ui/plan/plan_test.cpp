@@ -21,6 +21,7 @@
 #include "app/ui/pages/shared/device_picker.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "experiment/recipe_shelf.h"
 #include "ipc/file_system.h"
 #include "ipc/model_facts.h"
 #include "models/plan_model.h"
@@ -358,6 +359,39 @@ private Q_SLOTS:
         QCOMPARE(m_page->recipes()->count(), before);
         QVERIFY(!m_page->choose(QStringLiteral("four-epochs")));
         QVERIFY(!m_page->recipes()->isSaved()); // another one is chosen
+    }
+
+    void aRecipeOnTheShelfIsReadWhenItIsChosen() {
+        const QString name = QStringLiteral("four-epochs"), other = QStringLiteral("lenet-dp-vs-ddp");
+        type("epochs", "4");
+        QVERIFY(core::saveRecipe(m_page->draft().effective(), "Four epochs", false).has_value());
+        RecipeList list(m_theme);
+        std::vector<int> epochs;
+        connect(&list, &RecipeList::draftChosen, this,
+                [&](const PlanDraft &draft) { epochs.push_back(draft.recipe().runs.front().config.epochs); });
+        QSignalSpy unreadable(&list, &RecipeList::unreadable);
+        list.load();
+        QVERIFY(list.choose(name));
+        QCOMPARE(epochs.back(), 4);
+        QVERIFY(list.choose(other));
+        type("epochs", "7");
+        QVERIFY(core::saveRecipe(m_page->draft().effective(), "Four epochs", true).has_value());
+        QVERIFY(list.choose(name));
+        QCOMPARE(epochs.back(), 7);
+        QVERIFY(list.choose(other));
+
+        const int before = list.count();
+        QVERIFY(core::removeSavedRecipe("four-epochs").has_value());
+        QCOMPARE(unreadable.size(), 0);
+        QVERIFY(list.choose(name));
+        QCOMPARE(unreadable.size(), 1);
+        QCOMPARE(unreadable[0][0].toString(), name);
+        QVERIFY(!unreadable[0][1].toString().isEmpty());
+        const std::size_t told = epochs.size();
+        list.forget(name);
+        QCOMPARE(list.count(), before - 1);
+        QVERIFY(!list.choose(name));
+        QCOMPARE(epochs.size(), told + 1); // its neighbour's
     }
 
     void everyMistakeOfARecipeFileHasALineOfItsOwn() {

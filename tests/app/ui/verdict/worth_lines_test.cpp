@@ -7,6 +7,7 @@
 
 #include "app/ui/pages/verdict/worth_lines.h"
 #include "app/ui/widgets/elided_label.h"
+#include "app/ui/widgets/first_rows.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -60,6 +61,35 @@ private Q_SLOTS:
         QCOMPARE(shown.size(), 2);
         QVERIFY2(shown[0].contains(u'…') && shown[0].endsWith(" 2 workers"), qPrintable(shown.join('|')));
         QVERIFY2(shown[1].contains(u'…') && shown[1].endsWith(" 4 workers"), qPrintable(shown.join('|')));
+    }
+
+    void anEndlessReasonIsShownByItsBeginning() {
+        WorthLines lines;
+        core::VerdictLine failed;
+        failed.run = "DDP on 2 devices";
+        failed.against = "baseline";
+        failed.outcome = core::Outcome::Failed;
+        failed.reason = "Rank 1 says " + std::string(16'000, 'x');
+        failed.failed = {{1, "the-run", failed.reason}};
+        lines.show({failed});
+        int found = 0;
+        for (const QLabel *label : lines.findChildren<QLabel *>())
+            if (label->text().startsWith("Rank 1 says ")) {
+                ++found;
+                QVERIFY(label->text().size() < 2100 && label->text().endsWith(u'…'));
+            }
+        QCOMPARE(found, 1);
+    }
+
+    void ofVeryManySentencesTheFirstAreShownAndALineSaysSo() {
+        QCOMPARE(sentenceLines({}), QString());
+        QCOMPARE(sentenceLines({"One.", "Two."}), QStringLiteral("• One.\n• Two."));
+        const QStringList many = sentenceLines(std::vector<std::string>(1000, "One.")).split('\n');
+        QCOMPARE(many.size(), 101);
+        QCOMPARE(many.back(), QStringLiteral("The first 100 of 1,000 are shown"));
+        const QString endless = sentenceLines(std::vector<std::string>(50, std::string(16'000, 'x')));
+        QVERIFY(endless.size() > 30'000 && endless.size() < 34'000);
+        QVERIFY(endless.endsWith("\nThe first 8 of 50 are shown"));
     }
 
     void theKeyboardsFocusStaysInItsPlaceWhileTheButtonsThereAreDisabledAndMadeAnew() {
