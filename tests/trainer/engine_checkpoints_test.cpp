@@ -206,13 +206,15 @@ TEST_SUITE("engine_checkpoints") {
             return torch::Tensor();
         };
         const std::string epochs = "lockstep.epochs", progress = "lockstep.progress";
-        torch::Tensor wrongNumber = tensorOf(epochs), tooLong = tensorOf(epochs), noNumber = tensorOf(progress);
+        torch::Tensor wrongNumber = tensorOf(epochs), tooLong = tensorOf(epochs), noNumber = tensorOf(progress),
+                      leftOut = tensorOf(progress);
         wrongNumber[1][0] = 7;
         tooLong[0][2] = 1e300;
         noNumber[0][1] = std::nan("");
+        leftOut[0][std::int64_t(leftOutColumn)] = 1; // of no samples
         for (const TensorFile &hostile :
              {with(epochs, torch::ones({}, torch::kFloat64)), with(epochs, torch::ones({2, 1}, torch::kFloat64)),
-              with(epochs, wrongNumber), with(epochs, tooLong), with(progress, noNumber),
+              with(epochs, wrongNumber), with(epochs, tooLong), with(progress, noNumber), with(progress, leftOut),
               with(progress,
                    torch::empty({std::int64_t{1} << 47, 0}, torch::kFloat64)), // no bytes, and ranks without end
               with(progress, tensorOf(progress).to(torch::kFloat32))}) {
@@ -422,6 +424,22 @@ TEST_SUITE("engine_checkpoints") {
         CHECK(said("batch", 6) == "epochs 4 to 5 were made with loader=item instead of loader=batch");
     }
 
+    TEST_CASE("by a learning rate schedule, a training resumed with more epochs says which were made by another one") {
+        const Checkpoints folder;
+        int runs = 0;
+        const auto said = [&](int epochs) {
+            const std::string frames = folder.beside("frames" + std::to_string(++runs));
+            folder.runWell(
+                {"--lr-schedule=linear", "--epochs=" + std::to_string(epochs), "--resume", "--frames=" + frames});
+            return alertOfOtherSettings(frames);
+        };
+        folder.runWell({"--lr-schedule=linear", "--epochs=1"});
+        CHECK(said(1).empty());
+        CHECK(said(2) == "epoch 1 was made with epochs=1 instead of epochs=2");
+        CHECK(said(3) == "epoch 1 was made with epochs=1 instead of epochs=3; "
+                         "epoch 2 was made with epochs=2 instead of epochs=3");
+    }
+
     TEST_CASE("on every node two copies of checkpoints are kept, and another training's are moved aside") {
         Nodes nodes;
         nodes.runWell({"a", "b"}, {"--epochs=1"});
@@ -472,6 +490,9 @@ TEST_SUITE("engine_checkpoints") {
             auto file = *trainer::readTensors(folder.after(steps));
             for (const char *key : {"training", "data_sha256", "saved_us", "earlier"})
                 REQUIRE(file.metadata.erase(key) == 1);
+            for (auto &[name, tensor] : file.tensors)
+                if (name == "lockstep.progress")
+                    tensor = tensor.slice(1, 0, std::int64_t(trainer::leftOutColumn)).contiguous();
             REQUIRE(trainer::writeTensors(folder.after(steps), file));
         }
         for (const int epochs : {3, 4})

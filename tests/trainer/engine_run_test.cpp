@@ -7,11 +7,13 @@
 
 #include <torch/torch.h>
 
+#include "ipc/alerts.h"
 #include "tests/figure.h"
 #include "tests/trainer/peers.h"
 #include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/engine/divergence.h"
 #include "trainer/models/model.h"
 
 using namespace lockstep;
@@ -43,6 +45,24 @@ void checkPhasesAddUp(const EpochFrame &epoch) {
         CAPTURE(name);
         CHECK(epoch.phases.count(name) == 1);
     }
+}
+
+/// The mean loss of an epoch's samples in windows of a step each, without those whose loss is not finite.
+double finiteLoss(const std::vector<Frame> &frames, int epoch) {
+    double sum = 0, samples = 0;
+    for (const auto &window : bodiesOf<StepsFrame>(frames)) {
+        REQUIRE(window.count == 1);
+        if (window.epoch != epoch || !std::isfinite(window.loss->mean))
+            continue;
+        sum += window.loss->mean * static_cast<double>(window.samples);
+        samples += static_cast<double>(window.samples);
+    }
+    return sum / samples;
+}
+
+int alertsOf(const std::vector<Frame> &frames, std::string_view kind) {
+    const auto alerts = bodiesOf<AlertFrame>(frames);
+    return static_cast<int>(std::ranges::count(alerts, kind, &AlertFrame::kind));
 }
 
 /// What a window's stamps leave over, of its time; the median of a rank's windows, so that one disturbed by other work says little.
@@ -446,6 +466,88 @@ TEST_SUITE("engine_run") {
             savingNs += first[epoch].startMonoNs - savedFrom[epoch - 1];
         }
         CHECK(2 * apartNs < savingNs);
+    }
+
+    TEST_CASE("each rollback follows an alert, and the epoch's loss is that of its steps whose loss is finite") {
+        struct Way {
+            const char *title;
+            int ranks;
+            std::vector<std::string> options;
+        };
+        for (const Way &way : {Way{"baseline", 1, {"--method=baseline"}}, Way{"DDP", 2, {"--method=ddp"}}}) {
+            CAPTURE(way.title);
+            const TempFolder folder;
+            std::vector<std::string> options = way.options;
+            options.insert(options.end(),
+                           {"--epochs=2", "--on-nonfinite=rollback", "--checkpoint-dir=" + (folder / "c"),
+                            "--frames=" + (folder / "f"), "--summary=" + (folder / "s")});
+            // Training goes back after step 16 because of step 15, then after 18 because of 17; 19 is good.
+            const Environment poison = {{"LOCKSTEP_TEST_NAN", "0:15:3"}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}};
+            const std::vector<Ended> all =
+                way.ranks > 1 ? DdpRun(way.ranks, options, poison).wait()
+                              : std::vector<Ended>{Process(trainerBinary(), withSmallRun(options), poison).wait()};
+            for (const Ended &ended : all) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+            }
+            const auto frames = readFrames(folder / "f");
+            CHECK(alertsOf(frames, "rollback") == 2);
+            CHECK(alertsOf(frames, nonFiniteLoss.row().kind) == 2 * way.ranks);
+            const auto epochs = readSummary(folder / "s").epochs;
+            REQUIRE(epochs.size() == 2);
+            REQUIRE(epochs[1].loss);
+            CHECK(*epochs[1].loss == doctest::Approx(finiteLoss(frames, 2)).epsilon(1e-5));
+            CHECK(epochs[1].samples == 640);
+        }
+    }
+
+    TEST_CASE("an epoch that is stopped and resumed after a rollback has the loss of its finite steps") {
+        const SmallData data(6000);
+        const TempFolder folder;
+        const auto start = [&](const std::string &frames) { // 125 steps an epoch
+            return std::make_unique<Process>(
+                trainerBinary(),
+                withSmallRun({data.option(), "--method=baseline", "--train-samples=6000", "--batch-size=48",
+                              "--epochs=3", "--on-nonfinite=rollback", "--checkpoint-dir=" + (folder / "c"), "--resume",
+                              "--frames=" + frames}),
+                Environment{{"LOCKSTEP_TEST_NAN", "0:130"}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+        };
+        const auto first = start(folder / "f1");
+        REQUIRE(appears(folder / "f1", "\"first_step\":135,"));
+        first->signal(SIGTERM);
+        REQUIRE(first->wait().code == 130);
+        REQUIRE(start(folder / "f2")->wait().code == 0);
+        auto frames = readFrames(folder / "f1");
+        CHECK(alertsOf(frames, "rollback") == 1);
+        const auto resumed = readFrames(folder / "f2");
+        frames.insert(frames.end(), resumed.begin(), resumed.end());
+        const auto epochs = bodiesOf<EpochFrame>(frames);
+        REQUIRE(epochs.size() == 3);
+        REQUIRE(epochs[1].loss);
+        CHECK(*epochs[1].loss == doctest::Approx(finiteLoss(frames, 2)).epsilon(1e-5));
+    }
+
+    TEST_CASE("when training goes on, each stretch of losses that are not finite is reported with its own first step") {
+        const TempFolder folder;
+        const SystemClock clock;
+        auto sender = trainer::FrameSender::open(folder / "f", 0, clock, {});
+        REQUIRE(sender.has_value());
+        trainer::Session session;
+        session.config.onNonfinite = "continue";
+        session.frames = sender->get();
+        session.model = *trainer::makeModel("lenet", {});
+        trainer::NamedTensors parameters;
+        for (const auto &item : session.model->named_parameters())
+            parameters.emplace_back(item.key(), item.value());
+        session.optimizer = std::make_unique<trainer::Optimizer>(parameters, trainer::OptimizerOptions());
+        trainer::DivergenceWatch watch(session);
+        for (const std::int64_t step : {5, 9}) // as the recorder says of a GPU's
+            watch.onNonFinite(step, std::nan(""));
+        (*sender)->finish(std::chrono::seconds(20));
+        const auto alerts = bodiesOf<AlertFrame>(readFrames(folder / "f"));
+        REQUIRE(alerts.size() == 2);
+        CHECK(alerts[0].message.find("is NaN since step 5 ") != std::string::npos);
+        CHECK(alerts[1].message.find("is NaN since step 9 ") != std::string::npos);
     }
 
     TEST_CASE("rollback without a checkpoint yet stops") {

@@ -481,6 +481,33 @@ TEST_SUITE("report_frames") {
         CHECK(recorder.epochScalars().empty());
     }
 
+    TEST_CASE(
+        "after a rollback a loss that is not finite is reported anew, and an epoch's loss is that of its other steps") {
+        for (const bool throwsAway : {false, true}) {
+            LateClock clock;
+            std::vector<std::int64_t> reported;
+            StepRecorder recorder(
+                clock, {[](const StepsFrame &) {}, [&](std::int64_t step, double) { reported.push_back(step); }},
+                std::chrono::milliseconds(100'000), {}, throwsAway);
+            recorder.startEpoch(1, {});
+            recorder.addStep(0, 64, torch::full({}, 1.0));
+            recorder.addStep(1, 64, torch::full({}, std::nan("")));
+            recorder.addStep(2, 64, torch::full({}, std::nan("")));
+            const EpochTotals before = recorder.finishEpoch();
+            recorder.afterRollback();
+            recorder.startEpoch(1, before);
+            recorder.addStep(3, 64, torch::full({}, HUGE_VAL));
+            recorder.addStep(4, 16, torch::full({}, 3.0));
+            const EpochTotals totals = recorder.finishEpoch();
+            CHECK(reported == std::vector<std::int64_t>{1, 3});
+            CHECK(totals.samples == 4 * 64 + 16);
+            CHECK(totals.lossSamples() == (throwsAway ? 64 + 16 : totals.samples));
+            CHECK(std::isfinite(totals.lossSum) == throwsAway);
+            if (throwsAway)
+                CHECK(totals.lossSum == 64 * 1.0 + 16 * 3.0);
+        }
+    }
+
     TEST_CASE("an epoch's phases add up to its duration, wherever the thread is preempted") {
         PreemptedClock clock;
         StepRecorder recorder(clock, {[](const StepsFrame &) {}, {}}, std::chrono::milliseconds(100'000));

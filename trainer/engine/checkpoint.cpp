@@ -26,7 +26,6 @@
 #include "ipc/sound_values.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/rank_placement.h"
-#include "trainer/report/epoch_totals.h"
 
 namespace lockstep::trainer {
 
@@ -81,6 +80,9 @@ bool canBeProgress(const torch::Tensor &table) {
         const std::span<const double> numbers(whole.data_ptr<double>() + rank * table.size(1), columns);
         const std::size_t first = std::min(numbers.size(), EpochTotals::numbers);
         if (!EpochTotals::canBe(numbers.first(first)) || !EpochTotals::canBe(numbers.subspan(first)))
+            return false;
+        if (const double leftOut = columns > leftOutColumn ? numbers[leftOutColumn] : 0;
+            !(leftOut >= 0 && leftOut <= EpochTotals::fromNumbers(numbers).samples))
             return false;
     }
     return true;
@@ -206,12 +208,17 @@ Origin originOf(const std::string &file, const std::string &training, Checkpoint
     return !checkpoint ? Origin::Unreadable : checkpoint->training == training ? Origin::Own : Origin::OtherTraining;
 }
 
-/// The settings whose effect is on a step or on the means, and which a resumed run may change, that differ.
+/// The settings whose effect is on a step or on the means, and which a resumed run may change, that differ. By a schedule each
+/// step's learning rate depends on the number of epochs.
 std::vector<const FieldSpec *> changedSettings(const RunConfig &before, const RunConfig &now) {
+    const bool lrByEpochs = now.lrSchedule != "constant";
+    const auto counts = [&](const FieldSpec &field) {
+        return field.effect == FieldEffect::Step || field.effect == FieldEffect::Means ||
+               (field.key == "epochs" && lrByEpochs);
+    };
     std::vector<const FieldSpec *> changed;
     for (const FieldSpec &field : runConfigFields())
-        if ((field.effect == FieldEffect::Step || field.effect == FieldEffect::Means) && !field.fixedOnResume &&
-            effectiveValue(field, before) != effectiveValue(field, now))
+        if (counts(field) && !field.fixedOnResume && effectiveValue(field, before) != effectiveValue(field, now))
             changed.push_back(&field);
     return changed;
 }

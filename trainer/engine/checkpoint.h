@@ -14,6 +14,7 @@
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 #include "trainer/engine/optimizer.h"
+#include "trainer/report/epoch_totals.h"
 
 namespace lockstep::trainer {
 
@@ -28,6 +29,9 @@ inline constexpr std::size_t mostEarlierParts = 1000; ///< of a training
 /// Bytes of a line about one in a checkpoint, and of all lines: one of 4,096 devices takes half
 /// of the first, 1,000 of few devices half of the second.
 inline constexpr std::size_t longestEarlierPart = 64 << 10, mostEarlierBytes = 2 << 20;
+
+/// Where a rank's progress has EpochTotals::leftOut of its unfinished epoch; earlier versions' files lack it.
+inline constexpr std::size_t leftOutColumn = 2 * EpochTotals::numbers;
 
 /// Everything a run needs to resume and end bit for bit (on CPUs) like an uninterrupted one.
 struct Checkpoint {
@@ -44,9 +48,9 @@ struct Checkpoint {
     std::vector<EpochSummary> epochs;
     NamedTensors parameters; ///< by state_dict name, buffers too
     NamedTensors optimizer;
-    torch::Tensor progress;   ///< F64 [world, n]: each rank's sums of the unfinished epoch and of the run
-    torch::Tensor rng;        ///< U8 [world, n]: state of each rank's CPU generator
-    torch::Tensor deviceRng;  ///< the same of the GPU's generator; undefined on CPUs
+    torch::Tensor progress;  ///< F64 [world, n]: each rank's sums of its unfinished epoch and of the run; leftOutColumn
+    torch::Tensor rng;       ///< U8 [world, n]: state of each rank's CPU generator
+    torch::Tensor deviceRng; ///< the same of the GPU's generator; undefined on CPUs
     torch::Tensor replicaRng; ///< U8 [replicas - 1, n]: of the strategy's further generators; undefined without such
 };
 

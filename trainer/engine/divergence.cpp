@@ -27,13 +27,15 @@ bool isFinite(const torch::Tensor &tensor) {
 DivergenceWatch::DivergenceWatch(Session &session) : m_session(session) {
     const char *text = std::getenv("LOCKSTEP_TEST_NAN");
     int rank = 0;
-    long long step = 0;
-    if (text && std::sscanf(text, "%d:%lld", &rank, &step) == 2 && rank == session.env.rank)
-        m_poisoned = step;
+    long long step = 0, count = 1;
+    if (!text || std::sscanf(text, "%d:%lld:%lld", &rank, &step, &count) < 2 || rank != session.env.rank)
+        return;
+    m_poisonedFrom = step;
+    m_poisonedTo = step + count;
 }
 
 void DivergenceWatch::poison(std::int64_t step, Batch &batch) const {
-    if (step == m_poisoned && batch.inputs.defined())
+    if (step >= m_poisonedFrom && step < m_poisonedTo && batch.inputs.defined())
         batch.inputs = at::full_like(batch.inputs, std::nan(""));
 }
 
@@ -50,11 +52,13 @@ void DivergenceWatch::check(std::int64_t step, const Batch &batch, const torch::
 void DivergenceWatch::onNonFinite(std::int64_t step, double loss) {
     if (!m_found)
         m_found = found(step, loss, {});
+    const bool isOther = goesOn() && m_found->step != step; // after that one, or before it
     const char *const then = goesOn() ? "; training goes on"
                              : m_session.config.onNonfinite == "rollback"
                                  ? "; training goes back to the last good checkpoint"
                                  : "; training stops (--on-nonfinite)";
-    const AlertFrame alert = makeAlert(nonFiniteLoss, sentence() + then, step);
+    const AlertFrame alert =
+        makeAlert(nonFiniteLoss, sentence(isOther ? found(step, loss, {}) : *m_found) + then, step);
     m_session.frames->send(alert);
     logWarning(alert.message);
 }
@@ -74,10 +78,9 @@ DivergenceWatch::Found DivergenceWatch::found(std::int64_t step, double loss, co
     return {step, loss, firstBad(inputs), own};
 }
 
-std::string DivergenceWatch::sentence() const {
-    return "the loss of rank " + std::to_string(m_session.env.rank) + " is " + valueInWords(m_found->loss) +
-           " since step " + std::to_string(m_found->step) +
-           " (the first tensor that is not finite: " + m_found->firstBad + ")";
+std::string DivergenceWatch::sentence(const Found &it) const {
+    return "the loss of rank " + std::to_string(m_session.env.rank) + " is " + valueInWords(it.loss) + " since step " +
+           std::to_string(it.step) + " (the first tensor that is not finite: " + it.firstBad + ")";
 }
 
 /// On the way from the data to the update, in the order in which values flow. On a GPU the step's data are gone by then.
@@ -112,7 +115,8 @@ std::optional<DivergenceWatch::Agreement> DivergenceWatch::agree(const std::stri
     if (first == rows.size())
         return std::nullopt;
     const std::string number = std::to_string(++m_agreements); // no key of the store serves twice
-    const auto sentences = m_session.communicator->exchange("diverged-" + number, m_found ? sentence() : std::string());
+    const auto sentences =
+        m_session.communicator->exchange("diverged-" + number, m_found ? sentence(*m_found) : std::string());
     const char *const origin = isOwn(first) ? "" : ", and which rank that came from is unknown";
     return Agreement{sentences[first] + origin,
                      m_session.communicator->exchange("last_good-" + number, newest).front()};

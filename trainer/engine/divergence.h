@@ -16,7 +16,7 @@ class DivergenceWatch {
 public:
     explicit DivergenceWatch(Session &session);
 
-    /// LOCKSTEP_TEST_NAN=RANK:STEP: makes that rank's input of that step NaN, for tests.
+    /// LOCKSTEP_TEST_NAN=RANK:STEP or RANK:STEP:COUNT: makes that rank's inputs from that step on NaN, one or COUNT, for tests.
     void poison(std::int64_t step, Batch &batch) const;
 
     /// Call between a step's gradients and its optimizer. On CPU devices the loss is at hand; a GPU's is read later, by the
@@ -51,12 +51,12 @@ private:
     [[nodiscard]] bool stepsAreOrdered() const;
     [[nodiscard]] Found found(std::int64_t step, double loss, const torch::Tensor &inputs);
     [[nodiscard]] bool goesOn() const { return m_session.config.onNonfinite == "continue"; }
-    [[nodiscard]] std::string sentence() const;
+    [[nodiscard]] std::string sentence(const Found &it) const;
     [[nodiscard]] std::string firstBad(const torch::Tensor &inputs);
 
     Session &m_session;
-    std::optional<std::int64_t> m_poisoned; ///< the step, on that rank
-    std::optional<Found> m_found;           ///< not dealt with yet
+    std::int64_t m_poisonedFrom = 0, m_poisonedTo = 0; ///< steps, the last one excluded
+    std::optional<Found> m_found;                      ///< not dealt with yet
     int m_agreements = 0, m_rollbacks = 0;
 };
 

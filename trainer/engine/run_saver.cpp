@@ -66,6 +66,8 @@ RunProgress RunSaver::resume() {
     progress.unfinished = EpochTotals::fromNumbers(numbers);
     if (numbers.size() > EpochTotals::numbers)
         progress.total = EpochTotals::fromNumbers(numbers.subspan(EpochTotals::numbers));
+    if (numbers.size() > leftOutColumn)
+        progress.unfinished.leftOut = static_cast<std::int64_t>(numbers[leftOutColumn]);
     return progress;
 }
 
@@ -74,6 +76,7 @@ Result<void> RunSaver::save(const RunProgress &progress, int epochsDone) {
     auto numbers = progress.unfinished.toNumbers();
     const auto total = progress.total.toNumbers();
     numbers.insert(numbers.end(), total.begin(), total.end());
+    numbers.push_back(static_cast<double>(progress.unfinished.leftOut));
     Checkpoint checkpoint;
     std::vector<torch::Tensor> rows;
     for (const auto &row : s.communicator->gather(numbers))

@@ -93,7 +93,8 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
 
 Training::Training(Session &session)
     : m_session(session), m_saver(session), m_divergence(session),
-      m_recorder(*session.clock, outputsOf(session, m_divergence), windowOfSteps(), session.placement.names),
+      m_recorder(*session.clock, outputsOf(session, m_divergence), windowOfSteps(), session.placement.names,
+                 session.config.onNonfinite == "rollback"),
       m_evaluator(session.test, *session.communicator, session.device(), session.dtype), m_stragglers(session),
       m_shards(session), m_comm(session) {}
 
@@ -215,6 +216,7 @@ Result<bool> Training::trainOrGoBack(int epoch) {
         if (auto back = m_divergence.goBack(*diverged); !back)
             return fail(back.error());
         m_saver.keepCopy(diverged->lastGood);
+        m_recorder.afterRollback();
         // What stopped this epoch was the loss; a person may want to stop, too.
         const auto wishes = m_session.communicator->gather({stop_flag::requested() ? 1.0 : 0.0});
         const bool wanted = std::any_of(wishes.begin(), wishes.end(), [](const auto &wish) { return wish[0] > 0; });
@@ -339,16 +341,19 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.scalars = m_recorder.epochScalars();
     if (const EpochTotals before = std::exchange(m_madeBefore, {}); before.steps > 0) // of the first epoch here
         frame.before = {before.durationS, before.samples, before.steps, before.phases.toFrame()};
-    const std::size_t metrics = mostOf(m_session.communicator->gather({static_cast<double>(frame.scalars.size())}));
+    const auto counts = m_session.communicator->gather(
+        {static_cast<double>(frame.scalars.size()), static_cast<double>(totals.lossSamples())});
+    const std::size_t metrics = mostOf(counts);
     const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame, metrics));
-    double lossSum = 0, samples = 0, longest = 0;
+    double lossSum = 0, lossSamples = 0, samples = 0, longest = 0;
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
         lossSum += rows[rank][0];
+        lossSamples += counts[rank][1];
         samples += rows[rank][1];
         longest = std::max(longest, rows[rank][2]);
         m_metrics.take(static_cast<int>(rank), epochOf(rows[rank], frame));
     }
-    frame.loss = lossSum / samples;
+    frame.loss = lossSum / lossSamples;
     m_session.frames->send(frame);
     m_progress.epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
     m_progress.total.add(totals);

@@ -10,6 +10,7 @@ namespace lockstep::trainer {
 void EpochTotals::add(const EpochTotals &other) {
     lossSum += other.lossSum;
     samples += other.samples;
+    leftOut += other.leftOut;
     steps += other.steps;
     durationS += other.durationS;
     phases.merge(other.phases);

@@ -12,11 +12,14 @@ namespace lockstep::trainer {
 struct EpochTotals {
     double lossSum = 0; ///< over samples, without padded duplicates; may be non-finite
     std::int64_t samples = 0, steps = 0;
+    std::int64_t leftOut = 0; ///< of `samples`: of steps thrown away for a loss that is not finite; lossSum lacks them
     double durationS = 0;
     PhaseTotals phases;
 
     void add(const EpochTotals &other);
-    /// Converts to numbers and back, for exchange between ranks and for checkpoints.
+    /// The samples whose mean loss is that of the epoch.
+    [[nodiscard]] std::int64_t lossSamples() const { return samples - leftOut; }
+    /// Converts to numbers, without leftOut, and back, for exchange between ranks and for checkpoints.
     [[nodiscard]] std::vector<double> toNumbers() const;
     [[nodiscard]] static EpochTotals fromNumbers(std::span<const double> numbers);
     static constexpr std::size_t numbers = 4 + PhaseTotals::numbers;

@@ -12,8 +12,9 @@
 namespace lockstep::trainer {
 
 StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window,
-                           std::vector<std::string> devices)
-    : m_clock(clock), m_outputs(std::move(outputs)), m_windowNs(window.count()), m_devices(std::move(devices)) {}
+                           std::vector<std::string> devices, bool throwsAway)
+    : m_clock(clock), m_outputs(std::move(outputs)), m_windowNs(window.count()), m_devices(std::move(devices)),
+      m_throwsAway(throwsAway) {}
 
 void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
     m_epochNumber = epoch;
@@ -121,7 +122,10 @@ void StepRecorder::accountLoss(const Pending &step) {
         window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
         window.last = loss;
         m_windowLossSum += loss * static_cast<double>(step.samples);
-        m_epoch.lossSum += loss * static_cast<double>(step.samples);
+        if (m_throwsAway && !std::isfinite(loss))
+            m_epoch.leftOut += step.samples;
+        else
+            m_epoch.lossSum += loss * static_cast<double>(step.samples);
     }
     if (!std::isfinite(loss) && m_wasFinite)
         m_outputs.nonFinite(step.step, loss);

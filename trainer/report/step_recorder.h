@@ -28,12 +28,15 @@ public:
         std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a stretch of non-finite losses
     };
     /// `window`: for how long steps are collected before they are sent; 0: each step is sent alone. `devices`: names of
-    /// DP's devices, in the order of addStep()'s times.
+    /// DP's devices, in the order of addStep()'s times. `throwsAway`: training goes back from steps whose loss is not finite,
+    /// so they are left out of their epoch's loss.
     StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100),
-                 std::vector<std::string> devices = {});
+                 std::vector<std::string> devices = {}, bool throwsAway = false);
 
     /// `before`: the epoch's totals from before an interruption (resume).
     void startEpoch(int epoch, const EpochTotals &before);
+    /// Training has gone back to good parameters: a loss that isn't finite begins a stretch of its own.
+    void afterRollback() { m_wasFinite = true; }
     /// Whether the next step is the first of its window: for metrics that are too expensive to measure at each step.
     [[nodiscard]] bool beginsWindow() const { return m_beginsWindow; }
     /// Adds a step. Call it after the step's last lap. `loss` is the mean over `samples`, on any device. `devices` are
@@ -72,6 +75,7 @@ private:
     Outputs m_outputs;
     std::int64_t m_windowNs;
     std::vector<std::string> m_devices;
+    bool m_throwsAway;
     std::vector<PhaseTotals> m_windowDevices, m_epochDevices;
     bool m_wholeEpoch = true;
     std::deque<Pending> m_pending;
