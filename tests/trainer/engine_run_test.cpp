@@ -60,7 +60,7 @@ double finiteLoss(const std::vector<Frame> &frames, int epoch) {
     return sum / samples;
 }
 
-int alertsOf(const std::vector<Frame> &frames, std::string_view kind) {
+int countOfAlerts(const std::vector<Frame> &frames, std::string_view kind) {
     const auto alerts = bodiesOf<AlertFrame>(frames);
     return static_cast<int>(std::ranges::count(alerts, kind, &AlertFrame::kind));
 }
@@ -491,8 +491,8 @@ TEST_SUITE("engine_run") {
                 REQUIRE(ended.code == 0);
             }
             const auto frames = readFrames(folder / "f");
-            CHECK(alertsOf(frames, "rollback") == 2);
-            CHECK(alertsOf(frames, nonFiniteLoss.row().kind) == 2 * way.ranks);
+            CHECK(countOfAlerts(frames, "rollback") == 2);
+            CHECK(countOfAlerts(frames, nonFiniteLoss.row().kind) == 2 * way.ranks);
             const auto epochs = readSummary(folder / "s").epochs;
             REQUIRE(epochs.size() == 2);
             REQUIRE(epochs[1].loss);
@@ -518,7 +518,7 @@ TEST_SUITE("engine_run") {
         REQUIRE(first->wait().code == 130);
         REQUIRE(start(folder / "f2")->wait().code == 0);
         auto frames = readFrames(folder / "f1");
-        CHECK(alertsOf(frames, "rollback") == 1);
+        CHECK(countOfAlerts(frames, "rollback") == 1);
         const auto resumed = readFrames(folder / "f2");
         frames.insert(frames.end(), resumed.begin(), resumed.end());
         const auto epochs = bodiesOf<EpochFrame>(frames);
