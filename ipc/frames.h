@@ -28,6 +28,7 @@
 // {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
 //  "phases":{"load":{"sum_s":…,"max_s":…},…},
 //  "devices":[{"device":"cpu:0","utilization_mean":0.97,"utilization_max":1.0,"memory_mean_bytes":…,"memory_max_bytes":…}]}
+// {"type":"epoch",…,"before":{"duration_s":1.5,"samples":20000,"steps":312,"phases":{…}}}  (of a run that went on in the epoch's middle)
 // {"type":"eval",…,"epoch":1,"accuracy":0.88,"loss":0.33,"samples":10000,"per_class_accuracy":[…],"duration_s":0.4}
 // {"type":"device",…,"interval_s":0.2,"devices":[{"device":"cpu:0","kind":"cpu","cores":"0","utilization":0.93,…}],
 //  "processes":[{"rank":0,"pid":12,"cpu_cores":0.98,"rss_bytes":…}],"agent":{…},"viewers":[{…}]}
@@ -163,12 +164,13 @@ struct MadeBefore {
     bool operator==(const MadeBefore &) const = default;
 };
 
-/// Of the whole epoch, what was made of it by an earlier run included.
+/// Loss, durationS, samples, steps and phases are of the whole epoch, what an earlier run made of it included; the rest is of this run.
 struct EpochFrame {
     int epoch = 1;
-    std::optional<double> loss; ///< sample-weighted mean over all ranks without padded duplicates; scripts leave it out
-    double durationS = 0;       ///< wall time of this rank's training loop, without evaluation
-    std::int64_t samples = 0;   ///< of this rank, without padded duplicates
+    std::optional<double>
+        loss; ///< sample-weighted mean over all ranks without padded duplicates, after a rollback of finite losses alone; scripts leave it out
+    double durationS = 0;     ///< wall time of this rank's training loop, without evaluation
+    std::int64_t samples = 0; ///< of this rank, without padded duplicates
     std::int64_t steps = 0;
     std::int64_t startMonoNs = 0;
     PhaseTimes phases;

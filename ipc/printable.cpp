@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ipc/crc32c.h"
+
 #include "ipc/json_writer.h"
 
 namespace lockstep {
@@ -113,6 +115,10 @@ std::string cutInside(std::string_view text, std::size_t most, std::string_view 
     while (after < text.size() && continuesCharacter(text[after]))
         ++after;
     return std::string(text.substr(0, before)) + std::string(between) + std::string(text.substr(after));
+}
+
+std::string cutUnlike(std::string_view text, std::size_t most) {
+    return text.size() <= most ? std::string(text) : cutInside(text, most, "…" + crcText(crc32c(text)) + "…");
 }
 
 std::string printableName(std::string_view name) {

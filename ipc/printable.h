@@ -31,6 +31,8 @@ inline constexpr std::size_t longestText = 16 * 1024;
 
 /// A longer text without its middle, where `between` stands then, in `most` bytes at most. Both parts end between two characters.
 [[nodiscard]] std::string cutInside(std::string_view text, std::size_t most, std::string_view between = "…");
+/// The same with a checksum of the whole text in place of its middle, so that unlike texts stay unlike.
+[[nodiscard]] std::string cutUnlike(std::string_view text, std::size_t most);
 
 /// A name from outside within a sentence: its first 80 bytes, control characters as "?".
 [[nodiscard]] std::string printableName(std::string_view name);

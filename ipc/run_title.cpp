@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "ipc/crc32c.h"
 #include "ipc/printable.h"
 
 namespace lockstep {
@@ -86,8 +85,7 @@ std::string plainTitle(std::string_view name) {
 }
 
 std::string cutTitle(std::string name) {
-    return name.size() <= longestTitle ? std::move(name)
-                                       : cutInside(name, longestTitle, "…" + crcText(crc32c(name)) + "…");
+    return name.size() <= longestTitle ? std::move(name) : cutUnlike(name, longestTitle);
 }
 
 std::string presentTitle(std::string name) {

@@ -43,7 +43,7 @@ class Restarts(OneMachine):
         return self.result(run)["summary"]["parameters_sha256"]
 
     def test_a_rank_killed_in_any_phase_is_named_and_the_run_goes_on_to_the_same_end(self):
-        epochs = 40  # so many that the last kill, however late, comes before the end
+        epochs = 150  # so many that the last kill, however late, comes before the end
         expected = self.undisturbed(epochs=epochs)
         phases = (("init", None), ("training", 1), ("evaluating", 1), ("checkpointing", 2), ("evaluating", 3))
         experiment, run = self.start(max_restarts=len(phases), epochs=epochs)

@@ -113,7 +113,7 @@ TEST_SUITE("engine_stop") {
         auto stopped = options, resumed = options;
         stopped.push_back("--frames=" + (folder / "f"));
         resumed.insert(resumed.end(), {"--resume", "--frames=" + (folder / "g")});
-        Process first(trainerBinary(), withSmallRun(stopped));
+        Process first(trainerBinary(), withSmallRun(stopped), {{"LOCKSTEP_TEST_DELAY", "0:forward:20"}});
         REQUIRE(appears(folder / "f", R"("type":"steps")"));
         first.signal(SIGTERM);
         REQUIRE(first.wait().code == 130);

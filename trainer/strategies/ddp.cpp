@@ -100,12 +100,15 @@ void Ddp::shareBuffers() {
     m_communicator.broadcast(buffers);
     const auto end = m_clock.point();
     m_buffersNs = m_clock.lap(Phase::Exposed) - startNs;
-    if (end)
+    if (end) {
+        if (m_communicator.group()->getBackendType() != c10d::ProcessGroup::BackendType::NCCL)
+            return; // what Gloo does on a GPU can't be observed: the buckets' times aren't known either
         return m_clock.whenKnown([this, start, end](StepTimes &times, const auto &when) {
             const std::int64_t tookNs = when(*end) - when(*start);
             times.add(Phase::Comm, tookNs);
             m_statistics.addExposed(tookNs, {});
         });
+    }
     m_clock.add(Phase::Comm, m_buffersNs);
     m_statistics.addExposed(m_buffersNs, {});
 }

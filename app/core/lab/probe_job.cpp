@@ -81,6 +81,9 @@ RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
     config.devices = {chosen ? config.devices[std::size_t(copy)] : std::to_string(copy)};
     if (!config.nodes.empty())
         config.nodes = {deviceOf(config.nodes, copy)};
+    else
+        config.interface.clear();
+    config.initMethod.clear();
     config.backend = "auto";
     config.batchSize = probe.batch;
     config.batchPerDevice = 0;
@@ -93,6 +96,16 @@ RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
     config.trace = 0;
     config.summary.clear();
     return withoutKeeping(std::move(config));
+}
+
+/// Of a trainer that is a rank of nothing, whoever started this program: a launcher's variables would have each copy meet the others.
+QProcessEnvironment aloneEnvironment() {
+    QProcessEnvironment out =
+        environmentWith({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}); // the order in which an agent numbers GPUs
+    for (const char *name :
+         {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "MASTER_ADDR", "LOCKSTEP_MASTER_LISTEN_FD"})
+        out.remove(QString::fromLatin1(name));
+    return out;
 }
 
 QStringList argumentsFor(const RunConfig &config) {
@@ -298,8 +311,7 @@ void ProbeJob::startHere() {
     m_running.clear();
     for (int copy = 0; copy < probe.copies; ++copy) {
         auto process = std::make_unique<QProcess>();
-        process->setProcessEnvironment(
-            environmentWith({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}})); // the order in which an agent numbers GPUs
+        process->setProcessEnvironment(aloneEnvironment());
         process->setStandardInputFile(QProcess::nullDevice());
         process->setStandardOutputFile(QProcess::nullDevice());
         connect(process.get(), &QProcess::finished, this, &ProbeJob::over);

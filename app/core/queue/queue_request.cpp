@@ -91,11 +91,10 @@ Result<void> move(Experiment &experiment, int entry, int to) {
 std::string ownName(const Experiment &experiment, const std::string &wanted) {
     std::set<std::string_view> taken;
     for (const ExperimentEntry &entry : experiment.entries)
-        if (entry.planned.name.starts_with(wanted))
-            taken.insert(entry.planned.name);
+        taken.insert(entry.planned.name);
     std::string name = wanted;
     for (int number = 2; taken.contains(name); ++number)
-        name = wanted + " (" + std::to_string(number) + ")";
+        name = cutTitle(wanted + " (" + std::to_string(number) + ")");
     return name;
 }
 

@@ -417,6 +417,9 @@ RunOutcome outcomeOf(const RunStore &store) {
         if (result->summary)
             takeSummary(*result->summary, !lacksFrames(store), out);
     }
+    const auto isEarlier = [&](const EpochSummary &epoch) { return epoch.epoch < out.firstEpoch; };
+    if (out.firstEpoch > 1 && std::ranges::none_of(out.summedEpochs, isEarlier))
+        out.earlierS = 0; // what the epochs before took is unknown
     if (!allHosts)
         out.warnings.push_back("its record and its ranks name more than " + thousands(mostNodes) +
                                " machines: the others are not listed");

@@ -219,7 +219,8 @@ class Sender:
 
     def connect(self) -> None:
         """Connects if frames are to be sent and there is no connection."""
-        named = self._lookup is not None and self._lookup.over
+        lookup = self._lookup  # the heartbeat's thread may take it away
+        named = lookup is not None and lookup.over
         if not self.on or self._socket or (monotonic_ns() < self._retry_at_ns and not named):
             return
         try:
@@ -460,7 +461,11 @@ def _connected(addresses: List[Any]) -> socket.socket:
     """A connection to the first address, as getaddrinfo() gives them, that takes one."""
     failure = OSError("there is no address")
     for family, kind, protocol, _, place in addresses:
-        opened = socket.socket(family, kind, protocol)
+        try:
+            opened = socket.socket(family, kind, protocol)
+        except OSError as error:  # no IPv6 here
+            failure = error
+            continue
         try:
             opened.settimeout(CONNECT_S)
             opened.connect(place)

@@ -27,6 +27,11 @@ std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(clock.monoNs() - ns));
 }
 
+/// Of a connect() or socket(): there is no way from here to that address, whoever listens there.
+bool isOutOfReach(int error) {
+    return error == EAFNOSUPPORT || error == ENETUNREACH || error == EHOSTUNREACH || error == EADDRNOTAVAIL;
+}
+
 } // namespace
 
 NodeLink::NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options)
@@ -61,6 +66,7 @@ void NodeLink::connect() {
         return;
     m_tried = 0;
     m_allRefused = true;
+    m_anyTried = false;
     tryAddress();
 }
 
@@ -85,10 +91,11 @@ bool NodeLink::knowsAddresses() {
 void NodeLink::tryAddress() {
     const NetAddress &address = m_addresses[m_at];
     m_connecting = Fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (::connect(m_connecting.get(), address.get(), address.length) != 0 && errno != EINPROGRESS)
-        return failed(std::strerror(errno), errno == ECONNREFUSED);
+    if (!m_connecting.valid() ||
+        (::connect(m_connecting.get(), address.get(), address.length) != 0 && errno != EINPROGRESS))
+        return failed(errno);
     m_connectToken = m_loop.watch(m_connecting.get(), EPOLLOUT, [this](std::uint32_t events) { connected(events); });
-    m_timer = m_loop.after(connectLimit, [this] { failed("no answer within 3 s", false); });
+    m_timer = m_loop.after(connectLimit, [this] { failed(ETIMEDOUT); });
 }
 
 void NodeLink::connected(std::uint32_t) {
@@ -96,20 +103,25 @@ void NodeLink::connected(std::uint32_t) {
     socklen_t length = sizeof error;
     ::getsockopt(m_connecting.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0)
-        return failed(std::strerror(error), error == ECONNREFUSED);
+        return failed(error);
     m_loop.unwatch(m_connectToken);
     m_loop.cancel(m_timer);
     m_refusedNs = 0;
     greet(std::move(m_connecting));
 }
 
-void NodeLink::failed(const std::string &why, bool refused) {
+void NodeLink::failed(int error) {
     m_loop.unwatch(m_connectToken);
     m_loop.cancel(m_timer);
     m_connecting.close();
-    m_allRefused = m_allRefused && refused;
+    const bool tried =
+        !isOutOfReach(error); // an address of a network that this node has no way to says nothing of agent 0
+    if (tried || !m_anyTried)
+        m_why = error == ETIMEDOUT ? "no answer within 3 s" : std::strerror(error);
+    m_allRefused = m_allRefused && (!tried || error == ECONNREFUSED);
+    m_anyTried = m_anyTried || tried;
     if (++m_tried >= m_addresses.size())
-        return giveUpRound(why, m_allRefused);
+        return giveUpRound(m_why, m_anyTried && m_allRefused);
     m_at = (m_at + 1) % m_addresses.size();
     tryAddress();
 }
@@ -192,6 +204,10 @@ void NodeLink::takeHello(std::string_view line) {
     for (const NodeMessage &message : m_kept)
         if (message.what != What::Over)
             socket->send(encode(message) + "\n");
+    if (!m_joined) {
+        m_addresses = {m_addresses[m_at]};
+        m_at = 0;
+    }
     if (std::exchange(m_joined, true))
         m_handlers.onBack();
     else

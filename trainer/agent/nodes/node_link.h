@@ -17,7 +17,7 @@ namespace lockstep::agent {
 
 /// Agent K's side (K > 0) of its link to agent 0 (ipc/node_messages.h). It joins, sends its log from the first line
 /// that agent 0 lacks, passes on agent 0's orders, and reconnects after a cut. All calls on the loop's thread, which never waits for name
-/// servers. Each address of a name is tried in turn; once it has joined, the link keeps them, since agent 0 doesn't move.
+/// servers. Each address of a name is tried in turn; once it has joined, the link keeps the one that led there, since agent 0 doesn't move.
 ///   Joining → Up ⇄ Lost; close() ends it in any state
 class NodeLink {
 public:
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] bool knowsAddresses(); ///< false: not yet, or the look-up failed; another try is due
     void tryAddress();
     void connected(std::uint32_t events);
-    void failed(const std::string &why, bool refused);
+    void failed(int error); ///< errno of the address that was tried
     void giveUpRound(const std::string &why, bool refused);
     void greet(Fd fd);
     void takeLine(std::string_view line);
@@ -88,7 +88,9 @@ private:
     std::vector<NetAddress> m_addresses;
     std::size_t m_at = 0;      ///< the address that is tried, or was reached last
     std::size_t m_tried = 0;   ///< addresses in this round
-    bool m_allRefused = false; ///< those of this round
+    bool m_allRefused = false; ///< those of this round that can be reached from here at all
+    bool m_anyTried = false;   ///< there was such a one
+    std::string m_why;         ///< what became of the last of them, else of the last address
     Fd m_connecting;
     EventLoop::Token m_connectToken = 0, m_timer = 0, m_checkTimer = 0;
     std::shared_ptr<LineSocket> m_socket;

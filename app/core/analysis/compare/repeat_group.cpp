@@ -197,13 +197,19 @@ std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run)
     const bool alike = beginAlike(first, other);
     if (alike && std::ranges::all_of(reference.runs, isOwn) && std::ranges::all_of(run.runs, isOwn))
         return {};
-    const auto text = [](std::optional<int> epoch) {
-        return epoch ? std::to_string(*epoch) : std::string("differs by repeat");
+    const auto text = [](std::optional<int> epoch, const RepeatGroup &group) {
+        if (epoch)
+            return std::to_string(*epoch);
+        const int one = group.runs.front().firstEpoch;
+        const bool isPart = std::ranges::all_of(
+            group.runs, [one](const RunOutcome &made) { return made.amidEpoch && made.firstEpoch == one; });
+        return isPart ? "a part of " + std::to_string(one) : std::string("differs by repeat");
     };
-    return "First epoch made here " + text(other) +
-           (alike            ? " in both"
-            : first || other ? " instead of " + text(first)
-                             : std::string()) +
+    const std::string begun = text(first, reference), otherBegun = text(other, run);
+    return "First epoch made here " + otherBegun +
+           (alike                 ? " in both"
+            : begun != otherBegun ? " instead of " + begun
+                                  : std::string()) +
            ": one that goes on from a checkpoint has not made all of its epochs here. Train from the first epoch to "
            "compare.";
 }

@@ -271,9 +271,12 @@ public:
 
 private:
     static void addTo(std::string &name, const std::string &key, const std::string &value) {
-        const std::string part = ", " + key + " " + cutInside(value, mostAdded);
-        if (name.size() + part.size() <= longestTitle)
-            name += part;
+        const auto part = [&](const std::string &text) { return ", " + key + " " + text; };
+        std::string more = part(value);
+        if (name.size() + more.size() > longestTitle)
+            more = part(cutUnlike(value, mostAdded));
+        if (name.size() + more.size() <= longestTitle)
+            name += more;
     }
     std::map<std::string, std::map<std::string, std::set<std::string>>> m_values; ///< by name and key
 };

@@ -429,7 +429,7 @@ bool names(const std::vector<Unlike> &differences, std::string_view key) {
 
 std::string cutValue(const std::string &value) {
     constexpr std::size_t mostShown = 300;
-    return cutInside(value, mostShown);
+    return cutUnlike(value, mostShown);
 }
 
 std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence) {

@@ -150,7 +150,7 @@ Result<void> RecipeList::remove() {
 void RecipeList::forget(const QString &name) {
     const bool chosen = currentName() == name;
     for (int row = count() - 1; row >= 0; --row)
-        if (item(row)->data(RecipeDelegate::NameRole) == name)
+        if (!m_drafts[std::size_t(row)] && item(row)->data(RecipeDelegate::NameRole) == name)
             dropRow(row);
     if (chosen && currentRow() >= 0)
         tell(currentRow());

@@ -212,14 +212,14 @@ private Q_SLOTS:
     void nodesAndDevicesOfAllRunsAreCountedWhileARecipeIsRead() {
         const auto nodes = mistakes(onNodes(1000, mostNodes, "0", 4096));
         QCOMPARE(nodes.size(), std::size_t(1));
-        QVERIFY2(nodes[0].find("the first 37 runs name 303141 nodes and devices, more than the 300000 that") !=
+        QVERIFY2(nodes[0].find("the first 74 runs name 606282 nodes and devices, more than the 600000 that") !=
                      std::string::npos,
                  nodes[0].c_str());
         const auto devices = mistakes(R"({"name": "d", "base": {"method": "ddp", "batch_size": 4096, "devices": 4096},
             "matrix": {"lr": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], "seed": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
             13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32]}})");
         QCOMPARE(devices.size(), std::size_t(1));
-        QVERIFY2(devices[0].find("the first 74 runs name 303104 nodes and devices") != std::string::npos,
+        QVERIFY2(devices[0].find("the first 147 runs name 602112 nodes and devices") != std::string::npos,
                  devices[0].c_str());
         const auto some = recipeFromJson(onNodes(2, mostNodes, "0", 4096));
         QVERIFY2(some, some ? "" : joinErrors(some.error()).c_str());
@@ -238,18 +238,18 @@ private Q_SLOTS:
                             "20, 21, 22, 23, 24, 25]}"),
                    machine(4), options);
         QVERIFY(!set);
-        QVERIFY2(joinErrors(set.error()).find("the first 37 runs name 303141") != std::string::npos,
+        QVERIFY2(joinErrors(set.error()).find("the first 74 runs name 606282") != std::string::npos,
                  joinErrors(set.error()).c_str());
     }
 
-    void hundredsOfRunsOnALabsNodesAndManyOfManyRanksHaveRoom_data() {
+    void aThousandRunsOnALabsNodesAndHundredsOfManyRanksHaveRoom_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<int>("runs");
         QTest::newRow("64 nodes of 8 GPUs")
-            << QByteArray::fromStdString(onNodes(500, 64, "0,1,2,3,4,5,6,7 kind=cuda", 4096)) << 500;
-        QTest::newRow("1,200 nodes") << QByteArray::fromStdString(onNodes(120, 1200, "0", 4800)) << 120;
+            << QByteArray::fromStdString(onNodes(1000, 64, "0,1,2,3,4,5,6,7 kind=cuda", 4096)) << 1000;
+        QTest::newRow("1,200 nodes") << QByteArray::fromStdString(onNodes(200, 1200, "0", 4800)) << 200;
     }
-    void hundredsOfRunsOnALabsNodesAndManyOfManyRanksHaveRoom() {
+    void aThousandRunsOnALabsNodesAndHundredsOfManyRanksHaveRoom() {
         QFETCH(QByteArray, text);
         QFETCH(int, runs);
         const auto recipe = recipeFromJson(text.toStdString());

@@ -183,10 +183,10 @@ private Q_SLOTS:
         for (int i = 1; i < 25; ++i)
             QCOMPARE(::link(one.c_str(), (folder.requests() + "/" + std::to_string(10'000 + i) + ".json").c_str()), 0);
         bool left = false;
-        QCOMPARE(pendingRequests(folder, nullptr, &left).size(), std::size_t(6));
+        QCOMPARE(pendingRequests(folder, nullptr, &left).size(), std::size_t(12));
         QVERIFY(left);
         const Result<void> asked = requestQueue(experiment.id, request(Kind::Pause));
-        QVERIFY2(!asked && asked.error().what.find("or 300000 nodes and devices") != std::string::npos,
+        QVERIFY2(!asked && asked.error().what.find("or 600000 nodes and devices") != std::string::npos,
                  asked ? "" : asked.error().what.c_str());
     }
 
@@ -324,7 +324,7 @@ private Q_SLOTS:
     void anExperimentThatNamesMoreNodesThanItCanIsNeitherReadNorWrittenNorMade() {
         Experiment experiment = ofOneRun(EntryState::Queued);
         experiment.entries[0].planned.config = onManyDevices();
-        while (experiment.entries.size() < 5) {
+        while (experiment.entries.size() < 11) {
             experiment.entries.push_back(experiment.entries[0]);
             experiment.entries.back().planned.name += std::to_string(experiment.entries.size());
         }
@@ -336,8 +336,9 @@ private Q_SLOTS:
         QueueRequest round = request(Kind::Repeat);
         round.rounds = 1;
         const Result<void> repeated = apply(round, experiment);
-        QVERIFY2(!repeated && repeated.error().what.starts_with("with 5 more, the runs of experiment " + experiment.id +
-                                                                " name 505010 nodes and devices, more than the 300000"),
+        QVERIFY2(!repeated &&
+                     repeated.error().what.starts_with("with 11 more, the runs of experiment " + experiment.id +
+                                                       " name 1111022 nodes and devices, more than the 600000"),
                  repeated ? "" : repeated.error().what.c_str());
         QueueRequest more = request(Kind::Add);
         more.added.emplace();
@@ -348,16 +349,16 @@ private Q_SLOTS:
         takeDevicesOfAll(more.added->config, 500);
         const Result<void> added = apply(more, experiment);
         QVERIFY2(!added && added.error().what.starts_with("with 100 more, the runs of experiment " + experiment.id +
-                                                          " name 302505 nodes and devices"),
+                                                          " name 605511 nodes and devices"),
                  added ? "" : added.error().what.c_str());
-        QCOMPARE(experiment.entries.size(), std::size_t(5));
+        QCOMPARE(experiment.entries.size(), std::size_t(11));
 
         experiment.entries.push_back(experiment.entries[0]);
         const Result<void> written = writeExperiment(experiment);
         QVERIFY(!written && written.error().kind == ErrorKind::BadArgument);
         const Result<Experiment> refused = experimentFromJson(toJson(experiment));
         QVERIFY2(!refused &&
-                     refused.error().what.find("its first 6 runs name 303006 nodes and devices") != std::string::npos,
+                     refused.error().what.find("its first 12 runs name 606012 nodes and devices") != std::string::npos,
                  refused ? "" : refused.error().message().c_str());
     }
 

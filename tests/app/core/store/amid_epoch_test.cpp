@@ -60,12 +60,13 @@ void takeResumed(RunStore &store, int first) {
     }
 }
 
-RunOutcome resumed(int first) {
+/// `summedFrom`: the first epoch that its summary tells of.
+RunOutcome resumed(int first, int summedFrom = 1) {
     RunStore store(QStringLiteral("r"));
     takeResumed(store, first);
     RunResult result = doneResult("r", 1, 1.4);
     Summary &summary = result.summary.emplace();
-    for (int epoch = 1; epoch < first; ++epoch)
+    for (int epoch = summedFrom; epoch < first; ++epoch)
         summary.epochs.push_back({epoch, 0.9, 8.4, 1280});
     summary.epochs.push_back({first, 1.0, 6.42, 1280});
     summary.epochs.push_back({first + 1, 0.5, 0.45, 1280});
@@ -95,6 +96,12 @@ private Q_SLOTS:
             QVERIFY(near(parts->trainingS, 0.57));
             QVERIFY(parts->restS >= 0 && parts->startUpS < 1.4);
         }
+    }
+
+    void ofEpochsBeforeOfWhichNothingIsKnownTheTimeIsNone() {
+        const RunOutcome run = resumed(3, 3); // as an agent sums up what a listener heard
+        QVERIFY(run.amidEpoch && run.earlierS <= 0);
+        QVERIFY(!hitOf(run, {Target::Kind::Accuracy, 0.8}).seconds);
     }
 
     void itsPhasesAndEnergyAreThoseOfItsOwnSteps() {
