@@ -83,7 +83,7 @@ RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
         config.nodes = {deviceOf(config.nodes, copy)};
     else
         config.interface.clear();
-    config.initMethod.clear();
+    config.initMethod = RunConfig().initMethod;
     config.backend = "auto";
     config.batchSize = probe.batch;
     config.batchPerDevice = 0;

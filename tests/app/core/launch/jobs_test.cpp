@@ -262,6 +262,24 @@ private Q_SLOTS:
         QVERIFY(noRunIsLeft());
     }
 
+    void probesAreRanksOfNothingWhateverLauncherStartedThisProgram() {
+        const Shim shim({});
+        const std::pair<const char *, const char *> ofLaunchers[] = {
+            {"RANK", "0"},         {"WORLD_SIZE", "2"},  {"SLURM_PROCID", "0"},
+            {"SLURM_NTASKS", "2"}, {"MASTER_PORT", "1"}, {"MASTER_ADDR", "127.0.0.1"}};
+        for (const auto &[name, value] : ofLaunchers)
+            qputenv(name, value);
+        ProbeJob job;
+        QSignalSpy finished(&job, &ProbeJob::finished), failed(&job, &ProbeJob::failed);
+        const bool started = job.start(shortProbes()).has_value();
+        const bool ended = QTest::qWaitFor([&] { return finished.count() + failed.count() > 0; }, test::hangLimitMs);
+        for (const auto &[name, value] : ofLaunchers)
+            qunsetenv(name);
+        QVERIFY(started && ended);
+        QVERIFY2(failed.isEmpty(), failed.isEmpty() ? "" : failed[0][0].value<Error>().message().c_str());
+        QVERIFY(job.probes().front().buckets.empty() && !job.probes().back().buckets.empty()); // DDP of one rank each
+    }
+
     void aProbeThatBreaksSaysSoAndOneThatGoesAwayKillsItsTrainers() {
         {
             const Shim shim(QStringLiteral(
