@@ -5,6 +5,7 @@
 #include "experiment/plan.h"
 #include "ipc/command_template.h"
 #include "ipc/printable.h"
+#include "ipc/thousands.h"
 #include "launch/torchrun_options.h"
 #include "nodes/torchrun_lines.h"
 
@@ -65,9 +66,13 @@ std::string torchrunOnNode(const RunConfig &config, int node) {
 
 std::string torchrunCommand(const RunConfig &config) {
     if (config.nodes.size() > 1) { // one command per node
+        const std::size_t all = config.nodes.size(), shown = all > mostNodesInFull ? nodesOfVeryMany : all;
         std::string commands;
-        for (std::size_t node = 0; node < config.nodes.size(); ++node)
+        for (std::size_t node = 0; node < shown; ++node)
             commands += (node > 0 ? "\n" : "") + torchrunOnNode(config, int(node));
+        if (shown < all)
+            commands += "\n# and on " + thousands(all - shown) +
+                        " more nodes: lockstepctl export-job --to torchrun writes them all";
         return commands;
     }
     std::string command;

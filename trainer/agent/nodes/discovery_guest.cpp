@@ -90,12 +90,13 @@ bool signalled(int signalFd) {
 }
 
 /// Whether the peer is agent 0 of this run. A signal ends the question.
-bool proves(int fd, const InterfaceOffer &offer, int signalFd) {
+bool proves(int fd, const InterfaceOffer &offer, std::chrono::steady_clock::time_point until, int signalFd) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setSocketPatience(fd, answerLimit);
     if (!writeAll(fd, encodeDiscoveryLine({{"what", "try"}, {"knock", offer.knock}})))
         return false;
-    const auto line = readNetLine(fd, std::chrono::steady_clock::now() + answerLimit, maxFrameBytes, signalFd);
+    const auto answered = std::min(until, std::chrono::steady_clock::now() + answerLimit);
+    const auto line = readNetLine(fd, answered, maxFrameBytes, signalFd);
     return line && textOf(decodeDiscoveryLine(*line), "proof") == offer.proof;
 }
 
@@ -106,11 +107,11 @@ struct Found {
     std::string problems;
 };
 
-Found tryAll(const std::vector<InterfaceOffer> &offers, int signalFd) {
+Found tryAll(const std::vector<InterfaceOffer> &offers, std::chrono::steady_clock::time_point until, int signalFd) {
     Found found;
     std::vector<Tried> all = connectToAll(offers);
     for (std::size_t i = 0; i < offers.size() && !signalled(signalFd); ++i) {
-        if (all[i].problem.empty() && !proves(all[i].fd.get(), offers[i], signalFd))
+        if (all[i].problem.empty() && !proves(all[i].fd.get(), offers[i], until, signalFd))
             all[i].problem = "somebody else answers";
         const std::string by = all[i].problem.empty() ? interfaceOf(ownAddressOf(all[i].fd.get())) : std::string();
         if (by.empty()) {
@@ -164,7 +165,7 @@ Result<std::vector<std::string>> joinDiscovery(const CommandOptions &options, In
             return fail(discoveryInterrupted());
         if (auto fresh = readInvitation(options.runId))
             invitation = std::move(*fresh);
-        found = tryAll(invitation.offers, signalFd.get());
+        found = tryAll(invitation.offers, until, signalFd.get());
         if (signalled(signalFd.get()))
             return fail(discoveryInterrupted());
     }

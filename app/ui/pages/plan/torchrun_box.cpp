@@ -41,7 +41,7 @@ QString wrapCommand(const QString &commands, const RunConfig &config) {
     const QStringList lines = commands.split(QLatin1Char('\n'));
     QStringList out;
     for (qsizetype i = 0; i < lines.size(); ++i) {
-        if (lines.size() > 1 && lines.size() == qsizetype(config.nodes.size()))
+        if (lines.size() > 1 && config.nodes.size() > 1 && !lines[i].startsWith(u'#'))
             out << QStringLiteral("# node %1: %2")
                        .arg(i)
                        .arg(QString::fromStdString(titleOf(config.nodes[std::size_t(i)])));

@@ -260,6 +260,19 @@ private Q_SLOTS:
                  torchrun.c_str());
     }
 
+    void ofARunOnVeryManyNodesTheFirstCommandsAreWritten() {
+        const auto linesFor = [](std::size_t nodes) {
+            RunConfig config = onNodes("a%e:0");
+            config.nodes.assign(nodes, config.nodes.front());
+            return QString::fromStdString(torchrunCommand(config)).split(u'\n');
+        };
+        QCOMPARE(linesFor(mostNodesInFull).size(), qsizetype(mostNodesInFull));
+        const QStringList many = linesFor(4096);
+        QCOMPARE(many.size(), qsizetype(nodesOfVeryMany + 1));
+        QCOMPARE(many.back(),
+                 QStringLiteral("# and on 4,092 more nodes: lockstepctl export-job --to torchrun writes them all"));
+    }
+
     void allAgentsAreStartedAndTheRunIsFollowedWhole() {
         if (!useFakeRanks())
             QSKIP("lockstep-agent or fake_rank is not built");
