@@ -167,8 +167,8 @@ struct MadeBefore {
 /// Loss, durationS, samples, steps and phases are of the whole epoch, what an earlier run made of it included; the rest is of this run.
 struct EpochFrame {
     int epoch = 1;
-    std::optional<double>
-        loss; ///< sample-weighted mean over all ranks without padded duplicates, after a rollback of finite losses alone; scripts leave it out
+    /// Sample-weighted mean over all ranks without padded duplicates, after a rollback of finite losses alone; scripts leave it out.
+    std::optional<double> loss;
     double durationS = 0;     ///< wall time of this rank's training loop, without evaluation
     std::int64_t samples = 0; ///< of this rank, without padded duplicates
     std::int64_t steps = 0;

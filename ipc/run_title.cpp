@@ -85,7 +85,7 @@ std::string plainTitle(std::string_view name) {
 }
 
 std::string cutTitle(std::string name) {
-    return name.size() <= longestTitle ? std::move(name) : cutUnlike(name, longestTitle);
+    return cutUnlike(name, longestTitle);
 }
 
 std::string presentTitle(std::string name) {

@@ -13,6 +13,16 @@ from support import HERE, Case
 TRAIN = HERE / "train.py"
 
 
+def all_from_a_rank(server):
+    """What the first process that connects sends until its end."""
+    peer, _ = server.accept()
+    with peer:
+        received = bytearray()
+        while part := peer.recv(1 << 20):
+            received.extend(part)
+    return received
+
+
 class Follower:
     """Listens where a script reports, and keeps what it received. Reads only on request."""
 
@@ -524,11 +534,7 @@ class Harmless(Case):
             self.assertEqual(script.stdout.readline().split(), ["MainThread"] + ["lockstep-heartbeat"] * 4)
             server.settimeout(30)
             server.listen()
-            peer, _ = server.accept()
-            received = bytearray()
-            while part := peer.recv(1 << 20):
-                received.extend(part)
-            peer.close()
+            received = all_from_a_rank(server)
         stderr = script.communicate(timeout=30)[1]
         self.assertEqual((script.returncode, stderr.count("\n")), (0, 1), stderr)
         hello, *frames = [json.loads(line) for line in received.splitlines()]
@@ -578,11 +584,7 @@ class Harmless(Case):
             nobody.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
             script = subprocess.Popen([sys.executable, "-c", code, str(nobody.getsockname()[1])], stderr=subprocess.PIPE, text=True,
                                       env={**self.environment, "LOCKSTEP_FRAMES": "tcp://listener.test:%d" % server.getsockname()[1]})
-            peer, _ = server.accept()
-            received = bytearray()
-            while part := peer.recv(1 << 20):
-                received.extend(part)
-            peer.close()
+            received = all_from_a_rank(server)
         stderr = script.communicate(timeout=30)[1]
         self.assertEqual((script.returncode, stderr.count("\n")), (0, 1), stderr)
         hello, init, *_, last = [json.loads(line) for line in received.splitlines()]

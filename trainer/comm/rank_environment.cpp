@@ -5,20 +5,11 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "ipc/launcher_variables.h"
+
 namespace lockstep::trainer {
 
 namespace {
-
-/// The names that one launcher gives to the same four numbers.
-struct Names {
-    const char *launcher, *rank, *localRank, *worldSize, *localWorldSize;
-};
-constexpr Names launchers[] = {
-    {"torchrun's variables", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
-};
 
 Result<int> number(const char *name, const std::string &text, int least) {
     int value = 0;
@@ -81,7 +72,7 @@ void readTasksOfNode(RankEnvironment &env, const GetEnv &get) {
 }
 
 Result<void> readNumbers(RankEnvironment &env, const GetEnv &get) {
-    for (const Names &names : launchers) {
+    for (const LauncherVariables &names : launcherVariables) {
         if (!get(names.rank) || !get(names.worldSize))
             continue;
         env.launched = true;

@@ -16,6 +16,7 @@
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
+#include "ipc/launcher_variables.h"
 #include "ipc/phase_sums.h"
 #include "launch/attended_run.h"
 
@@ -102,8 +103,9 @@ RunConfig configOf(const ProbeRequest &probe, int copy, std::int64_t steps) {
 QProcessEnvironment aloneEnvironment() {
     QProcessEnvironment out =
         environmentWith({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}); // the order in which an agent numbers GPUs
-    for (const char *name :
-         {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "MASTER_ADDR", "LOCKSTEP_MASTER_LISTEN_FD"})
+    for (const LauncherVariables &names : launcherVariables)
+        out.remove(QString::fromLatin1(names.rank));
+    for (const char *name : {"MASTER_ADDR", "LOCKSTEP_MASTER_LISTEN_FD"})
         out.remove(QString::fromLatin1(name));
     return out;
 }

@@ -205,8 +205,8 @@ struct RunOutcome {
     /// totalTrainingTimeS; phases and runTimeS know nothing of them. The one after its last epoch: it made none.
     int firstEpoch = 1;
     double earlierS = 0;
-    bool amidEpoch =
-        false; ///< it made a part of its first epoch only: `earlierS` has the time of the other part, where that of the epochs before is known
+    /// It made a part of its first epoch only; `earlierS` has the time of the other part, where that of the epochs before is known.
+    bool amidEpoch = false;
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's; of a pipeline the stages' mean
     /// Each rank's own, over the whole run, as far as frames reported it.

@@ -114,8 +114,8 @@ void NodeLink::failed(int error) {
     m_loop.unwatch(m_connectToken);
     m_loop.cancel(m_timer);
     m_connecting.close();
-    const bool tried =
-        !isOutOfReach(error); // an address of a network that this node has no way to says nothing of agent 0
+    // An address of a network that this node has no way to says nothing of agent 0.
+    const bool tried = !isOutOfReach(error);
     if (tried || !m_anyTried)
         m_why = error == ETIMEDOUT ? "no answer within 3 s" : std::strerror(error);
     m_allRefused = m_allRefused && (!tried || error == ECONNREFUSED);
