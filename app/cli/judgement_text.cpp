@@ -48,7 +48,7 @@ std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
 }
 
 std::string speedUpsText(const core::Judgement &judgement, const ShownRows &shown) {
-    Rows rows = {{"against " + judgement.reference, "training", "interval", "verdict", "epoch", "launch to exit",
+    Rows rows = {{"against " + judgement.reference, "training", "interval", "difference", "epoch", "launch to exit",
                   "efficiency", "accuracy", "loss", "repeats"}};
     int leftOut = 0;
     for (const core::PairJudgement &pair : judgement.pairs)

@@ -26,8 +26,6 @@ constexpr const char *baseName = "the base", *newName = "the new run";
 /// Findings of fairness.h that say that the machine is another one.
 constexpr std::array<std::string_view, 5> ofMachines = {"host", "cpu_model", "gpu_model", "machine_cores",
                                                         "torch_version"};
-/// Those that say that one of the two had more to do: a little less work hides as small a slowdown.
-constexpr std::array<std::string_view, 4> ofWork = {"samples", "steps", "epochs", "work"};
 
 std::string shareText(std::optional<double> share, int decimals = 1) {
     if (!share)
@@ -170,7 +168,7 @@ std::string whyNotComparable(const PairJudgement &pair, const RepeatGroup &base,
         if (isOneOf(ofMachines, finding))
             return "another machine: " + finding.sentence;
     for (const FairnessFinding &finding : pair.fairness) {
-        if (isOneOf(ofWork, finding))
+        if (isOneOf(measuredWork, finding)) // however little: less work hides as small a slowdown
             return finding.sentence + " With --against, --max-steps gives both as much to do";
         if (finding.weight == FairnessWeight::Decisive &&
             finding.key != "script") // a change to it is what the gate judges

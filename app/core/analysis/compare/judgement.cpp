@@ -377,9 +377,11 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     const std::vector<RepeatGroup> quiet = withoutDisturbance(groups, out.pairs);
     out.sharedLoads = sharedLoadsOf(quiet);
     out.orderEffects = orderEffectsOf(quiet);
-    out.lines = verdictLines(table, groups, out, varies);
+    VerdictLines head = verdictLines(table, groups, out, varies);
+    out.lines = std::move(head.lines);
+    out.moreRuns = head.more;
     out.publishedCause = publishedCause(table, groups);
-    out.sentence = verdictSentence(table, groups, out.pairs);
+    out.sentence = verdictSentence(groups, out);
     if (!out.sentence.empty() && !out.publishedCause.empty())
         out.sentence += " " + out.publishedCause;
     if (varies.size() == 1 && differOnlyIn(varies.front(), groups))

@@ -40,6 +40,7 @@ struct PairJudgement {
 struct Judgement {
     std::string reference;
     std::vector<VerdictLine> lines; ///< what a person reads first
+    std::size_t moreRuns = 0;       ///< that have no line of their own: the table has them
     std::string sentence;           ///< a manager reads it, an engineer checks it; empty until something can be said
     std::string publishedCause; ///< whether the published cause holds here, in a sentence; empty: none was published
     std::string matters; ///< where the runs differ in one setting alone: whether that matters (setting_matters.h)

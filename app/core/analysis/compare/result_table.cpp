@@ -433,6 +433,13 @@ std::string labelOf(const ResultRow &row) {
     return row.published ? publishedLabel(row.name) : row.name;
 }
 
+std::string doneText(const ResultRow &row) {
+    if (row.repeats == 0)
+        return {};
+    return std::to_string(row.repeats) + " of " + std::to_string(row.planned) + " done" +
+           (row.totalTrainingTimeS ? ", " + seconds(row.totalTrainingTimeS).toStdString() : "");
+}
+
 std::optional<double> efficiencyOf(double factor, const PairDevices &devices) {
     return devices.run > devices.reference ? std::optional(factor * devices.reference / devices.run) : std::nullopt;
 }

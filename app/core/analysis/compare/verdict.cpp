@@ -16,70 +16,72 @@ namespace {
 constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
-/// What a sentence needs of a pair, whichever way it was computed.
-struct Mention {
-    std::string name, method;
-    int devices = 1;
-    SpeedUp speedUp;
-    std::optional<double> efficiency;
-};
-
-enum class Length { Whole, Short };
-
-std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
-    const std::string name = atStart(length == Length::Short ? shortTitle(said.name) : said.name);
-    if (const std::string undecided = undecidedText(said.speedUp, reference); !undecided.empty())
-        return name + ": " + undecided +
-               (said.speedUp.leavesOutOne() && !said.speedUp.isUnsettled()
-                    ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"
-                    : "") +
-               " (" + rangeText(said.speedUp) + ")" +
-               (said.speedUp.isUnsettled() ? ": " + busyText(*said.speedUp.disturbance) : "") + ".";
-    std::string out = name + ": " + timesText(said.speedUp.factor) +
-                      (first && length == Length::Whole ? " as fast as " + reference : "");
-    if (said.speedUp.hasInterval())
-        out += " (" + rangeText(said.speedUp) + ")";
-    if (said.devices > 1 && said.efficiency && length == Length::Whole)
-        out += ", " + percent(said.efficiency, 0).toStdString() + " efficient";
-    return out + ".";
+bool isSaid(const VerdictLine &line) {
+    return !line.contrast && (line.speedUp || line.outcome == Outcome::CantTell || line.outcome == Outcome::Failed);
 }
 
-std::vector<Mention> named(const std::vector<Mention> &all) {
-    std::vector<Contender> contenders;
-    for (const Mention &said : all)
-        contenders.push_back({said.name, said.method, said.speedUp.factor});
-    std::vector<Mention> out;
-    for (const std::size_t at : thatMatter(contenders))
-        out.push_back(all[at]);
-    return out;
+/// "worth it, 1.74× as fast as baseline (1.70-1.78)", "can't tell yet whether it differs from baseline (0.98-1.07)". `first`: the first
+/// such factor over the reference.
+std::string outcomeAndFactor(const VerdictLine &line, bool first) {
+    const SpeedUp &measured = *line.speedUp;
+    const std::string outcome(toString(line.outcome));
+    const std::string range = measured.hasInterval() ? " (" + rangeText(measured) + ")" : "";
+    const std::string undecided = undecidedText(measured, line.against);
+    if (measured.isEqual())
+        return outcome + ", " + undecided + range;
+    if (line.outcome == Outcome::CantTell && !undecided.empty()) {
+        const bool oneOfMany = measured.leavesOutOne() && !measured.isUnsettled();
+        return undecided + (oneOfMany ? ", one of " + std::to_string(measured.comparisons) + " comparisons" : "") +
+               range + (measured.isUnsettled() ? ": " + busyText(*measured.disturbance) : "");
+    }
+    return outcome + ", " + timesText(measured.factor) + (first ? " as fast as " + line.against : "") + range +
+           (line.efficiency ? ", " + percent(line.efficiency, 0).toStdString() + " efficient" : "");
 }
 
-std::string phrases(const std::vector<Mention> &all, const std::string &reference, Length length = Length::Whole) {
-    const std::vector<Mention> some = named(all);
+std::string phrases(const Judgement &judgement) {
     std::string out;
     bool compared = false; // "as fast as baseline" once
-    for (const Mention &said : some) {
-        const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
-        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared, length);
-        compared = compared || plain;
+    for (const VerdictLine &line : judgement.lines) {
+        if (!isSaid(line))
+            continue;
+        out += (out.empty() ? "" : " ") + atStart(line.run) + ": ";
+        if (!line.speedUp) {
+            out += std::string(toString(line.outcome)) +
+                   (line.outcome == Outcome::CantTell && !line.reason.empty() ? "; " + line.reason : "") + ".";
+            continue;
+        }
+        const bool overReference = line.against == judgement.reference;
+        const std::string said = outcomeAndFactor(line, !overReference || !compared);
+        compared = compared || (overReference && said.find(" as fast as ") != std::string::npos);
+        // An interval that would settle it, were it not for the reason.
+        const bool settled = line.speedUp->isDifferent() || line.speedUp->isEqual();
+        out += said + (line.outcome == Outcome::CantTell && settled ? "; " + line.reason : "") + ".";
     }
-    if (some.size() < all.size())
-        out += " " + std::to_string(all.size() - some.size()) + " more in the table.";
     return out;
 }
 
-std::string spreadOf(const std::vector<Mention> &all) {
+/// Whether more than failures can be said.
+bool isAnyCompared(const Judgement &judgement) {
+    return std::ranges::any_of(judgement.lines,
+                               [](const VerdictLine &line) { return isSaid(line) && line.outcome != Outcome::Failed; });
+}
+
+std::string moreText(const Judgement &judgement) {
+    return judgement.moreRuns == 0 ? std::string() : " " + std::to_string(judgement.moreRuns) + " more in the table.";
+}
+
+std::string spreadOf(const std::vector<SpeedUp> &all) {
     std::optional<int> least; // repeats of those that have an interval
     int mostOfThem = 0;
     std::size_t without = 0;
     int most = 0;
-    for (const Mention &said : all) {
-        const int repeats = std::min(said.speedUp.referenceRepeats, said.speedUp.runRepeats);
+    for (const SpeedUp &said : all) {
+        const int repeats = std::min(said.referenceRepeats, said.runRepeats);
         most = std::max(most, repeats);
-        if (said.speedUp.hasInterval()) {
+        if (said.hasInterval()) {
             least = std::min(least.value_or(repeats), repeats);
             mostOfThem = std::max(mostOfThem, repeats);
-        } else if (!said.speedUp.shareEpochs)
+        } else if (!said.shareEpochs)
             ++without;
     }
     if (all.empty())
@@ -89,7 +91,7 @@ std::string spreadOf(const std::vector<Mention> &all) {
                (*least == mostOfThem ? std::to_string(*least) + " repeats each"
                                      : std::to_string(*least) + " to " + std::to_string(mostOfThem) + " repeats each") +
                (without == 0 ? "." : "; no interval below 3 repeats.");
-    if (std::ranges::any_of(all, [](const Mention &said) { return said.speedUp.shareEpochs; }))
+    if (std::ranges::any_of(all, &SpeedUp::shareEpochs))
         return "No interval: " + std::string(sharedEpochsReason) + ".";
     return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
@@ -101,19 +103,15 @@ const ResultRow *referenceOf(const ResultTable &table) {
     return found == table.rows.end() ? nullptr : &*found;
 }
 
-std::vector<Mention> saidOf(const ResultTable &table) {
-    std::vector<Mention> out;
+std::vector<SpeedUp> speedUpsOf(const ResultTable &table) {
+    std::vector<SpeedUp> out;
     const ResultRow *reference = referenceOf(table);
     if (!reference)
         return out;
     for (const ResultRow &row : table.rows)
         if (!row.published && !row.reference)
             if (const auto speedUp = speedUpOf(reference->trainingTimes, row.trainingTimes))
-                out.push_back({row.name, row.method, row.devices, *speedUp, row.efficiency});
-    std::vector<SpeedUp *> family;
-    for (Mention &said : out)
-        family.push_back(&said.speedUp);
-    decideTogether(family);
+                out.push_back(*speedUp);
     return out;
 }
 
@@ -148,14 +146,7 @@ bool publicationBlamesLoading(const ResultTable &table) {
 } // namespace
 
 VerdictText verdictText(const ResultTable &table) {
-    const std::vector<Mention> said = saidOf(table);
-    VerdictText out;
-    if (said.empty())
-        return out;
-    out.sentence = table.verdict.empty() ? phrases(said, table.reference) : table.verdict;
-    out.speedUps = phrases(said, table.reference, Length::Short);
-    out.spread = spreadOf(said);
-    return out;
+    return {table.verdict, spreadOf(speedUpsOf(table))};
 }
 
 ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs) {
@@ -172,15 +163,25 @@ ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs) {
     return out;
 }
 
-std::string verdictSentence(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                            const std::vector<PairJudgement> &pairs) {
-    std::vector<Mention> said;
-    for (const PairJudgement &pair : pairs)
-        if (pair.training)
-            said.push_back({pair.run, methodOf(table, pair.run), pair.devices, *pair.training, pair.efficiency});
-    if (said.empty())
+std::string verdictSentence(const std::vector<RepeatGroup> &groups, const Judgement &judgement) {
+    return isAnyCompared(judgement) ? phrases(judgement) + moreText(judgement) + causes(groups, judgement.pairs)
+                                    : std::string();
+}
+
+std::string briefVerdict(const Judgement &judgement) {
+    if (!isAnyCompared(judgement))
         return {};
-    return phrases(said, pairs.front().reference) + causes(groups, pairs);
+    std::string out;
+    for (VerdictLine line : judgement.lines)
+        if (isSaid(line)) {
+            line.efficiency.reset();
+            const std::string figures = figuresText(line);
+            out += (out.empty() ? "" : " ") + atStart(shortTitle(line.run)) + ": " +
+                   std::string(toString(line.outcome)) + (figures.empty() ? "" : ", " + figures) +
+                   (line.speedUp && line.against != judgement.reference ? " against " + shortTitle(line.against) : "") +
+                   ".";
+        }
+    return out + moreText(judgement);
 }
 
 std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups) {

@@ -10,17 +10,17 @@
 namespace lockstep::core {
 
 struct VerdictText {
-    std::string sentence; ///< empty until it can be said; runs that can't be told apart from the reference are named
-    std::string speedUps; ///< the sentence's speed-ups with their intervals and no more, for where room is scarce
-    std::string spread;   ///< what its intervals are, or why there are none
+    std::string
+        sentence; ///< the judgement's (judgement.h); empty until something can be said, and of a table that was not judged
+    std::string spread; ///< what its intervals are, or why there are none
 };
-/// The judgement's sentence where the table was judged (judgement.h); else what its times alone say.
 [[nodiscard]] VerdictText verdictText(const ResultTable &table);
 
-/// The judgement's sentence: speed-ups with intervals and efficiency, the main cause of the largest gain and loss, the
-/// control that has the cause without the method. Of more than four runs those that matter (thatMatter()).
-[[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                                          const std::vector<PairJudgement> &pairs);
+/// The judgement's lines as a sentence each: outcome, speed-up with its interval and efficiency; then the main cause of the largest gain and
+/// loss, the control that has the cause without the method. Empty until a line can be compared.
+[[nodiscard]] std::string verdictSentence(const std::vector<RepeatGroup> &groups, const Judgement &judgement);
+/// Outcomes and speed-ups and no more, for where room is scarce; empty as the sentence.
+[[nodiscard]] std::string briefVerdict(const Judgement &judgement);
 
 /// "The published cause, data loading, holds here for … (loading is 55 % of the step); it does not for … (6 %)."; empty where
 /// none was published, or nothing was measured that could confirm it.

@@ -19,20 +19,24 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostLines = 4;
+constexpr std::size_t mostFailedLines = 8; ///< beyond those that matter
 constexpr const char *scatterTooMuch = "repeats scatter too much; make the machine quieter first";
 
 /// In the enum's order.
 struct OutcomeWords {
     std::string_view words, key;
 };
-constexpr std::array<OutcomeWords, 8> outcomeWords = {{{"worth it", "worth_it"},
+constexpr std::array<OutcomeWords, 9> outcomeWords = {{{"worth it", "worth_it"},
                                                        {"not worth it", "not_worth_it"},
                                                        {"can't tell yet", "cant_tell"},
                                                        {"failed", "failed"},
                                                        {"to come", "pending"},
                                                        {"faster", "faster"},
                                                        {"slower", "slower"},
-                                                       {"equal", "equal"}}};
+                                                       {"equal", "equal"},
+                                                       {"not compared", "not_compared"}}};
+/// Of a row of which nothing is to come.
+constexpr std::array<std::string_view, 5> endedStates = {"done", "failed", "stopped", "not run", "unknown"};
 
 /// Everything that a line is made from.
 struct Known {
@@ -174,31 +178,92 @@ void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::st
              unfair.control);
 }
 
-/// A control takes the reference's place: it has all of the run's that isn't the method's.
-void judgeAgainst(const PairJudgement &control, const PairJudgement &own, VerdictLine &line, const Known &known) {
-    const SpeedUp &rest = *own.training;
-    if (const FairnessFinding *unfair = unintendedDifference(known.measured, own))
-        return cantCompare(line, *unfair, " against " + control.run);
-    if (control.training->factor <= 1) { // it gains nothing that the run's factor over the reference would contain
-        line.against = control.run;
-        line.speedUp = rest;
-        line.efficiency = own.devices > 1 ? own.efficiency : std::nullopt;
-        judgeFair(line, own, known);
-        if (line.reason.find(control.run) == std::string::npos)
-            line.reason = "against " + control.run + (line.reason.empty() ? "" : ": " + line.reason);
-        return;
+bool isToldFaster(const SpeedUp &speedUp) {
+    return speedUp.isDifferent() && speedUp.factor > 1;
+}
+
+bool hasOtherWork(const PairJudgement &pair) {
+    return std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
+        return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
+    });
+}
+
+/// What a script's flag asks for is unknown: it may be more work.
+bool hasOtherFlags(const PairJudgement &pair) {
+    return std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
+        return finding.weight == FairnessWeight::Decisive && finding.key.starts_with("--");
+    });
+}
+
+/// A run, the reference, and the control that has all of the run's that isn't the method's.
+struct Controlled {
+    const PairJudgement &control; ///< against the reference
+    const PairJudgement &whole;   ///< the run against the reference
+    const PairJudgement &own;     ///< the run against the control
+    [[nodiscard]] std::string untold(const VerdictLine &line) const {
+        return (isToldFaster(*whole.training) ? "what " + line.run + " adds to it"
+                                              : "whether " + line.run + " is faster than " + whole.reference) +
+               " can't be told yet";
     }
-    const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
-    if (firstOf(own, FairnessWeight::Decisive, true))
-        return leaveOpen(line, known, own);
+};
+
+/// Where the factor over the reference says nothing, the control's takes its place; worth it is a run only if it is told to be faster than
+/// the reference, too.
+void judgeByControl(const Controlled &runs, VerdictLine &line, const Known &known) {
+    const std::string &control = runs.control.run;
+    line.against = control;
+    line.speedUp = runs.own.training;
+    line.efficiency = runs.own.devices > 1 ? runs.own.efficiency : std::nullopt;
+    judgeFair(line, runs.own, known);
+    if (line.outcome == Outcome::WorthIt && !isToldFaster(*runs.whole.training))
+        line.outcome = Outcome::Faster;
+    if (line.reason.find(control) == std::string::npos)
+        line.reason = "against " + control + (line.reason.empty() ? "" : ": " + line.reason);
+}
+
+/// The control does the same work and gains nothing, so the run's own time over the reference's decides: being faster than a slow control
+/// is no reason to train so.
+void judgeBesideSlowControl(const Controlled &runs, VerdictLine &line, const Known &known) {
+    const SpeedUp &whole = *runs.whole.training, &rest = *runs.own.training;
+    for (const PairJudgement *pair : {&runs.whole, &runs.own})
+        if (firstOf(*pair, FairnessWeight::Decisive, true))
+            return leaveOpen(line, known, *pair);
+    line.reason = timesText(rest.factor) + " (" + rangeText(rest) + ") against " + runs.control.run +
+                  ", which reaches " + timesText(runs.control.training->factor) + " by itself";
+    if (*whole.high <= 1 + equalWithin || *rest.high <= 1 + equalWithin)
+        line.outcome = Outcome::NotWorthIt;
+    else if (isToldFaster(whole) && rest.isDifferent())
+        line.outcome = Outcome::WorthIt;
+    else
+        cantTell(line, line.reason + "; " + runs.untold(line), known.judgement.settling);
+}
+
+/// Part of the run's gain is what its control gains without the method.
+void judgeBesideFastControl(const Controlled &runs, VerdictLine &line, const Known &known) {
+    const SpeedUp &rest = *runs.own.training;
+    const std::string alone = runs.control.run + " reaches " + timesText(runs.control.training->factor) + " by itself";
+    if (firstOf(runs.own, FairnessWeight::Decisive, true))
+        return leaveOpen(line, known, runs.own);
     if (*rest.high <= 1 + equalWithin) {
         line.outcome = Outcome::NotWorthIt;
         line.reason = alone;
-    } else if (rest.isDifferent()) {
+    } else if (isToldFaster(*runs.whole.training) && rest.isDifferent()) {
         line.outcome = Outcome::WorthIt;
-        line.reason = timesText(rest.factor) + " (" + rangeText(own.training) + ") of it against " + control.run;
+        line.reason = timesText(rest.factor) + " (" + rangeText(rest) + ") of it against " + runs.control.run;
     } else
-        cantTell(line, alone + "; what " + line.run + " adds to it can't be told yet", known.judgement.settling);
+        cantTell(line, alone + "; " + runs.untold(line), known.judgement.settling);
+}
+
+void judgeAgainst(const Controlled &runs, VerdictLine &line, const Known &known) {
+    if (const FairnessFinding *unfair = unintendedDifference(known.measured, runs.own))
+        return cantCompare(line, *unfair, " against " + runs.control.run);
+    const bool gains = runs.control.training->factor > 1;
+    if (hasOtherWork(runs.whole) || (!gains && hasOtherFlags(runs.whole)))
+        return judgeByControl(runs, line, known);
+    if (gains)
+        judgeBesideFastControl(runs, line, known);
+    else
+        judgeBesideSlowControl(runs, line, known);
 }
 
 /// "1 repeat each: an interval takes 3", "other programs were busy in round 1; …"; empty: nothing keeps it from being judged.
@@ -216,6 +281,10 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     const PairJudgement *control = controlInstead(known.measured, known.judgement.pairs, pair);
     const PairJudgement *own = control ? known.controlled(pair.run) : nullptr;
     const FairnessFinding *unfair = unintendedDifference(known.measured, pair);
+    if (unfair && hasOtherWork(pair)) {
+        line.speedUp.reset();
+        line.efficiency.reset();
+    }
     if (unfair && !own) // which no repeat changes
         return cantCompare(line, *unfair, {});
     if (const std::string why = undecidable(*pair.training); !why.empty())
@@ -224,7 +293,37 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
         return judgeFair(line, pair, known);
     if (const std::string why = undecidable(*own->training); !why.empty())
         return cantTell(line, why, known.judgement.settling);
-    judgeAgainst(*control, *own, line, known);
+    judgeAgainst({*control, pair, *own}, line, known);
+}
+
+/// Adds "launch to exit 0.910×" where a training beyond ±3 % makes the whole run go the other way.
+void addOppositeWholeRun(const PairJudgement &pair, VerdictLine &line) {
+    if (!line.speedUp || line.against != pair.reference || !pair.wholeRun)
+        return;
+    const double training = line.speedUp->factor, whole = pair.wholeRun->factor;
+    if ((training > 1 + equalWithin && whole < 1) || (training < 1 / (1 + equalWithin) && whole > 1))
+        line.reason += (line.reason.empty() ? "" : "; ") + ("launch to exit " + timesText(whole));
+}
+
+bool hasEnded(const ResultRow &row) {
+    return std::ranges::find(endedStates, row.state) != endedStates.end();
+}
+
+/// Of a row that can't be compared with the reference, and did not fail.
+void sayWhyNotCompared(const ResultRow &row, const Known &known, VerdictLine &line) {
+    const ResultRow *reference = known.row(line.against);
+    const bool isMeasured = !row.trainingTimes.empty();
+    const bool isToCome = !hasEnded(row) || (isMeasured && reference && !hasEnded(*reference));
+    line.outcome = isToCome ? Outcome::Pending : Outcome::NotCompared;
+    if (!isMeasured && !row.disputes.empty())
+        line.reason = row.disputes.front();
+    else if (isMeasured && hasEnded(row))
+        line.reason = (row.state == "done" ? "" : doneText(row) + "; ") + "its reference " + line.against +
+                      (reference && reference->state == "stopped" ? " was stopped"
+                       : isToCome                                 ? " has no training time yet"
+                                                                  : " has no training time");
+    else
+        line.reason = row.state == "done" ? "no training time was recorded" : row.state;
 }
 
 /// The failed repeats again, once the experiment is over.
@@ -253,16 +352,13 @@ VerdictLine lineOf(const ResultRow &row, const Known &known) {
         line.speedUp = pair->training;
         line.efficiency = pair->devices > 1 ? pair->efficiency : std::nullopt;
         judgeLine(line, *pair, known);
+        addOppositeWholeRun(*pair, line);
     } else if (!row.failed.empty()) {
         line.outcome = Outcome::Failed;
         line.reason = row.failed.front().reason;
         line.settles = failedAgain(row, known);
-    } else if (row.trainingTimes.empty() && !row.disputes.empty())
-        line.reason = row.disputes.front();
-    else if (row.state == "done" && !row.trainingTimes.empty())
-        line.reason = "its reference " + line.against + " has no training time";
-    else
-        line.reason = row.state == "done" ? "no training time was recorded" : row.state;
+    } else
+        sayWhyNotCompared(row, known, line);
     return line;
 }
 
@@ -316,6 +412,8 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         return;
     if (const FairnessFinding *unfair = unintendedDifference(known.measured, pair)) {
         cantCompare(line, *unfair, {});
+        if (hasOtherWork(pair))
+            line.speedUp.reset();
         lines.push_back(std::move(line));
         return;
     }
@@ -354,6 +452,16 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
             line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.measured) : std::nullopt)
         line.reason = causeClause(*why);
     lines.push_back(std::move(line));
+}
+
+/// `places` and those of lines with failed repeats, in order.
+std::vector<std::size_t> withFailed(std::vector<std::size_t> places, const std::vector<VerdictLine> &all) {
+    const std::set<std::size_t> had(places.begin(), places.end());
+    for (std::size_t at = 0; at < all.size() && places.size() < had.size() + mostFailedLines; ++at)
+        if (!all[at].failed.empty() && !had.contains(at))
+            places.push_back(at);
+    std::ranges::sort(places);
+    return places;
 }
 
 } // namespace
@@ -406,11 +514,11 @@ std::string sentenceOf(const VerdictLine &line) {
     return out + (line.reason.empty() ? "." : "; " + line.reason + ".");
 }
 
-std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                                      const Judgement &judgement, const std::vector<std::string> &varies) {
+VerdictLines verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups, const Judgement &judgement,
+                          const std::vector<std::string> &varies) {
     const MeasuredGroups measured(groups);
     const Known known{table, groups, judgement, varies, measured};
-    std::vector<VerdictLine> all, out;
+    std::vector<VerdictLine> all;
     for (const ResultRow &row : table.rows)
         if (!row.published && row.state != "not run" &&
             (!row.reference || (row.trainingTimes.empty() && !row.failed.empty())))
@@ -420,11 +528,11 @@ std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vecto
         const PairJudgement *pair = known.pair(line.run);
         contenders.push_back({line.run, line.method, pair && pair->training ? pair->training->factor : 0});
     }
-    std::vector<std::size_t> places = thatMatter(contenders);
-    std::ranges::sort(places);
-    for (const std::size_t at : places)
-        out.push_back(all[at]);
-    addDpAgainstDdp(known, out);
+    VerdictLines out;
+    for (const std::size_t at : withFailed(thatMatter(contenders), all))
+        out.lines.push_back(all[at]);
+    out.more = all.size() - out.lines.size();
+    addDpAgainstDdp(known, out.lines);
     return out;
 }
 

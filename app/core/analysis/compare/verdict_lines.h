@@ -24,9 +24,10 @@ enum class Outcome : std::uint8_t {
     CantTell, ///< too few repeats, too much scatter, or not a fair comparison
     Failed,
     Pending, ///< still to be measured
-    Faster,  ///< of DDP against DP, where neither is the reference
+    Faster,  ///< than another run that is not the reference: DDP than DP, a run than its control
     Slower,
-    Equal
+    Equal,
+    NotCompared ///< nothing is to come, and either has no training time
 };
 /// Of an interval that tells nothing apart: "equal to baseline within ±3 %", "can't tell yet whether it differs from baseline"; else
 /// empty.
@@ -36,12 +37,12 @@ enum class Outcome : std::uint8_t {
 
 struct VerdictLine {
     std::string run;         ///< "DDP on 2 devices"
-    std::string against;     ///< "baseline", or the run that it is compared with
+    std::string against;     ///< "baseline", or the run that `speedUp` is over instead
     bool contrast = false;   ///< of two runs, neither of which is the reference
     std::string method;      ///< the run's
     std::string otherMethod; ///< of `against` in a contrast
     Outcome outcome = Outcome::Pending;
-    std::optional<SpeedUp> speedUp;   ///< by training time, over `against`
+    std::optional<SpeedUp> speedUp;   ///< by training time, over `against`; absent, too, where the work differs
     std::optional<double> efficiency; ///< as PairJudgement's
     std::string reason;               ///< one, in few words: "91 % of the extra time is device compute"; may be empty
     std::optional<SuggestedRun> settles; ///< where it failed or can't be told: one press towards an answer
@@ -55,10 +56,14 @@ struct VerdictLine {
 /// The line in one sentence: "DDP on 2 devices: worth it, 1.42× (1.26-1.58), 71 % efficient; 61 % of the time saved is data loading."
 [[nodiscard]] std::string sentenceOf(const VerdictLine &line);
 
-/// In the table's order, of more than four the fastest of each method; then DDP against DP on as many devices. `judgement`:
-/// all of it but its lines and sentence. `varies`: the recipe's.
-[[nodiscard]] std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
-                                                    const Judgement &judgement, const std::vector<std::string> &varies);
+struct VerdictLines {
+    std::vector<VerdictLine> lines;
+    std::size_t more = 0; ///< runs without a line
+};
+/// In the table's order, of more than four the fastest of each method and those with failed repeats (eight at most); then DDP against DP
+/// on as many devices. `judgement`: all of it but its lines and sentence. `varies`: the recipe's.
+[[nodiscard]] VerdictLines verdictLines(const ResultTable &table, const std::vector<RepeatGroup> &groups,
+                                        const Judgement &judgement, const std::vector<std::string> &varies);
 
 /// What a choice among many runs needs of each.
 struct Contender {

@@ -26,8 +26,10 @@
 //                            that were added later are so; half of the earlier repeats again, and the others lie between them
 // Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under
 // 10 %, else decisive.
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/compare/repeat_group.h"
@@ -58,6 +60,11 @@ struct FairnessFinding {
     std::optional<SuggestedRun> control; ///< the run that would settle it: a missing one, or disturbed repeats again
     bool operator==(const FairnessFinding &) const = default;
 };
+
+/// Keys of findings that say how much work was done, as it was measured.
+inline constexpr std::array<std::string_view, 4> measuredWork = {"samples", "steps", "epochs", "work"};
+/// Whether the two had different work, by that or by their settings, so that their times can't be compared.
+[[nodiscard]] bool isOfOtherWork(const FairnessFinding &finding);
 
 /// Whether a recipe that varies these keys varies that one: a batch size with the batch per device, a rate's rule with the rate.
 [[nodiscard]] bool isVaried(const std::vector<std::string> &varies, std::string_view key);

@@ -234,3 +234,12 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
 }
 
 } // namespace lockstep::core::fairness
+
+namespace lockstep::core {
+
+bool isOfOtherWork(const FairnessFinding &finding) {
+    return std::ranges::find(measuredWork, finding.key) != measuredWork.end() ||
+           std::string_view(fairness::ruleOf(finding.key).consequence) == fairness::otherWork;
+}
+
+} // namespace lockstep::core

@@ -16,26 +16,26 @@ VerdictLine::VerdictLine(const Theme &theme, Workspace &workspace, QWidget *pare
     refresh();
 }
 
-/// Only the speed-ups: causes and reservations are on Verdict.
+/// Only outcomes and speed-ups: causes and reservations are on Verdict.
 void VerdictLine::refresh() {
-    const core::ResultTable &table = m_workspace.results().table();
-    const core::VerdictText verdict = core::verdictText(table);
-    if (verdict.sentence.empty()) {
+    const core::Judgement &judgement = m_workspace.results().judgement().judgement();
+    const std::string brief = core::briefVerdict(judgement);
+    if (brief.empty()) {
         setWords(tr("No verdict yet"));
         setToolTip(tr("The reference and another run need a complete epoch each"));
         return;
     }
-    const auto reservations = table.reservations.size();
+    const auto reservations = judgement.otherReservations.size(); // those that Verdict's card lists
     const QString link = reservations == 0   ? tr("Why?")
                          : reservations == 1 ? tr("Why? One reservation")
                                              : tr("Why? %1 reservations").arg(reservations);
     setWords(
         (m_workspace.complete() ? tr("<b>Verdict:</b> %1 %2") : tr("<b>Verdict so far:</b> %1 %2"))
-            .arg(QString::fromStdString(verdict.speedUps).toHtmlEscaped(),
+            .arg(QString::fromStdString(brief).toHtmlEscaped(),
                  // by name: a label keeps the colour of a link from when its text was laid out
                  QStringLiteral("<a href='verdict' style='color:%2'>%1</a>").arg(link, m_theme.palette().text.name())));
     setToolTip(QStringLiteral("<p>%1</p><p>%2</p>")
-                   .arg(QString::fromStdString(verdict.sentence).toHtmlEscaped(),
+                   .arg(QString::fromStdString(judgement.sentence).toHtmlEscaped(),
                         tr("Reference's time ÷ run's time, both measured. More on Verdict (Ctrl+3)")));
 }
 

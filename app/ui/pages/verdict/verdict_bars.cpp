@@ -13,6 +13,12 @@ QString nameOf(const core::ResultRow &row) {
     return QString::fromStdString(core::labelOf(row));
 }
 
+/// What stands in place of a bar: "stopped: 1 of 2 done, 13.8 s".
+QString stateText(const core::ResultRow &row) {
+    const std::string done = row.state == "done" ? std::string() : core::doneText(row);
+    return QString::fromStdString(row.state + (done.empty() ? "" : ": " + done));
+}
+
 /// Tooltip of a speed-up's bar: the kind of figure, and why it has no whisker.
 QString speedUpHint(const core::ResultRow &row) {
     const QString kind = QString::fromStdString(row.kind);
@@ -34,8 +40,7 @@ QList<BarData> speedUpBars(const core::ResultTable &table) {
             continue; // a run without a time is only in the table
         const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
         out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published, value,
-                    value ? core::speedUp(value) : QString::fromStdString(row.state), speedUpHint(row), interval.low,
-                    interval.high});
+                    value ? core::speedUp(value) : stateText(row), speedUpHint(row), interval.low, interval.high});
     }
     return out;
 }

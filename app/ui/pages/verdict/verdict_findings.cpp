@@ -27,25 +27,36 @@ QString shortName(const std::string &name) {
     return QString::fromStdString(shortTitle(name));
 }
 
+/// Its line beside the reference; null: it has none.
+const core::VerdictLine *ownLineOf(const core::Judgement &judgement, const std::string &run) {
+    const auto found = std::ranges::find_if(
+        judgement.lines, [&](const core::VerdictLine &line) { return line.run == run && !line.contrast; });
+    return found == judgement.lines.end() ? nullptr : &*found;
+}
+
 } // namespace
 
-QString fastestFinding(const core::Judgement &judgement) {
+QString fastestFinding(const core::Judgement &judgement, bool complete) {
     const core::PairJudgement *fastest = nullptr;
-    for (const core::PairJudgement &pair : judgement.pairs)
-        if (pair.training && (!fastest || pair.training->factor > fastest->training->factor))
+    for (const core::PairJudgement &pair : judgement.pairs) {
+        const core::VerdictLine *line = ownLineOf(judgement, pair.run);
+        const bool otherWork = line && !line->speedUp;
+        if (pair.training && !otherWork && (!fastest || pair.training->factor > fastest->training->factor))
             fastest = &pair;
+    }
     if (!fastest)
         return {};
     const core::SpeedUp &most = *fastest->training;
     if (most.factor <= 1)
-        return (most.hasInterval() && *most.high <= 1 + core::equalWithin
-                    ? words("No run here is faster than %1")
-                    : words("No run here is faster than %1 so far"))
+        return (most.hasInterval() && *most.high <= 1 + core::equalWithin ? words("No run here is faster than %1")
+                : complete ? words("Undecided: no run here measured faster than %1")
+                           : words("No run here is faster than %1 so far"))
             .arg(shortName(judgement.reference));
-    const auto line = std::ranges::find(judgement.lines, fastest->run, &core::VerdictLine::run);
-    const bool open =
-        !most.hasInterval() || (line != judgement.lines.end() && line->outcome == core::Outcome::CantTell);
-    const QString text = (open ? words("Fastest training so far: %1, %2") : words("Fastest training: %1, %2"))
+    const core::VerdictLine *line = ownLineOf(judgement, fastest->run);
+    const bool open = !most.hasInterval() || (line && line->outcome == core::Outcome::CantTell);
+    const QString text = (!open      ? words("Fastest training: %1, %2")
+                          : complete ? words("Fastest measured, undecided: %1, %2")
+                                     : words("Fastest training so far: %1, %2"))
                              .arg(shortName(fastest->run), QString::fromStdString(core::timesText(most.factor)));
     return most.isEqual() ? text + QStringLiteral(", ") + QString::fromStdString(core::equalWithinText()) : text;
 }

@@ -7,8 +7,8 @@
 
 namespace lockstep::ui {
 
-/// "Fastest training: DDP (2), 1.42×"; empty until something was compared.
-[[nodiscard]] QString fastestFinding(const core::Judgement &judgement);
+/// "Fastest training: DDP (2), 1.42×"; empty until something was compared. `complete`: all runs are over.
+[[nodiscard]] QString fastestFinding(const core::Judgement &judgement, bool complete);
 /// "Whole run 1.46×: 2.10 s saved, 0.63 s added": what the bars below add up to, launch to exit. Which causes
 /// they are is said in the page's head.
 [[nodiscard]] QString causeFinding(const core::PairJudgement &pair);

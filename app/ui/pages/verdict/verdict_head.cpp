@@ -5,8 +5,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include <algorithm>
-
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/verdict.h"
@@ -14,6 +12,33 @@
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// What the lines' factors are of, what their intervals are, and how many runs have no line. Lines that are to come, or lack repeats,
+/// say so themselves.
+QString footOf(const core::ResultTable &table, const core::Judgement &judgement, bool complete) {
+    QStringList out;
+    bool factors = false, intervals = false, others = false, toCome = false;
+    for (const core::VerdictLine &line : judgement.lines) {
+        factors |= line.speedUp.has_value();
+        intervals |= line.speedUp && line.speedUp->hasInterval();
+        others |= line.speedUp && line.against != judgement.reference;
+        toCome |= line.outcome == core::Outcome::Pending;
+    }
+    if (!complete && !toCome)
+        out.append(VerdictHead::tr("So far: runs are still to come."));
+    if (factors)
+        out.append((others ? VerdictHead::tr("×: training time of %1, unless a line names another run, ÷ the run's.")
+                           : VerdictHead::tr("×: training time of %1 ÷ the run's."))
+                       .arg(QString::fromStdString(judgement.reference)));
+    if (intervals)
+        out.append(QString::fromStdString(core::verdictText(table).spread));
+    if (judgement.moreRuns > 0)
+        out.append(VerdictHead::tr("%1 more in the table.").arg(judgement.moreRuns));
+    return out.join(QLatin1Char(' '));
+}
+
+} // namespace
 
 VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent), m_theme(theme) {
     m_export = new QPushButton(tr("Export"), this);
@@ -25,8 +50,8 @@ VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent)
                           makeLabel(tr("No verdict yet: the reference and another run must be done."), "title", this));
     body()->addWidget(m_matters = makeLabel({}, "cardTitle", this));
     body()->addWidget(m_published = makeLabel({}, "secondary", this));
-    body()->addWidget(m_repeats = makeLabel({}, "muted", this));
-    for (QLabel *label : {m_none, m_matters, m_published, m_repeats}) {
+    body()->addWidget(m_foot = makeLabel({}, "muted", this));
+    for (QLabel *label : {m_none, m_matters, m_published, m_foot}) {
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     }
@@ -48,14 +73,8 @@ void VerdictHead::show(const core::ResultTable &table, const core::Judgement &ju
     m_matters->setVisible(!judgement.matters.empty());
     m_published->setText(QString::fromStdString(judgement.publishedCause));
     m_published->setVisible(!judgement.publishedCause.empty());
-    const auto anyLine = [&](const auto &is) { return std::ranges::any_of(judgement.lines, is); };
-    const bool intervals =
-        anyLine([](const core::VerdictLine &line) { return line.speedUp && line.speedUp->hasInterval(); });
-    const bool toCome = anyLine([](const core::VerdictLine &line) { return line.outcome == core::Outcome::Pending; });
-    // A line that is to come, or that lacks repeats, says so itself.
-    m_repeats->setText((complete || toCome ? QString() : tr("So far: runs are still to come. ")) +
-                       (intervals ? QString::fromStdString(core::verdictText(table).spread) : QString()));
-    m_repeats->setVisible(!m_repeats->text().isEmpty());
+    m_foot->setText(footOf(table, judgement, complete));
+    m_foot->setVisible(!m_foot->text().isEmpty());
 }
 
 void VerdictHead::restyle() {

@@ -15,7 +15,7 @@ namespace lockstep::ui {
 class Theme;
 class WorthLines;
 
-/// The verdict's lines, what their intervals are, whether a published cause holds here; Export.
+/// The verdict's lines, what their factors and intervals are, whether a published cause holds here; Export.
 class VerdictHead : public Card {
     Q_OBJECT
 public:
@@ -31,7 +31,7 @@ private:
 
     const Theme &m_theme;
     WorthLines *m_lines;
-    QLabel *m_none, *m_matters, *m_published, *m_repeats;
+    QLabel *m_none, *m_matters, *m_published, *m_foot;
     QPushButton *m_export;
 };
 

@@ -246,7 +246,7 @@ void VerdictPage::refresh() {
     m_head->show(table, judgement, m_workspace.complete());
     showList(table.notes, m_notes, m_notesCard);
     showList(judgement.otherReservations, m_reservations, m_reservationsCard); // findings stand beside them
-    m_speedCard->setFinding(fastestFinding(judgement));
+    m_speedCard->setFinding(fastestFinding(judgement, m_workspace.complete()));
     m_fairnessCard->setFinding(fairnessFinding(judgement));
     m_bottlenecksCard->setFinding(boundsFinding(judgement));
     m_speedUps->setBars(speedUpBars(table));

@@ -34,6 +34,7 @@ QString toneOf(core::Outcome outcome) {
     case core::Outcome::Faster: // which of two, be they worth it or not
     case core::Outcome::Slower:
     case core::Outcome::Equal:
+    case core::Outcome::NotCompared:
         break;
     }
     return QStringLiteral("plain");

@@ -99,16 +99,14 @@ private Q_SLOTS:
         const ResultTable table = resultTable(runs);
         const Judgement found = judge(table, runs, {"workers"});
         const auto contains = [&](const char *part) { return found.sentence.find(part) != std::string::npos; };
-        QVERIFY2(contains("DDP on 2 devices: 2.50× as fast as baseline (2."), found.sentence.c_str());
+        QVERIFY2(contains("DDP on 2 devices: worth it, 2.50× as fast as baseline (2."), found.sentence.c_str());
         QVERIFY2(!contains("efficient"), "125 %: four workers are no devices");
         QVERIFY2(contains("83 % of the training time that DDP on 2 devices saves is data loading: baseline, 4 workers "
                           "reaches 2.00× "
                           "by itself."),
                  found.sentence.c_str());
-        ResultTable judged = table;
-        judged.verdict = found.sentence;
-        const std::string brief = verdictText(judged).speedUps;
-        QVERIFY2(brief.find("DDP (2): 2.50× (2.") != std::string::npos, brief.c_str());
+        const std::string brief = briefVerdict(found);
+        QVERIFY2(brief.find("DDP (2): worth it, 2.50× (2.") != std::string::npos, brief.c_str());
         QVERIFY2(brief.find("saves") == std::string::npos, "in short the cause is left to those who have room for it");
         QCOMPARE(found.pairs.size(), std::size_t(2));
         const PairJudgement &ddp = found.pairs.front();
@@ -232,7 +230,8 @@ private Q_SLOTS:
         QVERIFY(!found.pairs[1].efficiency); // it would be over 100 %
         const ResultTable shown = judged(table, found);
         QVERIFY(!shown.rows[0].efficiency && shown.rows[1].efficiency && !shown.rows[2].efficiency);
-        QVERIFY2(found.sentence.find("DDP on 2 devices: 1.82× as fast as baseline (1.7") != std::string::npos &&
+        QVERIFY2(found.sentence.find("DDP on 2 devices: worth it, 1.82× as fast as baseline (1.7") !=
+                         std::string::npos &&
                      found.sentence.find("), 91 % efficient.") != std::string::npos,
                  found.sentence.c_str());
     }
@@ -303,12 +302,16 @@ private Q_SLOTS:
         const Judgement single = judge(resultTable(one), one, {"workers"});
         QVERIFY2(anyContains(single.reservations, "fewer than 3 repeats"), joined(single.reservations).c_str());
         QVERIFY(!single.pairs.front().training->hasInterval());
+        for (const std::string &text : {single.sentence, briefVerdict(single)}) // as the head
+            QVERIFY2(text.starts_with("DDP on 2 devices: can't tell yet, 2.50×") ||
+                         text.starts_with("DDP (2): can't tell yet, 2.50×"),
+                     text.c_str());
 
         std::vector<RunOutcome> same, scattered;
         addRepeats(same, "baseline", config(Method::Baseline, 1, 0), 2, 8);
         addRepeats(same, "DDP on 1 device", config(Method::Ddp, 1, 0), 2, 8.01);
         const Judgement equal = judge(resultTable(same), same, {});
-        QVERIFY2(equal.sentence.starts_with("DDP on 1 device: equal to baseline within ±3 % ("),
+        QVERIFY2(equal.sentence.starts_with("DDP on 1 device: not worth it, equal to baseline within ±3 % ("),
                  equal.sentence.c_str());
         for (const double slow : {0.9, 1.0, 1.1}) {
             scattered.push_back(runOf("baseline", config(Method::Baseline, 1, 0), 2, 8, 0, slow));
@@ -329,8 +332,8 @@ private Q_SLOTS:
         addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 3, 2, 0.5);
         addRepeats(runs, "DP on 2 devices", config(Method::Dp, 2, 0), 6, 9);
         const Judgement found = judge(resultTable(runs), runs, {"workers"});
-        for (const char *part :
-             {"Baseline, 6: 2.", "DDP on 2 devices: 1.8", "DP on 2 devices: 0.66", "5 more in the table."})
+        for (const char *part : {"Baseline, 6: worth it, 2.", "DDP on 2 devices: worth it, 1.8",
+                                 "DP on 2 devices: not worth it, 0.66", "5 more in the table."})
             QVERIFY2(found.sentence.find(part) != std::string::npos, found.sentence.c_str());
         QVERIFY2(found.sentence.find("Baseline, 3:") == std::string::npos, found.sentence.c_str());
     }

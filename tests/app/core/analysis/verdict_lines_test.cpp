@@ -145,9 +145,14 @@ private Q_SLOTS:
             epoch.samples = run.name == "DDP on 2 devices" ? 640 : 1280;
             run.epochs = {epoch};
         }
-        const VerdictLine contrast = linesOf(runs).back();
+        const Judgement found = judge(resultTable(runs), runs, {});
+        const VerdictLine &ddp = found.lines.at(1), &contrast = found.lines.back();
         QVERIFY(contrast.contrast && contrast.outcome == Outcome::CantTell);
         QCOMPARE(contrast.reason, std::string("unfair: Samples seen 640 instead of 1280"));
+        QVERIFY2(!ddp.speedUp && !ddp.efficiency && !contrast.speedUp, "times of unlike work give no factor");
+        QVERIFY2(found.sentence.find("DDP on 2 devices: can't tell yet; unfair: Samples seen 640 instead of 1280.") !=
+                     std::string::npos,
+                 found.sentence.c_str());
     }
 
     void whatTheRecipeVariesIsNamedBesideAContrastAndKeepsItFromNothing() {
@@ -264,6 +269,44 @@ private Q_SLOTS:
                  more[0].reason.c_str());
     }
 
+    void aSlowControlMakesNoRunWorthItThatIsNotFasterThanTheReference() {
+        const auto lineWith = [](double load, double compute, double exposed, double spread) {
+            return linesOf(measured({baseline,
+                                     {"DDP on 2 devices", Method::Ddp, 2, 2, load, compute, exposed, spread},
+                                     {"baseline, 2 workers", Method::Baseline, 1, 2, 5, 9, 0}}))
+                .at(0);
+        };
+        const VerdictLine slower = lineWith(4, 7, 1, 0.004), between = lineWith(2, 7, 0.9, 0.05),
+                          faster = lineWith(1.5, 6, 0.5, 0.004);
+        for (const VerdictLine *line : {&slower, &between, &faster}) {
+            QCOMPARE(line->against, std::string("baseline"));
+            QVERIFY2(line->reason.find(") against baseline, 2 workers, which reaches 0.714× by itself") !=
+                         std::string::npos,
+                     line->reason.c_str());
+        }
+        QVERIFY(slower.outcome == Outcome::NotWorthIt);
+        QVERIFY2(figuresText(slower).starts_with("0.833× (0.8"), figuresText(slower).c_str());
+        QVERIFY2(slower.reason.starts_with("1.17× (1.1"), slower.reason.c_str());
+        QVERIFY(between.outcome == Outcome::CantTell);
+        QVERIFY2(between.reason.ends_with("; whether DDP on 2 devices is faster than baseline can't be told yet"),
+                 between.reason.c_str());
+        QVERIFY(faster.outcome == Outcome::WorthIt);
+        QVERIFY2(figuresText(faster).starts_with("1.25× ("), figuresText(faster).c_str());
+    }
+
+    void aTrainingThatIsFasterWhileTheWholeRunIsSlowerSaysSo() {
+        auto runs = measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 0.5}});
+        const auto endsOpposite = [&] {
+            const std::string reason = linesOf(runs).at(0).reason;
+            return reason.find("launch to exit 0.68") != std::string::npos;
+        };
+        QVERIFY(!endsOpposite());
+        for (RunOutcome &run : runs)
+            if (run.name == "DDP on 2 devices")
+                run.runTimeS = *run.totalTrainingTimeS + 10;
+        QVERIFY2(endsOpposite(), linesOf(runs).at(0).reason.c_str());
+    }
+
     void aRunWithAnotherFlagIsComparedWithTheOneProcessThatHasItToo() {
         const Measured off = {"baseline, twice off", Method::Baseline, 1, 0, 1, 4, 0, 0.004, 0, "off"};
         const Measured ddp = {"DDP on 2 devices, twice on", Method::Ddp, 2, 0, 1, 5, 0.5, 0.004, 0, "on"};
@@ -272,9 +315,9 @@ private Q_SLOTS:
         QCOMPARE(without[0].reason, std::string("unfair: --twice on instead of off"));
         const auto with =
             linesOf(measured({off, ddp, {"baseline, twice on", Method::Baseline, 1, 0, 1, 8, 0, 0.004, 0, "on"}}));
-        QVERIFY(with[0].outcome == Outcome::WorthIt);
+        QVERIFY2(with[0].outcome == Outcome::Faster, "than its control, and slower than the reference");
         QCOMPARE(with[0].against, std::string("baseline, twice on"));
-        QVERIFY2(sentenceOf(with[0]).starts_with("DDP on 2 devices, twice on: worth it, 1.38× (") &&
+        QVERIFY2(sentenceOf(with[0]).starts_with("DDP on 2 devices, twice on: faster, 1.38× (") &&
                      sentenceOf(with[0]).find(", 69 % efficient; against baseline, twice on: ") != std::string::npos,
                  sentenceOf(with[0]).c_str());
         QVERIFY(with[1].outcome == Outcome::NotWorthIt && with[1].against == "baseline, twice off");
@@ -317,7 +360,58 @@ private Q_SLOTS:
         QCOMPARE(lines.size(), std::size_t(2));
         QVERIFY(lines[0].run == baseline.name && lines[0].outcome == Outcome::Failed);
         QCOMPARE(sentenceOf(lines[1]),
-                 std::string("DDP on 2 devices: to come; its reference baseline has no training time."));
+                 std::string("DDP on 2 devices: not compared; its reference baseline has no training time."));
+    }
+
+    void onlyWhatIsQueuedOrRunningIsToCome() {
+        const char *ddp = "DDP on 2 devices";
+        auto runs = measured({baseline, {ddp, Method::Ddp, 2, 0, 1, 4, 1}});
+        const auto end = [&](std::string_view name, RunState state, int firstRepeat) {
+            for (RunOutcome &run : runs)
+                if (run.name == name && run.repeat >= firstRepeat) {
+                    run.state = state;
+                    run.totalTrainingTimeS.reset();
+                }
+        };
+        end(baseline.name, RunState::Training, 1);
+        QCOMPARE(sentenceOf(linesOf(runs).at(0)),
+                 std::string("DDP on 2 devices: to come; its reference baseline has no training time yet."));
+        end(baseline.name, RunState::Stopped, 1);
+        end(ddp, RunState::Stopped, 2);
+        QCOMPARE(sentenceOf(linesOf(runs).at(0)), std::string("DDP on 2 devices: not compared; 1 of 3 done, 5.98 s; "
+                                                              "its reference baseline was stopped."));
+        end(ddp, RunState::Stopped, 1);
+        QCOMPARE(sentenceOf(linesOf(runs).at(0)), std::string("DDP on 2 devices: not compared; stopped."));
+        end(ddp, RunState::Training, 3);
+        QVERIFY(linesOf(runs).at(0).outcome == Outcome::Pending);
+    }
+
+    void ofManyRunsEachWithFailedRepeatsKeepsItsLine() {
+        std::vector<Measured> all = {baseline};
+        const std::array<const char *, 12> names = {"DDP, a", "DDP, b", "DDP, c", "DDP, d", "DDP, e", "DDP, f",
+                                                    "DDP, g", "DDP, h", "DDP, i", "DDP, j", "DDP, k", "DDP, l"};
+        for (std::size_t i = 0; i < names.size(); ++i)
+            all.push_back({names[i], Method::Ddp, 2, int(i), 1, 4 + double(i) / 10, 1});
+        const auto judgedWith = [&](const std::vector<std::string> &failing) {
+            auto runs = measured(all);
+            for (RunOutcome &run : runs)
+                if (std::ranges::find(failing, run.name) != failing.end()) {
+                    run.state = RunState::Failed;
+                    run.reason = "its loss is NaN";
+                    run.totalTrainingTimeS.reset();
+                }
+            return judge(resultTable(runs), runs, {"workers"});
+        };
+        const Judgement two = judgedWith({"DDP, c", "DDP, f"});
+        QCOMPARE(two.lines.size(), std::size_t(3));
+        QVERIFY(two.lines[1].run == "DDP, c" && two.lines[1].outcome == Outcome::Failed);
+        QVERIFY(two.lines[2].run == "DDP, f" && two.lines[2].failed.size() == 3);
+        QCOMPARE(two.moreRuns, std::size_t(9));
+        QVERIFY2(two.sentence.find(" DDP, c: failed. DDP, f: failed. 9 more in the table.") != std::string::npos,
+                 two.sentence.c_str());
+        const Judgement most = judgedWith({names.begin() + 1, names.end()});
+        QCOMPARE(most.lines.size(), std::size_t(9)); // a head that can be read
+        QCOMPARE(most.moreRuns, std::size_t(3));
     }
 
     void ofManyRunsTheFastestOfEachMethodIsNamed() {

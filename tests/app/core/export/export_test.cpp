@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <QXmlStreamReader>
 
-#include "analysis/compare/verdict.h"
 #include "base/whole_file.h"
 #include "core_support.h"
 #include "export/cell_text.h"
@@ -276,13 +275,15 @@ private Q_SLOTS:
         const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();
         const std::string svg =
             "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>";
-        write(path, htmlReport({table(), {}}, {{"loss & time", svg}, {"devices", svg}}));
+        ResultTable shown = table();
+        shown.verdict = "It is twice as fast.";
+        write(path, htmlReport({shown, {}}, {{"loss & time", svg}, {"devices", svg}}));
         const auto page = readPage(path);
         QCOMPARE(page["title"].get<std::string>(), table().title);
         QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
         QCOMPARE(page["loads"].dump(), std::string("[]"));
         QCOMPARE(page["svg"].get<int>(), 3);
-        QCOMPARE(page["paragraphs"]["verdict"][0].get<std::string>(), verdictText(table()).sentence);
+        QCOMPARE(page["paragraphs"]["verdict"][0].get<std::string>(), shown.verdict);
         QCOMPARE(page["notes"].get<std::vector<std::string>>(), noteLines(table()));
         for (const int which : {0, 1}) {
             const TextTable text = textTable(table(), which == 0 ? TextColumns::Reading : TextColumns::All);

@@ -3,7 +3,6 @@
 
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/result_table.h"
-#include "analysis/compare/verdict.h"
 #include "core_support.h"
 #include "experiment/experiment.h"
 #include "experiment/plan.h"
@@ -249,7 +248,7 @@ private Q_SLOTS:
         }));
         const std::string csv = exportResults({table, {}}, ExportFormat::Csv);
         QVERIFY(csv.find("\"train.py, workers 2\",measured here,ddp,2,cpu") != std::string::npos);
-        QVERIFY(!verdictText(table).sentence.empty());
+        QVERIFY(!judgement.sentence.empty());
         // The same script with the same words is a repeat.
         RunOutcome again = one;
         again.begin = "rank 0 at another time";

@@ -7,9 +7,12 @@
 #include <QScrollBar>
 
 #include "app/ui/pages/shared/use_model.h"
+#include "app/ui/pages/verdict/verdict_bars.h"
+#include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_head.h"
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/wrapped_label.h"
 #include "base/format.h"
 #include "window_fixture.h"
 
@@ -78,6 +81,9 @@ private Q_SLOTS:
         QVERIFY2(seen().contains("not worth it"), qPrintable(seen().join('|')));
         QVERIFY(sees(QStringLiteral(" efficient"))); // by how much
         QVERIFY(sees(QStringLiteral("extra time"))); // and why
+        QVERIFY2(sees(QStringLiteral("×: training time of baseline, unless a line names another run, ÷ the run's. 95 % "
+                                     "intervals, 5 repeats each.")),
+                 qPrintable(seen().join('|')));
     }
 
     void neitherIsWorthIt() {
@@ -93,6 +99,15 @@ private Q_SLOTS:
         QVERIFY2(seen().contains("can't tell yet"), qPrintable(seen().join('|')));
         QVERIFY(sees(QStringLiteral("repeats")));
         QVERIFY(!m_window->verdictPage()->settleButtons().isEmpty()); // and the way out is one press away
+        const core::Judgement &judgement = m_workspace->results().judgement().judgement();
+        const auto listed = judgement.otherReservations.size();
+        QVERIFY2(listed < judgement.reservations.size(), "the button says the others");
+        const QString live = m_window->livePage()->verdictLabel()->text();
+        QVERIFY2(live.contains(QStringLiteral(": can't tell yet, ").toHtmlEscaped()), qPrintable(live));
+        QVERIFY2(live.contains(listed == 0   ? QStringLiteral(">Why?<")
+                               : listed == 1 ? QStringLiteral(">Why? One reservation<")
+                                             : QStringLiteral(">Why? %1 reservations<").arg(listed)),
+                 qPrintable(live));
     }
 
     void otherProgramsMadeTheComparisonWorthless() {
@@ -102,6 +117,40 @@ private Q_SLOTS:
         QVERIFY2(seen().contains("can't tell yet"), qPrintable(seen().join('|')));
         QVERIFY2(sees(QStringLiteral("ther programs took 1.2 cores")), qPrintable(seen().join('|')));
         QVERIFY(!m_window->verdictPage()->settleButtons().isEmpty());
+    }
+
+    void theFastestIsSoFarTheFastestOnlyWhileRunsAreToCome() {
+        core::Judgement judgement;
+        judgement.reference = "baseline";
+        core::PairJudgement pair;
+        pair.run = "DDP on 2 devices";
+        pair.training.emplace();
+        pair.training->factor = 1.5;
+        judgement.pairs = {pair};
+        QCOMPARE(fastestFinding(judgement, false), QStringLiteral("Fastest training so far: DDP (2), 1.50×"));
+        QCOMPARE(fastestFinding(judgement, true), QStringLiteral("Fastest measured, undecided: DDP (2), 1.50×"));
+        judgement.pairs[0].training->factor = 0.9;
+        QCOMPARE(fastestFinding(judgement, false), QStringLiteral("No run here is faster than baseline so far"));
+        QCOMPARE(fastestFinding(judgement, true),
+                 QStringLiteral("Undecided: no run here measured faster than baseline"));
+        core::VerdictLine otherWork; // without a factor
+        otherWork.run = pair.run;
+        otherWork.outcome = core::Outcome::CantTell;
+        judgement.lines = {otherWork};
+        QCOMPARE(fastestFinding(judgement, true), QString());
+    }
+
+    void aBarThatIsMissingSaysWhatWasDone() {
+        core::ResultRow stopped;
+        stopped.name = "baseline, item loader";
+        stopped.state = "stopped";
+        stopped.planned = 2;
+        core::ResultTable table;
+        table.rows = {stopped};
+        QCOMPARE(speedUpBars(table).front().text, QStringLiteral("stopped"));
+        table.rows[0].repeats = 1;
+        table.rows[0].totalTrainingTimeS = 13.8;
+        QCOMPARE(speedUpBars(table).front().text, QStringLiteral("stopped: 1 of 2 done, 13.8 s"));
     }
 
     void aNameThatLooksLikeMarkupIsShownAsItIs() {
