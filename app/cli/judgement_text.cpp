@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/compare/row_figures.h"
+#include "analysis/compare/verdict.h"
 #include "base/format.h"
 #include "output.h"
 #include "queue/queue_request.h"
@@ -250,14 +251,13 @@ std::string bottlenecksText(const core::Judgement &judgement, const ShownRows &s
 
 } // namespace
 
-std::string verdictText(const core::Judgement &judgement) {
+std::string verdictText(const core::ResultTable &table, const core::Judgement &judgement) {
     Rows rows;
     for (const core::VerdictLine &line : judgement.lines)
         rows.push_back(
             {core::nameOf(line), std::string(core::toString(line.outcome)), core::figuresText(line), line.reason});
     std::string out = rows.empty() ? std::string() : aligned(rows) + "\n";
-    out += judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
-                                      : judgement.sentence + "\n";
+    out += (judgement.sentence.empty() ? core::noVerdictText(table) : judgement.sentence) + "\n";
     for (const std::string &reservation : judgement.reservations)
         out += "! " + reservation + "\n";
     return out;

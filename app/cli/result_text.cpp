@@ -173,7 +173,7 @@ std::string resultText(const ResultTable &table, const core::Judgement &judgemen
     std::string out = table.title;
     if (!table.datasetNote.empty())
         out += " - " + table.datasetNote;
-    out += "\n\n" + verdictText(judgement) + "\n";
+    out += "\n\n" + verdictText(table, judgement) + "\n";
     if (const std::string epochs = epochText(table, false, shown, all); !epochs.empty())
         out += "Loss and duration per epoch (medians over repeats)\n" + epochs + "\n";
     out += measuredText(core::judged(table, judgement), shown) + rowNotesText(table);

@@ -56,7 +56,7 @@ std::string stalenessText(const core::RunUpdates &updates) {
         .toStdString();
 }
 
-/// "stages: cpu:0 busy 93 %, cpu:1 42 % of a step of 12.1 ms; idle 33 %, equally long ones 20 %"; empty without a pipeline.
+/// "stages computing: cpu:0 93 %, cpu:1 42 %, of a step of 12.1 ms; idle 33 %, equally long ones 20 %"; empty without a pipeline.
 std::string stagesText(const core::RunStore &store) {
     const auto step = core::pipelineStep(store);
     if (!step)
@@ -64,7 +64,7 @@ std::string stagesText(const core::RunStore &store) {
     QStringList busy;
     for (const core::PipelineStage &stage : step->stages)
         busy.append(QStringLiteral("%1 %2").arg(core::qs(stage.device), core::percent(stage.busyS / step->lengthS, 0)));
-    return QStringLiteral("stages busy: %1, of a step of %2 ms; idle %3, equally long ones %4")
+    return QStringLiteral("stages computing: %1, of a step of %2 ms; idle %3, equally long ones %4")
         .arg(busy.join(QStringLiteral(", ")), core::significant(step->lengthS * 1e3), core::percent(step->idle, 0),
              core::percent(step->balancedIdle, 0))
         .toStdString();

@@ -161,9 +161,7 @@ std::string htmlReport(const Report &report, const std::vector<ReportPicture> &p
         title + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n<h1>" + title + "</h1>\n";
     if (!table.datasetNote.empty())
         out += "<p class=\"quiet\">" + htmlText(table.datasetNote) + "</p>\n";
-    out += "<p class=\"verdict\">" +
-           htmlText(verdict.sentence.empty() ? "No verdict yet: the reference and another run must be done."
-                                             : verdict.sentence) +
+    out += "<p class=\"verdict\">" + htmlText(verdict.sentence.empty() ? noVerdictText(table) : verdict.sentence) +
            "</p>\n";
     if (!verdict.spread.empty())
         out += "<p class=\"quiet\">" + htmlText(verdict.spread) + "</p>\n";

@@ -189,7 +189,7 @@ Calibration calibrationOf(const ForecastTally &tally) {
 
 std::string sentenceOf(const Calibration &calibration) {
     if (calibration.graded == 0)
-        return "Intervals are the model's own bounds: fewer than nine forecasts are graded yet.";
+        return "Intervals are the model's own bounds: fewer than nine forecasts were graded when this one was made.";
     return percent(forecastLevel, 0).toStdString() + " prediction intervals: the model's bounds × " +
            significant(calibration.factor, 2).toStdString() + ", as " + std::to_string(calibration.graded) +
            " graded forecasts ask for.";

@@ -10,11 +10,12 @@ struct ConsoleRow {
     ConsoleLine line;
 };
 
-/// Log lines of all ranks and the agent of every run in the set, in order of arrival; lines are appended, the oldest ones
-/// dropped beyond 20,000.
+/// Log lines of all ranks and the agent of every run in the set, in the order of their times, whichever run's are read first; the
+/// oldest ones are dropped beyond 20,000.
 class ConsoleModel : public TableModel<ConsoleRow> {
 public:
-    enum Column { Time, Run, Source, Level, Message, ColumnCount }; ///< Source: "rank 1", "agent"
+    /// Run: as charts name it, "DDP (2) #1"; its value and tooltip are the whole name. Source: "rank 1", "agent".
+    enum Column { Time, Run, Source, Level, Message, ColumnCount };
     explicit ConsoleModel(RunSet *runs, QObject *parent = nullptr);
 
     /// The time and the run of a row.
@@ -27,6 +28,7 @@ protected:
 private:
     void rebuild();
     void append(int run);
+    void insertByTime(std::vector<ConsoleRow> lines);
     RunSet *m_runs;
     std::vector<std::uint64_t> m_taken; ///< lines read from each run, including dropped ones
 };

@@ -25,9 +25,7 @@ QString placesText(int first, int count) {
 }
 
 QString nameOf(const PlannedRun &run) {
-    return run.repeats > 1 ? QStringLiteral("%1 (%2 of %3)")
-                                 .arg(qs(run.name), QString::number(run.repeat), QString::number(run.repeats))
-                           : qs(run.name);
+    return run.repeats > 1 ? QStringLiteral("%1 #%2").arg(qs(run.name), QString::number(run.repeat)) : qs(run.name);
 }
 
 /// Of the runs that go on, as far as each reports it.

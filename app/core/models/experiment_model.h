@@ -46,9 +46,9 @@ public:
 
     /// A run that failed and was not repeated.
     struct Failure {
-        QString name;     ///< "DDP on 2 devices (2 of 3)"
+        QString name;     ///< "DDP on 2 devices #2", of several repeats
         QString run;      ///< its id; empty: it never got one
-        QString sentence; ///< "DDP on 2 devices (2 of 3) failed: rank 1 killed (SIGKILL) on host box1, step 412"
+        QString sentence; ///< "DDP on 2 devices #2 failed: rank 1 killed (SIGKILL) on host box1, step 412"
     };
     [[nodiscard]] std::vector<Failure> failures() const; ///< in the order of the entries
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -84,12 +85,12 @@ protected:
         m_rows = std::move(rows);
         emitAllChanged();
     }
-    void appendRows(std::vector<Row> rows) {
+    void appendRows(std::vector<Row> rows) { insertRowsAt(rowCount(), std::move(rows)); }
+    void insertRowsAt(int at, std::vector<Row> rows) {
         if (rows.empty())
             return;
-        beginInsertRows({}, rowCount(), rowCount() + int(rows.size()) - 1);
-        for (Row &row : rows)
-            m_rows.push_back(std::move(row));
+        beginInsertRows({}, at, at + int(rows.size()) - 1);
+        m_rows.insert(m_rows.begin() + at, std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
         endInsertRows();
     }
     void dropFirstRows(int count) {

@@ -86,21 +86,29 @@ QList<QPointF> DrawnLines::pointsOf(const QString &key) const {
 }
 
 QString DrawnLines::shownText() const {
-    qsizetype shown = 0, held = 0;
+    qsizetype shown = 0, held = 0, notFinite = 0; // a value that is not finite is shown by a mark
     int windows = 1;
     for (qsizetype i = 0; i < m_lines.size(); ++i) {
         if (m_lines[i].faint)
             continue;
-        shown += part(i).shown;
-        held += part(i).held;
+        const Drawn &drawn = m_drawn[std::size_t(i)];
+        const auto marked = std::ranges::count_if(
+            drawn.part.broken, [&](const QPointF &point) { return point.x() >= drawn.from && point.x() <= drawn.to; });
+        notFinite += marked;
+        shown += drawn.part.shown + marked;
+        held += drawn.part.held;
         windows = std::max(windows, m_lines[i].windowsAPoint);
     }
-    if (shown == held && windows == 1)
-        return {};
     QLocale locale = QLocale::c();
     locale.setNumberOptions(QLocale::DefaultNumberOptions); // groups of three
-    const QString text = tr("showing %1 of %2 points").arg(locale.toString(shown), locale.toString(held));
-    return windows > 1 ? tr("%1, each the mean of up to %2 windows").arg(text).arg(windows) : text;
+    QStringList out;
+    if (shown != held || windows > 1)
+        out.append(tr("showing %1 of %2 points").arg(locale.toString(shown), locale.toString(held)));
+    if (windows > 1)
+        out.append(tr("each the mean of up to %1 windows").arg(windows));
+    if (notFinite > 0 && shown == held) // else a mark stands for several
+        out.append(tr("%1 not finite").arg(locale.toString(notFinite)));
+    return out.join(QStringLiteral(", "));
 }
 
 QString DrawnLines::table(const QString &xTitle, const QString &yTitle) const {

@@ -32,8 +32,8 @@ public:
 
     [[nodiscard]] qsizetype points() const; ///< painted, over all lines
     [[nodiscard]] QList<QPointF> pointsOf(const QString &key) const;
-    /// "showing 812 of 400,000 points": over the lines that are not faint, within what is zoomed to. Empty when all
-    /// are.
+    /// "showing 812 of 400,000 points", or "6 not finite" where all are shown: over the lines that are not faint, within what is
+    /// zoomed to. Empty: all are shown, and finite.
     [[nodiscard]] QString shownText() const;
     /// The measured values, tab-separated, with a head.
     [[nodiscard]] QString table(const QString &xTitle, const QString &yTitle) const;

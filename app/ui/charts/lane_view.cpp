@@ -49,6 +49,13 @@ void LaneView::setMetric(core::DeviceMetric metric, double full) {
     update();
 }
 
+void LaneView::setMeanHead(const QString &head) {
+    if (head == m_meanHead)
+        return;
+    m_meanHead = head;
+    update();
+}
+
 void LaneView::setCrosshair(const QHash<QString, double> &byRun) {
     if (byRun == m_crosshair)
         return;
@@ -185,15 +192,16 @@ double LaneView::leastLane() const {
 }
 
 QList<LaneView::Column> LaneView::figureColumns() const {
-    QList<Column> out{{m_crosshair.isEmpty() ? tr("mean") : tr("here"), &Lane::value}};
+    QList<Column> out{{m_crosshair.isEmpty() ? m_meanHead : tr("here"), &Lane::value}};
     if (m_metric != core::DeviceMetric::Utilisation) // else it is what the mean leaves of 100 %
         out.append({tr("idle"), &Lane::idle});
     if (std::ranges::any_of(m_lanes, [](const Lane &lane) { return !lane.others.isEmpty(); }))
         out.append({tr("others"), &Lane::others});
     const QFontMetricsF small(Theme::font(Type::Small)), figures(Theme::figures(Type::Small, QFont::DemiBold));
     for (Column &column : out) {
-        column.width =
-            std::max(small.horizontalAdvance(column.head), figures.horizontalAdvance(QStringLiteral("100 %")));
+        // The mean's head may reach over the lanes, where nothing else is written.
+        const double head = column.text == &Lane::value ? 0 : small.horizontalAdvance(column.head);
+        column.width = std::max(head, figures.horizontalAdvance(QStringLiteral("100 %")));
         for (const Lane &lane : m_lanes)
             column.width =
                 std::max(column.width,
@@ -302,9 +310,10 @@ void LaneView::paintFigures(QPainter *painter, const Columns &columns) const {
     for (const Column &column : columns.figures) {
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(p.textMuted);
-        painter->drawText(QRectF(column.left, columns.strip.top() - headHeight, column.width, headHeight),
-                          Qt::AlignVCenter | Qt::AlignRight, column.head);
         const bool main = column.text == &Lane::value;
+        const double left = main ? columns.strip.left() : column.left;
+        painter->drawText(QRectF(left, columns.strip.top() - headHeight, column.left + column.width - left, headHeight),
+                          Qt::AlignVCenter | Qt::AlignRight, column.head);
         painter->setFont(Theme::figures(Type::Small, main ? QFont::DemiBold : QFont::Normal));
         for (qsizetype i = 0; i < m_lanes.size(); ++i) {
             const Lane &lane = m_lanes[i];

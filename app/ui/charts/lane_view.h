@@ -24,6 +24,9 @@ public:
 
     void setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle);
     [[nodiscard]] const QList<Lane> &lanes() const { return m_lanes; }
+    /// What the lanes' means are of, as the head of their column: "mean, whole run".
+    void setMeanHead(const QString &head);
+    [[nodiscard]] const QString &meanHead() const { return m_meanHead; }
     /// The metric of the lanes, and the value of a full lane.
     void setMetric(core::DeviceMetric metric, double full);
     [[nodiscard]] core::DeviceMetric metric() const { return m_metric; }
@@ -90,7 +93,7 @@ private:
     QList<Lane> m_lanes;
     QList<ChartMark> m_marks;
     double m_from = 0, m_to = 1;
-    QString m_axisTitle;
+    QString m_axisTitle, m_meanHead = tr("mean");
 };
 
 } // namespace lockstep::ui

@@ -168,15 +168,22 @@ double LineChart::xAt(double viewX) const {
     return scale().xAt(viewX, chart()->plotArea());
 }
 
-void LineChart::rebuild() {
-    m_namesWidth = endNamesWidth(m_content.lines, size(), m_namesWidth);
-    const QMargins margins(0, 8, m_namesWidth + 8, 0);
+void LineChart::fitMargins() {
+    const bool above = !m_content.lines.shownText().isEmpty() &&
+                       !isShownTextBeside(m_content, chart()->plotArea(), viewport()->width());
+    const QMargins margins(0, 8 + (above ? shownTextRow : 0), m_namesWidth + 8, 0);
     if (chart()->margins() != margins)
         chart()->setMargins(margins);
+}
+
+void LineChart::rebuild() {
+    m_namesWidth = endNamesWidth(m_content.lines, size(), m_namesWidth);
+    fitMargins();
     const auto [x, y] = m_content.scale.fit(m_content.lines, chart()->plotArea().size());
     m_axes.setTicks(x, y);
     m_axes.setVisible(!m_content.lines.isEmpty());
     decimate();
+    fitMargins(); // the decimated points tell what is left out
     m_pictureStale = true;
     viewport()->update();
 }

@@ -34,7 +34,7 @@ public:
     void setXKind(XKind kind);
     /// Whole-number ticks on x (epochs, steps).
     void setWholeX(bool whole) { setXKind(whole ? XKind::Whole : XKind::Real); }
-    /// y starts at zero (durations) or covers just the data (loss).
+    /// y starts at zero (durations) or covers just the data (loss), though at least 1 % of their values until it is zoomed.
     void setZeroBased(bool zero) { m_content.scale.setZeroBased(zero); }
     /// The range of x that is shown even before data reaches it; absent: the data's range.
     void setXRange(std::optional<double> low, std::optional<double> high);
@@ -102,6 +102,7 @@ private:
     void zoomTo(std::optional<LineScale::Span> x, std::optional<LineScale::Span> y);
     void restyle();
     void rebuild();
+    void fitMargins();
     void decimate();
     void repaintAll();
     void refreshPictures();

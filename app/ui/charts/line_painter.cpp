@@ -20,7 +20,9 @@ namespace {
 constexpr int noNames = 8; ///< px right of the plot
 constexpr double columnGap = 6, axesHeight = 60;
 constexpr int roomOfCurves = 212, leastNames = 64; ///< px that a plot and its y axis keep, and a colour with its figure
-constexpr double lastTick = 14;                    ///< px that a tick's figure at the plot's end reaches beyond it
+constexpr double shownTextGap = 4;                 ///< px to the view's right
+constexpr double aboveLabels = 6; ///< px above the plot: half of the uppermost figure, and half of a name, reach there
+constexpr double lastTick = 14;   ///< px that a tick's figure at the plot's end reaches beyond it
 
 /// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
 /// line that goes up and down within each column looks no better for it.
@@ -47,6 +49,12 @@ EndLabel endLabel(const LineData &line, double y) {
 }
 
 } // namespace
+
+bool isShownTextBeside(const LineContent &content, const QRectF &plot, double viewWidth) {
+    const QFontMetricsF metrics(Theme::font(Type::Small));
+    const double titleEnd = plot.center().x() + metrics.horizontalAdvance(content.xTitle) / 2;
+    return titleEnd + 12 + metrics.horizontalAdvance(content.lines.shownText()) + shownTextGap <= viewWidth;
+}
 
 int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
     QList<EndLabel> labels;
@@ -196,12 +204,9 @@ void LinePainter::paintShownText(QPainter *painter) const {
         return;
     painter->setFont(Theme::font(Type::Small));
     painter->setPen(m_palette.textMuted);
-    const QRectF row(m_plot.left(), m_view.height() - 16, m_view.width() - m_plot.left() - 4, 16);
-    // Beside the axis title where there is room, else above the curves.
-    const QFontMetricsF metrics(painter->font());
-    const bool beside =
-        row.width() / 2 > metrics.horizontalAdvance(text) + metrics.horizontalAdvance(m_content.xTitle) / 2 + 12;
-    painter->drawText(beside ? row : QRectF(m_plot.left(), m_plot.top() - 8, m_plot.width(), 14),
+    const QRectF below(m_plot.left(), m_view.height() - 16, m_view.width() - m_plot.left() - shownTextGap, 16);
+    const QRectF above(m_plot.left(), m_plot.top() - aboveLabels - shownTextRow, m_plot.width(), shownTextRow);
+    painter->drawText(isShownTextBeside(m_content, m_plot, m_view.width()) ? below : above,
                       Qt::AlignRight | Qt::AlignVCenter, text);
 }
 

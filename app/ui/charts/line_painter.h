@@ -44,6 +44,10 @@ private:
     const Palette &m_palette;
 };
 
+constexpr int shownTextRow = 14; ///< px
+/// Whether the text that says how many points are shown fits beside the title of x; else it has a row of its own above the plot.
+[[nodiscard]] bool isShownTextBeside(const LineContent &content, const QRectF &plot, double viewWidth);
+
 /// The width of the names at the lines' ends in a chart of that size; `before`: the last width. It grows at
 /// once and shrinks only when much is free.
 [[nodiscard]] int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before);

@@ -12,6 +12,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double mostEmpty = 0.25; ///< of an axis that rounding its ends may leave without data
+constexpr double leastSpan = 0.01; ///< of the values: less would fill the axis with digits, and its height with noise
 
 /// Round ticks around the data. A low chart's few ticks may round its end far up ("4" for data up to 2.1): then more of them, down to
 /// half the distance.
@@ -101,11 +102,17 @@ Ticks LineScale::yTicks(const DrawnLines &lines, const Span &x, int wanted) cons
                      : niceTicks(m_zoomY->first, m_zoomY->second, wanted, false);
     const auto data = lines.extremes(x.first, x.second);
     double low = data ? data->low : m_log ? 0.1 : 0;
-    const double high = data ? data->high : 1;
+    double high = data ? data->high : 1;
     if (m_log && low <= 0) // what is not above zero has no place on a log axis
         low = high > 0 ? high * 1e-4 : 0.1;
     if (m_zeroBased && !m_log)
         low = 0;
+    const double least = leastSpan * std::max(std::abs(low), std::abs(high));
+    if (!m_log && !m_zoomX && high > low && high - low < least) {
+        const double middle = low + (high - low) / 2;
+        low = middle - least / 2;
+        high = middle + least / 2;
+    }
     return m_log ? logTicks(low * 0.9, high * 1.1, wanted) : tightTicks(low, high, wanted);
 }
 

@@ -22,8 +22,9 @@ QString phaseOf(const StageWork &work) {
     return QString::fromStdString(work.phase);
 }
 
-QString busyText(const StageBar &bar) {
-    return QObject::tr("%1 busy").arg(core::percent(bar.busyS / bar.stepS, 0));
+/// Not called busy: that is a device's utilisation, and counts waiting for messages.
+QString computingText(const StageBar &bar) {
+    return QObject::tr("computing %1").arg(core::percent(bar.busyS / bar.stepS, 0));
 }
 
 /// Backward solid, forward pale: there are many small boxes, and one colour for all.
@@ -83,7 +84,7 @@ BarRows StageView::layOut(const QRectF &area) const {
     out.nameWidth = nameColumn(names(), area.width());
     double longest = 0;
     for (const StageBar &bar : bars()) {
-        out.valueWidth = std::max(out.valueWidth, small.horizontalAdvance(busyText(bar)));
+        out.valueWidth = std::max(out.valueWidth, small.horizontalAdvance(computingText(bar)));
         longest = std::max(longest, bar.stepS);
     }
     out.high = longest > 0 ? longest * 1e3 : 1;
@@ -122,7 +123,7 @@ void StageView::paintChart(QPainter *painter, const QRectF &area) {
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(shadeOf(p.textSecondary, bar.whose.name));
         painter->drawText(QRectF(rows.plot.right() + BarRows::gap, rows.y(i), rows.valueWidth + 2, rows.rowHeight),
-                          int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip, busyText(bar));
+                          int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip, computingText(bar));
     }
     const QString title = tr("time / ms"),
                   legend = title + tr(" · pale: forward, solid: backward, number: micro-batch, line: waits");
@@ -144,7 +145,7 @@ QString StageView::hint(const QPointF &position) const {
         return {};
     const StageBar &bar = bars()[row];
     QString out = QStringLiteral("<b>%1 %2</b> · ").arg(bar.run.toHtmlEscaped(), bar.device.toHtmlEscaped()) +
-                  tr("%1 of %2 ms").arg(busyText(bar), core::significant(bar.stepS * 1e3));
+                  tr("%1 of %2 ms").arg(computingText(bar), core::significant(bar.stepS * 1e3));
     const double atS = (position.x() - rows.plot.left()) / rows.plot.width() * rows.high / 1e3;
     for (const StageWork &work : bar.work)
         if (atS >= work.startS && atS < work.endS)

@@ -14,15 +14,20 @@
 #include <QTableView>
 #include <QToolButton>
 
+#include <algorithm>
+#include <utility>
+
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/name_lines.h"
 #include "app/ui/widgets/tables.h"
 #include "models/roles.h"
 
 namespace lockstep::ui {
 namespace {
 constexpr int headHeight = 4 * grid, openHeight = 30 * grid;
+constexpr int leastRuns = 110, mostRuns = 300; ///< px of the column with the runs' names
 
 int levelNumber(const QString &level) {
     static const QStringList levels = {"debug", "info", "warning", "error"};
@@ -53,7 +58,8 @@ bool ConsoleFilter::filterAcceptsRow(int row, const QModelIndex &parent) const {
     if (!m_source.isEmpty() && cell(ConsoleModel::Source) != m_source)
         return false;
     return m_text.isEmpty() || cell(ConsoleModel::Message).contains(m_text, Qt::CaseInsensitive) ||
-           cell(ConsoleModel::Run).contains(m_text, Qt::CaseInsensitive);
+           cell(ConsoleModel::Run).contains(m_text, Qt::CaseInsensitive) ||
+           cell(ConsoleModel::Run, core::ValueRole).contains(m_text, Qt::CaseInsensitive);
 }
 
 ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent)
@@ -98,7 +104,7 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     m_table->verticalHeader()->setDefaultSectionSize(20);
     m_table->setFont(Theme::mono(Type::Small));
     m_table->horizontalHeader()->setStretchLastSection(true);
-    for (const auto &[column, width] : {std::pair(0, 110), {1, 110}, {2, 80}, {3, 72}})
+    for (const auto &[column, width] : {std::pair(0, 110), {1, leastRuns}, {2, 80}, {3, 72}})
         m_table->setColumnWidth(column, width);
     m_alerts = makeTable(theme, this);
     m_alerts->setModel(&workspace.alerts());
@@ -110,10 +116,12 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     layout->addWidget(m_alerts, 1);
     connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this,
             [this](int value) { m_atEnd = value >= m_table->verticalScrollBar()->maximum() - 1; });
-    connect(&m_filter, &QAbstractItemModel::rowsInserted, this, [this] {
+    const auto stayAtEnd = [this] {
         if (m_unfolded && m_atEnd)
             m_table->scrollToBottom();
-    });
+    };
+    connect(&m_filter, &QAbstractItemModel::rowsInserted, this, stayAtEnd);
+    connect(&m_filter, &QAbstractItemModel::modelReset, this, stayAtEnd);
     for (QTableView *table : {m_table, m_alerts}) {
         connect(table, &QTableView::clicked, this, &ConsoleDrawer::chooseLine);
         connect(table, &QTableView::activated, this, &ConsoleDrawer::chooseLine);
@@ -122,9 +130,12 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     connect(&m_filter, &QAbstractItemModel::layoutChanged, this, &ConsoleDrawer::countHits);
     connect(&m_filter, &QAbstractItemModel::modelReset, this, &ConsoleDrawer::countHits);
     connect(&workspace, &Workspace::opened, this, &ConsoleDrawer::refreshSources);
+    connect(&workspace.runs(), &core::RunSet::reset, this, &ConsoleDrawer::fitRuns);
     connect(&workspace.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
         if (what & core::RunStore::State)
             refreshSources();
+        if (what & core::RunStore::Record)
+            fitRuns();
     });
     for (QAbstractItemModel *model : {static_cast<QAbstractItemModel *>(&workspace.console()),
                                       static_cast<QAbstractItemModel *>(&workspace.alerts())}) {
@@ -308,6 +319,7 @@ void ConsoleDrawer::setUnfolded(bool unfolded) {
     m_alerts->setVisible(unfolded && m_alertsHead->isChecked());
     setFixedHeight(unfolded ? openHeight : headHeight + 1);
     refreshHead();
+    fitRuns();
     if (unfolded && m_atEnd)
         m_table->scrollToBottom();
 }
@@ -345,6 +357,20 @@ void ConsoleDrawer::refreshHead() {
                                                            : tr("%1 alerts").arg(alerts));
     m_theme.setIcon(m_alertsHead, QStringLiteral("bell"), unseen > 0 ? p.wrong : p.textMuted);
     m_seen->setEnabled(unseen > 0);
+}
+
+/// The runs' column is as wide as their names, unless a person made it wider or narrower since.
+void ConsoleDrawer::fitRuns() {
+    if (!m_unfolded)
+        return;
+    const QFontMetrics metrics(m_table->font());
+    const core::RunSet &runs = m_workspace.runs();
+    int width = leastRuns;
+    for (int run = 0; run < runs.count(); ++run)
+        width = std::max(width, metrics.horizontalAdvance(paintedName(runs.label(run))) + 2 * grid + 2);
+    width = std::min(width, mostRuns);
+    if (std::exchange(m_runsWidth, width) != width)
+        m_table->setColumnWidth(core::ConsoleModel::Run, width);
 }
 
 void ConsoleDrawer::refreshSources() {

@@ -69,6 +69,7 @@ private:
     QWidget *buildAlertTools();
     void refreshHead();
     void refreshSources();
+    void fitRuns();
     void showAlerts(bool alerts);
 
     Theme &m_theme;
@@ -84,6 +85,7 @@ private:
     QLabel *m_searchNote;
     QTableView *m_table, *m_alerts;
     bool m_unfolded = false, m_atEnd = true;
+    int m_runsWidth = 0; ///< px that fitRuns() last gave their column; 0: none yet
 };
 
 } // namespace lockstep::ui

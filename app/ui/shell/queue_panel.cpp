@@ -16,6 +16,7 @@
 #include "app/ui/shell/strip_state.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/elided_label.h"
 #include "app/ui/widgets/name_lines.h"
 #include "experiment/width_goal.h"
 #include "models/roles.h"
@@ -50,7 +51,8 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     painter->setFont(Theme::font(Type::Body, runs ? QFont::DemiBold : QFont::Normal));
     painter->setPen(waits || runs ? p.text : p.textSecondary);
     const QString name = index.data().toString();
-    const int nameWidth = std::min(QFontMetrics(painter->font()).horizontalAdvance(name), row.width() / 2);
+    const int nameWidth = nameRoom(row.width() - 12 - 3 * grid, QFontMetrics(painter->font()).horizontalAdvance(name),
+                                   QFontMetrics(Theme::font(Type::Small)).horizontalAdvance(word));
     painter->drawText(QRect(row.left() + 12, row.top(), nameWidth + 1, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
                       elidedName(name, QFontMetricsF(painter->font()), nameWidth + 1));
     const QRect rest(row.left() + 12 + nameWidth + 2 * grid, row.top(), row.width() - 12 - nameWidth - 2 * grid,
@@ -69,6 +71,10 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     painter->restore();
 }
 
+int QueueRowDelegate::nameRoom(int all, int name, int words) {
+    return std::min(name, std::max(all / 2, all - words));
+}
+
 QSize QueueRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
     return {panelWidth - 4 * grid, queueRow};
 }
@@ -80,7 +86,7 @@ QueuePanel::QueuePanel(const Theme &theme, StripState &state, QueueControl &cont
     auto *layout = new QVBoxLayout(this);
     layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
     layout->setSpacing(grid);
-    m_title = makeLabel({}, "cardTitle", this);
+    m_title = new ElidedLabel("cardTitle", panelWidth - 4 * grid, this);
     layout->addWidget(m_title);
     m_note = makeLabel({}, "secondary", this);
     m_note->setWordWrap(true);

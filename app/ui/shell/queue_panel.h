@@ -8,6 +8,7 @@ class QListView;
 class QPushButton;
 
 namespace lockstep::ui {
+class ElidedLabel;
 class QueueControl;
 class StripState;
 class Theme;
@@ -19,6 +20,8 @@ public:
     QueueRowDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    /// Of `all` px, those for a name: what the state's words leave, at least half.
+    [[nodiscard]] static int nameRoom(int all, int name, int words);
 
 private:
     const Theme &m_theme;
@@ -33,6 +36,7 @@ public:
     /// Opens with its upper right corner there (global).
     void popUp(const QPoint &corner);
     [[nodiscard]] QString noteText() const;
+    [[nodiscard]] const ElidedLabel *title() const { return m_title; }
     [[nodiscard]] QListView *list() const { return m_list; }
     [[nodiscard]] QPushButton *upButton() const { return m_up; }
     [[nodiscard]] QPushButton *downButton() const { return m_down; }
@@ -58,7 +62,8 @@ private:
     const Theme &m_theme;
     StripState &m_state;
     QueueControl &m_control;
-    QLabel *m_title, *m_note;
+    ElidedLabel *m_title;
+    QLabel *m_note;
     QListView *m_list;
     QPushButton *m_up, *m_down, *m_skip, *m_retry, *m_console;
     int m_follow = -1; ///< the entry to keep current over a reset of the model

@@ -113,8 +113,7 @@ QString headHtml(const core::Report &report) {
     QString out = QStringLiteral("<p style='font-size:16px;'><b>%1</b></p>").arg(text(table.title));
     out += QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(table.datasetNote));
     out += QStringLiteral("<p style='font-size:20px;'>%1</p>")
-               .arg(text(verdict.sentence.empty() ? "No verdict yet: the reference and another run must be done."
-                                                  : verdict.sentence));
+               .arg(text(verdict.sentence.empty() ? core::noVerdictText(table) : verdict.sentence));
     out += QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(verdict.spread));
     const core::TextTable lines = core::verdictTable(report.judgement);
     return lines.rows.empty() ? out : out + tableHtml(lines) + QStringLiteral("<p></p>");

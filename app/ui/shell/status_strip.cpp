@@ -29,9 +29,10 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     auto *layout = new QHBoxLayout(this);
     layout->setContentsMargins(5 * grid, 0, 2 * grid, 0);
     layout->setSpacing(2 * grid);
-    m_title = new ElidedLabel("cardTitle", 16 * grid, this);
+    constexpr int leastTitle = 4 * grid, leastName = 20 * grid; // what runs now is worth more than what it belongs to
+    m_title = new ElidedLabel("cardTitle", leastTitle, this);
     m_run = makeLabel({}, "secondary", this);
-    m_name = new ElidedLabel("cardTitle", 8 * grid, this, ElidedLabel::Of::Name);
+    m_name = new ElidedLabel("cardTitle", leastName, this, ElidedLabel::Of::Name);
     m_epoch = makeLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
     m_bar->setFixedWidth(16 * grid);
@@ -240,11 +241,7 @@ void StatusStrip::showFailures() {
     for (const core::ExperimentModel::Failure &failure : failures)
         sentences.append(failure.sentence);
     constexpr int mostName = 20 * grid;
-    const QFontMetrics metrics = m_failed->fontMetrics();
-    const QString &whole =
-        failures.front().name; // short before it is cut: a number of devices is what tells runs apart
-    const QString name = metrics.elidedText(metrics.horizontalAdvance(whole) > mostName ? paintedName(whole) : whole,
-                                            Qt::ElideMiddle, mostName);
+    const QString name = elidedName(failures.front().name, QFontMetricsF(m_failed->fontMetrics()), mostName);
     setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(name) : tr("%1 runs failed").arg(failures.size()));
     m_failed->setToolTip(
         plainHint(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)")));

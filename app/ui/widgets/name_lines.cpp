@@ -42,8 +42,12 @@ QString paintedName(const QString &name) {
 QString elidedName(const QString &name, const QFontMetricsF &metrics, double width) {
     if (metrics.horizontalAdvance(name) <= width)
         return name;
-    const QString repeat = repeatOf(name);
-    return metrics.elidedText(name.chopped(repeat.size()), Qt::ElideMiddle, width - metrics.horizontalAdvance(repeat)) +
+    const QString painted = paintedName(name);
+    if (metrics.horizontalAdvance(painted) <= width)
+        return painted;
+    const QString repeat = repeatOf(painted);
+    return metrics.elidedText(painted.chopped(repeat.size()), Qt::ElideMiddle,
+                              width - metrics.horizontalAdvance(repeat)) +
            repeat;
 }
 

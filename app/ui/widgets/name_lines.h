@@ -12,7 +12,8 @@ constexpr double nameLine = 14; ///< px that a line of a small name takes
 
 /// A run's name as charts paint it, "DDP (2), 4 workers" (ipc/run_title.h). Their data, tooltips and words have the whole name.
 [[nodiscard]] QString paintedName(const QString &name);
-/// A run's name cut short in its middle where it does not fit, "DDP on…4 workers #2": names often differ in their ends alone.
+/// A run's name where it does not fit: as charts paint it, then cut short in its middle, "DDP (2)…4 workers #2": names often differ in
+/// their ends alone.
 [[nodiscard]] QString elidedName(const QString &name, const QFontMetricsF &metrics, double width);
 /// A run's name in a column: on one line where it fits, else on two, the first of which ends at a comma if possible, else where its
 /// language breaks lines. What fits in neither is cut short, as by elidedName().

@@ -16,6 +16,12 @@ namespace {
 constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
+/// None of its repeats waits or goes on.
+bool isOver(const ResultRow &row) {
+    return row.state == toString(EntryState::Done) || row.state == toString(EntryState::Failed) ||
+           row.state == toString(EntryState::Stopped) || row.state == toString(EntryState::NotRun);
+}
+
 bool isSaid(const VerdictLine &line) {
     return !line.contrast && (line.speedUp || line.outcome == Outcome::CantTell || line.outcome == Outcome::Failed);
 }
@@ -182,6 +188,25 @@ std::string briefVerdict(const Judgement &judgement) {
                    ".";
         }
     return out + moreText(judgement);
+}
+
+std::string noVerdictText(const ResultTable &table) {
+    std::vector<const ResultRow *> ours;
+    for (const ResultRow &row : table.rows)
+        if (!row.published)
+            ours.push_back(&row);
+    if (ours.empty() || !std::ranges::all_of(ours, [](const ResultRow *row) { return isOver(*row); }))
+        return "No verdict yet: the reference and another run must be done.";
+    if (ours.size() == 1)
+        return "Nothing to compare: this is one run alone.";
+    const auto reference = std::ranges::find_if(ours, &ResultRow::reference);
+    if (reference == ours.end() || (*reference)->repeats == 0)
+        return "No verdict: the reference" + (table.reference.empty() ? std::string() : ", " + table.reference + ",") +
+               " was not done.";
+    const bool another =
+        std::ranges::any_of(ours, [](const ResultRow *row) { return !row->reference && row->repeats > 0; });
+    return another ? "No verdict: no two training times can be compared."
+                   : "No verdict: no run but the reference, " + (*reference)->name + ", was done.";
 }
 
 std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups) {

@@ -16,6 +16,9 @@ struct VerdictText {
 };
 [[nodiscard]] VerdictText verdictText(const ResultTable &table);
 
+/// Where there is no sentence: that it is still to come, or, with no run waiting or under way, why it won't.
+[[nodiscard]] std::string noVerdictText(const ResultTable &table);
+
 /// The judgement's lines as a sentence each: outcome, speed-up with its interval and efficiency; then the main cause of the largest gain and
 /// loss, the control that has the cause without the method. Empty until a line can be compared.
 [[nodiscard]] std::string verdictSentence(const std::vector<RepeatGroup> &groups, const Judgement &judgement);

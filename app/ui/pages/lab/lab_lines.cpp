@@ -68,13 +68,13 @@ QList<LineData> sumLines(const core::LabRecord &lab, const core::CommunicationMo
         if (!cost)
             continue;
         const QColor color = colorOf(collective);
-        add(collective + QStringLiteral("-fit"), title(collective), color,
-            computed(cost->toBytes(), [cost](double bytes) { return cost->seconds(bytes); }));
-        auto *dots = add(collective, title(collective) + QStringLiteral(", measured"), color,
+        add(collective + QStringLiteral("-fit"), title(collective) + QStringLiteral(", fit"), color,
+            computed(cost->toBytes(), [cost](double bytes) { return cost->seconds(bytes); }))
+            ->labelled = false; // the figure at a line's end is a measured one
+        auto *dots = add(collective, title(collective), color,
                          measured(lab, collective, ranks, [](const core::LabRow &row) { return row.medianS * 1e3; }));
         dots->markers = true;
         dots->style = Qt::NoPen;
-        dots->labelled = false;
     }
     const auto pairs = model.ranksOf("send_recv");
     const core::CostModel *pair = pairs.empty() ? nullptr : model.find("send_recv", pairs.front());

@@ -9,8 +9,8 @@
 
 namespace lockstep::ui {
 
-/// Three kinds of all-reduce on so many ranks: dots are medians, lines the fit, dotted lines the formulas. x is log2 of bytes,
-/// y milliseconds.
+/// Three kinds of all-reduce on so many ranks: dots are medians, lines the fit, dotted lines the formulas. Named at their ends are
+/// medians and formulas. x is log2 of bytes, y milliseconds.
 [[nodiscard]] QList<LineData> sumLines(const core::LabRecord &lab, const core::CommunicationModel &model, int ranks,
                                        const Palette &palette);
 /// Bus bandwidth of every operation, GB/s.

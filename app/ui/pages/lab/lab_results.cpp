@@ -48,7 +48,7 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
         return picture;
     };
     m_times = chart(tr("Summing gradients: ring against server"), QStringLiteral("lab-times"), tr("time / ms"),
-                    tr("Dots: measured. Lines: fit. Dotted: published formulas"));
+                    tr("Dots, and the figures beside their names: measured. Lines: fit. Dotted: published formulas"));
     m_bandwidths =
         chart(tr("Bus bandwidth"), QStringLiteral("lab-bandwidth"), tr("busbw / GB/s"),
               tr("Bus bandwidth as nccl-tests defines it: comparable across operations and numbers of ranks"));

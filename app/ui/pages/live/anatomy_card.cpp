@@ -17,8 +17,9 @@ AnatomyCard::AnatomyCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
                pauseOfMeans),
       m_view(new AnatomyView(theme, QStringLiteral("dp-anatomy"), this)) {
     setToolTip(tr("A mean step of the median repeats, device by device, on one axis. DP: one device serves the others, "
-                  "which work only in "
-                  "the parallel parts. DDP: each rank does a whole step"));
+                  "which work only in the parallel parts. DDP: each rank does a whole step. Busy: mean utilisation "
+                  "while training, without "
+                  "start-up and evaluation"));
     body()->addWidget(m_view, 1);
     m_view->follow(shown.highlight());
 }

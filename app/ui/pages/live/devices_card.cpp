@@ -83,7 +83,7 @@ std::optional<std::int64_t> DevicesCard::originUs(const QString &runId) const {
 }
 
 void DevicesCard::draw(Changes what) {
-    m_lanes->setEmptyText(shown().whyEmpty(tr("Appears while a run trains")));
+    m_lanes->setEmptyText(shown().whyEmpty(tr("Appears while a run trains"), tr("No device was sampled")));
     if (what & (RunStore::Devices | RunStore::Record | RunStore::Link | RunStore::State))
         drawLanes();
     drawMarks();
@@ -110,6 +110,7 @@ void DevicesCard::drawLanes() {
                               : tr("full lane: %1").arg(core::metricText(full, metric()));
     setNote(scale);
     m_lanes->setMetric(metric(), full);
+    m_lanes->setMeanHead(tr("mean, %1").arg(m_window->currentText())); // figures elsewhere are of training alone
     m_lanes->setLanes(lanes, whole() ? 0 : -lastSeconds, whole() ? end : 0, tr("time / s"));
 }
 

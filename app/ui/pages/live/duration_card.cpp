@@ -64,7 +64,8 @@ void DurationCard::showAll() {
 }
 
 void DurationCard::draw(Changes what) {
-    const QString empty = shown().whyEmpty(tr("The first bar appears after the first epoch"));
+    const QString empty =
+        shown().whyEmpty(tr("The first bar appears after the first epoch"), tr("No epoch was completed"));
     m_chart->setEmptyText(empty);
     m_medians->setEmptyText(empty);
     if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))
@@ -80,11 +81,16 @@ void DurationCard::drawDurations() {
         for (LineData &line : published)
             line.endText = core::seconds(line.points.constLast().y());
     }
-    double last = std::max(2.0, shown().epochs());
-    for (const LineData &line : published)
-        last = std::max(last, line.points.constLast().x());
-    m_chart->setXRange(1, last);
-    m_chart->setLines(lines + published);
+    const QList<LineData> all = lines + published;
+    double last = std::max(1.0, shown().epochs());
+    for (const LineData &line : all)
+        if (!line.points.isEmpty())
+            last = std::max(last, line.points.constLast().x());
+    if (last > 1)
+        m_chart->setXRange(1, last);
+    else
+        m_chart->setXRange(0.5, 1.5); // the only epoch in the middle, and no second one
+    m_chart->setLines(all);
     const QList<BarData> medians = medianBars(published);
     m_medians->setBars(medians);
     m_medians->setMinimumHeight(axisRoom + leastBar * int(m_medians->rows()));

@@ -214,6 +214,11 @@ void LivePage::connectRuns() {
     connect(&m_shown.runs(), &core::RunSet::changed, this, [this](int, RunStore::Changes what) { mark(what); });
     connect(&m_workspace.pictured().choice(), &core::RunChoiceModel::shownChanged, this, all);
     connect(&m_theme, &Theme::changed, this, all);
+    connect(&m_workspace, &Workspace::resultsChanged, this, [this, all] {
+        const bool complete = m_workspace.complete();
+        if (std::exchange(m_complete, complete) != complete)
+            all(); // an empty chart promises something, or no longer
+    });
     connect(&m_pace, &DrawPace::due, this, [this] {
         if (isVisible() && m_dirty)
             draw();

@@ -114,6 +114,7 @@ private:
     QHash<QString, QAction *> m_actions;
     DrawPace m_pace;
     core::RunStore::Changes m_dirty = core::RunStore::All;
+    bool m_complete = false; ///< all runs were over at the last results
 };
 
 } // namespace lockstep::ui

@@ -33,7 +33,8 @@ void LossCard::showAll() {
 }
 
 void LossCard::draw(Changes what) {
-    m_chart->setEmptyText(shown().whyEmpty(tr("The first loss arrives with the first steps")));
+    m_chart->setEmptyText(
+        shown().whyEmpty(tr("The first loss arrives with the first steps"), tr("No loss was reported")));
     if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
         drawCurves();
     m_chart->setMarks(shownMarks(shown(), shown().view().axis)); // a curve that grows moves them too

@@ -21,8 +21,9 @@ QList<PhasePart> phaseParts(const std::vector<core::StepPhase> &phases) {
 } // namespace
 
 PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
-    : LiveCard(tr("Step by phase"), shown, Changes(core::RunStore::Phases) | core::RunStore::Record, parent,
-               pauseOfMeans),
+    : LiveCard(tr("Step by phase"), shown,
+               Changes(core::RunStore::Phases) | core::RunStore::Record | core::RunStore::State | core::RunStore::Link,
+               parent, pauseOfMeans),
       m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
     setToolTip(
         tr("Mean time of each phase of a step, by rank (%1). The thin row shows what is inside").arg(phaseKey()));
@@ -35,7 +36,8 @@ ChartSource *PhasesCard::picture() const {
 }
 
 void PhasesCard::draw(Changes) {
-    m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
+    m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps"),
+                                          tr("No phase of a step was reported")));
     QList<PhaseBar> bars;
     for (const RunStyle &style : shown().stylesByMethod()) {
         if (!style.median)

@@ -65,10 +65,10 @@ QString ShownRuns::medianNote() const {
                : QCoreApplication::translate("LivePage", "median repeats: %1").arg(medians.join(QStringLiteral(", ")));
 }
 
-QString ShownRuns::whyEmpty(const QString &otherwise) const {
-    return m_styles.empty() || std::ranges::any_of(m_styles, &RunStyle::shown)
-               ? otherwise
-               : QCoreApplication::translate("LivePage", "All runs are hidden: tick one in the list, or press Alt+A");
+QString ShownRuns::whyEmpty(const QString &yet, const QString &never) const {
+    if (!m_styles.empty() && std::ranges::none_of(m_styles, &RunStyle::shown))
+        return QCoreApplication::translate("LivePage", "All runs are hidden: tick one in the list, or press Alt+A");
+    return m_workspace.isOpen() && m_workspace.complete() ? never : yet;
 }
 
 } // namespace lockstep::ui

@@ -44,8 +44,8 @@ public:
     [[nodiscard]] double epochs() const;
     /// A note that says which repeats a chart of mean steps draws; empty: no run has several.
     [[nodiscard]] QString medianNote() const;
-    /// The text of an empty chart: that all runs are hidden, else `otherwise`.
-    [[nodiscard]] QString whyEmpty(const QString &otherwise) const;
+    /// The text of an empty chart: that all runs are hidden; else `never` once all are over, `yet` before.
+    [[nodiscard]] QString whyEmpty(const QString &yet, const QString &never) const;
 
 private:
     Workspace &m_workspace;

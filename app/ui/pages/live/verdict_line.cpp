@@ -21,8 +21,10 @@ void VerdictLine::refresh() {
     const core::Judgement &judgement = m_workspace.results().judgement().judgement();
     const std::string brief = core::briefVerdict(judgement);
     if (brief.empty()) {
-        setWords(tr("No verdict yet"));
-        setToolTip(tr("The reference and another run need a complete epoch each"));
+        const bool ended = m_workspace.complete();
+        setWords(ended ? QString::fromStdString(core::noVerdictText(m_workspace.results().table()))
+                       : tr("No verdict yet"));
+        setToolTip(ended ? QString() : tr("The reference and another run need a complete epoch each"));
         return;
     }
     const auto reservations = judgement.otherReservations.size(); // those that Verdict's card lists

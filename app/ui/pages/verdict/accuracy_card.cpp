@@ -27,7 +27,7 @@ AccuracyCard::AccuracyCard(const Theme &theme, QWidget *parent)
     });
 }
 
-void AccuracyCard::show(const core::ResultTable &table, const QString &open) {
+void AccuracyCard::show(const core::ResultTable &table, const QString &open, bool complete) {
     if (open != m_open)
         m_wanted.reset();
     m_open = open;
@@ -40,10 +40,11 @@ void AccuracyCard::show(const core::ResultTable &table, const QString &open) {
     m_chart->setAxisTitle(published && !otherData.isEmpty()
                               ? tr("test accuracy / %; published: of %1, another data set").arg(otherData)
                               : tr("test accuracy / %"));
-    const bool ended = std::ranges::any_of(
+    const bool done = std::ranges::any_of(
         table.rows, [](const core::ResultRow &row) { return !row.published && row.state == toString(RunState::Done); });
-    m_chart->setEmptyText(ended ? tr("No run has reported an accuracy")
-                                : tr("Accuracy appears with the first evaluation"));
+    m_chart->setEmptyText(done       ? tr("No run has reported an accuracy")
+                          : complete ? tr("No run reached an evaluation")
+                                     : tr("Accuracy appears with the first evaluation"));
     m_chart->setBars(accuracyBars(table, published));
 }
 

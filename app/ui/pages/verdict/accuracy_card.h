@@ -20,8 +20,8 @@ class AccuracyCard : public Card {
     Q_OBJECT
 public:
     explicit AccuracyCard(const Theme &theme, QWidget *parent = nullptr);
-    /// `open`: the id of the table's experiment; the request holds until another one is opened.
-    void show(const core::ResultTable &table, const QString &open);
+    /// `open`: the id of the table's experiment; the request holds until another one is opened. `complete`: all runs are over.
+    void show(const core::ResultTable &table, const QString &open, bool complete);
     void fitHeight();
     [[nodiscard]] BarChart *chart() const { return m_chart; }
     [[nodiscard]] QCheckBox *publishedBox() const { return m_published; }

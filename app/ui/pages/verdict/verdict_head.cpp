@@ -46,8 +46,7 @@ VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent)
     m_export->setToolTip(tr("Page, table, data, charts or TensorBoard files (Ctrl+E)"));
     addTool(m_export);
     body()->addWidget(m_lines = new WorthLines(this));
-    body()->addWidget(m_none =
-                          makeLabel(tr("No verdict yet: the reference and another run must be done."), "title", this));
+    body()->addWidget(m_none = makeLabel({}, "title", this));
     body()->addWidget(m_matters = makeLabel({}, "cardTitle", this));
     body()->addWidget(m_published = makeLabel({}, "secondary", this));
     body()->addWidget(m_foot = makeLabel({}, "muted", this));
@@ -67,6 +66,7 @@ QString VerdictHead::sentence() const {
 void VerdictHead::show(const core::ResultTable &table, const core::Judgement &judgement, bool complete) {
     m_lines->show(judgement.lines);
     m_lines->setVisible(!judgement.lines.empty());
+    m_none->setText(QString::fromStdString(core::noVerdictText(table)));
     m_none->setVisible(judgement.lines.empty());
     setNote(QString::fromStdString(table.datasetNote));
     m_matters->setText(QString::fromStdString(judgement.matters));

@@ -250,7 +250,7 @@ void VerdictPage::refresh() {
     m_fairnessCard->setFinding(fairnessFinding(judgement));
     m_bottlenecksCard->setFinding(boundsFinding(judgement));
     m_speedUps->setBars(speedUpBars(table));
-    m_accuracy->show(table, m_workspace.openId());
+    m_accuracy->show(table, m_workspace.openId(), m_workspace.complete());
     const bool published = std::ranges::any_of(table.rows, &core::ResultRow::published);
     for (const int column : {core::ResultModel::PublishedTime, core::ResultModel::PrintedSpeedUp})
         m_table->setColumnHidden(column, !published);

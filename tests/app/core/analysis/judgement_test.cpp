@@ -120,6 +120,31 @@ private Q_SLOTS:
         QVERIFY(found.bottlenecks.front().bound == Bound::Input);
     }
 
+    void withoutAVerdictItIsSaidWhetherOneIsToComeAndElseWhyNot() {
+        const auto row = [](const char *name, const char *state, int repeats, bool reference = false) {
+            ResultRow out;
+            out.name = name;
+            out.state = state;
+            out.repeats = repeats;
+            out.reference = reference;
+            return out;
+        };
+        ResultTable table;
+        table.reference = "baseline";
+        const std::string yet = "No verdict yet: the reference and another run must be done.";
+        QCOMPARE(noVerdictText(table), yet);
+        table.rows = {row("baseline", "done", 1, true), row("DDP", "queued", 0)};
+        QCOMPARE(noVerdictText(table), yet);
+        table.rows.back().state = "failed";
+        QCOMPARE(noVerdictText(table), std::string("No verdict: no run but the reference, baseline, was done."));
+        table.rows = {row("baseline", "failed", 0, true), row("DDP", "done", 1)};
+        QCOMPARE(noVerdictText(table), std::string("No verdict: the reference, baseline, was not done."));
+        table.rows = {row("baseline", "done", 1, true)};
+        table.rows.push_back(row("published DDP", "published", 0));
+        table.rows.back().published = true;
+        QCOMPARE(noVerdictText(table), std::string("Nothing to compare: this is one run alone."));
+    }
+
     void aFasterTrainingThatEndsNoSoonerIsAReservation() {
         for (const double outsideS :
              {1.0, 7.0, 9.0}) { // with 7 it takes as long as the baseline, whose training takes 6 s more

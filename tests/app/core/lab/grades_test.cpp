@@ -169,7 +169,8 @@ private Q_SLOTS:
         ForecastTally tally;
         tally.scores.assign(8, 2.0);
         QCOMPARE(calibrationOf(tally).graded, 0);
-        QVERIFY(sentenceOf(calibrationOf(tally)).find("the model's own bounds") != std::string::npos);
+        QCOMPARE(sentenceOf(calibrationOf(tally)), std::string("Intervals are the model's own bounds: fewer than nine "
+                                                               "forecasts were graded when this one was made."));
         tally.scores = {1, 2, 3, 4, 5, 6, 7, 8, 9};
         QVERIFY((calibrationOf(tally) == Calibration{9, 9})); // of nine the largest: ceil(0.9 · 10)
         tally.scores.assign(19, 1.5);

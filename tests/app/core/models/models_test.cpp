@@ -157,6 +157,44 @@ private Q_SLOTS:
         QCOMPARE(shown(console, console.rowCount() - 1, ConsoleModel::Message), QStringLiteral("44999"));
     }
 
+    void theConsoleIsInTheOrderOfTimeWhicheverRunIsReadFirst() {
+        RunSet set;
+        ConsoleModel console(&set);
+        const QAbstractItemModelTester tester(&console, strict);
+        RunStore first(QStringLiteral("20260101T000000Z-00000001")),
+            second(QStringLiteral("20260101T000000Z-00000002"));
+        for (RunStore *store : {&first, &second}) {
+            store->setRecord(ddpRecord("r"));
+            set.add(store);
+        }
+        const auto write = [](RunStore &store, int from, int lines, int every) {
+            for (int i = 0; i < lines; ++i) {
+                Frame line = frame(LogFrame{"info", "x", "console"}, 0, i);
+                line.wallUs = 1'000'000 + from + i * every;
+                store.take(line);
+            }
+            store.flush();
+        };
+        const auto isOrdered = [&] {
+            for (int row = 1; row < console.rowCount(); ++row)
+                if (console.wallUsAt(row - 1) > console.wallUsAt(row))
+                    return false;
+            return true;
+        };
+        write(second, 1'000, 3, 1); // the later run is read before the earlier one
+        write(first, 0, 3, 1);
+        QCOMPARE(console.rowCount(), 6);
+        QVERIFY(isOrdered());
+        QCOMPARE(console.runAt(0), first.runId());
+        QCOMPARE(console.runAt(5), second.runId());
+        QCOMPARE(shown(console, 0, ConsoleModel::Run), QStringLiteral("DDP (2) #1"));
+        QCOMPARE(console.index(0, ConsoleModel::Run).data(ValueRole).toString(), QStringLiteral("DDP on 2 devices #1"));
+        write(second, 10'000, 200, 10); // side by side
+        write(first, 10'005, 200, 10);
+        QCOMPARE(console.rowCount(), 406);
+        QVERIFY(isOrdered());
+    }
+
     void thePlanShowsWhatWillRunThenHowItStands() {
         MachineFacts facts;
         facts.allowedCores = {0, 1};

@@ -19,6 +19,7 @@
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/line_painter.h"
 #include "app/ui/charts/line_readout.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/phase_style.h"
@@ -250,6 +251,37 @@ private Q_SLOTS:
         QVERIFY(!scale.zoomedY());
         QVERIFY(scale.zoomTo(lines, LineScale::Span(-1, 11), {}));
         QVERIFY(!scale.isZoomed());
+    }
+
+    void nearlyEqualValuesFillNoAxisWithDigits() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{1, 2.30805525}, {2, 2.30805545}, {3, 2.3080553}})});
+        const auto span = [&] { return chart.scale().yTo() - chart.scale().yFrom(); };
+        QVERIFY2(span() > 0.02, qPrintable(QString::number(span())));
+        QVERIFY(chart.scale().yFrom() < 2.30805525 && chart.scale().yTo() > 2.30805545);
+        chart.zoomX(1, 2.5); // who zooms in wants to see them
+        QVERIFY2(span() < 1e-6, qPrintable(QString::number(span())));
+    }
+
+    void valuesThatAreNotFiniteAreCountedAsWhatTheyAreAndNotAsLeftOut() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{1, 1}, {2, NAN}, {3, INFINITY}, {4, 2}})});
+        QCOMPARE(chart.drawn().shownText(), QStringLiteral("2 not finite"));
+        chart.zoomX(3.5, 4);
+        QCOMPARE(chart.drawn().shownText(), QString());
+    }
+
+    void howManyPointsAreShownStandsBesideTheTitleOfXOrInARowOfItsOwn() {
+        for (const auto &[width, extra] : {std::pair(1200, 0), {300, shownTextRow}}) {
+            LineChart chart(m_theme, "loss");
+            chart.setAxisTitles("epoch of the training, counted from one", "loss");
+            chart.setLines({line("a", {{1, 1}, {2, NAN}, {3, 2}})});
+            chart.resize(width, 300);
+            chart.show();
+            QTRY_COMPARE(chart.chart()->margins().top(), 8 + extra);
+        }
     }
 
     void anInfiniteLossDoesNotBreakTheAxes() {

@@ -9,6 +9,7 @@
 
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/lab/lab_forecast.h"
+#include "app/ui/pages/lab/lab_lines.h"
 #include "app/ui/pages/lab/lab_page.h"
 #include "app/ui/pages/lab/lab_places.h"
 #include "app/ui/pages/shared/device_picker.h"
@@ -17,6 +18,7 @@
 #include "app/ui/pages/shared/plan_doctor.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/empty_state.h"
+#include "base/format.h"
 #include "base/machine_facts.h"
 #include "experiment/run_names.h"
 #include "lab/lab_job.h"
@@ -181,6 +183,33 @@ private Q_SLOTS:
         for (const QLabel *label : page.findChildren<QLabel *>())
             says = says || label->text().contains(u"Not measured: nccl takes a GPU a rank");
         QVERIFY(says);
+    }
+
+    void theFiguresAtTheEndsOfTheTimesAreMeasured() {
+        core::LabRecord record = lab();
+        core::LabRow &largest = record.rows.back(); // of the server, 64 MiB: half as much again as its fit says
+        largest.medianS *= 1.5;
+        const core::CommunicationModel model = core::fitLab(record);
+        QStringList named;
+        for (const LineData &line : sumLines(record, model, 2, m_theme->palette())) {
+            if (line.labelled)
+                named << line.name;
+            QCOMPARE(line.name.endsWith(u", fit"), line.key.endsWith(u"-fit"));
+            if (line.key == u"server_all_reduce")
+                QCOMPARE(line.textAtEnd(), core::shortTime(largest.medianS));
+        }
+        QCOMPARE(named, QStringList({QStringLiteral("all-reduce"), QStringLiteral("our ring"), QStringLiteral("server"),
+                                     QStringLiteral("2(N-1)K/N"), QStringLiteral("2(N-1)K")}));
+    }
+
+    void theFitsErrorsAreOfTheSizesInTheirHead() {
+        core::LabRecord record = lab();
+        for (core::LabRow &row : record.rows)
+            row.heldOut = row.bytes == mib || row.bytes == 16 * mib;
+        QCOMPARE(core::fitTable(record, core::fitLab(record)).heads[6], QStringLiteral("Off by, 1 MiB to 16 MiB"));
+        for (core::LabRow &row : record.rows)
+            row.heldOut = false;
+        QCOMPARE(core::fitTable(record, core::fitLab(record)).heads[6], QStringLiteral("Off by"));
     }
 
     void theFitsFiguresAreTheReports() {

@@ -2,10 +2,13 @@
 // What Live sets side by side: steps of DP and DDP on one axis, lanes by method, what the lines read at the crosshair, and the run
 // under the pointer in every picture.
 #include <QApplication>
+#include <QCheckBox>
 #include <QLabel>
 #include <QMouseEvent>
 #include <QSlider>
 #include <QTableView>
+
+#include <utility>
 
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
@@ -19,9 +22,11 @@
 #include "app/ui/pages/live/stages_card.h"
 #include "app/ui/pages/live/updates_card.h"
 #include "app/ui/pages/shared/run_style.h"
+#include "app/ui/shell/console_drawer.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
+#include "models/console_model.h"
 #include "models/roles.h"
 #include "models/run_choice_model.h"
 #include "tests/qt_test.h"
@@ -128,6 +133,39 @@ private Q_SLOTS:
         QVERIFY2(all.contains("idle (balanced): ") && all.contains("pipeline (2), 8 micro-batches 11 % (11 %)"),
                  qPrintable(all));
         uitest::picture(*m_window, m_theme, "live-stages");
+    }
+
+    void theConsoleNamesRunsAsChartsDoAndHasRoomForThem() {
+        closeWindow();
+        const std::string id =
+            uitest::writeOnDisk(*core::loadRecipe("model-parallel"), {.epochs = 1, .repeats = 2, .firstRun = 120});
+        openWindow({1600, 1000});
+        openAndDraw(id);
+        ConsoleDrawer *drawer = m_window->drawer();
+        drawer->setUnfolded(true);
+        QTRY_VERIFY(drawer->filter()->rowCount() > 0);
+        const QTableView *table = drawer->table();
+        const QFontMetrics metrics(table->font());
+        QStringList names;
+        for (int row = 0; row < drawer->filter()->rowCount(); ++row)
+            names.append(drawer->filter()->index(row, core::ConsoleModel::Run).data().toString());
+        QVERIFY2(names.contains(QStringLiteral("pipeline (2), 8 micro-batches #2")), qPrintable(names.join(u'|')));
+        for (const QString &name : std::as_const(names))
+            QVERIFY2(table->columnWidth(core::ConsoleModel::Run) >= metrics.horizontalAdvance(name) + 16,
+                     qPrintable(name));
+        drawer->filter()->setText(QStringLiteral("pipeline on 2 devices, 8")); // the whole name is found, too
+        QVERIFY(drawer->filter()->rowCount() > 0 && drawer->filter()->rowCount() < int(names.size()));
+        drawer->filter()->setText({});
+    }
+
+    void anExperimentOfOneEpochHasNoSecondOneOnItsAxis() {
+        closeWindow();
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 1, .repeats = 1, .firstRun = 150});
+        openWindow({1600, 1000});
+        openAndDraw(id);
+        live()->side()->publishedBox()->setChecked(false);
+        QTRY_COMPARE(live()->durationChart()->scale().xTo(), 1.5);
+        QCOMPARE(live()->durationChart()->scale().xFrom(), 0.5);
     }
 
     void namesOfOneMethodKeepTheirOrderWhicheverRepeatIsDrawn() {

@@ -96,16 +96,21 @@ private Q_SLOTS:
         QCOMPARE(card.choice->currentIndex(), 0);
     }
 
-    void anEmptyPictureSaysThatAllRunsAreHiddenOrElseItsOwnReason() {
-        QCOMPARE(m_shown.whyEmpty(QStringLiteral("none yet")), QStringLiteral("none yet"));
+    void anEmptyPictureSaysThatAllRunsAreHiddenAndPromisesNothingOnceTheyAreOver() {
+        const auto why = [this] { return m_shown.whyEmpty(QStringLiteral("none yet"), QStringLiteral("none came")); };
+        QCOMPARE(why(), QStringLiteral("none yet"));
+        QVERIFY(
+            m_workspace.open(QString::fromStdString(uitest::writeUnfinishedExperiment({.epochs = 1, .firstRun = 40}))));
+        m_shown.refresh();
+        QCOMPARE(why(), QStringLiteral("none yet"));
         const auto opened = m_workspace.open(QString::fromStdString(uitest::writeExperimentOnDisk({.epochs = 1})));
         QVERIFY(opened);
         QTRY_VERIFY(m_workspace.complete() && m_workspace.settled());
         m_shown.refresh();
-        QCOMPARE(m_shown.whyEmpty(QStringLiteral("none yet")), QStringLiteral("none yet"));
+        QCOMPARE(why(), QStringLiteral("none came"));
         m_workspace.pictured().choice().showAll(false);
         m_shown.refresh();
-        QVERIFY(m_shown.whyEmpty(QStringLiteral("none yet")).contains(QStringLiteral("hidden")));
+        QVERIFY(why().contains(QStringLiteral("hidden")));
     }
 
     void thePaceAnswersManyRequestsWithOneDrawing() {

@@ -497,6 +497,18 @@ private Q_SLOTS:
         QVERIFY(live()->lanes()->chartData().startsWith("run\tdevice\ttime_s\tpower_w"));
     }
 
+    void theLanesMeansSayWhatTheyAreOf() {
+        QTRY_VERIFY(!live()->lanes()->lanes().isEmpty());
+        QTRY_COMPARE(live()->lanes()->meanHead(), QStringLiteral("mean, whole run"));
+        const QComboBox *metric = live()->metricBox();
+        const QList<QComboBox *> boxes = metric->parentWidget()->findChildren<QComboBox *>();
+        QCOMPARE(boxes.size(), qsizetype(2));
+        QComboBox *window = boxes[0] == metric ? boxes[1] : boxes[0];
+        window->setCurrentIndex(1);
+        QTRY_COMPARE(live()->lanes()->meanHead(), QStringLiteral("mean, last 60 s"));
+        window->setCurrentIndex(0);
+    }
+
     void aLanesTooltipSaysWhatItsValueIsAndNothingElse() {
         QTRY_VERIFY(!live()->lanes()->lanes().isEmpty());
         for (const Lane &lane : live()->lanes()->lanes())

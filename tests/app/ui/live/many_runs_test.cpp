@@ -104,6 +104,15 @@ private Q_SLOTS:
         QCOMPARE(elidedName(QStringLiteral("DDP #2"), metrics, 100), QStringLiteral("DDP #2"));
     }
 
+    void aNameThatDoesNotFitIsWrittenAsInChartsBeforeItIsCut() {
+        const QFontMetricsF metrics(Theme::font(Type::Small));
+        const QString name = QStringLiteral("DDP on 2 devices, 4 workers #2"), painted = paintedName(name);
+        QCOMPARE(elidedName(name, metrics, metrics.horizontalAdvance(name)), name);
+        QCOMPARE(elidedName(name, metrics, metrics.horizontalAdvance(painted)), painted);
+        const QString cut = elidedName(name, metrics, metrics.horizontalAdvance(painted) * 0.8);
+        QVERIFY2(cut.contains(u'…') && cut.endsWith(QLatin1String(" #2")), qPrintable(cut));
+    }
+
     void fortyFiveRunsOverflowNothing() {
         open(written(uitest::gridRecipe, {.epochs = 2, .stepsPerEpoch = 12}));
         QCOMPARE(m_workspace->runs().count(), 45);

@@ -15,6 +15,7 @@
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/elided_label.h"
 #include "ipc/process_stat.h"
 #include "ipc/unix_socket.h"
 #include "queue/control_seat.h"
@@ -341,10 +342,42 @@ private Q_SLOTS:
         entry.planned.repeat = 2;
         entry.planned.repeats = 3;
         QVERIFY(core::writeExperiment(*experiment).has_value());
-        QTRY_COMPARE(badge->text(), QStringLiteral("DDP (2) (2 of 3) failed"));
+        QTRY_VERIFY2(badge->text().startsWith(u"DDP ") && badge->text().endsWith(u" #2 failed"),
+                     qPrintable(badge->text())); // not "(2 of 3) failed"
+        QVERIFY(badge->toolTip().startsWith(QStringLiteral("DDP on 2 devices #2 failed")));
         entry.state = core::EntryState::Queued; // it is made again
         QVERIFY(core::writeExperiment(*experiment).has_value());
         QTRY_VERIFY(!badge->isVisible());
+    }
+
+    void aRunsNameHasTheRoomThatItsStateLeaves() {
+        QCOMPARE(QueueRowDelegate::nameRoom(400, 300, 30), 300);
+        QCOMPARE(QueueRowDelegate::nameRoom(400, 390, 30), 370);
+        QCOMPARE(QueueRowDelegate::nameRoom(400, 390, 5'000), 200); // a long reason leaves it half
+        QCOMPARE(QueueRowDelegate::nameRoom(400, 100, 5'000), 100);
+    }
+
+    void besideALongTitleTheRunThatRunsIsStillNamed() {
+        auto experiment = core::readExperiment(m_id);
+        experiment->title = std::string(200, 'x');
+        core::ExperimentEntry &next = experiment->entries[std::size_t(experiment->queued().front())];
+        next.planned.name = "DDP on 2 devices, fp64";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        const auto shown = [this] {
+            QStringList out;
+            for (const auto *label : m_strip->findChildren<ElidedLabel *>())
+                out.append(label->shownText());
+            return out;
+        };
+        QTRY_VERIFY2(shown().contains(QStringLiteral("DDP (2), fp64")) ||
+                         shown().contains(QStringLiteral("DDP on 2 devices, fp64")),
+                     qPrintable(shown().join(u'|')));
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        const QueuePanel *panel = m_strip->queuePanel();
+        QVERIFY(panel->isVisible());
+        QVERIFY(panel->title()->shownText().endsWith(QChar(0x2026))); // cut short, not cut off
+        uitest::picture(*m_strip, m_theme, "strip-long-title");
     }
 
     void theBadgeNamesTheStepAfterWhichARankDied() {
