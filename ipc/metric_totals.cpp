@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::size_t mostEpochs = 10'000;
 
+/// Ranks train side by side, and an epoch ends with the longest: what all of them did takes as long as that one.
+double valueOfRanks(const MetricSpec &spec, const std::vector<ScalarWindow> &ranks) {
+    if (spec.overSteps != OverSteps::Rate || spec.overRanks != OverRanks::Sum)
+        return overRanks(spec, ranks).sum;
+    double sum = 0, longest = 0;
+    for (const ScalarWindow &rank : ranks) {
+        sum += rank.sum;
+        longest = std::max(longest, rank.weight);
+    }
+    return sum / longest;
+}
+
 } // namespace
 
 MetricTotals::Part *MetricTotals::part(int epoch, int rank) {
@@ -93,7 +105,7 @@ MetricValues MetricTotals::valuesOf(const Windows &windows) const {
     MetricValues out;
     for (std::size_t metric = 0; metric < windows.size(); ++metric)
         if (!windows[metric].empty())
-            if (const double value = overRanks(m_specs[metric], windows[metric]).sum; isFiniteValue(value))
+            if (const double value = valueOfRanks(m_specs[metric], windows[metric]); isFiniteValue(value))
                 out.emplace(m_specs[metric].name, value);
     return out;
 }

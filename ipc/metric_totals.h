@@ -22,7 +22,8 @@ public:
     void take(int rank, const StepsFrame &frame, const Scalars &scalars);
     void take(int rank, const EpochFrame &frame);
 
-    /// Without the metrics whose value is not finite.
+    /// Without the metrics whose value is not finite. A rate that ranks add up to, such as the training speed, is their sum in the longest
+    /// rank's time.
     [[nodiscard]] MetricValues ofEpoch(int epoch) const;
     [[nodiscard]] MetricValues ofRun() const;
     /// A metric of the run by rank: each rank's own value.

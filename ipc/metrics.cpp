@@ -57,7 +57,8 @@ std::span<const MetricSpec> metrics() {
         MetricSpec{.name = "samples_per_s",
                    .title = "Training speed",
                    .unit = "samples/s",
-                   .help = "Training samples a second, summed over the ranks; evaluation left out.",
+                   .help = "Training samples of all ranks a second; of an epoch and of the run by the longest "
+                           "rank's time. Evaluation left out.",
                    .better = Better::Higher,
                    .overRanks = OverRanks::Sum,
                    .overSteps = OverSteps::Rate,

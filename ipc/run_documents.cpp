@@ -102,6 +102,8 @@ template <class Keys, Is<Summary> S> void describe(Keys &keys, S &summary, const
     keys("augment", summary.augment);
     keys("steps", summary.steps);
     keys.list("epochs", summary.epochs, "a summary's epoch");
+    keys("first_epoch", summary.firstEpoch);
+    keys.sparse("amid_epoch", summary.amidEpoch);
     keys("total_training_time_s", summary.totalTrainingTimeS);
     keys("run_time_s", summary.runTimeS);
     keys("test_accuracy", summary.testAccuracy);

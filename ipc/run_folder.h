@@ -192,6 +192,10 @@ struct Summary {
     std::int64_t steps = 0;
     std::optional<double> lr;
     std::vector<EpochSummary> epochs;
+    /// The first epoch of which the run made steps itself; `epochs` and their sums are of those before it, too. The one after the last:
+    /// it made none. Absent: unknown, as of scripts.
+    std::optional<int> firstEpoch;
+    bool amidEpoch = false;                   ///< it made only a part of its first epoch itself
     std::optional<double> totalTrainingTimeS; ///< sum of the epochs' durations
     std::optional<double> runTimeS;           ///< launch to exit
     std::optional<double> testAccuracy;       ///< 0..1
@@ -207,6 +211,10 @@ struct Summary {
     bool oversubscribed = false;
     MetricValues metrics; ///< over all ranks (ipc/metrics.h); may be non-finite
 };
+/// Whether the run is known to have made none of its epochs: the checkpoint that it went on from had them all.
+[[nodiscard]] inline bool madeNoEpoch(const Summary &summary) {
+    return summary.firstEpoch && !summary.epochs.empty() && *summary.firstEpoch > summary.epochs.back().epoch;
+}
 [[nodiscard]] std::string toJson(const Summary &summary);
 [[nodiscard]] Result<Summary> summaryFromJson(std::string_view text);
 

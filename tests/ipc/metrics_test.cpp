@@ -88,6 +88,21 @@ private Q_SLOTS:
         QCOMPARE(overRanks(spec, ranks).max, 13.0);
     }
 
+    void theSpeedOfUnequalRanksIsTheirSamplesInTheLongestOnesTime() {
+        MetricTotals totals;
+        for (const int epoch : {1, 2})
+            for (const int rank : {0, 1}) {
+                EpochFrame frame = epochOf(epoch, {});
+                frame.samples = rank == 0 ? 100 : 300;
+                frame.durationS = rank == 0 ? 1 : 4;
+                frame.steps = 10;
+                totals.take(rank, frame);
+            }
+        QCOMPARE(totals.ofEpoch(1).at("samples_per_s"), 100.0);
+        QCOMPARE(totals.ofRun().at("samples_per_s"), 100.0); // 800 in 8 s
+        QCOMPARE(totals.ofRanks("samples_per_s"), (std::map<int, double>{{0, 100.0}, {1, 75.0}}));
+    }
+
     void aRunEndsWithTheMeanOfItsLastEpoch() {
         MetricTotals totals;
         for (const int rank : {0, 1})

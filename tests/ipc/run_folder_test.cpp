@@ -49,6 +49,8 @@ Summary sampleSummary() {
     summary.steps = 9380;
     summary.lr = 0.1 + 0.2;
     summary.epochs = {{1, 0.7, 4.1, 60000}, {2, std::nullopt, 4.0, 60000}};
+    summary.firstEpoch = 2;
+    summary.amidEpoch = true;
     summary.totalTrainingTimeS = 8.1;
     summary.runTimeS = 10.5;
     summary.testAccuracy = 0.8812;
@@ -300,6 +302,7 @@ private Q_SLOTS:
         QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
         QCOMPARE(toJson(*back), toJson(summary));
         QVERIFY(back->epochs == summary.epochs);
+        QVERIFY(back->firstEpoch == 2 && back->amidEpoch);
         QVERIFY(back->phasesS == summary.phasesS);
         QVERIFY(back->seed == summary.seed && back->lr == summary.lr && back->oversubscribed);
         QVERIFY(back->copies == summary.copies && back->cudaGraph);

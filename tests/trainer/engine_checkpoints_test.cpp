@@ -156,6 +156,23 @@ TEST_SUITE("engine_checkpoints") {
         CHECK(folder.has(10));
     }
 
+    TEST_CASE("a training's summary names the first epoch that it made itself") {
+        const Checkpoints folder;
+        const std::string file = folder.beside("summary");
+        const auto firstEpoch = [&](const Checkpoints::Options &options, const Environment &attempt = {}) {
+            auto all = options;
+            all.push_back("--summary=" + file);
+            folder.runWell(all, attempt);
+            return readSummary(file).firstEpoch;
+        };
+        CHECK(firstEpoch({"--epochs=2"}) == 1);
+        CHECK(firstEpoch({"--epochs=3", "--resume"}) == 3);
+        CHECK(firstEpoch({"--epochs=3", "--resume"}) == 4); // none
+        CHECK(madeNoEpoch(readSummary(file)));
+        // Started again, it may have made epochs in an earlier attempt.
+        CHECK_FALSE(firstEpoch({"--epochs=4", "--resume"}, attemptOf("1", 1)));
+    }
+
     TEST_CASE("a requeued Slurm task goes on from its own checkpoints, never from those of a repeat beside them") {
         const auto attempt = [](const std::string &run, int requeues) {
             return Environment{{"LOCKSTEP_RUN", run}, {"SLURM_RESTART_COUNT", std::to_string(requeues)}};

@@ -149,6 +149,10 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
 Result<Outcome> Training::run() {
     m_progress = m_saver.resume();
     m_madeBefore = m_progress.unfinished;
+    if (m_session.env.attempt == 0) {
+        m_firstEpoch = static_cast<int>(m_progress.epochs.size()) + 1;
+        m_amidEpoch = m_madeBefore.steps > 0;
+    }
     sendInit();
     if (const std::string otherwise = m_saver.madeOtherwise(); m_session.isRank0() && !otherwise.empty())
         warn(makeAlert("resumed_otherwise", otherwise));
@@ -396,6 +400,8 @@ Summary Training::summary() {
     Summary summary = summaryOfSettings(s);
     summary.steps = m_progress.step;
     summary.epochs = m_progress.epochs;
+    summary.firstEpoch = m_firstEpoch;
+    summary.amidEpoch = m_amidEpoch;
     double training = 0;
     for (const auto &epoch : m_progress.epochs)
         training += epoch.durationS;

@@ -64,6 +64,8 @@ private:
     std::vector<std::int64_t> m_replicaBatch;
     MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was resumed
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
+    std::optional<int> m_firstEpoch;            ///< Summary's; absent: an earlier attempt of the run may have made some
+    bool m_amidEpoch = false;                   ///< likewise
     EpochTotals m_madeBefore;                   ///< of the first epoch here, before the checkpoint that it goes on from
     std::int64_t m_epochStartNs = 0;
     TraceWriter m_traceWriter;

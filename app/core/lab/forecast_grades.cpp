@@ -43,11 +43,17 @@ bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
     });
 }
 
+/// Of the epochs that the run made itself, the first aside, which warms up: where it made one alone, of that one. Those before a
+/// checkpoint were measured by another run.
 std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
+    if (config.resume && !summary.firstEpoch)
+        return std::nullopt; // an earlier version's: which ones they are is unknown
+    const int first = summary.firstEpoch.value_or(1);
+    const bool alone = !summary.epochs.empty() && summary.epochs.back().epoch == first && !summary.amidEpoch;
     const double batch = double(globalBatch(config));
     std::vector<double> steps;
     for (const EpochSummary &epoch : summary.epochs)
-        if ((epoch.epoch > 1 || summary.epochs.size() == 1) && epoch.samples > 0 && batch > 0)
+        if ((epoch.epoch > first || (alone && epoch.epoch == first)) && epoch.samples > 0 && batch > 0)
             steps.push_back(epoch.durationS / std::ceil(double(epoch.samples) / batch));
     return median(std::move(steps));
 }

@@ -44,6 +44,8 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
             "them alone");
     if (row.state == "done" && key == "speed_up_run" && row.firstEpoch != 1)
         return QStringLiteral("it went on from a checkpoint and made only the epochs that were left");
+    if (row.state == "done" && key == "epoch_median_s" && row.firstEpochS)
+        return QStringLiteral("it made no epoch after the first");
     if (row.state == "done" && key == "gpu_hours_waiting")
         return QStringLiteral("no GPU of its own for each rank");
     if (row.state == "done" && key.find("energy") != key.npos && !row.energyUnknown.empty())

@@ -7,6 +7,10 @@
 
 namespace lockstep::core {
 
+bool RunOutcome::madeNoEpoch() const {
+    return firstEpoch > 1 && !summedEpochs.empty() && firstEpoch > summedEpochs.back().epoch;
+}
+
 std::string_view toString(LinkState state) {
     switch (state) {
     case LinkState::Idle:

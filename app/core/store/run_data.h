@@ -72,6 +72,8 @@ struct MergedEpoch {
     std::optional<Reporter> lossFrom, windowsFrom, evalFrom; ///< of `loss`, `lossSum` and `eval`
     MetricValues metrics;                                    ///< over all ranks; filled in by outcomeOf() alone
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
+    double meanLoss = 0;                 ///< of scripts' ranks without samples: of `lossRanks` ranks' own losses
+    int lossRanks = 0;
     std::int64_t endWallUs = 0;          ///< when the last of the ranks so far reported it
     std::int64_t evalWallUs = 0;         ///< when `eval` was reported
 };
@@ -227,6 +229,9 @@ struct RunOutcome {
     std::optional<RecordedFiles> recorded; ///< RunRecord::files
     std::string begin;                     ///< RunIdentity::begin()
     bool lacksLines = false;               ///< its log here lacks lines that its agent wrote, or may
+
+    /// The checkpoint that it went on from had all of its epochs: it measured no training.
+    [[nodiscard]] bool madeNoEpoch() const;
 };
 
 } // namespace lockstep::core

@@ -59,6 +59,13 @@ void takeLoss(MergedEpoch &epoch, std::optional<double> loss, const Reporter &fr
     }
 }
 
+/// The mean over the ranks so far, which nothing weighs.
+void takeOwnLoss(MergedEpoch &epoch, double loss) {
+    epoch.meanLoss += (loss - epoch.meanLoss) / ++epoch.lossRanks;
+    if (!epoch.lostLoss)
+        epoch.loss = epoch.meanLoss;
+}
+
 bool areUnlike(std::optional<double> loss, std::optional<double> other) {
     constexpr double rounding = 1e-6;
     return loss && other && std::fabs(*loss - *other) > rounding * std::max(std::fabs(*loss), std::fabs(*other));
@@ -166,7 +173,7 @@ void RunEpochs::running(int epoch, double seconds) {
         m_epochs.back().runningS = std::max(m_epochs.back().runningS, seconds);
 }
 
-bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int ranks) {
+bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int ranks, bool script) {
     if (!plausible(body.epoch))
         return false;
     if (body.epoch <= int(m_epochs.size()) && m_epochs[std::size_t(body.epoch) - 1].rankDurationS.contains(rank)) {
@@ -190,6 +197,8 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     windows.sum = windows.samples = 0;
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
+    if (script && body.loss && epoch.samples == 0)
+        takeOwnLoss(epoch, *body.loss);
     if (body.before) {
         epoch.beforeS = std::max(epoch.beforeS, body.before->durationS);
         epoch.samplesBefore += body.before->samples;

@@ -24,8 +24,9 @@ public:
     [[nodiscard]] std::vector<RankEpoch> madeAgain(int epoch);
     /// Training time of a rank's windows of `epoch` so far.
     void running(int epoch, double seconds);
-    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before (repeated()), or is impossible.
-    bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
+    /// A rank's epoch is done; `ranks`: how many ranks the run has; `script`: they run a script, and where they count no samples, the
+    /// loss that each reports is its own. False: the epoch was reported before (repeated()), or is impossible.
+    bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks, bool script = false);
     /// Tests of the first node that has any count. False: the epoch is impossible, or the test doesn't count.
     bool take(const Frame &frame, const EvalFrame &body);
 

@@ -165,15 +165,12 @@ void takePhases(const Summary &summary, IndexedRun &row) {
     row.exposedShare = additiveShare(summary.phasesS, phase::exposed);
 }
 
-void takeSummary(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
-    takeWords(summary, row);
+/// What its epochs took and learnt: of another run where it made none of them.
+void takeTraining(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
+    if (madeNoEpoch(summary))
+        return;
     if (const auto trainedS = trainingTimeIn(summary); trainedS && canBeTrainingTime(*trainedS, runTimeS))
         row.totalTrainingTimeS = trainedS;
-    if (summary.testAccuracy && isShare(*summary.testAccuracy))
-        row.testAccuracy = summary.testAccuracy;
-    row.peakRssBytes = summary.peakRssBytes;
-    if (isDistributed(row.method) && !summary.backend.empty())
-        row.backend = summary.backend;
     double samples = 0;
     for (const EpochSummary &epoch : summary.epochs)
         samples += epoch.samples > 0 ? double(epoch.samples) : NAN; // 0: a script's are unknown
@@ -185,8 +182,18 @@ void takeSummary(const Summary &summary, std::optional<double> runTimeS, Indexed
         row.samplesPerS = samples / *row.totalTrainingTimeS;
     if (!summary.epochs.empty())
         row.finalLoss = summary.epochs.back().loss;
-    row.metrics = metricsOf(summary);
     takePhases(summary, row);
+}
+
+void takeSummary(const Summary &summary, std::optional<double> runTimeS, IndexedRun &row) {
+    takeWords(summary, row);
+    takeTraining(summary, runTimeS, row);
+    if (summary.testAccuracy && isShare(*summary.testAccuracy))
+        row.testAccuracy = summary.testAccuracy;
+    row.peakRssBytes = summary.peakRssBytes;
+    if (isDistributed(row.method) && !summary.backend.empty())
+        row.backend = summary.backend;
+    row.metrics = metricsOf(summary);
 }
 
 void takeSurroundings(const Surroundings &around, IndexedRun &row) {

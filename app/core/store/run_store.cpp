@@ -175,7 +175,7 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
         return;
     }
     forget(m_epochs.madeAgain(body.epoch));
-    if (!m_epochs.take(rank, frame, body, m_ranks.expected()))
+    if (!m_epochs.take(rank, frame, body, m_ranks.expected(), record() && isScript(*record())))
         return;
     m_metrics.take(rank, body);
     m_phases.take(rank, body);

@@ -82,6 +82,17 @@ TEST_CASE("packages are added up, what lies inside them and the platform's own c
     CHECK(meter.total().packagesUnknown.empty());
 }
 
+TEST_CASE("the energy of a run lasts to the end of its last rank, and is known of one shorter than a second") {
+    const Powercap powercap;
+    powercap.put("intel-rapl:0", "package-0", 262143328850, 0);
+    EnergyMeter meter(powercap.path());
+    meter.take(seconds(0.2));
+    powercap.write("intel-rapl:0", "energy_uj", "60000000");
+    meter.end(0.4);
+    CHECK(*meter.total().packagesJ == doctest::Approx(60));
+    CHECK(meter.total().packagesS == doctest::Approx(0.6));
+}
+
 TEST_CASE("a counter that wraps around goes on from its range") {
     const Powercap powercap;
     powercap.put("intel-rapl:0", "package-0", 100'000'000, 90'000'000);

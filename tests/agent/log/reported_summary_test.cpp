@@ -148,6 +148,7 @@ TEST_CASE("of ranks that report different losses or tests of an epoch the lowest
         EpochFrame done;
         done.epoch = 1;
         done.durationS = 1;
+        done.samples = 10;
         done.loss = rank == 0 ? 2.0 : 0.001;
         report(rank, done);
         report(rank, EvalFrame{1, rank == 0 ? 0.5 : 0.99, {}, 10, {}, {}});
@@ -156,6 +157,20 @@ TEST_CASE("of ranks that report different losses or tests of an epoch the lowest
     CHECK(resultOf(reported).summary->testAccuracy == 0.5);
     report(2, EvalFrame{2, 0.7, {}, 10, {}, {}}); // a later one, though another rank made it
     CHECK(resultOf(reported).summary->testAccuracy == 0.7);
+}
+
+TEST_CASE("without samples an epoch's loss is the mean over the ranks") {
+    ReportedSummary reported;
+    for (const int rank : {1, 0}) {
+        EpochFrame done;
+        done.epoch = 1;
+        done.durationS = 1;
+        done.loss = rank == 0 ? 1.0 : 2.0;
+        Frame frame;
+        frame.body = done;
+        reported.take(rank, frame);
+    }
+    CHECK(resultOf(reported).summary->epochs.front().loss == 1.5);
 }
 
 TEST_CASE("the accuracy of a run is that of its newest tested epoch, whatever comes later of older ones") {

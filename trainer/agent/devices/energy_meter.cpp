@@ -69,6 +69,12 @@ void EnergyMeter::take(const DeviceFrame &sample) {
         readPackages();
 }
 
+void EnergyMeter::end(double seconds) {
+    m_sinceReadS += seconds;
+    if (m_packagesUnknown.empty())
+        readPackages();
+}
+
 void EnergyMeter::readPackages() {
     for (Package &package : m_packages) {
         const auto now = numberIn(package.folder + "/energy_uj");

@@ -12,7 +12,7 @@
 namespace lockstep::agent {
 
 /// Adds up over a run the energy of its GPUs and of this machine's processor packages. Called five times a second; it
-/// reads the kernel's counters once a second.
+/// reads the kernel's counters once a second, and when the last rank has ended.
 ///
 /// GPUs: NVML's counter where the GPU has one, else its power × time between samples. Packages: RAPL's energy_uj, which
 /// wraps around at max_energy_range_uj. A package's counter holds whatever ran on it, so it is the machine's energy and
@@ -23,6 +23,8 @@ public:
     explicit EnergyMeter(std::string powercap = powercapFolder());
     /// `sample` as it goes into the log.
     void take(const DeviceFrame &sample);
+    /// The last rank has ended, `seconds` after the last sample: the counters of the packages are read once more.
+    void end(double seconds);
     [[nodiscard]] Energy total() const;
 
 private:

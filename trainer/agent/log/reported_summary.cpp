@@ -132,6 +132,8 @@ void ReportedSummary::take(int rank, const EpochFrame &done) {
     epoch->samples += done.samples;
     epoch->steps = std::max(epoch->steps, done.steps);
     epoch->diverged = epoch->diverged || (done.loss && !isFiniteValue(*done.loss));
+    if (done.loss)
+        epoch->meanLoss += (*done.loss - epoch->meanLoss) / ++epoch->lossRanks;
     if (done.loss && rank < epoch->lossRank) {
         epoch->loss = done.loss;
         epoch->lossRank = rank;
@@ -165,12 +167,12 @@ double ReportedSummary::Epoch::durationS() const {
     return longest;
 }
 
-/// The ranks' own losses of it, else the mean of their windows of steps.
+/// What ranks say of it, else the mean of their windows of steps. Without samples nothing weighs the losses, and each rank says its own.
 std::optional<double> ReportedSummary::Epoch::knownLoss() const {
     if (diverged)
         return std::nullopt;
     if (loss)
-        return loss;
+        return samples > 0 ? loss : finiteOrUnknown(meanLoss);
     return lossSamples > 0 ? finiteOrUnknown(lossSum / lossSamples) : std::nullopt;
 }
 

@@ -319,6 +319,7 @@ bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reas
 void LocalRun::onRanksOver() {
     m_over = true;
     endTimers();
+    m_samples->end();
     endStrays();
     m_end.state = m_supervisor->outcome();
     m_end.resultCode = m_supervisor->exitCode();

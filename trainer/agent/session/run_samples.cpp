@@ -62,6 +62,11 @@ std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int6
     return m_sampler.over(fromNs, toNs);
 }
 
+void RunSamples::end() {
+    if (!m_pausedBefore)
+        m_energy.end(static_cast<double>(m_sampler.sinceSampleNs()) * 1e-9);
+}
+
 void RunSamples::addTo(RunResult &result) const {
     result.watching = m_watching.total();
     result.surroundings = m_surroundings.total();

@@ -31,6 +31,7 @@ public:
     /// The run's ranks stand still from now on, or go on: what others do meanwhile is left out.
     void pause();
     void goOn();
+    void end(); ///< the last rank has ended
     void addTo(RunResult &result) const;
     [[nodiscard]] Energy energy() const { return m_energy.total(); }
 

@@ -155,6 +155,7 @@ std::vector<RepeatGroup> groupsOf(const ResultTable &table, const std::vector<Ru
         for (const RunOutcome &outcome : outcomes)
             if (outcome.state == RunState::Done && std::ranges::find(row.runs, outcome.run) != row.runs.end())
                 group.runs.push_back(outcome);
+        keepThoseThatTrained(group.runs);
         std::ranges::stable_sort(group.runs, {}, &RunOutcome::startWallUs);
         if (!group.runs.empty())
             groups.push_back(std::move(group));

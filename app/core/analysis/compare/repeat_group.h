@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,7 +16,7 @@ namespace lockstep::core {
 /// All done repeats of one configuration: what is compared.
 struct RepeatGroup {
     std::string name;             ///< as its row in the result table, "DDP on 2 devices"
-    std::vector<RunOutcome> runs; ///< done ones, oldest first
+    std::vector<RunOutcome> runs; ///< done ones, oldest first; without those that made no epoch, unless none did
     bool reference = false;
     std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe names it
 };
@@ -55,6 +56,12 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 
 /// The median of its epochs after the first, which warms up; absent with one epoch.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
+
+/// Keeps of these runs (or what points to them) those that made an epoch; all of them where none did.
+template <class Runs> void keepThoseThatTrained(Runs &runs) {
+    if (!std::ranges::all_of(runs, &RunOutcome::madeNoEpoch))
+        std::erase_if(runs, std::mem_fn(&RunOutcome::madeNoEpoch));
+}
 
 /// The epoch with which all these runs (or what points to them) begin; absent: not all with the same, or one in its middle.
 template <class Runs> [[nodiscard]] std::optional<int> commonFirstEpoch(const Runs &runs) {

@@ -95,8 +95,8 @@ std::vector<ResultColumn> rowColumns() {
          .inWindow = true},
         {.key = "repeats",
          .head = "Repeats",
-         .help =
-             "Repeats that are done, of those asked for; times are geometric means over them, other figures medians",
+         .help = "Repeats that are done, of those asked for, without those that made no epoch; times are geometric "
+                 "means over them, other figures medians",
          .format = ResultFormat::Repeats,
          .value = measuredMember(&ResultRow::repeats),
          .inWindow = true,

@@ -37,13 +37,13 @@ struct ResultRow {
     std::string method, backend, loader, augment, model, dataset, device;
     int devices = 1;
     std::optional<int> workers;      ///< per process
-    int repeats = 0;                 ///< done ones, which the figures are of
+    int repeats = 0;                 ///< done ones that trained, which the figures are of
     int planned = 0;                 ///< as many were asked for
     std::string state;               ///< "done", "running", "queued", "failed", "stopped", "unknown", "not run"
     std::vector<MergedEpoch> epochs; ///< each epoch's medians over the repeats, of its devices the last one's
     /// Times are geometric means over the repeats, as the factors are: two of them divided give the factor.
     std::optional<double> firstEpochS;
-    std::optional<double> epochMedianS; ///< of each repeat's median later epoch (of the first when there is one only)
+    std::optional<double> epochMedianS;          ///< of each repeat's median later epoch; absent: there is none
     std::vector<Repeat> trainingTimes, runTimes; ///< total training time, and launch to exit, of each done repeat
     std::optional<double> totalTrainingTimeS, runTimeS;
     std::optional<int> firstEpoch = 1;    ///< commonFirstEpoch() of the repeats that the figures are of
@@ -67,7 +67,7 @@ struct ResultRow {
     std::string energyUnknown;                               ///< why the devices' energy is; empty: it is known
     std::vector<std::string> hosts;
     int nodes = 1;
-    std::map<std::string, double, std::less<>> phasesS;
+    std::map<std::string, double, std::less<>> phasesS; ///< means over the repeats, of each as RunOutcome::phasesS
     std::vector<std::string> notes;    ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
     std::vector<std::string> runs;     ///< run ids
     std::vector<FailedRepeat> failed;  ///< in the order of its repeats

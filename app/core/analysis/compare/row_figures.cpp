@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "ipc/median.h"
 #include "ipc/model_facts.h"
+#include "ipc/phase_sums.h"
 
 namespace lockstep::core {
 namespace {
@@ -104,6 +105,15 @@ MergedEpoch medianEpoch(const std::vector<const MergedEpoch *> &repeats) {
         metrics.push_back(&repeat->metrics);
     out.metrics = medians(metrics);
     return out;
+}
+
+/// Over the repeats that report any.
+PhaseSeconds meanPhasesOf(const std::vector<const RunOutcome *> &runs) {
+    std::vector<PhaseSeconds> repeats;
+    for (const RunOutcome *run : runs)
+        if (!run->phasesS.empty())
+            repeats.push_back(run->phasesS);
+    return repeats.empty() ? PhaseSeconds() : meanPhases(repeats);
 }
 
 /// Each epoch's medians over the repeats that have done it.
@@ -249,7 +259,7 @@ void takeEpochFigures(ResultRow &row) {
         else
             later.push_back(epoch.durationS);
     }
-    row.epochMedianS = later.empty() ? row.firstEpochS : median(later);
+    row.epochMedianS = median(std::move(later)); // absent: none
 }
 
 /// The figures of the repeats that are done; of a run still going, what it has so far.
@@ -258,6 +268,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     for (const RunOutcome *run : all)
         if (isDone(*run))
             runs.push_back(run);
+    keepThoseThatTrained(runs);
     row.repeats = int(runs.size());
     if (runs.empty() && !all.empty())
         runs = {all.back()};
@@ -266,8 +277,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.firstEpoch = commonFirstEpoch(runs);
     row.epochs = medianEpochs(runs);
     row.firstEpochS = geometricMeanOf(timesOf(runs, firstEpochS));
-    const std::vector<Repeat> later = timesOf(runs, laterEpochS);
-    row.epochMedianS = later.empty() ? row.firstEpochS : geometricMeanOf(later);
+    row.epochMedianS = geometricMeanOf(timesOf(runs, laterEpochS));
     const auto training = [](const RunOutcome &run) { return run.totalTrainingTimeS; };
     if (isDone(*runs.front())) {
         for (const RunOutcome *run : runs)
@@ -289,7 +299,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             std::fabs(*run->testAccuracy - *row.testAccuracy) < std::fabs(*middle->testAccuracy - *row.testAccuracy))
             middle = run;
     row.perClassAccuracy = middle->perClassAccuracy;
-    row.phasesS = middle->phasesS;
+    row.phasesS = meanPhasesOf(runs);
     row.hosts = middle->hosts.list();
     row.nodes = middle->nodes;
     if (!middle->backend.empty() && isDistributed(row.method))

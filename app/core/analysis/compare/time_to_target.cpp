@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 #include "analysis/compare/energy.h"
 #include "base/format.h"
 #include "ipc/median.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
@@ -33,9 +33,25 @@ bool counts(const RunOutcome &run, const MergedEpoch &epoch, const Target &targe
     return epoch.complete || (target.kind == Target::Kind::Accuracy && epoch.eval && epoch.epoch >= run.firstEpoch);
 }
 
-auto countedEpochs(const RunOutcome &run, const Target &target) {
-    return run.epochs |
-           std::views::filter([&run, &target](const MergedEpoch &epoch) { return counts(run, epoch, target); });
+/// An epoch on the way to a target.
+struct EpochOnTheWay {
+    int epoch = 1;
+    std::optional<double> value, durationS;
+    double beforeS = 0; ///< MergedEpoch's
+};
+
+/// The losses of the epochs before a checkpoint are in the run's summary.
+std::vector<EpochOnTheWay> countedEpochs(const RunOutcome &run, const Target &target) {
+    std::vector<EpochOnTheWay> out;
+    if (target.kind == Target::Kind::Loss)
+        for (const EpochSummary &epoch : run.summedEpochs)
+            if (epoch.epoch < run.firstEpoch && epoch.epoch == int(out.size()) + 1)
+                out.push_back({epoch.epoch, finiteOrUnknown(epoch.loss), epoch.durationS});
+    for (const MergedEpoch &epoch : run.epochs)
+        if (counts(run, epoch, target))
+            out.push_back({epoch.epoch, valueOf(epoch, target),
+                           epoch.complete ? std::optional(epoch.durationS) : std::nullopt, epoch.beforeS});
+    return out;
 }
 
 std::string shown(const Target &target, double value) {
@@ -83,8 +99,11 @@ std::string howText(const TimeToTarget &out, const Target &target, std::size_t e
         if (repeats < all)
             text += " in " + std::to_string(repeats) + " of " + std::to_string(all) + " repeats";
     };
-    if (timed < out.reached)
-        add("the time of an epoch until then is unknown", out.reached - timed);
+    const int perhapsBefore = int(std::ranges::count_if(out.repeats, &TargetHit::perhapsBefore));
+    if (perhapsBefore > 0)
+        add("whether it was met before the checkpoint is unknown", perhapsBefore);
+    if (timed + perhapsBefore < out.reached)
+        add("the time of an epoch until then is unknown", out.reached - timed - perhapsBefore);
     if (out.reached == all)
         return text;
     add("not reached", all - out.reached);
@@ -105,7 +124,7 @@ TimeToTarget timeOf(const RepeatGroup &group, const Target &target) {
         if (!hit.best)
             continue;
         hit.made = repeatOf(run, 0, run.earlierS);
-        epochs = std::max(epochs, std::size_t(std::ranges::distance(countedEpochs(run, target))));
+        epochs = std::max(epochs, countedEpochs(run, target).size());
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
             out.best = hit.best;
@@ -151,23 +170,26 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
     double before = 0;               // the last value known, at `beforeAt`
     std::optional<double> beforeAt;
     int beforeEpoch = 0, last = 0;
-    for (const MergedEpoch &epoch : countedEpochs(run, target)) {
+    for (const EpochOnTheWay &epoch : countedEpochs(run, target)) {
         if (epoch.epoch > last + 1) { // only what a run's summary says of the epochs before its checkpoint is known
             const bool wentOn = last == 0 && epoch.epoch == run.firstEpoch && run.earlierS > 0;
             start = wentOn ? std::optional(run.earlierS - epoch.beforeS) : std::nullopt;
         }
         const std::optional<double> end =
-            start && epoch.complete ? std::optional(*start + epoch.durationS) : std::nullopt;
-        if (const auto value = valueOf(epoch, target)) {
+            start && epoch.durationS ? std::optional(*start + *epoch.durationS) : std::nullopt;
+        if (const auto value = epoch.value) {
             if (!out.best || isBetter(target, *value, *out.best))
                 out.best = value;
             if (!out.isReached() && isMet(target, *value)) {
                 out.epoch = epoch.epoch;
                 out.after = beforeEpoch;
+                out.perhapsBefore = beforeEpoch == 0 && run.firstEpoch > 1 && epoch.epoch >= run.firstEpoch;
                 // `before` misses the target and `value` meets it, so the two differ.
                 out.seconds = end && beforeAt
                                   ? *beforeAt + (target.value - before) / (*value - before) * (*end - *beforeAt)
                                   : end;
+                if (out.perhapsBefore)
+                    out.seconds.reset();
             }
             before = *value;
             beforeAt = end;

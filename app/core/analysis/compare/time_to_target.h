@@ -7,7 +7,8 @@
 // values v and w the target x is met, if x lies between them, at t(k) + (x - v) / (w - v) · d(k+1): linear interpolation,
 // and said to be. Met at the end of epoch 1, it was met at some time before it: that end is given, as "by". The first time
 // counts, even if the curve falls back later. Of a run that went on from a checkpoint the clock begins with the time
-// that its summary gives for the epochs before; where that, or an epoch between, is unknown, so are all later times. A test after an
+// that its summary gives for the epochs before; where that, or an epoch between, is unknown, so are all later times. The summary has the
+// losses of those epochs, but no tests: met by the first test that is known, it may have been met before. A test after an
 // epoch that not every rank has reported counts, without a time.
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct TargetHit {
     int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
     int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached
     std::optional<double> best;      ///< the best value there was
+    bool perhapsBefore = false;      ///< met by the first known value after a checkpoint: those before it are unknown
     Repeat made = {};                ///< its round, moment, load and checkpoint; its value means nothing
     [[nodiscard]] bool isReached() const { return epoch > 0; }
     [[nodiscard]] bool isTimed() const { return seconds.has_value(); } ///< reached, after a time that is known

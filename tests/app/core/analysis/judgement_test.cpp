@@ -479,6 +479,53 @@ private Q_SLOTS:
         QVERIFY2(hosts(4096).sentence.size() < 500, hosts(4096).sentence.c_str());
     }
 
+    void aRepeatThatOnlyTestedACheckpointIsNoneOfTheMeasurement() {
+        std::vector<RunOutcome> runs = study(false);
+        for (RunOutcome &run : runs)
+            if (run.run != runs.front().run && run.name == "baseline") { // its second and third repeat
+                run.summedEpochs = {{1, 0.5, 5, 6400}, {2, 0.3, 5, 6400}};
+                run.firstEpoch = 3;
+                run.earlierS = 10;
+                run.totalTrainingTimeS.reset();
+                run.runTimeS = 0.4;
+                run.phasesS.clear();
+                run.rankPhasesS.clear();
+                run.epochs.clear();
+            }
+        const ResultTable table = resultTable(runs);
+        const ResultRow &baseline = table.rows.front();
+        QCOMPARE(baseline.repeats, 1);
+        QCOMPARE(*baseline.runTimeS, *runs.front().runTimeS);
+        QCOMPARE(baseline.runTimes.size(), std::size_t(1));
+        const Judgement found = judge(table, runs, {"workers"});
+        QVERIFY2(anyContains(found.reservations, "baseline: fewer than 3 repeats"), joined(found.reservations).c_str());
+        QVERIFY(found.pairs.front().wholeRun);
+        const std::vector<RunOutcome> idle = {runs[1]};
+        QCOMPARE(groupsOf(resultTable(idle), idle).front().runs.size(), std::size_t(1)); // there is no other
+    }
+
+    void theFirstEpochIsNoLaterOne() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        QVERIFY(resultTable(runs).rows.front().epochMedianS);
+        for (RunOutcome &run : runs)
+            run.epochs.pop_back();
+        const ResultTable table = resultTable(runs);
+        QVERIFY(table.rows.front().firstEpochS && !table.rows.front().epochMedianS);
+    }
+
+    void phasesOfARowAreMeansOverItsRepeats() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 4), 1, 2, 0.5);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            runs[i].phasesS["exposed"] = double(1 << i);
+            runs[i].testAccuracy = 0.8 + 0.01 * double(i);
+        }
+        const ResultTable table = resultTable(runs);
+        QVERIFY(std::abs(table.rows.front().phasesS.at("exposed") - 7.0 / 3) < 1e-9);
+        QVERIFY(std::abs(table.rows.front().phasesS.at("load") - 1) < 1e-9);
+    }
+
     void aThousandRunsAreJudged() {
         std::vector<RunOutcome> runs;
         for (int group = 0; group < 334; ++group) {

@@ -144,6 +144,28 @@ private Q_SLOTS:
         QVERIFY(near(hitOf(run, ninety).seconds, 20 + 4 + 4 * (0.10 / 0.15)));
     }
 
+    void lossesOfTheEpochsBeforeACheckpointCountAndTheirTestsAreUnknown() {
+        RunOutcome run = runOf(4, {0.1, 0.2, 0.8, 0.95});
+        for (int epoch = 1; epoch < 3; ++epoch) {
+            run.epochs[std::size_t(epoch) - 1] = {.epoch = epoch};
+            run.summedEpochs.push_back({epoch, epoch == 1 ? 0.5 : 0.4, 10, 640});
+        }
+        run.summedEpochs.push_back({3, 0.2, 4, 640});
+        run.firstEpoch = 3;
+        run.earlierS = 20;
+        const RepeatGroup group{"a", {run}, false};
+        QVERIFY(near(hitOf(run, {Target::Kind::Loss, 0.5}).seconds, 10));
+        QVERIFY(near(hitOf(run, {Target::Kind::Loss, 0.45}).seconds, 15));
+        QVERIFY(near(hitOf(run, {Target::Kind::Loss, 0.3}).seconds, 20 + 2));
+        QCOMPARE(timesToTarget({group}, {Target::Kind::Loss, 0.01}).front().how,
+                 std::string("not reached: best 0.0500 in 4 epochs"));
+        const Target met{Target::Kind::Accuracy, 0.7}; // by its first own test
+        QVERIFY(!hitOf(run, met).seconds && !hitOf(run, met).wattHours);
+        QCOMPARE(timesToTarget({group}, met).front().how,
+                 std::string("whether it was met before the checkpoint is unknown"));
+        QVERIFY(near(hitOf(run, ninety).seconds, 24 + 4 * (0.10 / 0.15)));
+    }
+
     void aRunThatWasCutOffCountsTheTimeOfItsWholeEpochs() {
         RunOutcome run = runOf(4, {0.5, 0.95});
         run.epochs.back().complete = false;

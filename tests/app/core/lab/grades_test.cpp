@@ -165,6 +165,35 @@ private Q_SLOTS:
         }
     }
 
+    void aRunGradesByTheEpochsThatItMadeItself() {
+        struct Made {
+            bool resumes;
+            std::optional<int> firstEpoch;
+            bool amid;
+            std::optional<double> durationS; ///< of the epochs that count
+        };
+        for (const Made &made :
+             {Made{false, {}, false, 4}, Made{true, 1, false, 4}, Made{true, 2, false, 5}, Made{true, 3, false, 5},
+              Made{true, 3, true, {}}, Made{true, 4, false, {}}, Made{true, {}, false, {}}}) {
+            const test::Home home;
+            RunRecord record = test::ddpRecord("20260102T030405Z-00000001");
+            record.config->resume = made.resumes;
+            RunResult result = test::doneResult(record.run, 1);
+            Summary &summary = result.summary.emplace();
+            summary.epochs = {{1, {}, 9, 640}, {2, {}, 3, 640}, {3, {}, 5, 640}};
+            summary.firstEpoch = made.firstEpoch;
+            summary.amidEpoch = made.amid;
+            const RunFolder folder = runFolder(record.run);
+            (void)realFileSystem().makeFolders(folder.path);
+            test::write(folder.config(), toJson(record));
+            test::write(folder.result(), toJson(result));
+            const std::vector<GradingRun> runs = readGradingRuns();
+            QCOMPARE(runs.size(), std::size_t(made.durationS ? 1 : 0));
+            if (made.durationS)
+                QCOMPARE(runs.front().stepS, *made.durationS / std::ceil(640.0 / double(globalBatch(*record.config))));
+        }
+    }
+
     void nineGradesAreNeededToWiden() {
         ForecastTally tally;
         tally.scores.assign(8, 2.0);

@@ -585,7 +585,7 @@ private Q_SLOTS:
             return std::optional<double>(-1);
         };
         QCOMPARE(figure("epochs_done"), std::optional(1.0));
-        QCOMPARE(figure("epoch_median_s"), figure("first_epoch_s")); // there is no later one
+        QVERIFY(!figure("epoch_median_s")); // there is no later one
         QCOMPARE(figure("first_epoch_s"), std::optional(0.45));
     }
 };

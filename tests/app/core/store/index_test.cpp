@@ -85,6 +85,33 @@ private Q_SLOTS:
         QVERIFY(!index->estimate(*quick.config, box, {"python3", "train.py"}));
     }
 
+    void whatAnotherRunTrainedIsNoFigureOfOneThatOnlyTestedItsCheckpoint() {
+        const Home home;
+        for (const int firstEpoch : {3, 4}) { // of three
+            RunRecord record = ddpRecord("");
+            record.config->resume = true;
+            RunResult result = doneResult(finishedRun(std::uint32_t(firstEpoch), &record), 0, 3.0);
+            Summary &summary = result.summary.emplace();
+            summary.epochs = {{1, 0.9, 1, 640}, {2, 0.8, 1, 640}, {3, 0.7, 1, 640}};
+            summary.totalTrainingTimeS = 3.0;
+            summary.firstEpoch = firstEpoch;
+            summary.steps = 60;
+            summary.testAccuracy = 0.8;
+            summary.phasesS = {{"load", 1}, {"forward", 1}};
+            write(runFolder(result.run).result(), toJson(result));
+            auto index = RunIndex::open();
+            QVERIFY(index->refresh().has_value());
+            const IndexedRun run = *index->run(result.run);
+            const bool trained = firstEpoch == 3;
+            QCOMPARE(run.totalTrainingTimeS.has_value(), trained);
+            QCOMPARE(run.samplesPerS.has_value() && run.samples.has_value() && run.steps.has_value(), trained);
+            QCOMPARE(run.samplesPerS || run.samples || run.steps, trained);
+            QCOMPARE(run.finalLoss.has_value(), trained);
+            QCOMPARE(run.loadShare.has_value(), trained);
+            QVERIFY(run.testAccuracy && run.runTimeS); // its own
+        }
+    }
+
     void runsThatSomebodyElseStartedAreOfOneWorkOnlyIfTheyReportTheSame() {
         const Home home;
         std::uint32_t number = 0;

@@ -204,6 +204,25 @@ private Q_SLOTS:
         QCOMPARE(store.length().epochs(), std::optional(3));
     }
 
+    void theLossOfAScriptThatCountsNoSamplesIsTheMeanOverItsRanks() {
+        for (const bool script : {true, false})
+            for (const std::int64_t samples : {0, 10}) {
+                RunStore store(QStringLiteral("r"));
+                RunRecord record = ddpRecord("r");
+                if (script)
+                    record.command = {"python3", "train.py"};
+                store.setRecord(record);
+                for (const int rank : {1, 0}) {
+                    EpochFrame done;
+                    done.durationS = 1;
+                    done.samples = samples;
+                    done.loss = rank == 0 ? 1.0 : 2.0;
+                    store.take(frame(done, rank, 1 + rank));
+                }
+                QCOMPARE(store.epochs().merged().front().loss, std::optional(script && samples == 0 ? 1.5 : 1.0));
+            }
+    }
+
     void aRunIsRecognisedByTheFirstNodesFramesAlone() {
         RunStore one(QStringLiteral("r")), other(QStringLiteral("s"));
         int ms = 0;
