@@ -40,17 +40,6 @@ std::string folderName(const RunStore &store) {
     return name.empty() ? store.runId().toStdString() : name + "_" + store.runId().toStdString();
 }
 
-/// Points from `next` on; moves `next` past them.
-void takePoints(const LossSeries &series, const std::string &tag, std::int64_t &next, std::vector<Scalar> &out) {
-    const auto &points = series.points();
-    auto point = std::lower_bound(points.begin(), points.end(), next,
-                                  [](const LossPoint &one, std::int64_t step) { return one.step < step; });
-    for (; point != points.end(); ++point) {
-        out.push_back({tag, point->wallUs, point->step, point->loss});
-        next = point->step + 1;
-    }
-}
-
 /// The last step that every rank had done at that time; 0 before the first window.
 std::int64_t stepAt(const RunStore &store, std::int64_t wallUs) {
     const auto &points = store.losses().all().points();
@@ -102,12 +91,26 @@ Result<void> TensorBoardWriter::append(const std::string &part, std::vector<Scal
     return file->second.append(scalars);
 }
 
+/// Those after the last one that is written.
+void TensorBoardWriter::takePoints(const LossSeries &series, int rank, const std::string &tag,
+                                   std::vector<Scalar> &out) {
+    const auto &points = series.points();
+    std::int64_t &next = m_nextStep[{rank, tag}];
+    m_wroteLost = m_wroteLost || (!points.empty() && points.back().step + 1 < next);
+    auto point = std::lower_bound(points.begin(), points.end(), next,
+                                  [](const LossPoint &one, std::int64_t step) { return one.step < step; });
+    for (; point != points.end(); ++point) {
+        out.push_back({tag, point->wallUs, point->step, point->loss});
+        next = point->step + 1;
+    }
+}
+
 void TensorBoardWriter::takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out) {
     for (const std::string &name : store.metrics().names()) {
         const RunMetrics &metrics = store.metrics();
         const std::string tag = "metric/" + name; // a script may call one "loss"
         if (const LossSeries *series = rank == allRanks ? metrics.series(name) : metrics.rankSeries(name, rank))
-            takePoints(*series, tag, m_nextStep[{rank, tag}], out);
+            takePoints(*series, rank, tag, out);
     }
 }
 
@@ -168,6 +171,8 @@ void TensorBoardWriter::takeDevice(const RunStore &store, const std::string &nam
 
 Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
     for (; m_rankEpochs < store.epochs().ofRanks().size(); ++m_rankEpochs) {
+        if (!store.epochs().counts(m_rankEpochs))
+            continue;
         const RankEpoch &epoch = store.epochs().ofRanks()[m_rankEpochs];
         std::vector<Scalar> own = {{"epoch/duration_s", epoch.wallUs, epoch.frame.epoch, epoch.frame.durationS}};
         for (const auto &[name, time] : epoch.frame.phases)
@@ -181,14 +186,14 @@ Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
 Result<void> TensorBoardWriter::takeRank(const RunStore &store, int rank) {
     std::vector<Scalar> own;
     if (const LossSeries *loss = store.losses().ofRank(rank))
-        takePoints(*loss, "loss", m_nextStep[{rank, "loss"}], own);
+        takePoints(*loss, rank, "loss", own);
     takeMetrics(store, rank, own);
     return append("rank" + std::to_string(rank), own);
 }
 
 /// What any frame may have added to: epochs that a rank has ended, and `run`, what all ranks have together.
 Result<void> TensorBoardWriter::takeOfAllRanks(const RunStore &store, std::vector<Scalar> &run) {
-    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
+    takePoints(store.losses().all(), allRanks, "loss", run);
     takeMetrics(store, allRanks, run);
     return takeRankEpochs(store);
 }
@@ -221,10 +226,27 @@ Result<void> TensorBoardWriter::takeNew(const RunStore &store, const Frame &newe
     if (const auto *tested = std::get_if<EvalFrame>(&newest.body))
         if (const MergedEpoch *epoch = store.epochs().find(tested->epoch))
             takeTest(store, *epoch, run);
+    takeSampled(store, newest, run);
+    return append("run", run);
+}
+
+void TensorBoardWriter::takeSampled(const RunStore &store, const Frame &newest, std::vector<Scalar> &run) {
     if (const auto *sampled = std::get_if<DeviceFrame>(&newest.body))
         for (const DeviceSample &device : sampled->devices)
             takeDevice(store, device.device, run);
+}
+
+Result<void> TensorBoardWriter::takeSamples(const RunStore &store, const Frame &newest) {
+    std::vector<Scalar> run;
+    takeSampled(store, newest, run);
     return append("run", run);
+}
+
+bool TensorBoardWriter::wroteLost(const RunStore &store) const {
+    bool lost = m_wroteLost;
+    for (std::size_t place = 0; place < m_rankEpochs && !lost; ++place)
+        lost = !store.epochs().counts(place);
+    return lost;
 }
 
 std::vector<std::string> TensorBoardWriter::files() const {
@@ -270,11 +292,18 @@ void TensorBoardFeed::finish() {
         take(*followed, true);
 }
 
-Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run) {
+namespace {
+
+enum class Curves : std::uint8_t { AsTheyCome, AtTheEnd };
+
+using Files = std::vector<std::string>;
+
+/// Absent: they have what was made again, so its curves are to be written at the end.
+Result<std::optional<Files>> exported(const std::string &folder, const std::string &run, Curves curves) {
     RunStore store(QString::fromStdString(run));
     std::optional<TensorBoardWriter> writer;
     Result<void> written;
-    // Frame by frame: a store keeps the last hour of device samples only.
+    // Device samples frame by frame at any rate: a store keeps the last hour of them only.
     const auto takeNew = [&](const Frame *newest) {
         if (!written)
             return;
@@ -286,7 +315,9 @@ Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, co
             }
             writer.emplace(std::move(*opened));
         }
-        written = newest ? writer->takeNew(store, *newest) : writer->takeNew(store);
+        written = !newest                      ? writer->takeNew(store)
+                  : curves == Curves::AtTheEnd ? writer->takeSamples(store, *newest)
+                                               : writer->takeNew(store, *newest);
     };
     const auto takeFrame = [&](const Frame &frame) { takeNew(&frame); };
     if (auto loaded = loadRun(store, runFolder(run), takeFrame); !loaded)
@@ -294,7 +325,20 @@ Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, co
     takeNew(nullptr);
     if (!written)
         return fail(written.error());
-    return writer->files();
+    if (curves == Curves::AsTheyCome && writer->wroteLost(store))
+        return std::optional<Files>();
+    return std::optional(writer->files());
+}
+
+} // namespace
+
+Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run) {
+    auto files = exported(folder, run, Curves::AsTheyCome);
+    if (files && !*files)
+        files = exported(folder, run, Curves::AtTheEnd);
+    if (!files)
+        return fail(files.error());
+    return **files;
 }
 
 } // namespace lockstep::core

@@ -100,6 +100,11 @@ const MergedEpoch *RunEpochs::find(int epoch) const {
     return epoch >= 1 && std::size_t(epoch) <= m_epochs.size() ? &m_epochs[std::size_t(epoch) - 1] : nullptr;
 }
 
+bool RunEpochs::counts(std::size_t place) const {
+    const auto reports = m_reports.find(m_rankEpochs[place].frame.epoch);
+    return reports != m_reports.end() && std::ranges::binary_search(reports->second, place); // they come in order
+}
+
 double RunEpochs::trainingS() const {
     double sum = 0;
     for (const MergedEpoch &epoch : m_epochs)

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] double trainingS() const;
     /// In order of arrival, those of lost attempts included.
     [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; }
+    /// Whether that one of ofRanks() is of no lost attempt.
+    [[nodiscard]] bool counts(std::size_t place) const;
     /// An epoch that a rank reported again without a restart: a further training, of which merged() knows nothing.
     struct Repeated {
         int rank = 0, epoch = 1;

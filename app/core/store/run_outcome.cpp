@@ -191,17 +191,6 @@ void withoutTrainingTime(const std::string &why, RunOutcome &out) {
         out.warnings.push_back(why);
 }
 
-PhaseSeconds slowestRank(const std::map<int, PhaseSeconds> &ranks) {
-    PhaseSeconds slowest;
-    double most = -1;
-    for (const auto &[rank, phases] : ranks)
-        if (const double sum = additiveSum(phases); sum > most) {
-            most = sum;
-            slowest = phases;
-        }
-    return slowest;
-}
-
 /// Of the ranks that train.
 std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
     std::map<int, PhaseSeconds> out;
@@ -220,7 +209,8 @@ void takeLog(const RunStore &store, bool cut, RunOutcome &out) {
     if (!cut) {
         takeEpochs(store, out);
         out.rankPhasesS = rankPhases(store);
-        out.phasesS = slowestRank(out.rankPhasesS);
+        if (const auto slowest = slowestRank(out))
+            out.phasesS = out.rankPhasesS.at(*slowest);
     } else if (result->summary && !result->summary->epochs.empty()) {
         out.finalLoss = lossInSummary(*result->summary);
     }
@@ -449,6 +439,17 @@ RunOutcome outcomeOf(const RunStore &store) {
 
 std::optional<double> trainedHereS(const RunOutcome &run) {
     return run.totalTrainingTimeS ? std::optional(*run.totalTrainingTimeS - run.earlierS) : std::nullopt;
+}
+
+std::optional<int> slowestRank(const RunOutcome &run) {
+    std::optional<int> slowest;
+    double most = -1;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        if (const double sum = additiveSum(phases); sum > most) {
+            most = sum;
+            slowest = rank;
+        }
+    return slowest;
 }
 
 std::optional<PhaseSeconds> meanOfStages(const RunOutcome &run) {

@@ -23,9 +23,9 @@
 namespace lockstep::core {
 
 /// DataLoading: load, h2d. Compute: forward, backward, optimizer, less data parallel's moves between devices.
-/// Communication: exposed less wait, and data parallel's scatter, replicate, gather, reduce. Imbalance: wait, of the rank
-/// in the middle. StartUp: all outside of the epochs' training loops: launch, import, rendezvous, first parameters and data,
-/// evaluation after each epoch, checkpoints, the end. Unattributed: the rest.
+/// Communication: exposed less wait, and data parallel's scatter, replicate, gather, reduce. Imbalance: wait, and what is
+/// waited at the ends of epochs, of the rank in the middle. StartUp: all outside of the epochs' training loops: launch,
+/// import, rendezvous, first parameters and data, evaluation after each epoch, checkpoints, the end. Unattributed: the rest.
 enum class Cause { DataLoading, Compute, Communication, Imbalance, StartUp, Unattributed };
 [[nodiscard]] std::string_view toString(Cause cause); ///< "data loading", "device compute", "communication", …
 

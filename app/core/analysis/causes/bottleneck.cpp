@@ -95,25 +95,10 @@ std::string ranksText(const std::vector<int> &ranks) {
     return out;
 }
 
-/// The rank that sums of gradients hold up least in every repeat: the others wait for it.
-std::optional<int> leastHeldUp(const RepeatGroup &group) {
-    std::optional<int> late;
-    for (const RunOutcome &run : group.runs) {
-        std::optional<std::pair<double, int>> least;
-        for (const auto &[rank, phases] : run.rankPhasesS)
-            if (const auto exposed = phases.find(phase::exposed); exposed != phases.end())
-                least = std::min(least.value_or(std::pair(exposed->second, rank)), std::pair(exposed->second, rank));
-        if (!least || (late && *late != least->second))
-            return std::nullopt;
-        late = least->second;
-    }
-    return late;
-}
-
 std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
                       " of training time (" + secondsText(*parts.waitS) + stepText(group, *parts.waitS) + ")";
-    const auto slow = slowRankOf(group);
+    const auto slow = slowRankOf(group, parts);
     const auto even = slow ? evenSharesOf(group) : std::nullopt;
     const std::string waste = even ? " Even shares of the batch waste " + share(even->wastes) +
                                          " of the slowest rank's own time, which is " +
@@ -125,11 +110,10 @@ std::string stragglerText(const RepeatGroup &group, const TimeParts &parts) {
     if (slow)
         return out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
                " more than the others, most of it in " + slow->phase + "." + waste;
-    if (!parts.waitFollows)
-        return out + ": no one rank is slower, they wait for each other in turn.";
-    const auto late = leastHeldUp(group);
-    return out + (late ? ": rank " + std::to_string(*late) + " is late, by time outside the phases that are told apart."
-                       : ": for another one in each repeat.");
+    if (const auto late = lateRankOf(group))
+        return out + ": rank " + std::to_string(*late) + " is late, by time outside the phases that are told apart.";
+    return out + (parts.waitFollows ? ": for another one in each repeat."
+                                    : ": no one rank is slower by as much, they wait for each other in turn.");
 }
 
 /// "cpu:0 waits 2 %, cpu:1 64 %": the stages that wait least and most.
@@ -157,6 +141,15 @@ std::string bubbleText(const RepeatGroup &group, const TimeParts &parts) {
            (waits > formula + noMoreWithin
                 ? "; more comes from stages that take unequally long" + unequalStages(group) + '.'
                 : ".");
+}
+
+/// Of the repeat that came nearest to having parts.
+std::string whyWithoutParts(const RepeatGroup &group) {
+    const std::string nothing = whyNoParts(RunOutcome());
+    for (const RunOutcome &run : group.runs)
+        if (std::string why = whyNoParts(run); why != nothing)
+            return why;
+    return nothing;
 }
 
 bool isPipeline(const RepeatGroup &group) {
@@ -221,7 +214,7 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const MeasuredGroups &others) 
     out.run = group.name;
     const auto parts = partsOf(group);
     if (!parts || !parts->loadS || !parts->computeS) {
-        out.evidence = !parts          ? "Unknown: it reported no phases of its steps."
+        out.evidence = !parts          ? "Unknown: " + whyWithoutParts(group) + '.'
                        : !parts->loadS ? "Unknown: it reported no phase for loading."
                                        : "Unknown: it reported no phase for computing.";
         return out;

@@ -20,6 +20,7 @@ constexpr std::size_t mostTips = 4;
 constexpr double worthTrying = 1.03;  ///< a smaller gain is within the noise
 constexpr double asSlowWithin = 0.25; ///< of the way from the slowest rank to the fastest
 constexpr double slowFrom = 1.05;     ///< own time of a slow rank ÷ the others'
+constexpr double explainsFrom = 0.5;  ///< what a slow rank's own work takes longer ÷ the waiting that it explains
 constexpr double unhidden =
     0.3; ///< the smallest share of communication that can't hide behind backward: its last bucket
 
@@ -219,14 +220,17 @@ void addShards(const RepeatGroup &group, const RunConfig &config, const TimePart
 }
 
 void addStraggler(const RepeatGroup &group, const RunConfig &config, const TimeParts &parts, Tips &tips) {
-    addShards(group, config, parts, tips);
-    const auto slow = slowRankOf(group);
+    const auto slow = slowRankOf(group, parts);
+    const auto late = lateRankOf(group);
+    if (slow)
+        addShards(group, config, parts, tips);
     if (slow && slow->phase == phase::load)
         addLoading(group, config, *parts.waitS, tips);
     std::vector<std::string> without = config.devices;
-    if (slow && std::size_t(slow->ranks.back()) < without.size() && slow->ranks.size() < without.size())
-        for (std::size_t i = slow->ranks.size(); i-- > 0;)
-            without.erase(without.begin() + slow->ranks[i]);
+    const std::vector<int> leftOut = slow ? slow->ranks : late ? std::vector<int>{*late} : std::vector<int>();
+    if (!leftOut.empty() && std::size_t(leftOut.back()) < without.size() && leftOut.size() < without.size())
+        for (const int rank : leftOut | std::views::reverse)
+            without.erase(without.begin() + rank);
     else if (!without.empty())
         without.pop_back();
     addFewerDevices(config, parts, std::move(without), tips);
@@ -357,7 +361,18 @@ std::optional<EvenShares> evenSharesOf(const RepeatGroup &group) {
     return EvenShares{slowest / fastest, saves / slowest, saves};
 }
 
-std::optional<SlowRank> slowRankOf(const RepeatGroup &group) {
+std::optional<int> lateRankOf(const RepeatGroup &group) {
+    std::optional<int> late;
+    for (const RunOutcome &run : group.runs) {
+        const auto one = waitedFor(run);
+        if (!one || (late && late != one))
+            return std::nullopt;
+        late = one;
+    }
+    return late;
+}
+
+std::optional<SlowRank> slowRankOf(const RepeatGroup &group, const TimeParts &parts) {
     if (group.runs.empty())
         return std::nullopt;
     const RunOutcome &run = repeatInTheMiddle(group);
@@ -382,6 +397,10 @@ std::optional<SlowRank> slowRankOf(const RepeatGroup &group) {
     if (!others || *others <= 0 || most < slowFrom * *others)
         return std::nullopt;
     out->moreS = most - *others;
+    const auto late = waitedFor(run);
+    if (!late || std::ranges::find(out->ranks, *late) == out->ranks.end() ||
+        out->moreS < explainsFrom * parts.waitS.value_or(0))
+        return std::nullopt;
     double largest = 0;
     for (const std::string_view phase : {phase::load, phase::h2d, phase::forward, phase::backward, phase::optimizer}) {
         const double more = phaseOf(run, out->rank, phase) -

@@ -14,15 +14,18 @@ namespace lockstep::core {
 /// time that it reports. Absent if neither is known.
 [[nodiscard]] std::optional<double> stepsOf(const RepeatGroup &group);
 
-/// The rank that the others wait for.
+/// The rank that the others wait for, where its own work takes longer.
 struct SlowRank {
     int rank = 0;           ///< the slowest
     std::vector<int> ranks; ///< with those that are about as slow, in ascending order
     double moreS = 0;       ///< its own time above the median of the others
     std::string phase;      ///< where most of that is
 };
-/// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
-[[nodiscard]] std::optional<SlowRank> slowRankOf(const RepeatGroup &group);
+/// In the repeat in the middle; absent when no rank's own time is 5 % above the others', and when that explains less than half
+/// of the waiting in `parts`, or is of ranks that wait themselves.
+[[nodiscard]] std::optional<SlowRank> slowRankOf(const RepeatGroup &group, const TimeParts &parts);
+/// The rank that the others wait for in every repeat, for whatever reason; absent where it is another one in each, or none.
+[[nodiscard]] std::optional<int> lateRankOf(const RepeatGroup &group);
 
 /// What even shares of a batch cost on devices that are not equally fast.
 struct EvenShares {

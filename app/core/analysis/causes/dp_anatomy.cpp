@@ -65,7 +65,25 @@ std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const
     return out;
 }
 
-/// A rank's part of a batch: as much as each other rank's; where shares follow the ranks' speed, its part of the samples of the newest
+/// Of equal parts of a batch: nothing on a rank that only serves parameters; the stages of a pipeline share one part. What a script's
+/// ranks serve and which stages they have is unknown.
+std::optional<double> evenShareOf(const RunStore &store, int rank) {
+    const auto &record = store.record();
+    if (record && record->config && !isScript(*record)) {
+        const RunConfig &config = *record->config;
+        const int devices = deviceCount(config), parts = batchParts(config, devices);
+        return onlyServes(config, rank, devices) ? std::optional(0.0)
+               : parts > 0                       ? std::optional(1.0 / parts)
+                                                 : std::nullopt;
+    }
+    const MethodSpec *method = findMethod(store.identity().method().toStdString());
+    const std::size_t ranks = store.devices().names().size();
+    return ranks == 0 || !method || method->splitsModel || knowsKey(method->id, "server_devices")
+               ? std::nullopt
+               : std::optional(1.0 / double(ranks));
+}
+
+/// A rank's part of a batch: as much as each other's that trains; where shares follow the ranks' speed, its part of the samples of the newest
 /// epoch that all have reported.
 std::optional<double> shareOf(const RunStore &store, int rank) {
     const std::size_t ranks = store.devices().names().size();
@@ -73,7 +91,7 @@ std::optional<double> shareOf(const RunStore &store, int rank) {
     const bool uneven = record && record->config && knowsKey(record->config->method, "shards") &&
                         record->config->shards != RunConfig().shards;
     if (!uneven)
-        return ranks == 0 ? std::nullopt : std::optional(1.0 / double(ranks));
+        return evenShareOf(store, rank);
     std::map<int, std::map<int, std::int64_t>> samples; // by epoch, then rank
     for (const RankEpoch &one : store.epochs().ofRanks())
         samples[one.frame.epoch][one.rank] = one.frame.samples;

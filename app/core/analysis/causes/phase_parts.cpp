@@ -23,6 +23,14 @@ std::optional<double> sumOf(const Phases &phases, std::initializer_list<std::str
     return sum;
 }
 
+std::optional<double> loadingOf(const Phases &phases) {
+    return sumOf(phases, {phase::load, phase::h2d});
+}
+
+std::optional<double> computingOf(const Phases &phases) {
+    return sumOf(phases, {phase::forward, phase::backward, phase::optimizer});
+}
+
 bool isDdp(const RunOutcome &run) {
     const auto said = run.about.find("method");
     return said != run.about.end() ? said->second == toString(Method::Ddp)
@@ -50,17 +58,64 @@ std::optional<double> waitOf(const Phases &phases, std::optional<double> least) 
     return least && exposed ? std::optional(*exposed - *least) : sumOf(phases, {phase::wait});
 }
 
-/// Of a pipeline the stages' mean; else the middle rank's by waiting, the longer waits first.
-Phases phasesOf(const RunOutcome &run, std::optional<double> least) {
+/// How much earlier than the last rank each one has ended its epochs, in all. Of an epoch that was made in part, not every rank's part is known.
+std::map<int, double> idleAtEnds(const RunOutcome &run) {
+    std::map<int, double> idle;
+    for (const MergedEpoch &epoch : completeEpochs(run.epochs))
+        if (!(epoch.beforeS > 0))
+            for (const auto &[rank, seconds] : epoch.rankDurationS)
+                idle[rank] += std::max(0.0, epoch.durationS - seconds);
+    return idle;
+}
+
+/// The middle of the ranks by waiting, of two the one that waits more.
+int middleRank(const RunOutcome &run, const std::map<int, double> &waits) {
+    std::vector<std::pair<double, int>> longestFirst;
+    for (const auto &[rank, phases] : run.rankPhasesS) {
+        const auto wait = waits.find(rank);
+        longestFirst.emplace_back(wait == waits.end() ? 0 : -wait->second, rank);
+    }
+    std::ranges::sort(longestFirst);
+    return longestFirst[(longestFirst.size() - 1) / 2].second;
+}
+
+/// What stands for all ranks.
+struct TakenPhases {
+    Phases phases;
+    std::optional<double> idleS; ///< at the ends of epochs
+};
+
+/// How long each rank waits for others, `idle` at the ends of epochs included; without ranks of which nothing tells it.
+std::map<int, double> rankWaits(const RunOutcome &run, const std::map<int, double> &idle) {
+    const std::optional<double> least = leastExposed(run);
+    std::map<int, double> out;
+    for (const auto &[rank, phases] : run.rankPhasesS) {
+        const auto wait = waitOf(phases, least);
+        const auto own = idle.find(rank);
+        if (wait || own != idle.end())
+            out[rank] = wait.value_or(0) + (own == idle.end() ? 0 : own->second);
+    }
+    return out;
+}
+
+/// Of a pipeline the stages' mean; else the middle rank's by waiting.
+TakenPhases takenPhases(const RunOutcome &run) {
     if (run.rankPhasesS.empty())
-        return run.phasesS;
+        return {run.phasesS, {}};
+    if (run.rankPhasesS.size() == 1)
+        return {run.rankPhasesS.begin()->second, {}};
     if (auto mean = meanOfStages(run))
-        return *std::move(mean);
-    std::vector<std::pair<double, int>> waits;
-    for (const auto &[rank, phases] : run.rankPhasesS)
-        waits.emplace_back(-waitOf(phases, least).value_or(0), rank);
-    std::ranges::sort(waits);
-    return run.rankPhasesS.at(waits[(waits.size() - 1) / 2].second);
+        return {*std::move(mean), {}};
+    const std::map<int, double> idle = idleAtEnds(run);
+    const int middle = middleRank(run, rankWaits(run, idle));
+    const auto own = idle.find(middle);
+    return {run.rankPhasesS.at(middle), own == idle.end() ? std::nullopt : std::optional(own->second)};
+}
+
+/// Where waiting can't be told from the sums of gradients, it is counted with them.
+void addIdle(double idleS, TimeParts &out) {
+    std::optional<double> &part = !out.waitS && out.communicationS ? out.communicationS : out.waitS;
+    part = part.value_or(0) + idleS;
 }
 
 bool isAlone(const RunOutcome &run) {
@@ -94,6 +149,27 @@ double scaleOf(const std::vector<RepeatParts> &all) {
 
 } // namespace
 
+std::optional<int> waitedFor(const RunOutcome &run) {
+    constexpr double muchLess = 0.5;
+    const std::map<int, double> waits = rankWaits(run, idleAtEnds(run));
+    if (waits.size() < 2 || waits.size() != run.rankPhasesS.size())
+        return std::nullopt;
+    const auto least = std::ranges::min_element(waits, {}, [](const auto &wait) { return wait.second; });
+    return least->second < muchLess * waits.at(middleRank(run, waits)) ? std::optional(least->first) : std::nullopt;
+}
+
+std::string whyNoParts(const RunOutcome &run) {
+    if (partsOf(run))
+        return {};
+    if (const Phases phases = takenPhases(run).phases; !loadingOf(phases) && !computingOf(phases))
+        return "it reported no phases of its steps";
+    if (!trainedHereS(run))
+        return "how long it trained is unknown";
+    if (!run.runTimeS)
+        return "how long it ran is unknown";
+    return "its phases do not fit the time for which it trained";
+}
+
 std::optional<TimeParts> partsOf(const RunOutcome &run) {
     const std::optional<double> trained = trainedHereS(run);
     if (!run.runTimeS || !trained || *run.runTimeS <= 0 || *trained <= 0)
@@ -103,10 +179,10 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     out.trainingS = *trained;
     out.startUpS = out.runS - out.trainingS;
     const std::optional<double> least = leastExposed(run);
-    const Phases phases = phasesOf(run, least);
-    out.loadS = sumOf(phases, {phase::load, phase::h2d});
+    const auto [phases, idleS] = takenPhases(run);
+    out.loadS = loadingOf(phases);
     const double moved = sumOf(phases, {phase::scatter, phase::replicate, phase::gather}).value_or(0);
-    if (const auto computed = sumOf(phases, {phase::forward, phase::backward, phase::optimizer}))
+    if (const auto computed = computingOf(phases))
         out.computeS = std::max(0.0, *computed - moved);
     if (!out.loadS && !out.computeS)
         return std::nullopt;
@@ -122,6 +198,8 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
         if (out.computeS)
             out.communicationS = moved;
     }
+    if (idleS)
+        addIdle(*idleS, out);
     out.restS = out.trainingS - out.loadS.value_or(0) - out.computeS.value_or(0) - out.communicationS.value_or(0) -
                 out.waitS.value_or(0);
     if (!canBeTrainingTime(out.trainingS - out.restS, out.trainingS))

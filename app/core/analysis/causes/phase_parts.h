@@ -27,13 +27,14 @@ struct TimeParts {
     std::optional<double> communicationS;
     /// For slower ranks; 0 for one process. Where ranks of DDP don't report it by itself (GPUs, scripts), what a rank is held up by sums of
     /// gradients longer than the rank that is held up least, which is the one that is waited for. What they wait for each other in turn
-    /// is then in communicationS.
+    /// is then in communicationS. What the rank waits at the ends of epochs for ranks that take longer is in here too; where only sums of
+    /// gradients are known, in communicationS.
     std::optional<double> waitS;
     bool waitFollows = false; ///< waitS isn't reported, but follows from the sums of all ranks
     double restS = 0;         ///< training time that is in none of the known parts
 };
 
-/// Absent without both times or without any phase.
+/// Absent without both times or without any phase of loading or computing.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RunOutcome &run);
 
 /// One repeat's parts; `made` has its round and moment, and means nothing else.
@@ -49,6 +50,12 @@ struct RepeatParts {
 [[nodiscard]] TimeParts meanOf(const std::vector<RepeatParts> &repeats);
 /// The means over a group's repeats; absent where no repeat reports phases.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RepeatGroup &group);
+
+/// Why partsOf(run) is absent: "it reported no phases of its steps", "how long it trained is unknown", …; empty: it isn't.
+[[nodiscard]] std::string whyNoParts(const RunOutcome &run);
+/// The rank that the others wait for: the one that waits least, if it waits less than half as long as the rank in the middle. Absent
+/// where none does, or not every rank tells how long it waits.
+[[nodiscard]] std::optional<int> waitedFor(const RunOutcome &run);
 
 /// The share of its phases for which each rank waits for others, 0..1, mean over the repeats that report it; without ranks that don't.
 [[nodiscard]] std::map<int, double> waitShares(const RepeatGroup &group);

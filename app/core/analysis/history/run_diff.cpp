@@ -156,29 +156,35 @@ DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
 
 constexpr char phaseTitle[] = "Where a step goes";
 
-/// The slowest rank's seconds, a step.
+/// Mean seconds a step by phase: of the slowest rank, of a pipeline's stages on average, else those of the summary.
+PhaseSeconds phasesOfAStep(const RunStore &store, const RunOutcome &run) {
+    const auto slowest = slowestRank(run);
+    const auto mean = meanOfStages(run);
+    const PhaseSeconds &whole = mean ? *mean : slowest ? run.rankPhasesS.at(*slowest) : run.phasesS;
+    const double steps = double(slowest ? store.phases().steps(*slowest) : run.summedSteps);
+    PhaseSeconds out;
+    if (steps > 0)
+        for (const auto &[name, seconds] : whole)
+            out.emplace(name, seconds / steps);
+    return out;
+}
+
 DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome &x, const RunOutcome &y) {
     Section out(phaseTitle);
-    const auto steps = [](const RunStore &store) {
-        std::int64_t most = 0;
-        for (const auto &[rank, info] : store.ranks().all())
-            most = std::max(most, store.phases().steps(rank));
-        return double(most);
-    };
-    const auto perStep = [&](const RunOutcome &run, const std::string &phase, double count) -> std::optional<double> {
-        const auto found = run.phasesS.find(phase);
-        return found == run.phasesS.end() || !(count > 0) ? std::nullopt : std::optional(found->second / count);
+    const PhaseSeconds stepA = phasesOfAStep(a, x), stepB = phasesOfAStep(b, y);
+    const auto secondsIn = [](const PhaseSeconds &step, const std::string &phase) {
+        const auto found = step.find(phase);
+        return found == step.end() ? std::nullopt : std::optional(found->second);
     };
     std::vector<std::string> names;
     for (const std::string_view name : additivePhases())
         names.emplace_back(name);
-    for (const RunOutcome *run : {&x, &y})
-        for (const auto &[name, seconds] : run->phasesS)
+    for (const PhaseSeconds *step : {&stepA, &stepB})
+        for (const auto &[name, seconds] : *step)
             if (std::find(names.begin(), names.end(), name) == names.end())
                 names.push_back(name);
-    const double stepsA = steps(a), stepsB = steps(b);
     for (const std::string &name : names) {
-        const auto ofA = perStep(x, name, stepsA), ofB = perStep(y, name, stepsB);
+        const auto ofA = secondsIn(stepA, name), ofB = secondsIn(stepB, name);
         if (!ofA && !ofB)
             continue;
         out.figure(textOrDash(name + "_s"), textOrDash(name), ofA, ofB,

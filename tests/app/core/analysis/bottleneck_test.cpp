@@ -212,6 +212,81 @@ private Q_SLOTS:
         QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it reported no phase for loading."));
     }
 
+    void ofARunThatReportsPhasesTheTimeThatIsUnknownIsNamed() {
+        RepeatGroup untimed = groupOf("script", {}, {phases(2, 7)}), unended = untimed, unlike = untimed;
+        for (RunOutcome &run : untimed.runs)
+            run.totalTrainingTimeS.reset();
+        for (RunOutcome &run : unended.runs)
+            run.runTimeS.reset();
+        for (RunOutcome &run : unlike.runs)
+            run.totalTrainingTimeS = 1;
+        QCOMPARE(bottleneckOf(untimed, {}).evidence, std::string("Unknown: how long it trained is unknown."));
+        QCOMPARE(bottleneckOf(unended, {}).evidence, std::string("Unknown: how long it ran is unknown."));
+        QCOMPARE(bottleneckOf(unlike, {}).evidence,
+                 std::string("Unknown: its phases do not fit the time for which it trained."));
+        untimed.runs.front().rankPhasesS.clear(); // one that says nothing hides none that does
+        QCOMPARE(bottleneckOf(untimed, {}).evidence, std::string("Unknown: how long it trained is unknown."));
+    }
+
+    void whatARankWaitsAtTheEndsOfEpochsIsNoTimeOutsideThePhases() {
+        for (const bool reported : {false, true}) {
+            Phases quick = phases(0.5, 3, 0.2, 0.1), slow = phases(0.5, 3, 0.1, 0.0);
+            slow["forward"] += 6.4;
+            if (!reported) {
+                quick.erase("wait");
+                slow.erase("wait");
+            }
+            RepeatGroup group = groupOf("DDP on 2 devices", ddp(2), {slow, quick});
+            for (RunOutcome &run : group.runs)
+                run.epochs.front().rankDurationS = {{0, 10}, {1, 3.7}};
+            const auto parts = partsOf(group);
+            QVERIFY(std::abs(*parts->waitS - 6.4) < 1e-9 && std::abs(*parts->communicationS - 0.1) < 1e-9);
+            QVERIFY2(std::abs(parts->restS) < 1e-9, qPrintable(QString::number(parts->restS)));
+            const Bottleneck found = bottleneckOf(group, {group});
+            QVERIFY2(found.bound == Bound::Straggler &&
+                         found.evidence.find("rank 0 spends 6.40 s more than the others, most of it in forward") !=
+                             std::string::npos,
+                     qPrintable(said(found)));
+        }
+    }
+
+    void whereNoRankReportsItsSumsTheEndsOfEpochsAloneTellWhoWaits() {
+        RepeatGroup group = groupOf("DDP on 2 devices", ddp(2), {phases(0.5, 9.5), phases(0.5, 3)});
+        for (RunOutcome &run : group.runs)
+            run.epochs.front().rankDurationS = {{0, 10}, {1, 3.5}};
+        const Bottleneck found = bottleneckOf(group, {group});
+        QVERIFY2(found.bound == Bound::Straggler && found.evidence.find("rank 0 spends 6.50 s") != std::string::npos,
+                 qPrintable(said(found)));
+    }
+
+    void aRankThatIsLateOutsideThePhasesIsNamedThoughAnotherOnesOwnStepsAreLonger() {
+        for (const double own : {2.2, 2.7}) { // of the late rank; the other one's 2.5
+            Phases waiting = phases(0, 2.5, 6.5), late = phases(0, own, 0.2);
+            waiting["other"] = 1;
+            late["other"] = 9.8 - own;
+            for (Phases *rank : {&waiting, &late})
+                rank->erase("wait"); // as a script's
+            const RepeatGroup group = groupOf("DDP on 2 devices", ddp(2), {late, waiting});
+            const Bottleneck found = bottleneckOf(group, {group});
+            QVERIFY2(found.bound == Bound::Straggler &&
+                         found.evidence.find(": rank 0 is late, by time outside the phases that are told apart.") !=
+                             std::string::npos,
+                     qPrintable(said(found)));
+            const auto fewer = std::ranges::find_if(
+                found.tips, [](const SuggestedRun &tip) { return tip.config.devices.size() == 1; });
+            QVERIFY2(fewer != found.tips.end() && fewer->config.devices.front() == "1", qPrintable(said(found)));
+        }
+    }
+
+    void ranksThatWaitForEachOtherInTurnAreNotHeldUpByTheSlightlySlowerOne() {
+        const RepeatGroup group =
+            groupOf("DDP on 2 devices", ddp(2), {phases(0.5, 7, 2.2, 2.0), phases(0.5, 7.6, 1.6, 1.4)});
+        const Bottleneck found = bottleneckOf(group, {group});
+        QVERIFY2(found.bound == Bound::Straggler &&
+                     found.evidence.ends_with(": no one rank is slower by as much, they wait for each other in turn."),
+                 qPrintable(said(found)));
+    }
+
     void theStepsOfAScriptAreThoseThatItReports() {
         RepeatGroup group = groupOf("script", {}, {phases(2.4, 7.5)});
         RunOutcome &run = group.runs.front();

@@ -549,6 +549,29 @@ private Q_SLOTS:
         QCOMPARE(share(1), std::optional(0.25));
     }
 
+    void aRankThatOnlyServesHasNoShareOfTheBatchAndTheStagesOfAPipelineHaveOneTogether() {
+        RunStore store(QStringLiteral("r"));
+        RunRecord record = ddpRecord("r");
+        record.config->method = Method::PsAsync;
+        record.config->serverDevices = 1;
+        store.setRecord(record);
+        for (const int rank : {0, 1}) {
+            Frame steps = stepsFrame(0, 9, rank, 100);
+            std::get<StepsFrame>(steps.body).phases["forward"] = {0.5, {}};
+            store.take(steps);
+        }
+        const auto share = [&store](int rank) { return ddpAnatomy(store, rank)->devices.at(0).share; };
+        QCOMPARE(share(0), std::optional(1.0));
+        QCOMPARE(share(1), std::optional(0.0));
+        record.config->method = Method::Pipeline;
+        store.setRecord(record);
+        QCOMPARE(share(0), std::optional(1.0));
+        QCOMPARE(share(1), std::optional(1.0));
+        record.command = {"python", "train.py"}; // whose stages are its own
+        store.setRecord(record);
+        QVERIFY(!share(0));
+    }
+
     void whatADeviceDoesNotReportIsADashWithItsReason() {
         DeviceSample sample;
         sample.kind = "cpu";

@@ -238,6 +238,23 @@ private Q_SLOTS:
         QCOMPARE(line->b, QStringLiteral("-"));
     }
 
+    void aStepsPhasesAreTheSlowestRanksByItsOwnSteps() {
+        RunStore store(QStringLiteral("a"));
+        store.setRecord(ddpRecord("a"));
+        for (const int rank : {0, 1}) {
+            EpochFrame epoch;
+            epoch.durationS = 0.2;
+            epoch.steps = rank == 0 ? 10 : 20;
+            epoch.phases["forward"] = {rank == 0 ? 0.2 : 0.1, {}};
+            store.take(frame(epoch, rank, 1000));
+        }
+        const RunDiff diff = diffRuns(store, store);
+        const DiffSection *phases = phasesOf(diff);
+        QVERIFY(phases);
+        QCOMPARE(phases->lines.front().key, QStringLiteral("forward_s"));
+        QCOMPARE(*phases->lines.front().figureA, 0.02);
+    }
+
     void whatWasAskedForAndWhatWasUsedAreTwoColumns() {
         const int asked = runColumn("lr"), used = runColumn("metric_lr");
         QVERIFY(runColumns()[std::size_t(asked)].setting && !runColumns()[std::size_t(asked)].measured);

@@ -178,6 +178,48 @@ private Q_SLOTS:
             QCOMPARE(bytesOf((*files)[i]), bytesOf(wanted[i]));
     }
 
+    void whatARestartMadeAgainIsExportedOnce() {
+        const std::string run = finishedRun(11);
+        std::vector<Frame> frames = ddpRecording(); // both epochs, then the second one again in longer windows
+        frames.pop_back();                          // that it is done
+        frames.push_back(frame(makeAlert(ranksRestarted, "all ranks are started again"), std::nullopt, 3000));
+        for (const int rank : {0, 1}) {
+            for (const int window : {0, 1}) {
+                StepsFrame steps;
+                steps.epoch = 2;
+                steps.firstStep = 20 + 9 * window;
+                steps.lastStep = steps.firstStep + 8;
+                steps.count = 9;
+                steps.samples = 9;
+                steps.loss = LossWindow{1, 1, 1, 1};
+                steps.phases["forward"] = {0.5, {}};
+                frames.push_back(frame(steps, rank, 3100 + 500 * window));
+            }
+            EpochFrame epoch;
+            epoch.epoch = 2;
+            epoch.durationS = 1;
+            epoch.steps = 18;
+            frames.push_back(frame(epoch, rank, 4200));
+        }
+        std::erase_if(frames, [](const Frame &one) { return std::holds_alternative<DeviceFrame>(one.body); });
+        std::string log;
+        for (const std::string &line : sealed(run, frames))
+            log += line + "\n";
+        write(runFolder(run).log(0), log);
+        QTemporaryDir folder, atTheEnd;
+        const auto files = exportTensorBoard(folder.path().toStdString(), run);
+        QVERIFY2(files.has_value(), files ? "" : files.error().message().c_str());
+        RunStore store(QString::fromStdString(run));
+        QVERIFY(loadRun(store, runFolder(run)).has_value());
+        QCOMPARE(store.losses().ofRank(0)->points().back().step, std::int64_t(37));
+        auto writer = TensorBoardWriter::open(atTheEnd.path().toStdString(), store);
+        QVERIFY(writer.has_value() && writer->takeNew(store).has_value());
+        const std::vector<std::string> wanted = writer->files();
+        QCOMPARE(files->size(), wanted.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            QCOMPARE(bytesOf((*files)[i]), bytesOf(wanted[i]));
+    }
+
     void epochsAndTestsThatComeLateAreWrittenAsOneWhoLooksAtAllWritesThem() {
         const std::string run = "20260102T030405Z-0000000b";
         RunStore store(QString::fromStdString(run));

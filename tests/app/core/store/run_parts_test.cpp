@@ -286,7 +286,7 @@ private Q_SLOTS:
         QVERIFY(parts);
         QVERIFY(std::abs(parts->trainingS - 0.9) < 1e-12);
         QVERIFY(std::abs(parts->startUpS - 1.6) < 1e-12);
-        QVERIFY2(parts->restS >= 0 && parts->restS < 0.2, qPrintable(QString::number(parts->restS)));
+        QVERIFY2(parts->restS > -1e-12 && parts->restS < 0.2, qPrintable(QString::number(parts->restS)));
     }
 
     void aResumedRunsPhasesAreThoseOfItsOwnStepsAsThatsWhatTheyAreDividedBy() {
