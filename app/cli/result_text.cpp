@@ -55,7 +55,8 @@ std::string epochText(const ResultTable &table, bool published, const ShownRows 
         for (const ResultRow *row : columns) {
             const auto found = known.find(row);
             line.push_back(found != known.end() ? number(found->second->loss) : "-");
-            line.push_back(found != known.end() ? number(found->second->durationS) : "-");
+            line.push_back(
+                found != known.end() ? number(found->second->durationS) + (found->second->part ? " (part)" : "") : "-");
         }
         rows.push_back(std::move(line));
     }
@@ -180,7 +181,7 @@ std::string resultText(const ResultTable &table, const core::Judgement &judgemen
     if (const std::string phases = phaseText(table, shown); !phases.empty())
         out += "\nWhere the training time goes (the slowest rank's; of a pipeline, its stages' mean)\n" + phases;
     if (const std::string metrics = metricsText(table, shown); !metrics.empty())
-        out += "\nMetrics (means of the last epoch, rates of the whole run)\n" + metrics;
+        out += "\nMetrics (means of the last epoch that has them, rates of the whole run)\n" + metrics;
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
     if (const std::string judged = judgementText(judgement, shown, all); !judged.empty())

@@ -118,6 +118,8 @@ Json rowJson(const ResultRow &row) {
         Json one = {{"epoch", epoch.epoch}, {"duration_s", epoch.durationS}};
         one["loss"] = finite(epoch.loss);
         one["test_accuracy"] = epoch.eval && !row.published ? Json(epoch.eval->accuracy) : Json(nullptr);
+        if (epoch.part)
+            one["part"] = true;
         if (epoch.readyBatches)
             one["ready_batches"] = *epoch.readyBatches;
         if (!epoch.metrics.empty())

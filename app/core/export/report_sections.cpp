@@ -123,12 +123,12 @@ ReportSection targetSection(const Report &report) {
 }
 
 ReportSection metricsSection(const ResultTable &table) {
-    return {"metrics",
-            "Metrics",
-            "At the run's end, over all ranks: a mean is of the last epoch, a rate of the whole run; medians over the "
-            "repeats.",
-            metricsTable(table),
-            {}};
+    return {
+        "metrics",
+        "Metrics",
+        "Over all ranks: a mean is of the last epoch that has it, a rate of the whole run; medians over the repeats.",
+        metricsTable(table),
+        {}};
 }
 
 } // namespace

@@ -310,7 +310,7 @@ std::string epochSvg(const ResultTable &table) {
     for (const ResultRow &row : table.rows) {
         Line line{labelOf(row), row.method, {}};
         for (const MergedEpoch &epoch : row.epochs)
-            if (epoch.durationS > 0)
+            if (epoch.durationS > 0 && !epoch.part)
                 line.points.emplace_back(epoch.epoch, epoch.durationS);
         if (!line.points.empty() && !row.published) // another machine's seconds would flatten ours
             all.push_back(std::move(line));

@@ -59,12 +59,14 @@ struct MergedEpoch {
     std::optional<double> lostLoss; ///< instead of `loss` where training diverged: NaN or infinite, shown as a word
     double durationS = 0;           ///< largest over the ranks that have reported
     std::int64_t samples = 0;       ///< sum over ranks
+    std::int64_t steps = 0;         ///< largest over the ranks; 0: unknown
     double beforeS = 0; ///< of durationS, before the checkpoint from which the run went on in the epoch's middle
     std::int64_t samplesBefore = 0; ///< of samples
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
     bool hasSteps = false; ///< a rank has made steps of it here
-    double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
+    bool part = false;   ///< the run ended in its middle, as its samples or steps show; filled in by outcomeOf() alone
+    double runningS = 0; ///< while it runs: training time of its windows so far, largest over ranks
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices;           ///< each device once
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
@@ -203,6 +205,8 @@ struct RunOutcome {
     std::vector<EpochSummary> summedEpochs; ///< empty: no summary
     std::int64_t summedSteps = 0;           ///< 0: unknown
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
+    /// After which epoch `testAccuracy` was measured where the run made later ones; absent: at its end, or unknown.
+    std::optional<int> accuracyEpoch;
     /// The first epoch that the run made itself. Later than 1: it went on from a checkpoint, whose epochs took `earlierS` of
     /// totalTrainingTimeS; phases and runTimeS know nothing of them. The one after its last epoch: it made none.
     int firstEpoch = 1;

@@ -202,6 +202,7 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     windows.sum = windows.samples = 0;
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
+    epoch.steps = std::max(epoch.steps, body.steps);
     if (script && body.loss && epoch.samples == 0)
         takeOwnLoss(epoch, *body.loss);
     if (body.before) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <ranges>
 
 #include "base/format.h"
 #include "ipc/alerts.h"
@@ -24,8 +26,11 @@ void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
     if (summary.totalTrainingTimeS && !out.totalTrainingTimeS)
         out.warnings.push_back("its summary's training time is not the sum of its epochs: how long it trained is "
                                "unknown");
-    if (!(whole && out.testAccuracy) && summary.testAccuracy && isShare(*summary.testAccuracy))
+    if (!(whole && out.testAccuracy) && summary.testAccuracy && isShare(*summary.testAccuracy)) {
+        if (out.testAccuracy != summary.testAccuracy)
+            out.accuracyEpoch.reset();
         out.testAccuracy = summary.testAccuracy;
+    }
     if (out.perClassAccuracy.empty() && std::ranges::all_of(summary.perClassAccuracy, [](double share) {
             return isShare(share) || std::isnan(share); // NaN: no sample of that class
         }))
@@ -171,6 +176,36 @@ std::optional<double> finalLossOf(const RunStore &store, const RunOutcome &out) 
     return loss;
 }
 
+/// The least count of these epochs that have one; 0: none has.
+template <class Epochs> std::int64_t leastOf(Epochs epochs, std::int64_t MergedEpoch::*count) {
+    std::int64_t least = 0;
+    for (const MergedEpoch &epoch : epochs)
+        if (const std::int64_t own = epoch.*count; own > 0 && (least == 0 || own < least))
+            least = own;
+    return least;
+}
+
+/// Only the last epoch of a run can be a part. Its samples show it, where they are unknown its steps: those of whole epochs are less alike,
+/// as batches may be of random sizes.
+void markPart(std::vector<MergedEpoch> &epochs) {
+    struct Reading {
+        std::int64_t MergedEpoch::*count;
+        double whole; ///< from this share of the least of the other epochs on
+    };
+    if (epochs.empty() || !epochs.back().complete)
+        return;
+    MergedEpoch &last = epochs.back();
+    const auto earlier = [&](const MergedEpoch &epoch) { return epoch.complete && &epoch != &last; };
+    for (const Reading &reading : {Reading{&MergedEpoch::samples, 0.995}, Reading{&MergedEpoch::steps, 0.95}}) {
+        const std::int64_t own = last.*reading.count;
+        const std::int64_t least = leastOf(epochs | std::views::filter(earlier), reading.count);
+        if (own <= 0 || least <= 0)
+            continue;
+        last.part = double(own) < reading.whole * double(least);
+        return;
+    }
+}
+
 void takeEpochs(const RunStore &store, RunOutcome &out) {
     const bool whole = !out.epochs.empty() && !lacksEpochs(store) && !store.epochs().repeated() &&
                        std::ranges::all_of(out.epochs, &MergedEpoch::complete);
@@ -179,7 +214,14 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
         if (epoch.eval) {
             out.testAccuracy = epoch.eval->accuracy;
             out.perClassAccuracy = epoch.eval->perClassAccuracy;
+            out.accuracyEpoch = epoch.epoch;
         }
+    const auto isLater = [&](const MergedEpoch &epoch) { return isReported(epoch) && epoch.epoch > out.accuracyEpoch; };
+    // While it goes on, the last test may be still to come.
+    if (!isOver(out) || std::ranges::none_of(out.epochs, isLater))
+        out.accuracyEpoch.reset();
+    if (isOver(out))
+        markPart(out.epochs);
     if (whole && out.state == RunState::Done) // a part of a run has no total
         out.totalTrainingTimeS = store.epochs().trainingS();
 }

@@ -12,6 +12,7 @@
 #include "analysis/compare/row_figures.h"
 #include "analysis/compare/setting_matters.h"
 #include "analysis/compare/settling_rounds.h"
+#include "analysis/compare/tested_accuracy.h"
 #include "analysis/compare/verdict.h"
 #include "analysis/fairness/runs_beside.h"
 #include "base/format.h"
@@ -30,9 +31,6 @@ std::vector<double> valuesOf(const RepeatGroup &group, std::optional<double> (*g
     return out;
 }
 
-std::optional<double> accuracyOf(const RunOutcome &run) {
-    return run.testAccuracy;
-}
 std::optional<double> lossOf(const RunOutcome &run) {
     return run.finalLoss;
 }
@@ -44,20 +42,24 @@ int devicesOf(const RepeatGroup &group, const ResultTable &table) {
     return 1;
 }
 
+std::optional<double> accuracyDifferenceOf(const RepeatGroup &reference, const RepeatGroup &run) {
+    const ComparedAccuracies found = comparedAccuracies(reference, run);
+    const auto before = median(found.reference), after = median(found.run);
+    return before && after ? std::optional(*after - *before) : std::nullopt;
+}
+
 std::optional<double> differenceOf(const RepeatGroup &reference, const RepeatGroup &run,
                                    std::optional<double> (*get)(const RunOutcome &)) {
     const auto before = median(valuesOf(reference, get)), after = median(valuesOf(run, get));
     return before && after ? std::optional(*after - *before) : std::nullopt;
 }
 
-/// Whether more than the device count differs in a way that changes the speed of a device, or the work of each is
-/// unknown: then no efficiency is reported. Loading workers usually come with each device in DDP, so they do not count
-/// as a difference until they lift efficiency over 100 %.
+/// Whether more than the device count differs in work or means: then no efficiency is reported. What disturbed the machine is said beside
+/// it. Loading workers usually come with each device in DDP, so they do not count as a difference until they lift efficiency over 100 %.
 bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
-    static constexpr std::array<std::string_view, 8> means = {"program",   "loader",  "augment",          "device",
-                                                              "precision", "threads", "cores_per_device", "work"};
+    static constexpr std::array<std::string_view, 5> besides = {"load", "stolen", "watching", "throttling", "workers"};
     return std::ranges::any_of(findings, [](const FairnessFinding &finding) {
-        return finding.weight == FairnessWeight::Decisive && std::ranges::find(means, finding.key) != means.end();
+        return finding.weight == FairnessWeight::Decisive && std::ranges::find(besides, finding.key) == besides.end();
     });
 }
 
@@ -87,7 +89,7 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.epoch = speedUpBy(laterEpochS, reference, run, counted);
     if (beginAlike(commonFirstEpoch(reference.runs), commonFirstEpoch(run.runs)))
         out.wholeRun = speedUpBy(wholeTimeOf, reference, run, counted);
-    out.accuracyDifference = differenceOf(reference, run, accuracyOf);
+    out.accuracyDifference = accuracyDifferenceOf(reference, run);
     out.lossDifference = differenceOf(reference, run, lossOf);
     if (counted)
         out.disturbedRounds = roundsLeftOut(reference, run, *counted);

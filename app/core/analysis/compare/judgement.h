@@ -24,7 +24,7 @@ struct PairJudgement {
     std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
     std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
     std::optional<SpeedUp> wholeRun; ///< launch to exit
-    /// efficiencyOf() the training speed-up; absent, too, where another program, loader or such stands between them.
+    /// efficiencyOf() the training speed-up; absent, too, where their work or their means differ decisively.
     std::optional<double> efficiency;
     /// Rounds (roundOf()) that it does not count, since other programs were busy in them.
     std::vector<std::string> disturbedRounds;

@@ -218,7 +218,7 @@ std::string whyOtherEpochs(const RepeatGroup &reference, const RepeatGroup &run)
 std::optional<double> laterEpochS(const RunOutcome &run) {
     std::vector<double> durations;
     for (const MergedEpoch &epoch : completeEpochs(run.epochs))
-        if (epoch.epoch > 1)
+        if (epoch.epoch > 1 && !epoch.part)
             durations.push_back(epoch.durationS);
     return median(std::move(durations));
 }

@@ -54,7 +54,7 @@ using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 /// Its training time as one repeat; absent: unknown.
 [[nodiscard]] std::optional<Repeat> trainingRepeatOf(const RunOutcome &run);
 
-/// The median of its epochs after the first, which warms up; absent with one epoch.
+/// The median of its whole epochs after the first, which warms up; absent where there is none.
 [[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
 
 /// Keeps of these runs (or what points to them) those that made an epoch; all of them where none did.

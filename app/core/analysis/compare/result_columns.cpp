@@ -219,7 +219,7 @@ std::vector<ResultColumn> accuracyAndLossColumns() {
         {.key = "test_accuracy",
          .head = "Test accuracy",
          .unit = "%",
-         .help = "Over the whole test set, each image once",
+         .help = "Over the whole test set, each image once; of the last epoch that was tested",
          .format = ResultFormat::Share,
          .value = memberOf(&ResultRow::testAccuracy),
          .inWindow = true,
@@ -230,7 +230,9 @@ std::vector<ResultColumn> accuracyAndLossColumns() {
         {.key = "accuracy_difference",
          .head = "Accuracy difference",
          .unit = "points",
-         .help = "This run's median test accuracy less the reference's",
+         .help =
+             "This run's median test accuracy less the reference's, after the same epoch where not all were tested at "
+             "the end",
          .format = ResultFormat::Points,
          .value = memberOf(&ResultRow::accuracyDifference),
          .least = TextColumns::Reading,

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/compare/cause_words.h"
 #include "analysis/compare/repeat_group.h"
 #include "analysis/compare/repeats_together.h"
 #include "analysis/compare/row_figures.h"
@@ -400,16 +401,36 @@ std::vector<CountedRuns> countedRuns(const Group &repeats, UnlikeWork unlike) {
     return out;
 }
 
-/// Empty of a script of which neither is known.
-std::string dataText(const PlannedRun &run, bool quick) {
-    if (!run.claims.knows("dataset"))
+/// "3", "1 to 3"
+std::string countsText(std::int64_t least, std::int64_t most) {
+    return thousands(least) + (least == most ? "" : " to " + thousands(most));
+}
+
+/// What all entries share of their data and its amount, "1 to 3 epochs" where they don't. Empty with a script of which it is unknown.
+std::string dataText(const std::vector<ExperimentEntry> &entries, bool quick) {
+    std::set<std::string> dataSets;
+    std::set<std::int64_t> samples, epochs;
+    for (const ExperimentEntry &entry : entries) {
+        const RunConfig &config = entry.planned.config;
+        if (!entry.planned.claims.knows("dataset"))
+            return {};
+        dataSets.insert(config.dataset);
+        samples.insert(config.trainSamples);
+        epochs.insert(config.epochs);
+    }
+    if (entries.empty())
         return {};
-    const RunConfig &config = run.config;
-    const DataSetSpec *dataSet = findDataSet(config.dataset);
-    std::string text = dataSet ? std::string(dataSet->title) : config.dataset;
-    text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " samples" : ", all samples";
-    text += ", " + std::to_string(config.epochs) + (config.epochs == 1 ? " epoch" : " epochs");
-    return text + (quick ? " (quick)" : "");
+    std::string text;
+    if (dataSets.size() == 1) {
+        const DataSetSpec *dataSet = findDataSet(*dataSets.begin());
+        text = (dataSet ? std::string(dataSet->title) : *dataSets.begin()) + ", ";
+    }
+    if (*samples.begin() > 0)
+        text += "first " + countsText(*samples.begin(), *samples.rbegin()) + " samples, ";
+    else if (samples.size() == 1)
+        text += "all samples, ";
+    text += countsText(*epochs.begin(), *epochs.rbegin()) + (*epochs.rbegin() == 1 ? " epoch" : " epochs");
+    return atStart(text) + (quick ? " (quick)" : "");
 }
 
 } // namespace
@@ -497,8 +518,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
         addNote(table.notes, note);
     addPublished(experiment.recipe, table);
     keepEachOnce(table.notes);
-    if (!experiment.entries.empty())
-        table.datasetNote = dataText(experiment.entries.front().planned, experiment.quick);
+    table.datasetNote = dataText(experiment.entries, experiment.quick);
     return table;
 }
 

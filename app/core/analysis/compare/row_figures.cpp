@@ -10,6 +10,7 @@
 #include "analysis/compare/energy.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/repeat_group.h"
+#include "analysis/compare/tested_accuracy.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "ipc/median.h"
@@ -116,6 +117,12 @@ PhaseSeconds meanPhasesOf(const std::vector<const RunOutcome *> &runs) {
     return repeats.empty() ? PhaseSeconds() : meanPhases(repeats);
 }
 
+/// A part is no repeat of a whole epoch.
+void dropPartsBesideWholes(std::vector<const MergedEpoch *> &repeats) {
+    if (!std::ranges::all_of(repeats, &MergedEpoch::part))
+        std::erase_if(repeats, std::mem_fn(&MergedEpoch::part));
+}
+
 /// Each epoch's medians over the repeats that have done it.
 std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &runs) {
     std::map<int, std::vector<const MergedEpoch *>> repeats; // by epoch
@@ -123,8 +130,10 @@ std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &run
         for (const MergedEpoch &epoch : completeEpochs(run->epochs))
             repeats[epoch.epoch].push_back(&epoch);
     std::vector<MergedEpoch> out;
-    for (const auto &[epoch, done] : repeats)
+    for (auto &[epoch, done] : repeats) {
+        dropPartsBesideWholes(done);
         out.push_back(medianEpoch(done));
+    }
     return out;
 }
 
@@ -256,7 +265,7 @@ void takeEpochFigures(ResultRow &row) {
     for (const MergedEpoch &epoch : row.epochs) {
         if (epoch.epoch == 1)
             row.firstEpochS = epoch.durationS;
-        else
+        else if (!epoch.part)
             later.push_back(epoch.durationS);
     }
     row.epochMedianS = median(std::move(later)); // absent: none
@@ -317,6 +326,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         for (const std::string &contradiction : contradictions(*run))
             if (noted.insert(contradiction).second)
                 row.notes.push_back(contradiction);
+    for (const RunOutcome *run : runs)
+        if (const std::string note = lastTestInWords(*run); !note.empty() && noted.insert(note).second)
+            row.notes.push_back(note);
     for (const RunOutcome *run : all)
         if (!run->divergence.empty())
             row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + run->divergence);

@@ -81,6 +81,16 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
     return out;
 }
 
+std::string_view whatRepeatsDo(const Settling &settling, int more) {
+    if (settling.quietLacking > 0)
+        return more >= settling.quietLacking ? wouldGiveInterval : std::string_view();
+    const int all = settling.repeats + more;
+    if (settling.forDifference && *settling.forDifference <= all)
+        return wouldTell;
+    const auto width = settling.forFivePercent;
+    return width && *width > settling.repeats && *width <= all ? "would narrow it to ±5 %" : std::string_view();
+}
+
 std::string settlingText(const Settling &settling) {
     if (settling.quietLacking > 0)
         return std::to_string(settling.quietLacking) + (settling.quietLacking == 1 ? " more repeat" : " more repeats") +

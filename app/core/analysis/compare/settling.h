@@ -7,6 +7,7 @@
 // number: tests/app/core/analysis/settling_test.cpp compares it with what it took.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/compare/statistics.h"
@@ -40,6 +41,10 @@ struct Settling {
 
 /// Absent where nothing is left to settle: no interval, a difference that is told apart, or runs that are equal.
 [[nodiscard]] std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS);
+
+inline constexpr std::string_view wouldTell = "would tell", wouldGiveInterval = "would give an interval";
+/// What so many more repeats of each do for the comparison: wouldTell, "would narrow it to ±5 %", wouldGiveInterval; empty: none of these.
+[[nodiscard]] std::string_view whatRepeatsDo(const Settling &settling, int more);
 
 /// "Repeats needed to tell the difference seen: about 12 (9 more, 4 min 10 s); for an interval within ±5 %: about 7 (…)."
 [[nodiscard]] std::string settlingText(const Settling &settling);

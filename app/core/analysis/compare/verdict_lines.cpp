@@ -114,14 +114,14 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
     return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
 }
 
-/// The rounds that are suggested for all comparisons with the reference, where they would settle this one.
+/// The rounds that are suggested for all comparisons with the reference, where they do something for this one; else those that do.
 std::optional<SuggestedRun> roundsFor(const Known &known, const PairJudgement &pair) {
-    if (pair.reference != known.judgement.reference)
-        return pair.settling ? settlingRounds(known.table, {*pair.settling}, lackingRepeats(*pair.training))
-                             : std::nullopt;
-    const bool outOfReach = pair.settling && pair.settling->quietLacking == 0 && !pair.settling->forDifference &&
-                            !pair.settling->forFivePercent;
-    return outOfReach ? std::nullopt : known.judgement.settling;
+    if (!pair.settling)
+        return std::nullopt;
+    const std::optional<SuggestedRun> &ofAll = known.judgement.settling;
+    if (pair.reference == known.judgement.reference && ofAll && !whatRepeatsDo(*pair.settling, ofAll->rounds).empty())
+        return ofAll;
+    return settlingRounds(known.table, {*pair.settling}, lackingRepeats(*pair.training));
 }
 
 void cantTell(VerdictLine &line, const std::string &reason, const std::optional<SuggestedRun> &settles) {
@@ -137,18 +137,30 @@ std::string disturbedReason(const SpeedUp &speedUp) {
            (lacking == 1 ? " repeat" : " repeats") + " on a quiet machine";
 }
 
-/// Undecided though the comparison is fair: load, or repeats that scatter.
+/// "about 3 more repeats would tell", with `link` before what they do; empty: no repeats are suggested.
+std::string roundsText(const std::optional<SuggestedRun> &rounds, const PairJudgement &pair,
+                       const std::string &link = " ") {
+    if (!rounds)
+        return {};
+    const std::string_view then =
+        pair.settling ? whatRepeatsDo(*pair.settling, rounds->rounds) : wouldGiveInterval; // none is open without one
+    return repeatsText(*rounds) + (then.empty() ? std::string() : link + std::string(then));
+}
+
+/// Undecided though the comparison is fair: load, of which decisive load no added repeat makes up for, or repeats that scatter.
 void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
-    const std::optional<SuggestedRun> rounds = roundsFor(known, pair);
-    const std::string more = rounds ? repeatsText(*rounds) : std::string();
+    const std::optional<SuggestedRun> rounds =
+        firstOf(pair, FairnessWeight::Decisive, true) ? std::nullopt : roundsFor(known, pair);
     if (const std::string load = loadText(known, pair); !load.empty()) {
         const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
         const bool again = finding && finding->control;
-        return cantTell(line, load + "; repeat on a quiet machine" + (more.empty() ? "" : ", or add " + more),
+        return cantTell(line,
+                        load + "; repeat on a quiet machine" +
+                            (rounds ? ", or add " + roundsText(rounds, pair, ", which ") : ""),
                         again ? finding->control : rounds);
     }
     cantTell(line,
-             !more.empty() ? more + " would tell"
+             rounds ? roundsText(rounds, pair)
              : known.table.extendable
                  ? std::string(scatterTooMuch)
                  : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
@@ -446,7 +458,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         line.settles = settlingRounds(known.table, open, lackingRepeats(measured));
         if (line.settles || known.table.extendable)
             line.reason += (line.reason.empty() ? "" : "; ") +
-                           (line.settles ? repeatsText(*line.settles) + " would tell" : std::string(scatterTooMuch));
+                           (line.settles ? roundsText(line.settles, pair) : std::string(scatterTooMuch));
     }
     if (const std::optional<Attribution> why =
             line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.measured) : std::nullopt)

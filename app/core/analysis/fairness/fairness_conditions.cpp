@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/compare/result_table.h"
+#include "analysis/compare/tested_accuracy.h"
 #include "analysis/fairness/fairness_detail.h"
 #include "analysis/fairness/runs_beside.h"
 #include "analysis/fairness/shared_load.h"
@@ -376,8 +377,7 @@ std::string lessonsNamed(const Unlikes &settings) {
 void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     if (isAnotherLesson(pair))
         return;
-    const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
-    const auto of = figuresOf(pair.reference, accuracy), other = figuresOf(pair.run, accuracy);
+    const auto [of, other, epoch] = comparedAccuracies(pair.reference, pair.run);
     const auto a = median(of), b = median(other);
     if (!a || !b)
         return;
@@ -387,7 +387,8 @@ void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     const double moved = std::max(settling(pair.reference), settling(pair.run));
     if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)
         return;
-    out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
+    out.push_back(difference("accuracy", "Test accuracy" + (epoch ? " after epoch " + std::to_string(*epoch) : ""),
+                             percent(*a).toStdString(), percent(*b).toStdString(),
                              apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable,
                              named.empty() ? "the same work would end closer, so something else differs too"
                                            : "what is learnt depends on what is named besides (" + named + ")"));

@@ -102,11 +102,11 @@ std::vector<RunColumn> outcomeColumns() {
                                          "training", "Training time (s)", ColumnKind::Duration,
                                          [](const IndexedRun &run) { return run.totalTrainingTimeS; },
                                          "Sum of the epochs' durations on the slowest rank, without evaluation.")))),
-        shown(measured(
-            spelt("acc", number(
-                             "accuracy", "Accuracy (%)", ColumnKind::Share,
-                             [](const IndexedRun &run) { return run.testAccuracy; },
-                             "Share of the test samples classified correctly at the end; each counts once.")))),
+        shown(measured(spelt("acc", number(
+                                        "accuracy", "Accuracy (%)", ColumnKind::Share,
+                                        [](const IndexedRun &run) { return run.testAccuracy; },
+                                        "Share of the test samples classified correctly after the last epoch that was "
+                                        "tested; each counts once.")))),
         shown(measured(number(
             "loss", "Final loss", ColumnKind::Number, [](const IndexedRun &run) { return run.finalLoss; },
             "Cross-entropy of the last epoch, weighted by samples over all ranks."))),

@@ -89,7 +89,10 @@ DiffSection resultSection(const RunStore &a, const RunStore &b, const RunOutcome
         QStringLiteral("From the launch to the exit of the last rank");
     DiffLine &accuracy = out.figure(QStringLiteral("test_accuracy"), QStringLiteral("Test accuracy"), x.testAccuracy,
                                     y.testAccuracy, [](std::optional<double> value) { return percent(value); });
-    if (x.testAccuracy && y.testAccuracy && !accuracy.same) {
+    if (x.accuracyEpoch != y.accuracyEpoch) {
+        accuracy.change.clear();
+        accuracy.help = QStringLiteral("The two were not last tested after the same part of their training");
+    } else if (x.testAccuracy && y.testAccuracy && !accuracy.same) {
         const double points = (*y.testAccuracy - *x.testAccuracy) * 100;
         accuracy.change = (points > 0 ? QStringLiteral("+") : QString()) + QString::number(points, 'f', 2) +
                           QStringLiteral(" points");

@@ -134,8 +134,8 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
     const bool offeredAbove = std::ranges::any_of(
         m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
     const bool offers = line.settles && !offeredAbove;
-    const bool saidByButton =
-        offers && line.settles->rounds > 0 && line.reason == core::repeatsText(*line.settles) + " would tell";
+    const bool saidByButton = offers && line.settles->rounds > 0 &&
+                              line.reason == core::repeatsText(*line.settles) + " " + std::string(core::wouldTell);
     if (!line.reason.empty() && !saidByButton)
         addSentence(said(core::atStart(line.reason)), failed ? "failure" : "secondary", row + 1);
     QList<QPushButton *> buttons;

@@ -261,6 +261,104 @@ private Q_SLOTS:
                  found.sentence.c_str());
     }
 
+    void efficiencyIsOfAsMuchWork() {
+        const auto efficiencyWith = [](void (*alter)(RunOutcome &)) {
+            std::vector<RunOutcome> runs;
+            addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+            addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4);
+            for (std::size_t i = 3; i < runs.size(); ++i)
+                alter(runs[i]);
+            return judge(resultTable(runs), runs, {}).pairs.at(0).efficiency;
+        };
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->epochs = 1; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->trainSamples = 640; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->batchSize = 8; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->model = "mlp"; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.epochs[1].samples = 1280; }));
+        QVERIFY(efficiencyWith([](RunOutcome &run) { run.config->seed = 5; }));
+        QVERIFY2(efficiencyWith([](RunOutcome &run) {
+                     run.conditions.freeCores = 0;
+                     run.conditions.surroundings.emplace().measuredS = *run.runTimeS;
+                     run.conditions.surroundings->otherCpuS = 2 * *run.runTimeS;
+                 }),
+                 "load is said beside it");
+    }
+
+    void accuraciesAreComparedAfterTheSameEpoch() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4);
+        const auto tested = [&](std::size_t from, double first, std::optional<double> second) {
+            for (std::size_t i = from; i < from + 3; ++i) {
+                RunOutcome &run = runs[i];
+                run.epochs[0].eval = EvalFrame{1, first, {}, 10'000, {}, {}};
+                run.testAccuracy = second.value_or(first);
+                run.accuracyEpoch = second ? std::nullopt : std::optional(1);
+                if (second)
+                    run.epochs[1].eval = EvalFrame{2, *second, {}, 10'000, {}, {}};
+            }
+        };
+        const auto pairOf = [&] { return judge(resultTable(runs), runs, {}).pairs.at(0); };
+        const auto findingOf = [](const PairJudgement &pair) {
+            const auto found = std::ranges::find(pair.fairness, "accuracy", &FairnessFinding::key);
+            return found == pair.fairness.end() ? std::string() : found->label;
+        };
+        tested(0, 0.45, 0.46);
+        tested(3, 0.45, std::nullopt);
+        QCOMPARE(*pairOf().accuracyDifference, 0.0);
+        QVERIFY(findingOf(pairOf()).empty());
+        QVERIFY(anyContains(resultTable(runs).rows.at(1).notes, "test accuracy is that of epoch 1 of 2"));
+        tested(3, 0.25, std::nullopt);
+        QCOMPARE(findingOf(pairOf()), std::string("Test accuracy after epoch 1"));
+        for (std::size_t i = 0; i < 3; ++i)
+            runs[i].epochs[0].eval.reset();
+        QVERIFY2(!pairOf().accuracyDifference && findingOf(pairOf()).empty(), "no epoch of which both were tested");
+        tested(3, 0.45, 0.46);
+        QCOMPARE(*pairOf().accuracyDifference, 0.0); // both at the end
+    }
+
+    void aPartOfAnEpochIsNoEpochsTime() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+        const auto whole = laterEpochS(runs[0]);
+        MergedEpoch part = runs[0].epochs.back();
+        part.epoch = 3;
+        part.durationS /= 10;
+        part.part = true;
+        runs[0].epochs.push_back(part);
+        QCOMPARE(laterEpochS(runs[0]), whole);
+        part.part = false;
+        part.durationS *= 10;
+        runs[1].epochs.push_back(part);
+        const ResultRow row = resultTable(runs, {}, UnlikeWork::Together).rows.at(0);
+        QCOMPARE(row.epochs.size(), std::size_t(3));
+        QVERIFY2(!row.epochs[2].part && row.epochs[2].durationS == part.durationS, "the whole one's");
+    }
+
+    void theHeadingStatesWhatAllRunsShare() {
+        Experiment experiment;
+        for (int entry = 0; entry < 2; ++entry) {
+            PlannedRun &planned = experiment.entries.emplace_back().planned;
+            planned.name = entry == 0 ? "baseline" : "DDP on 2 devices";
+            planned.config.dataset = "fashion-mnist";
+            planned.config.trainSamples = 6400;
+            planned.config.epochs = 3;
+        }
+        const auto heading = [&] { return resultTable(experiment, {}).datasetNote; };
+        QCOMPARE(heading(), std::string("Fashion-MNIST, first 6,400 samples, 3 epochs"));
+        RunConfig &other = experiment.entries[1].planned.config;
+        other.epochs = 1;
+        other.trainSamples = 1280;
+        QCOMPARE(heading(), std::string("Fashion-MNIST, first 1,280 to 6,400 samples, 1 to 3 epochs"));
+        other.trainSamples = 0; // all of them
+        QCOMPARE(heading(), std::string("Fashion-MNIST, 1 to 3 epochs"));
+        other.dataset = "mnist";
+        experiment.quick = true;
+        QCOMPARE(heading(), std::string("1 to 3 epochs (quick)"));
+        experiment.entries[1].planned.claims.known = std::vector<std::string>{"method"};
+        QVERIFY(heading().empty());
+    }
+
     void moreThanTheWholeGainIsSaidWithWhatItCostsElsewhere() {
         std::vector<RunOutcome> runs;
         addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);

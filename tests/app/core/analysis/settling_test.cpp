@@ -59,6 +59,21 @@ private Q_SLOTS:
         QVERIFY(roundsToSettle({wide, disturbed})->rounds == 17 && roundsToSettle({wide, disturbed})->forWidth);
     }
 
+    void repeatsThatNarrowAnIntervalNeedNotTellTheDifferenceSeen() {
+        Settling open;
+        open.repeats = 3;
+        open.forFivePercent = 5;
+        open.forDifference = 24;
+        QVERIFY(whatRepeatsDo(open, 1).empty());
+        QCOMPARE(std::string(whatRepeatsDo(open, 2)), std::string("would narrow it to ±5 %"));
+        QCOMPARE(std::string(whatRepeatsDo(open, 21)), std::string("would tell"));
+        open.forFivePercent = 3; // it is as narrow already
+        QVERIFY(whatRepeatsDo(open, 2).empty());
+        open.quietLacking = 2;
+        QVERIFY(whatRepeatsDo(open, 1).empty());
+        QCOMPARE(std::string(whatRepeatsDo(open, 2)), std::string("would give an interval"));
+    }
+
     void theNumberIsTheOneAtWhichTheIntervalReachesNoFurther() {
         SpeedUp speedUp;
         speedUp.factor = 1.1;

@@ -177,19 +177,23 @@ private Q_SLOTS:
                  sentenceOf(lines.back()).c_str());
     }
 
-    void aContrastThatCantBeToldSaysWhatWouldTellAndOffersIt() {
-        const auto contrastOf = [](double scatter) {
+    void aContrastThatCantBeToldSaysWhatMoreRepeatsDoAndOffersThem() {
+        const auto contrastOf = [](double scatter, double exposed, int repeats = 3) {
             const auto runs = measured({baseline,
                                         {"DP on 2 devices", Method::Dp, 2, 0, 1, 5, 0, scatter},
-                                        {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 0.4, scatter}});
+                                        {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4, exposed, scatter}},
+                                       repeats);
             ResultTable table = resultTable(runs);
             table.extendable = true;
             return judge(table, runs, {}).lines.back();
         };
-        const VerdictLine little = contrastOf(0.05), much = contrastOf(0.2);
+        const VerdictLine little = contrastOf(0.05, 0.9), much = contrastOf(0.2, 0.9);
         QVERIFY(little.contrast && little.outcome == Outcome::CantTell);
         QVERIFY(little.settles && little.settles->rounds > 0);
-        QVERIFY2(little.reason.ends_with(" more repeats would tell"), little.reason.c_str());
+        QVERIFY2(little.reason.ends_with(" more repeats would narrow it to ±5 %"), little.reason.c_str());
+        const VerdictLine clear = contrastOf(0.05, 0.4), single = contrastOf(0.05, 0.4, 1);
+        QVERIFY2(clear.reason.ends_with(" more repeats would tell"), clear.reason.c_str());
+        QCOMPARE(single.reason, std::string("about 2 more repeats would give an interval"));
         QVERIFY(much.outcome == Outcome::CantTell && !much.settles);
         QVERIFY2(much.reason.starts_with("repeats scatter too much"), much.reason.c_str());
     }
@@ -217,8 +221,17 @@ private Q_SLOTS:
         QVERIFY(found.settling && found.lines.at(0).outcome == Outcome::CantTell);
         QVERIFY2(found.lines[0].reason.starts_with("repeats scatter too much") && !found.lines[0].settles,
                  found.lines[0].reason.c_str());
-        QVERIFY2(found.lines.at(1).reason.ends_with(" would tell") && found.lines[1].settles,
+        QVERIFY2(found.lines.at(1).reason.ends_with(" would narrow it to ±5 %") && found.lines[1].settles,
                  found.lines[1].reason.c_str());
+    }
+
+    void addingRepeatsIsNoWayOutOfDecisiveLoad() {
+        const auto runs = measured({baseline, {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 7, 1, 0.25, 1.2}});
+        ResultTable table = resultTable(runs);
+        table.extendable = true;
+        const Judgement found = judge(table, runs, {});
+        QVERIFY2(found.settling, "by its scatter alone, rounds would settle it");
+        QCOMPARE(found.lines.at(0).reason, std::string("other programs took 1.2 cores; repeat on a quiet machine"));
     }
 
     void otherProgramsAreNamedWithARepeatOfTheRunTheyDisturbed() {

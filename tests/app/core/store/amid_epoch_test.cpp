@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A run that went on from a checkpoint in an epoch's middle: what was made before is none of its own.
+// Epochs of which a run made a part: after a checkpoint in their middle, what was made before is none of its own; and the last one, in whose
+// middle it ended.
 #include <cmath>
+#include <functional>
 
 #include "analysis/causes/phase_parts.h"
 #include "analysis/compare/energy.h"
 #include "analysis/compare/repeat_group.h"
 #include "analysis/compare/time_to_target.h"
+#include "analysis/history/run_diff.h"
 #include "analysis/history/work_amount.h"
 #include "core_support.h"
 #include "ipc/phase_sums.h"
@@ -77,6 +80,29 @@ RunOutcome resumed(int first, int summedFrom = 1) {
     return outcomeOf(store);
 }
 
+using Alter = std::function<void(EpochFrame &)>;
+
+/// Two epochs from the first step on, whose last tests may be left out.
+void takeTrained(RunStore &store, const Alter &alter, int lastTest, bool over = true) {
+    store.setRecord(ddpRecord("r"));
+    for (Frame one : ddpRecording()) {
+        const auto *eval = std::get_if<EvalFrame>(&one.body);
+        const auto *state = std::get_if<StateFrame>(&one.body);
+        if ((eval && eval->epoch > lastTest) || (!over && state && state->state == RunState::Done))
+            continue;
+        if (auto *epoch = std::get_if<EpochFrame>(&one.body))
+            alter(*epoch);
+        one.rseq.reset();
+        store.take(one);
+    }
+}
+
+RunOutcome trainedBy(const Alter &alter, int lastTest = 2, bool over = true) {
+    RunStore store(QStringLiteral("r"));
+    takeTrained(store, alter, lastTest, over);
+    return outcomeOf(store);
+}
+
 } // namespace
 
 class AmidEpochTest : public QObject {
@@ -134,6 +160,50 @@ private Q_SLOTS:
         QVERIFY(!hitOf(resumed(3), eighty).seconds); // by its first own test
         const Target more{Target::Kind::Accuracy, 0.85};
         QVERIFY(near(*hitOf(resumed(3), more).seconds, 2 * 8.4 + 6.42 + 0.45 / 2));
+    }
+
+    void anEpochInWhoseMiddleARunEndedIsAPart() {
+        const auto cut = [](std::int64_t samples, std::int64_t steps, std::int64_t whole) {
+            return [=](EpochFrame &epoch) {
+                epoch.samples = epoch.epoch == 1 ? whole : samples;
+                epoch.steps = epoch.epoch == 1 ? 20 : steps;
+            };
+        };
+        const auto isPart = [](const RunOutcome &run) { return run.epochs.back().part; };
+        const RunOutcome part = trainedBy(cut(288, 9, 640));
+        QVERIFY(isPart(part) && !part.epochs.front().part);
+        QVERIFY(!laterEpochS(part));
+        QVERIFY2(isPart(trainedBy(cut(0, 9, 0))), "by its steps");
+        QVERIFY2(!isPart(trainedBy(cut(640, 9, 640))), "all samples, in larger batches");
+        QVERIFY2(!isPart(trainedBy(cut(0, 20, 0))), "as many steps");
+        QVERIFY2(!isPart(trainedBy(cut(288, 9, 640), 2, false)), "nothing has ended");
+    }
+
+    void anAccuracyTellsItsEpochIfLaterOnesWereMade() {
+        const auto asItIs = [](EpochFrame &) {};
+        const RunOutcome whole = trainedBy(asItIs), early = trainedBy(asItIs, 1);
+        QVERIFY(!whole.accuracyEpoch && near(*whole.testAccuracy, 0.9));
+        QCOMPARE(*early.accuracyEpoch, 1);
+        QVERIFY(near(*early.testAccuracy, 0.8));
+        QVERIFY2(!trainedBy(asItIs, 1, false).accuracyEpoch, "a test may be still to come");
+    }
+
+    void accuraciesAfterUnlikeEpochsAreNotSubtracted() {
+        const auto changeBetween = [](int lastTest, int otherLastTest) {
+            RunStore a(QStringLiteral("r")), b(QStringLiteral("r"));
+            takeTrained(
+                a, [](EpochFrame &) {}, lastTest);
+            takeTrained(
+                b, [](EpochFrame &) {}, otherLastTest);
+            for (const DiffSection &section : diffRuns(a, b).sections)
+                for (const DiffLine &line : section.lines)
+                    if (line.key == QLatin1String("test_accuracy"))
+                        return line.change + line.help;
+            return QString();
+        };
+        QCOMPARE(changeBetween(1, 2),
+                 QStringLiteral("The two were not last tested after the same part of their training"));
+        QVERIFY(changeBetween(1, 1).isEmpty());
     }
 
     void evaluationsOfEarlierEpochsAreNotLeftToDo() {
