@@ -89,6 +89,12 @@ public:
         added.thread = std::jthread([this, &added] { serve(added); });
     }
 
+    /// Waits for none of them. The process has to end without destructors next: the threads use these members.
+    void abandon() {
+        for (const std::unique_ptr<One> &one : m_all)
+            one->thread.detach();
+    }
+
 private:
     static constexpr std::size_t most = 2 * UnauthenticatedPeers::most;
     struct One {
@@ -197,7 +203,8 @@ int netListenCommand() {
     Connections connections(std::move(token));
     serve(listeners, connections);
     std::fflush(stdout);
-    ::_exit(0); // nobody needs the connections that are still open, and none is waited for
+    connections.abandon();
+    ::_exit(0); // nobody needs the connections that are still open
 }
 
 } // namespace lockstep::agent

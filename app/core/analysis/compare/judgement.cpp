@@ -15,6 +15,7 @@
 #include "analysis/compare/tested_accuracy.h"
 #include "analysis/compare/verdict.h"
 #include "analysis/fairness/runs_beside.h"
+#include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "ipc/median.h"
 
@@ -56,18 +57,33 @@ std::optional<double> differenceOf(const RepeatGroup &reference, const RepeatGro
 
 /// Whether more than the device count differs in work or means: then no efficiency is reported. What disturbed the machine is said beside
 /// it. Loading workers usually come with each device in DDP, so they do not count as a difference until they lift efficiency over 100 %.
-bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
+bool hasOtherMeans(const std::vector<FairnessFinding> &findings, bool weakScaling) {
     static constexpr std::array<std::string_view, 5> besides = {"load", "stolen", "watching", "throttling", "workers"};
-    return std::ranges::any_of(findings, [](const FairnessFinding &finding) {
-        return finding.weight == FairnessWeight::Decisive && std::ranges::find(besides, finding.key) == besides.end();
+    return std::ranges::any_of(findings, [&](const FairnessFinding &finding) {
+        return finding.weight == FairnessWeight::Decisive && std::ranges::find(besides, finding.key) == besides.end() &&
+               !(weakScaling && finding.key == "batch_size");
     });
 }
 
+/// Whether each device has as many samples a step in both: then a larger batch is more devices and nothing else.
+bool isWeakScaling(const RepeatGroup &reference, const RepeatGroup &run, const PairDevices &devices) {
+    const auto batchPerDevice = [](const RepeatGroup &group, int deviceCount) {
+        const RunOutcome &one = group.runs.front();
+        if (one.config && !one.script)
+            return double(globalBatch(*one.config)) / deviceCount;
+        const RunFacts facts = factsOf(one);
+        const auto batch = facts.find("batch_size");
+        return batch == facts.end() ? 0.0 : QString::fromStdString(batch->second).toDouble() / deviceCount;
+    };
+    const double ofReference = batchPerDevice(reference, devices.reference), ofRun = batchPerDevice(run, devices.run);
+    return ofReference > 0 && ofReference == ofRun;
+}
+
 std::optional<double> fairEfficiency(double factor, const PairDevices &devices,
-                                     const std::vector<FairnessFinding> &findings) {
+                                     const std::vector<FairnessFinding> &findings, bool weakScaling) {
     const std::optional<double> each = efficiencyOf(factor, devices);
     const bool workers = std::ranges::any_of(findings, [](const FairnessFinding &f) { return f.key == "workers"; });
-    return hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : each;
+    return hasOtherMeans(findings, weakScaling) || (workers && each > 1) ? std::nullopt : each;
 }
 
 /// What a pair is judged beside.
@@ -96,7 +112,8 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
                               company.varies, company.groups, company.beside);
     if (out.training)
-        out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness);
+        out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness,
+                                        isWeakScaling(reference, run, devices));
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
         out.adjusted = adjustedFactorOf(reference, run, company.groups);
     out.otherEpochs = whyOtherEpochs(reference, run);
