@@ -10,13 +10,17 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <random>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "ipc/crc32c.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
 #include "ipc/host_name.h"
@@ -27,6 +31,8 @@
 namespace lockstep {
 
 namespace {
+
+constexpr const char *agentDied = "failed: agent died";
 
 std::string homeFolder() {
     if (auto home = environmentValue("HOME"); !home.empty())
@@ -88,6 +94,33 @@ std::string otherHost(const std::string &log) {
 
 RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
     return {kind, std::nullopt, std::move(sentence)};
+}
+
+RunStatus unknownOn(const std::string &host) {
+    return unfinished(RunStatus::Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
+}
+
+/// An agent writes several lines a second, which NFS may show a minute late.
+bool wasHeardLately(const RunFolder &folder) {
+    constexpr std::chrono::minutes lately{2};
+    std::error_code error;
+    const auto written = std::filesystem::last_write_time(folder.log(0), error);
+    return !error && std::filesystem::file_time_type::clock::now() - written < lately;
+}
+
+/// Of a run without a result whose agent is, or was, on another machine; nothing for one of this machine.
+std::optional<RunStatus> statusElsewhere(const RunFolder &folder) {
+    if (!isThere(folder.origin()))
+        return std::nullopt;
+    const Result<std::string> text = realFileSystem().readAll(folder.origin(), largestShortDocument);
+    const documents::Json origin = text ? documents::objectOrNull(*text) : documents::Json();
+    if (documents::valueIn(origin, "shared", false) && documents::valueIn(origin, "machine", "") == hostName())
+        return std::nullopt;
+    if (documents::valueIn(origin, "state", "") == agentDiedState)
+        return unfinished(RunStatus::Kind::AgentDied, agentDied);
+    if (wasHeardLately(folder))
+        return unfinished(RunStatus::Kind::Running, "running elsewhere when last seen");
+    return unknownOn(documents::valueIn(origin, "host", "another machine"));
 }
 
 } // namespace
@@ -198,17 +231,17 @@ RunStatus readRunStatus(const RunFolder &folder) {
         return finished(std::move(*result));
     if (!unreadable.empty())
         return unfinished(Kind::Unknown, "how it ended is unknown, since result.json can't be used: " + unreadable);
-    if (isThere(folder.origin()))
-        return unfinished(Kind::Running, "running elsewhere when last seen");
+    if (auto elsewhere = statusElsewhere(folder))
+        return std::move(*elsewhere);
     if (!isThere(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
     // A free lock says nothing in a copy that rsync or cp, say, has made: the agent holds another file.
     if (const std::string host = otherHost(folder.log(own)); !host.empty())
-        return unfinished(Kind::Unknown, "as last seen on " + host + "; whether it still runs there is unknown");
+        return unknownOn(host);
     if (FileLock::isCopy(folder.lock(own)))
         return unfinished(Kind::Unknown, "as last seen; its lock file is not the one that its agent locked, as in a "
                                          "copy: whether it still runs is unknown");
-    return unfinished(Kind::AgentDied, "failed: agent died");
+    return unfinished(Kind::AgentDied, agentDied);
 }
 
 std::optional<double> viewersShare(const Watching &watching) {

@@ -12,7 +12,7 @@
 //                     on the agent's machine; in a copy of the folder, there or elsewhere, that the run's state is unknown
 //   notes.json        name, tags, notes (viewers)
 //   origin.json       where to follow a run that is elsewhere: in a viewer's copy, or ("shared":true) from the agent in a Slurm job, with
-//                     the number of times that the job was requeued before ("restarts")
+//                     the number of times that the job was requeued before ("restarts"); "state":"agent_died" once a viewer was told so
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -318,8 +318,9 @@ struct RunResult {
 [[nodiscard]] bool mayBeOf(std::string_view run, const RunResult &result);
 
 /// The state that any reader derives from the files alone: result.json, and whether the agent of the lowest node here
-/// is alive. Unknown: there is no result, and the agent is on another machine, from which its lock is not seen here, or the folder is
-/// a copy; or there is a result that can't be read, or is another run's.
+/// is alive. Of a run elsewhere (origin.json) it is Running while its log has lines of the last two minutes. Unknown: there is no result, and
+/// the agent is on another machine, from which its lock is not seen here, or the folder is a copy; or there is a result that can't be
+/// read, or is another run's.
 struct RunStatus {
     enum class Kind { Starting, Running, Finished, AgentDied, Unknown };
     Kind kind = Kind::Starting;
@@ -327,6 +328,7 @@ struct RunStatus {
     std::string sentence; ///< "done", "failed: agent died", …
 };
 [[nodiscard]] RunStatus readRunStatus(const RunFolder &folder);
+inline constexpr const char *agentDiedState = "agent_died"; ///< AgentDied in origin.json and to `lockstep-agent status`
 
 /// What `lockstep-agent serve` reads on stdin, as one JSON line. It answers one line on stdout:
 ///   {"type":"ready","run":"…","socket":"…","pid":123}   or   {"type":"error","message":"…","exit_code":2}

@@ -9,6 +9,7 @@
 #include "ipc/json_or_null.h"
 #include "output.h"
 #include "queue/queue_origin.h"
+#include "queue/queue_run.h"
 #include "store/run_index.h"
 
 namespace lockstep::cli {
@@ -186,9 +187,12 @@ std::vector<ListedExperiment> experiments() {
     std::vector<ListedExperiment> out;
     core::ExperimentReader reader;
     for (const std::string &id : core::listExperiments())
-        if (const auto experiment = reader.read(id))
+        if (auto experiment = reader.read(id)) {
+            if (!core::queueOriginOf(id))
+                core::takeEndsWithoutOwner(*experiment);
             out.push_back({experiment->id, experiment->title, experimentState(*experiment), experiment->runnableCount(),
                            experiment->overCount()});
+        }
     return out;
 }
 

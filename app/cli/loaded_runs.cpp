@@ -5,6 +5,8 @@
 
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "queue/queue_origin.h"
+#include "queue/queue_run.h"
 #include "result_text.h"
 #include "store/load_run.h"
 #include "store/run_outcome.h"
@@ -61,8 +63,11 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
     if (!runs)
         return fail(runs.error());
     if (ids.size() == 1 && isExperiment(ids.front()))
-        if (Result<core::Experiment> experiment = core::readExperiment(ids.front()))
+        if (Result<core::Experiment> experiment = core::readExperiment(ids.front())) {
+            if (!core::queueOriginOf(ids.front()))
+                core::takeEndsWithoutOwner(*experiment);
             loaded.experiment = std::move(*experiment);
+        }
     for (const std::string &run : *runs) {
         auto store = loadOne(run);
         if (store)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "base/format.h"
 #include "commands.h"
@@ -79,12 +80,11 @@ void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
             if (const auto found = m_printed.find(store); found != m_printed.end())
                 printAlerts(*store, found->second, {});
         });
-    const bool lost = store->lifecycle().link() == core::LinkState::Lost;
-    const QString link = lost ? store->lifecycle().linkSentence() : QString();
-    if (link != printed.link) {
-        line(printed.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
-        printed.link = link;
-    }
+    const core::LinkState link = store->lifecycle().link();
+    if (link == core::LinkState::Lost && store->lifecycle().linkSentence() != printed.lostLink)
+        line(printed.name + QStringLiteral("  ") + (printed.lostLink = store->lifecycle().linkSentence()));
+    else if (link == core::LinkState::Live && !std::exchange(printed.lostLink, {}).isEmpty())
+        line(printed.name + QStringLiteral("  link is back"));
     const bool nodeLost = core::linkToNodeLost(*store); // the loss itself is an alert
     if (std::exchange(printed.nodeLost, nodeLost) && !nodeLost && !store->over())
         line(printed.name + QStringLiteral("  ") + store->links().sentence());

@@ -33,7 +33,7 @@ private:
         QString place, name;
         int epoch = 0;            ///< the last one printed
         std::uint64_t alerts = 0; ///< number of the last one printed
-        QString link;
+        QString lostLink;         ///< what was said of it, until it is back
         bool nodeLost = false;
     };
     void changed(core::RunStore *store, core::RunStore::Changes what);

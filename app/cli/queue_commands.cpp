@@ -8,6 +8,7 @@
 #include "ipc/printable.h"
 #include "output.h"
 #include "queue/queue_origin.h"
+#include "queue/queue_run.h"
 
 namespace lockstep::cli {
 namespace {
@@ -55,7 +56,9 @@ Result<Standing> standingOf(const std::string &id) {
     auto experiment = core::readExperiment(id);
     if (!experiment)
         return fail(experiment.error());
-    return Standing{std::move(*experiment), core::isOwned(id), {}, {}};
+    const bool owned = core::isOwned(id);
+    core::takeEndsWithoutOwner(*experiment);
+    return Standing{std::move(*experiment), owned, {}, {}};
 }
 
 /// What waits in the queue's folder and was not carried out yet. Of a queue elsewhere only that machine knows.

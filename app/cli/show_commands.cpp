@@ -155,8 +155,9 @@ int showCommand(const std::string &id, bool json, bool all) {
         text += "  " + stale + "\n";
     if (const std::string stages = stagesText(store); !stages.empty())
         text += "  " + stages + "\n";
+    const bool heard = !store.lifecycle().unknown() && !store.lifecycle().agentDied();
     for (const auto &[node, link] : store.links().all()) {
-        text += "  node " + std::to_string(node) + "  " + sentenceOf(link);
+        text += "  node " + std::to_string(node) + "  " + sentenceOf(link, heard);
         if (link.losses > 0)
             text += ", lost " + std::to_string(link.losses) + (link.losses == 1 ? " time" : " times");
         if (link.clockOffsetS && link.roundTripS)

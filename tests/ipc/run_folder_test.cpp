@@ -537,6 +537,17 @@ private Q_SLOTS:
         QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Running);
     }
 
+    void aRunElsewhereIsUnknownOnceNothingIsHeardOfItAndDeadOnceThatIsKnown() {
+        write(m_folder.log(0), "");
+        write(m_folder.origin(), R"({"host":"box"})");
+        std::filesystem::last_write_time(m_folder.log(0),
+                                         std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::Unknown);
+        QVERIFY(readRunStatus(m_folder).sentence.starts_with("as last seen on box;"));
+        write(m_folder.origin(), R"({"host":"box","state":"agent_died"})");
+        QVERIFY(readRunStatus(m_folder).kind == RunStatus::Kind::AgentDied);
+    }
+
     void aFreeLockInACopyOnTheSameMachineSaysNothing() {
         const std::string copied = m_folder.lock(0) + ".copy";
         write(m_folder.log(0), "");

@@ -42,13 +42,12 @@ std::string hostOfThisMachine() {
     return QSysInfo::machineHostName().toStdString();
 }
 
-/// Whether this is the run's own folder, on shared storage: there the agent itself wrote the origin, for viewers elsewhere.
+} // namespace
+
 bool isSharedFolder(const RunFolder &folder) {
     const documents::Json origin = readOrigin(folder);
     return documents::valueIn(origin, "shared", false);
 }
-
-} // namespace
 
 RemoteCopy::RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, QObject *parent)
     : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)),
@@ -61,7 +60,8 @@ RemoteCopy::~RemoteCopy() {
 
 Result<void> RemoteCopy::open() {
     FileSystem &files = realFileSystem();
-    const std::string host = documents::valueIn(readOrigin(m_folder), "host", "");
+    const documents::Json before = readOrigin(m_folder);
+    const std::string host = documents::valueIn(before, "host", "");
     if (isRunsOwn() || (host.empty() && hasDocuments()))
         return fail(Error::failed(m_folder.path + " is the run's own folder, seen from here"));
     if (!host.empty() && host != m_prefix.host)
@@ -74,15 +74,27 @@ Result<void> RemoteCopy::open() {
     if (!lock)
         return fail(lock.error());
     m_lock = std::move(*lock);
-    const nlohmann::ordered_json origin = {
-        {"prefix", m_prefix.words}, {"host", m_prefix.host}, {"agent", m_prefix.agent}};
-    if (const Result<void> written = files.writeAtomically(m_folder.origin(), origin.dump() + "\n"); !written)
+    if (const Result<void> written = writeOrigin(documents::valueIn(before, "state", "")); !written)
         return written;
     if (!logOf(0))
         return fail(Error::failed("the copy " + m_folder.log(0) + " can't be written"));
     for (const int node : nodesIn(m_folder)) // their last lines may be torn, too; they are read before new lines arrive
         logOf(node);
     return {};
+}
+
+Result<void> RemoteCopy::writeOrigin(const std::string &state) const {
+    nlohmann::ordered_json origin = {{"prefix", m_prefix.words}, {"host", m_prefix.host}, {"agent", m_prefix.agent}};
+    if (state == agentDiedState)
+        origin["state"] = state;
+    return realFileSystem().writeAtomically(m_folder.origin(), origin.dump() + "\n");
+}
+
+void RemoteCopy::keepThatAgentDied() {
+    if (!m_lock)
+        return;
+    if (const Result<void> written = writeOrigin(agentDiedState); !written)
+        logWarning("that the agent of run " + m_run + " died is not kept: " + written.error().message());
 }
 
 /// On storage that this machine shares with the run's, or by an ssh name of this machine.

@@ -34,6 +34,8 @@ public:
     /// What the disk does not take is not kept: that log's copy ends after its last whole line, and is continued by who follows the run
     /// next.
     void flush();
+    /// Writes into the copy that no result will come, since the run's agent has died there.
+    void keepThatAgentDied();
     /// The answer of `lockstep-agent status` there: config.json and result.json as text, also stored here; empty when that
     /// machine can't be asked, a record also when it is larger than any run's, as a warning says. One request at a time; a request
     /// meanwhile waits, and only the last of those is sent.
@@ -52,6 +54,7 @@ private:
         off_t size = 0;      ///< whole lines in the file
         std::string waiting; ///< lines to write
     };
+    [[nodiscard]] Result<void> writeOrigin(const std::string &state) const;
     [[nodiscard]] bool isRunsOwn() const;
     [[nodiscard]] bool hasDocuments() const;
     Log *logOf(int node);
@@ -73,6 +76,8 @@ private:
     std::function<void(const Status &)> m_next; ///< called after m_fetch
 };
 
+/// Whether this is the run's own folder, on shared storage: there the agent itself wrote the origin, for viewers elsewhere.
+[[nodiscard]] bool isSharedFolder(const RunFolder &folder);
 /// The prefix through which a copy was made; absent for a run of this machine.
 [[nodiscard]] std::optional<CommandPrefix> originOf(const RunFolder &folder);
 

@@ -15,6 +15,7 @@
 #include "ipc/messages.h"
 #include "nodes/known_places.h"
 #include "store/run_store.h"
+#include "store/status_reader.h"
 
 namespace lockstep::core {
 namespace {
@@ -142,7 +143,22 @@ void RunFollower::checkRunFiles() {
 void RunFollower::checkRemote() {
     if (const Result<RunResult> result = readRunResult(m_folder); result && m_lines.complete(*result))
         return finishWith(*result);
+    if (const std::optional<std::string> sentence = endWithoutResult()) {
+        m_store->setLink(LinkState::AgentDied, fromUtf8(*sentence));
+        return end();
+    }
     connectToAgent();
+}
+
+/// On shared storage, which has all that will come of the run: the queue's owner, who asks Slurm, may have found that its job is gone.
+std::optional<std::string> RunFollower::endWithoutResult() const {
+    if (!isSharedFolder(m_folder))
+        return std::nullopt;
+    const Result<RunRecord> record = readRunRecord(m_folder);
+    if (!record)
+        return std::nullopt;
+    RunStatus status = StatusReader().read(m_folder, *record);
+    return status.kind == RunStatus::Kind::AgentDied ? std::optional(std::move(status.sentence)) : std::nullopt;
 }
 
 void RunFollower::connectToAgent() {
@@ -236,7 +252,9 @@ void RunFollower::fetchResult() {
             if (const Result<RunResult> result = runResultFromJson(*status.result);
                 result && mayBeOf(m_runId.toStdString(), *result))
                 return finishWith(*result);
-        if (status.state == "agent_died" || status.state == "unknown") {
+        if (status.state == agentDiedState)
+            m_copy->keepThatAgentDied();
+        if (status.state == agentDiedState || status.state == "unknown") {
             m_store->setLink(status.state == "unknown" ? LinkState::Unknown : LinkState::AgentDied,
                              fromUtf8(status.sentence));
             return end();

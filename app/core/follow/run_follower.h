@@ -63,6 +63,7 @@ private:
     void replaySlice();
     void checkRunFiles();
     void checkRemote();
+    [[nodiscard]] std::optional<std::string> endWithoutResult() const;
     void connectToAgent();
     void greet();
     void taken();

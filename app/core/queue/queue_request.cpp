@@ -191,8 +191,10 @@ struct OwnerlessChange {
 
     /// On another machine only its agent knows.
     [[nodiscard]] bool mayTrain(const ExperimentEntry &entry, RunStatus::Kind kind) const {
+        const RunFolder folder = runFolder(entry.run);
         return !experiment.host.empty() || kind == RunStatus::Kind::Running ||
-               (kind == RunStatus::Kind::Starting && isThere(runFolder(entry.run).path));
+               (kind == RunStatus::Kind::Starting && isThere(folder.path)) ||
+               (kind == RunStatus::Kind::Unknown && isThere(folder.origin()) && !isThere(folder.result()));
     }
 
     /// A run that had ended keeps its own end, and one whose agent lives but can't be asked is not called stopped: it trains on.
@@ -223,12 +225,22 @@ struct Stops {
     std::set<int> entries = {}; ///< whose agents were asked: asked twice, an agent kills its ranks
 };
 
+/// Whether the run's files say that it has ended: then there is no agent to ask. Another machine's is asked all the same, since files
+/// here may be a copy from anybody.
+bool hasEnded(const Experiment &queue, const ExperimentEntry &entry) {
+    const std::vector<NodePlace> &nodes = entry.planned.config.nodes;
+    const bool isHere = queue.host.empty() && (nodes.empty() || nodes.front().host.empty());
+    const RunStatus::Kind kind = readRunStatus(runFolder(entry.run)).kind;
+    return isHere && (kind == RunStatus::Kind::Finished || kind == RunStatus::Kind::AgentDied);
+}
+
 /// Asks the agents of the runs that the request stops.
 void askRuns(Stops &stops, const QueueRequest &request, const Experiment &queue) {
     const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
     for (const int current : stopsCurrents(request, queue)) {
         const ExperimentEntry &entry = queue.entries[std::size_t(current)];
-        if (!prefix || entry.run.empty() || notItsRun(queue, entry) || !stops.entries.insert(current).second)
+        if (!prefix || entry.run.empty() || notItsRun(queue, entry) || hasEnded(queue, entry) ||
+            !stops.entries.insert(current).second)
             continue;
         Asked asked =
             askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by, queue.id);

@@ -167,6 +167,25 @@ EntryEnd entryEndOf(const RunStore &store) {
     return {EntryState::Failed, died ? QStringLiteral("agent died") : store.lifecycle().linkSentence()};
 }
 
+void takeEndsWithoutOwner(Experiment &experiment) {
+    const std::vector<int> currents = experiment.currents();
+    if (currents.empty() || isOwned(experiment.id))
+        return;
+    for (const int current : currents) {
+        ExperimentEntry &entry = experiment.entries[std::size_t(current)];
+        if (entry.run.empty() || notItsRun(experiment, entry))
+            continue;
+        const RunStatus status = readRunStatus(runFolder(entry.run));
+        if (status.kind == RunStatus::Kind::AgentDied)
+            entry.reason = "its agent died";
+        if (!status.result)
+            continue;
+        const EntryEnd end = entryEndOf(*status.result);
+        entry.state = end.state;
+        entry.reason = end.reason.toStdString();
+    }
+}
+
 bool refusedToTrain(const RunStore &store) {
     return store.result() && store.result()->exitCode == exitBadArguments && store.epochs().merged().empty() &&
            store.losses().all().points().empty();

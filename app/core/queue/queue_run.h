@@ -83,6 +83,9 @@ struct EntryEnd {
 };
 [[nodiscard]] EntryEnd entryEndOf(const RunStore &store);
 [[nodiscard]] EntryEnd entryEndOf(const RunResult &result);
+/// Of a queue that nobody owns: gives the runs under way that have ended since, as their files say, their own ends. Of one whose agent
+/// died the reason says so: whoever resumes the queue decides whether it runs again. Writes nothing.
+void takeEndsWithoutOwner(Experiment &experiment);
 /// Whether a run was refused before its first step. It does not count as a run.
 [[nodiscard]] bool refusedToTrain(const RunStore &store);
 

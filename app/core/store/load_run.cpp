@@ -9,6 +9,7 @@
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
 #include "store/run_store.h"
+#include "store/status_reader.h"
 
 namespace lockstep::core {
 namespace {
@@ -81,7 +82,8 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::functi
             Error::failed("run " + store.runId().toStdString() + " can't be read: " + record.error().what,
                           record.error().wayOut.empty() ? "lockstepctl list shows the runs" : record.error().wayOut));
     store.setRecord(*record);
-    const RunStatus status = readRunStatus(folder); // before the logs: they have all lines that a result counts
+    const RunStatus status =
+        StatusReader().read(folder, *record); // before the logs: they have all lines that a result counts
     const Result<LogsRead> read = readLogs(store, folder, onFrame);
     if (!read)
         return fail(read.error());
@@ -89,12 +91,11 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::functi
     if (status.result)
         store.setResult(*status.result);
     using Kind = RunStatus::Kind;
-    if (status.kind == Kind::Unknown)
-        store.setLink(LinkState::Unknown, QString::fromStdString(status.sentence));
+    if (status.kind == Kind::Unknown || status.kind == Kind::AgentDied)
+        store.setLink(status.kind == Kind::Unknown ? LinkState::Unknown : LinkState::AgentDied,
+                      QString::fromStdString(status.sentence));
     else
-        store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
-                      : status.kind == Kind::AgentDied ? LinkState::AgentDied
-                                                       : LinkState::Idle);
+        store.setLink(status.kind == Kind::Finished ? LinkState::Finished : LinkState::Idle);
     return {};
 }
 

@@ -60,12 +60,12 @@ int reportedDevices(std::string_view method, int processes, std::size_t given) {
     return std::max(1, all ? int(given) : processes);
 }
 
-std::string sentenceOf(const NodeLink &link) {
+std::string sentenceOf(const NodeLink &link, bool now) {
     const std::string who = link.host.empty() ? "node " + std::to_string(link.node) : link.host;
     if (link.ended)
         return who + " has ended";
     if (link.up)
-        return "link to " + who + " is up";
+        return "link to " + who + (now ? " is up" : " was up when last seen");
     return "link to " + who + " lost, its training state unknown" +
            (link.reason.empty() ? "" : " (" + link.reason + ")");
 }

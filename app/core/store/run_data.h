@@ -163,7 +163,8 @@ struct NodeLink {
     int losses = 0;                                 ///< how often it was lost so far
     std::optional<double> clockOffsetS, roundTripS; ///< its wall clock less node 0's
 };
-[[nodiscard]] std::string sentenceOf(const NodeLink &link); ///< "link to hostB lost, its training state unknown (…)"
+/// "link to hostB lost, its training state unknown (…)". `now`: whether the run's agent is heard, which is what knows its links.
+[[nodiscard]] std::string sentenceOf(const NodeLink &link, bool now = true);
 
 /// The machine and the conditions of a run, to judge whether two can be compared; from its record, result and log.
 struct RunConditions {

@@ -25,8 +25,11 @@ bool hasFailed(const RunStore &store) {
 }
 
 std::string endReason(const RunStore &store) {
-    if (store.lifecycle().agentDied())
-        return "agent died";
+    if (store.lifecycle().agentDied()) {
+        constexpr std::string_view failed = "failed: ";
+        const std::string sentence = store.lifecycle().sentence().toStdString();
+        return sentence.starts_with(failed) ? sentence.substr(failed.size()) : sentence;
+    }
     if (store.lifecycle().unknown())
         return store.lifecycle().linkSentence().toStdString();
     std::string reason = store.lifecycle().reason();

@@ -343,6 +343,7 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
     database.transaction();
     int changed = 0, done = 0;
     bool whole = true;
+    StatusReader statuses;
     for (const std::string &run : folders) {
         if (progress && !progress(done++, int(folders.size()))) {
             whole = false;
@@ -352,7 +353,7 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
         const bool wasShown = found != known.end() && found->second.shown;
         const bool settled = found != known.end() && !found->second.stamp.isEmpty() &&
                              found->second.stamp == stampOf({m_runs + "/" + run});
-        const Result<bool> shown = settled ? Result<bool>(wasShown) : readRun(run);
+        const Result<bool> shown = settled ? Result<bool>(wasShown) : readRun(run, statuses);
         if (!shown)
             continue;
         known.erase(run);
@@ -378,8 +379,9 @@ Result<void> RunIndex::refresh(const std::vector<std::string> &runs) {
     QSqlDatabase database = QSqlDatabase::database(m_connection);
     database.transaction();
     std::vector<std::string> gone;
+    StatusReader statuses;
     for (const std::string &run : runs)
-        if (!readRun(run))
+        if (!readRun(run, statuses))
             gone.push_back(run);
     forget(gone);
     if (!database.commit())
@@ -397,10 +399,10 @@ void RunIndex::forget(const std::vector<std::string> &runs) {
     }
 }
 
-Result<bool> RunIndex::readRun(const std::string &run) {
+Result<bool> RunIndex::readRun(const std::string &run, StatusReader &statuses) {
     const RunFolder folder{m_runs + "/" + run};
     const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next refresh
-    const Result<IndexedRun> row = detail::readRow(run, folder);
+    const Result<IndexedRun> row = detail::readRow(run, folder, statuses);
     if (!row && row.error().kind != ErrorKind::BadArgument) // it could not be read now
         return fail(row.error());
     const QVariantList values = detail::valuesOf(row ? *row : refusedRow(run), stamp);

@@ -13,6 +13,7 @@
 #include "ipc/run_config.h"
 
 namespace lockstep::core {
+class StatusReader;
 
 /// One run of the history. Seconds, bytes, 0..1; absent is unknown.
 struct IndexedRun {
@@ -95,7 +96,7 @@ private:
     [[nodiscard]] std::optional<double> estimateByAmount(const RunConfig &config, const MachineName &machine) const;
     RunIndex() = default;
     /// Whether it is a run; false: its record is refused, which is remembered. An error: its files can't be read now.
-    Result<bool> readRun(const std::string &run);
+    Result<bool> readRun(const std::string &run, StatusReader &statuses);
     void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;

@@ -347,14 +347,14 @@ IndexedRun rowOf(const QSqlQuery &query) {
     return row;
 }
 
-Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
+Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder, StatusReader &statuses) {
     const Result<RunRecord> record = readRunRecord(folder);
     if (!record)
         return fail(record.error());
     IndexedRun row;
     row.run = run;
     takeRecord(*record, row);
-    takeStatus(readRunStatus(folder), record->config && record->config->resume, row);
+    takeStatus(statuses.read(folder, *record), record->config && record->config->resume, row);
     if (!workOf(*record)) // the result may say by which method
         row.devices = reportedDevices(row.method, record->processes, record->deviceNames.size());
     takeNotes(folder, row);

@@ -6,6 +6,7 @@
 
 #include "ipc/run_folder.h"
 #include "store/run_index.h"
+#include "store/status_reader.h"
 
 namespace lockstep::core::detail {
 
@@ -18,6 +19,6 @@ namespace lockstep::core::detail {
 /// Of a query that selected every column.
 [[nodiscard]] IndexedRun rowOf(const QSqlQuery &query);
 /// Reads config.json, result.json and notes.json.
-[[nodiscard]] Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder);
+[[nodiscard]] Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder, StatusReader &statuses);
 
 } // namespace lockstep::core::detail

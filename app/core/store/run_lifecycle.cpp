@@ -46,7 +46,7 @@ std::string RunLifecycle::reason() const {
 
 QString RunLifecycle::sentence() const {
     if (agentDied())
-        return QStringLiteral("failed: agent died");
+        return m_linkSentence.isEmpty() ? QStringLiteral("failed: agent died") : m_linkSentence;
     const std::optional<RunState> now = state();
     const std::string_view word = now ? toString(*now) : "starting";
     QString text = QString::fromUtf8(word.data(), qsizetype(word.size()));

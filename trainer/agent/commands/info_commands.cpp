@@ -37,7 +37,7 @@ const char *stateName(const RunStatus &status) {
     case RunStatus::Kind::Finished:
         return "finished";
     case RunStatus::Kind::AgentDied:
-        return "agent_died";
+        return agentDiedState;
     case RunStatus::Kind::Unknown:
         return "unknown";
     }

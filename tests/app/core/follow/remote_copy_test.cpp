@@ -204,6 +204,27 @@ private Q_SLOTS:
         QCOMPARE(store.lifecycle().linkSentence(), QStringLiteral("as last seen on hostA"));
     }
 
+    void whatAFollowerHearsOfADeadAgentIsKeptInTheCopy() {
+        Hello hello;
+        hello.role = "agent";
+        hello.run = id;
+        const std::string answer = R"({"state":"agent_died","sentence":"failed: agent died"})";
+        const CommandPrefix far =
+            saying("case \"$*\" in *status*) echo '" + answer + "';; *) echo '" + encode(hello) + "';; esac");
+        QVERIFY(rememberPlace(far).has_value());
+        {
+            RunStore store(QString::fromStdString(id));
+            RunFollower follower(&store, QString::fromStdString(id), far);
+            QSignalSpy ended(&follower, &RunFollower::ended);
+            follower.start();
+            QVERIFY(ended.wait(test::hangLimitMs));
+            QCOMPARE(store.lifecycle().sentence(), QStringLiteral("failed: agent died"));
+        }
+        QVERIFY(readRunStatus(runFolder(id)).kind == RunStatus::Kind::AgentDied);
+        QVERIFY(RemoteCopy(runFolder(id), id, far).open().has_value()); // by the next viewer
+        QVERIFY(readRunStatus(runFolder(id)).kind == RunStatus::Kind::AgentDied);
+    }
+
     void aRecordThatDidNotChangeIsReadOnceHoweverOftenTheLogSaysTraining() {
         const std::string run = finishedRun(1);
         StateFrame training;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core_support.h"
+#include "core_queue_support.h"
 #include "experiment/experiment.h"
 #include "ipc/file_system.h"
 #include "nodes/known_places.h"
@@ -30,6 +30,27 @@ Experiment ofNewRuns(int count) {
         entry.run = makeRunId();
     }
     return out;
+}
+
+/// A run of that experiment without an end, as an agent in job 1 on node n1 writes it into a folder that this machine shares.
+std::string runInSlurm(const std::string &experiment) {
+    RunRecord record = ddpRecord({});
+    record.experiment = experiment;
+    const std::string run = finishedRun(1, &record);
+    std::filesystem::remove(runFolder(run).result());
+    std::vector<Frame> frames = ddpRecording();
+    LinkFrame link;
+    link.ofNode = 1;
+    link.host = "n2";
+    link.link = "up";
+    frames.back() = frame(link, std::nullopt, 2300); // in place of its end
+    std::string log;
+    for (const std::string &line : sealed(run, frames, "n1"))
+        log += line + "\n";
+    write(runFolder(run).log(0), log);
+    write(runFolder(run).origin(), R"({"host":"slurm:1/n1","agent":"lockstep-agent","machine":"n1","shared":true})");
+    (void)rememberPlace(prefixFor("slurm:1/n1", "lockstep-agent").value());
+    return run;
 }
 
 int runFolders() {
@@ -59,6 +80,38 @@ private Q_SLOTS:
     void cleanup() {
         qputenv("PATH", m_path);
         m_home.reset();
+    }
+
+    /// Its folder is the run's own, which the job's nodes share with this machine.
+    void aRunWhoseSlurmJobIsGoneEndsForTheReasonThatItsQueueFound() {
+        if (!useFakeRanks())
+            QSKIP(withoutFakeRanks().constData());
+        const std::string reason = "its Slurm job ended without a result";
+        Experiment experiment = ofOneRun(EntryState::Running);
+        const std::string run = runInSlurm(experiment.id);
+        experiment.entries[0].run = run;
+        QVERIFY(writeExperiment(experiment).has_value());
+        experiment.entries[0].state = EntryState::Failed;
+        experiment.entries[0].reason = reason;
+        const std::string later = m_programs->filePath(QStringLiteral("later")).toStdString();
+        write(later, documentOf(experiment).value_or(""));
+        const QString srun = m_programs->filePath(QStringLiteral("srun"));
+        write(srun.toStdString(), "#!/bin/sh\ncp '" + later + "' '" + experimentFolder(experiment.id).json() +
+                                      "'\necho 'Slurm job 1 has expired' >&2\nexit 1\n");
+        QVERIFY(QFile::setPermissions(srun, QFile::ReadOwner | QFile::ExeOwner));
+
+        const QString id = QString::fromStdString(run);
+        const Answer attached = ctl({QStringLiteral("attach"), id});
+        QVERIFY2(attached.code == 1, attached.err.constData());
+        QVERIFY2(attached.out.contains("failed: " + QByteArray::fromStdString(reason)), attached.out.constData());
+        QVERIFY2(!attached.out.contains("link is back"), attached.out.constData());
+        const Answer listed = ctl({QStringLiteral("list"), QStringLiteral("--json")});
+        const auto runs = nlohmann::json::parse(listed.out.toStdString(), nullptr, false)["runs"];
+        QCOMPARE(runs[0].value("state", ""), std::string("failed"));
+        QCOMPARE(runs[0].value("reason", ""), "failed: " + reason);
+        const Answer shown = ctl({QStringLiteral("show"), id});
+        QVERIFY2(shown.out.contains("failed: " + QByteArray::fromStdString(reason)), shown.out.constData());
+        QVERIFY2(shown.out.contains("link to n2 was up when last seen"), shown.out.constData());
     }
 
     void aFewOfManyRunningRunsAreFollowedAtATime() {

@@ -407,6 +407,30 @@ private Q_SLOTS:
         QVERIFY(after.entries[1].state == EntryState::Stopped);
     }
 
+    void aQueueThatNobodyOwnsShowsTheEndOfARunThatHasEndedSince() {
+        const std::string id = withAnEndedRun(1);
+        const auto queue = nlohmann::json::parse(
+            ctl({QStringLiteral("queue"), QString::fromStdString(id), QStringLiteral("--json")}).out.toStdString(),
+            nullptr, false);
+        QCOMPARE(queue["entries"][0].value("state", ""), std::string("done"));
+        const auto listed = nlohmann::json::parse(
+            ctl({QStringLiteral("list"), QStringLiteral("--json")}).out.toStdString(), nullptr, false);
+        QCOMPARE(listed["experiments"][0].value("over", 0), 1);
+        const Answer shown = ctl({QStringLiteral("show"), QString::fromStdString(id)});
+        QVERIFY2(shown.code == 0 && !shown.out.contains("running"), shown.out.constData());
+        QVERIFY(read(id).entries[0].state == EntryState::Running); // its next owner writes it down
+    }
+
+    void aRunThatHasEndedIsNotAskedWhereNobodyOwnsItsQueue() {
+        for (const QueueRequest &one : {request(Kind::Stop), request(Kind::Skip, 0)}) {
+            const std::string id = withAnEndedRun(one.kind == Kind::Stop ? 2 : 3);
+            const Result<void> asked = requestQueue(id, one);
+            QVERIFY2(asked.has_value(), asked ? "" : asked.error().message().c_str());
+            QVERIFY(read(id).entries[0].state == EntryState::Done);
+            QCOMPARE(read(id).over(), one.kind == Kind::Stop);
+        }
+    }
+
     void aRunIsStoppedAlthoughItsQueueCannotBeTold() {
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());
@@ -517,6 +541,17 @@ private Q_SLOTS:
     }
 
 private:
+    /// An experiment of four runs. The first has ended since its owner died.
+    static std::string withAnEndedRun(std::uint32_t number) {
+        Experiment experiment = fourQueued();
+        RunRecord record = ddpRecord({});
+        record.experiment = experiment.id;
+        experiment.entries[0].run = finishedRun(number, &record);
+        experiment.entries[0].state = EntryState::Running;
+        [&] { QVERIFY(writeExperiment(experiment).has_value()); }();
+        return experiment.id;
+    }
+
     /// Writes the experiment, whose owner ends with a request to stop that it has not taken.
     static void stopUntaken(const Experiment &experiment) {
         QVERIFY(writeExperiment(experiment).has_value());

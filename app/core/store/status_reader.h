@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <string>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// readRunStatus() of runs. Of one whose agent is elsewhere and that has no result, its experiment may know more: that it has failed, and
+/// why, as when its Slurm job ended. Reads each experiment once: make a new one to look again. One thread.
+class StatusReader {
+public:
+    /// `record` is the one in the folder.
+    [[nodiscard]] RunStatus read(const RunFolder &folder, const RunRecord &record);
+
+private:
+    using Reasons = std::map<std::string, std::string, std::less<>>; ///< why runs failed, by run
+    const Reasons &failuresIn(const std::string &experiment);
+    std::map<std::string, Reasons, std::less<>> m_failures; ///< by experiment
+};
+
+} // namespace lockstep::core
