@@ -12,6 +12,7 @@
 #include "ipc/machine_document_detail.h"
 #include "ipc/messages.h"
 #include "ipc/sound_values.h"
+#include "ipc/surroundings_document_detail.h"
 
 namespace lockstep {
 
@@ -111,6 +112,8 @@ template <class Keys, Is<NodeMessage> M> void describe(Keys &keys, M &message, c
     }
     machineOfMessage(keys, message.machine);
     keys.object("energy", message.energy, "a node's energy");
+    keys.object("surroundings", message.surroundings, "a node's surroundings");
+    keys.object("watching", message.watching, "a node's watching");
 }
 
 } // namespace documents

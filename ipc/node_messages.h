@@ -23,7 +23,8 @@
 //   K → 0  failed (reason; of the failing rank: rank, code or signal, peer_lost): sent at once, before its ranks are gone
 //   K → 0  gone (number, next_seq, epochs, steps): its ranks are gone, restarts are left, and it waits for the next go
 //   0 → K  settle: there is no further restart, send `over`. A failed, gone or abort with an earlier number is out of date
-//   K → 0  over (state, reason, exit_code, next_seq, energy): its ranks are over; its log ends before next_seq
+//   K → 0  over (state, reason, exit_code, next_seq, energy, surroundings, watching): its ranks are over; its log ends before
+//          next_seq. What an older K leaves out is unknown of its node
 //   0 → K  end (state, reason, exit_code): the outcome of the whole run; K writes its result.json and ends
 //   K → 0  trace_part (rank, offset, total, crc, text): a piece of 16 KiB of a rank's trace, which has at most 64 MiB;
 //          after a cut the trace is sent again from its start. One counts for each rank and start, and for each `trace`
@@ -75,7 +76,9 @@ struct NodeMessage {
     std::optional<std::int64_t> steps, number; ///< number: of a ping, repeated in its pong; of a start
     std::optional<std::int64_t> monoNs, wallUs;
     std::optional<MachineRecord> machine;
-    std::optional<Energy> energy;     ///< over: of this node
+    std::optional<Energy> energy; ///< over, as the next two: of this node
+    std::optional<Surroundings> surroundings;
+    std::optional<Watching> watching;
     std::vector<std::string> devices; ///< join: names of its devices, "node1/cpu:0"
 };
 

@@ -34,6 +34,11 @@ std::optional<ProcessStat> processStatIn(std::string_view text) {
             read(ticks);
             out.cpuTicks += ticks;
             break;
+        case 16:
+        case 17:
+            read(ticks);
+            out.waitedTicks += ticks;
+            break;
         case 22:
             read(out.startTicks);
             break;

@@ -13,7 +13,9 @@ namespace lockstep {
 struct ProcessStat {
     char state = '\0'; ///< R, S, D, T, Z …
     pid_t parent = 0;
-    std::uint64_t cpuTicks = 0;   ///< of sysconf(_SC_CLK_TCK): in user mode and in the kernel, of all its threads
+    std::uint64_t cpuTicks = 0; ///< of sysconf(_SC_CLK_TCK): in user mode and in the kernel, of all its threads
+    std::uint64_t waitedTicks =
+        0; ///< the same of its children that have ended and that it has waited for, and of theirs
     std::uint64_t startTicks = 0; ///< from the machine's boot until it began
     int core = -1;                ///< where it ran last
 };

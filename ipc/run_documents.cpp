@@ -8,6 +8,7 @@
 #include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/run_title.h"
+#include "ipc/surroundings_document_detail.h"
 
 namespace lockstep {
 
@@ -116,22 +117,6 @@ template <class Keys, Is<Summary> S> void describe(Keys &keys, S &summary, const
     keys.sparse("cuda_graph", summary.cudaGraph);
     keys.sparseNumbers("metrics", summary.metrics);
     keys("oversubscribed", summary.oversubscribed);
-}
-
-template <class Keys, Is<Watching> W> void describe(Keys &keys, W &watching, const std::string &) {
-    keys("watched_s", watching.watchedS);
-    keys("viewers_cpu_s", watching.viewersCpuS);
-    keys("queue_cpu_s", watching.queueCpuS);
-    keys("agent_cpu_s", watching.agentCpuS);
-    keys("ranks_waited_s", watching.ranksWaitedS);
-}
-
-template <class Keys, Is<Surroundings> S> void describe(Keys &keys, S &around, const std::string &) {
-    keys("measured_s", around.measuredS);
-    keys("other_cpu_s", around.otherCpuS);
-    keys("stolen_s", around.stolenS);
-    keys("throttled_s", around.throttledS);
-    keys("throttle", around.throttle);
 }
 
 template <class Keys, Is<RankExit> R> void describe(Keys &keys, R &exit, const std::string &) {

@@ -231,24 +231,32 @@ struct Watching {
     /// other programs. It is the kernel's run-queue delay, read once a second, so the last second may be missing. Child
     /// processes of ranks are not included.
     std::optional<double> ranksWaitedS;
+    /// Whose ranks ranksWaitedS is of, which is absent where one node's is unknown. All else is of the first node.
+    int nodes = 1;
     bool operator==(const Watching &) const = default;
 };
 /// CPU time of the viewers per second of watching (0.056: 5.6 % of a core). Absent: no viewer, or unknown.
 [[nodiscard]] std::optional<double> viewersShare(const Watching &watching);
 
 /// What else happened on the machine during a run. The agent adds it up from its samples; everything is measured, and
-/// what is absent is unknown.
+/// what is absent is unknown. A node reports its own; agent 0 writes those of the nodes that were affected most.
 struct Surroundings {
     double measuredS = 0; ///< duration that the figures below cover
     /// CPU time on the cores that the agent may use, spent by processes outside the run, i.e. not by its ranks, their
     /// children, the agent, the queue or viewers. A child that ended between two readings (one a second) counts here
-    /// for that second.
+    /// for that second only if nobody waited for it, so that the kernel told nobody what it had used.
     std::optional<double> otherCpuS;
     std::optional<double> stolenS; ///< time of those cores that a hypervisor gave to others
     /// How long the most affected clock was throttled. GPUs: while NVML reported a reason; the largest of all GPUs.
     /// CPUs: while the cgroup's quota was used up.
     std::optional<double> throttledS;
     std::vector<std::string> throttle; ///< each reason once: "software power cap", "CPU quota", "processor too hot"
+    int nodes = 1;                     ///< of whose reports these are the largest
+    int nodesUnknown = 0;              ///< nodes of the run that reported none
+    /// Of several nodes: the one whose cores these are, loaded most beyond those that had no rank, and the one that was
+    /// held down longest, if any was.
+    std::string loadedNode = {}, heldNode = {};
+    std::optional<int> freeCores = {}; ///< RunRecord's, of loadedNode
     bool operator==(const Surroundings &) const = default;
 };
 

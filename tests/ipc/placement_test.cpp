@@ -159,6 +159,21 @@ private Q_SLOTS:
         QVERIFY(!isNodeMessage("{\"type\":\"log\",\"message\":\"{\\\"type\\\":\\\"node\\\"\"}"));
     }
 
+    void aNodesLastMessageSaysWhatWentOnThereAndAnOlderAgentsSaysNothingOfIt() {
+        NodeMessage over;
+        over.what = NodeMessage::What::Over;
+        over.state = "done";
+        over.watching = Watching{0, {}, {}, 0.5, 14.4};
+        over.surroundings = Surroundings{10, 8.37, 0.0, 2.0, {"CPU quota"}};
+        over.surroundings->freeCores = 2;
+        const auto back = decodeNodeMessage(encode(over));
+        QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
+        QVERIFY(back->watching == over.watching && back->surroundings == over.surroundings);
+        const auto older = decodeNodeMessage("{\"type\":\"node\",\"what\":\"over\",\"state\":\"done\"}");
+        QVERIFY(older.has_value());
+        QVERIFY(!older->watching && !older->surroundings);
+    }
+
     void aMessageThatCountsWhatNoRunCanHaveMadeIsRefused() {
         const auto made = [](const std::string &what, const std::string &epochs, const std::string &steps) {
             return decodeNodeMessage("{\"type\":\"node\",\"what\":\"" + what + "\",\"number\":0,\"epochs\":" + epochs +

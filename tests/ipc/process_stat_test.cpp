@@ -45,6 +45,23 @@ private Q_SLOTS:
         QVERIFY(!limit.hasExpired());
     }
 
+    void whatAChildUsedIsItsParentsOnceItHasWaitedForIt() {
+        const auto waited = [] { return processStatOf(::getpid())->waitedTicks; };
+        const std::uint64_t tenth = std::uint64_t(::sysconf(_SC_CLK_TCK)) / 10, before = waited();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            while (processStatOf(::getpid())->cpuTicks < tenth) {
+            }
+            ::_exit(0);
+        }
+        siginfo_t ended{};
+        QCOMPARE(::waitid(P_PID, id_t(child), &ended, WEXITED | WNOWAIT), 0);
+        QCOMPARE(waited(), before);
+        int status = 0;
+        QCOMPARE(::waitpid(child, &status, 0), child);
+        QVERIFY(waited() >= before + tenth - 1); // each of its two times is rounded down
+    }
+
     void aTextThatEndsTooSoonIsNone() {
         std::ifstream file("/proc/self/stat");
         std::string text;

@@ -360,6 +360,14 @@ private Q_SLOTS:
         QCOMPARE(toJson(*back), toJson(result));
         QVERIFY(back->watching == result.watching); // what the kernel did not report stays absent
         QVERIFY(back->surroundings == result.surroundings);
+        QVERIFY(toJson(result).find("\"nodes") == std::string::npos); // of one node
+        result.watching->nodes = result.surroundings->nodes = 3;
+        result.surroundings->nodesUnknown = 1;
+        result.surroundings->loadedNode = "hostB";
+        result.surroundings->heldNode = "hostC";
+        result.surroundings->freeCores = 4;
+        const auto ofSeveral = runResultFromJson(toJson(result));
+        QVERIFY(ofSeveral && ofSeveral->surroundings == result.surroundings && ofSeveral->watching == result.watching);
         QVERIFY(back->ranks[1].signal == 9 && !back->ranks[1].code);
         result.summary.reset();
         QVERIFY(!runResultFromJson(toJson(result))->summary);

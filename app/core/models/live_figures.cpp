@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "ipc/median.h"
 #include "ipc/phase_sums.h"
+#include "ipc/printable.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -46,10 +47,17 @@ QString othersSentence(const RunStore &run) {
     const QString cores = othersText(run);
     if (cores.isEmpty())
         return {};
-    QString out = QStringLiteral("Other programs took %1 of its machine while it ran").arg(cores);
-    if (const auto free = run.record() ? run.record()->freeCores : std::nullopt)
-        out += *free == 0 ? QStringLiteral("; no core was free of ranks, so it is part of what these lanes show")
-                          : QStringLiteral("; %1 of its cores had no rank and may have had part of it").arg(*free);
+    const Surroundings &around = *run.result()->surroundings;
+    QString out =
+        QStringLiteral("Other programs took %1 of %2 while it ran")
+            .arg(cores, around.loadedNode.empty() ? QStringLiteral("its machine")
+                                                  : QStringLiteral("%1, its most loaded node,")
+                                                        .arg(QString::fromStdString(onOneLine(around.loadedNode))));
+    if (const auto free = around.freeCores || !run.record() ? around.freeCores : run.record()->freeCores)
+        out += *free > 0 ? QStringLiteral("; %1 of its cores had no rank and may have had part of it").arg(*free)
+               : around.loadedNode.empty()
+                   ? QStringLiteral("; no core was free of ranks, so it is part of what these lanes show")
+                   : QStringLiteral("; no core there was free of ranks, so it is part of what the lanes there show");
     return out;
 }
 

@@ -82,15 +82,22 @@ TEST_CASE("packages are added up, what lies inside them and the platform's own c
     CHECK(meter.total().packagesUnknown.empty());
 }
 
-TEST_CASE("the energy of a run lasts to the end of its last rank, and is known of one shorter than a second") {
+TEST_CASE("packages' energy counts until the last rank has ended, not until the last whole second") {
     const Powercap powercap;
     powercap.put("intel-rapl:0", "package-0", 262143328850, 0);
     EnergyMeter meter(powercap.path());
-    meter.take(seconds(0.2));
-    powercap.write("intel-rapl:0", "energy_uj", "60000000");
-    meter.end(0.4);
-    CHECK(*meter.total().packagesJ == doctest::Approx(60));
-    CHECK(meter.total().packagesS == doctest::Approx(0.6));
+    powercap.write("intel-rapl:0", "energy_uj", "100000000");
+    meter.take(seconds(1));
+    meter.take(seconds(0.5)); // too soon to read
+    powercap.write("intel-rapl:0", "energy_uj", "170000000");
+    meter.finish(0.2);
+    CHECK(*meter.total().packagesJ == doctest::Approx(170));
+    CHECK(meter.total().packagesS == doctest::Approx(1.7));
+
+    EnergyMeter ofShortRun(powercap.path());
+    powercap.write("intel-rapl:0", "energy_uj", "180000000");
+    ofShortRun.finish(0.1);
+    CHECK(*ofShortRun.total().packagesJ == doctest::Approx(10));
 }
 
 TEST_CASE("a counter that wraps around goes on from its range") {

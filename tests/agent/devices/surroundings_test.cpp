@@ -13,6 +13,8 @@
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/devices/proc_files.h"
+#include "trainer/agent/devices/surroundings_sum.h"
+#include "trainer/agent/devices/tree_cpu.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -39,6 +41,19 @@ public:
 private:
     pid_t m_pid;
 };
+
+/// Computes until the calling process has used so much.
+void burn(double cpuS) {
+    while (processCpuSeconds(::getpid()).value_or(cpuS) < cpuS) {
+    }
+}
+
+/// Of 10 s on one node.
+Surroundings around(double otherCpuS, std::optional<int> freeCores) {
+    Surroundings out{10, otherCpuS, 0.0, {}, {}};
+    out.freeCores = freeCores;
+    return out;
+}
 
 std::size_t samplesOf(const RunFolder &folder) {
     return bodiesOf<DeviceFrame>(framesOf(folder)).size();
@@ -72,6 +87,89 @@ TEST_CASE("work of a process that is none of the run's is found, and a rank's ow
             result.surroundings->measuredS, " s");
     CHECK(result.surroundings->measuredS > 2);
     CHECK(result.surroundings->measuredS <= result.runTimeS + 0.5);
+}
+
+TEST_CASE("what a process of the run used that began and ended between two readings is the run's") {
+    const TestHome home;
+    const auto reading = [] { return TreeCpu::Reading{cpuOf(treeOf(::getpid())), {}}; };
+    TreeCpu tree;
+    const TreeCpu::Reading before = reading();
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        if (const pid_t child = ::fork(); child == 0) {
+            burn(0.3);
+            ::_exit(0);
+        } else {
+            ::waitpid(child, nullptr, 0);
+        }
+        ::_exit(0);
+    }
+    ::waitpid(parent, nullptr, 0);
+    CHECK(tree.usedBetween(before, reading()) > 0.25); // all but a clock tick or two
+}
+
+TEST_CASE("of a process that ends only what is new since the last reading is added, whoever has waited for it") {
+    using Reading = TreeCpu::Reading;
+    const std::pair agent(pid_t(1), std::uint64_t(10)), rank(pid_t(2), std::uint64_t(20)),
+        worker(pid_t(3), std::uint64_t(30)), sameNumber(pid_t(3), std::uint64_t(40)),
+        stranger(pid_t(4), std::uint64_t(5));
+    const Reading start{{{agent, {1, 0}}, {rank, {5, 0}}, {worker, {7, 2}}}, {{stranger, {100, 0}}}};
+    TreeCpu tree;
+    CHECK(tree.usedBetween(start, start) == 0);
+    // The worker used 0.5 s more, and its rank waited for it; another process got its number.
+    const Reading ended{{{agent, {1, 0}}, {rank, {6, 9.5}}, {sameNumber, {0.25, 0}}}, start.earlier};
+    CHECK(tree.usedBetween(start, ended) == doctest::Approx(1 + 0.5 + 0.25));
+
+    // It had ended when it was read, but nobody had waited for it: the next reading has what it used.
+    const Reading unwaited{{{agent, {1, 0}}, {rank, {5, 0}}}, start.earlier};
+    CHECK(tree.usedBetween(start, unwaited) == 0);
+    CHECK(tree.usedBetween(unwaited, {{{agent, {1, 0}}, {rank, {5, 9.5}}}, start.earlier}) == doctest::Approx(0.5));
+
+    // A process that ignores SIGCHLD is told of none: that takes nothing from what others use later.
+    CHECK(tree.usedBetween(start, unwaited) == 0);
+    CHECK(tree.usedBetween(unwaited, unwaited) == 0);
+    CHECK(tree.usedBetween(unwaited, {{{agent, {1, 0}}, {rank, {5, 0.5}}}, start.earlier}) == doctest::Approx(0.5));
+
+    // The agent waited for a process that is none of the run's.
+    const Reading strangerEnded{{{agent, {1, 100}}, {rank, {5, 0}}, {worker, {7, 2}}}, {}};
+    CHECK(tree.usedBetween(start, strangerEnded) == 0);
+}
+
+TEST_CASE("what went on around several nodes is that of the node that was affected most, which it names") {
+    Surroundings first = around(3, 0), second = around(8, 0);
+    first.throttledS = 1;
+    first.throttle = {"CPU quota"};
+    second.measuredS = 20; // 0.4 cores, and 0.05 of the time
+    second.throttledS = 1;
+    second.throttle = {"CPU quota", "processor too hot"};
+    const auto both = surroundingsOfAll({{"hostA", first}, {"hostB", second}});
+    REQUIRE(both);
+    CHECK((both->nodes == 2 && both->nodesUnknown == 0));
+    CHECK(both->loadedNode == "hostB");
+    CHECK(*both->otherCpuS / both->measuredS == doctest::Approx(0.4));
+    CHECK(both->heldNode == "hostA");
+    CHECK(*both->throttledS / both->measuredS == doctest::Approx(0.1));
+    CHECK(both->throttle == std::vector<std::string>{"CPU quota", "processor too hot"});
+
+    // 30 of 60 cores that no rank has are in nobody's way.
+    const auto large = surroundingsOfAll({{"hostA", around(3, 0)}, {"hostB", around(300, 60)}});
+    CHECK((large->loadedNode == "hostA" && large->freeCores == 0));
+    CHECK(surroundingsOfAll({{"hostA", around(3, 60)}, {"hostB", around(300, 60)}})->loadedNode == "hostB");
+
+    const auto part = surroundingsOfAll({{"hostA", {}}, {"hostB", second}, {"hostC", {}}});
+    CHECK((part->nodes == 1 && part->nodesUnknown == 2 && part->loadedNode == "hostB"));
+    CHECK_FALSE(surroundingsOfAll({{"hostA", {}}, {"hostB", Surroundings{}}}));
+}
+
+TEST_CASE("the waiting of all nodes' ranks is added up, and unknown where one node's is") {
+    const Watching first{4, 0.5, {}, 0.25, 10.9}, second{0, {}, {}, 0.5, 14.4};
+    const auto both = watchingOfAll({first, second});
+    REQUIRE(both);
+    CHECK(both->nodes == 2);
+    CHECK(*both->ranksWaitedS == doctest::Approx(25.3));
+    CHECK((both->agentCpuS == 0.25 && both->viewersCpuS == 0.5)); // the first node's
+    CHECK_FALSE(watchingOfAll({first, {}})->ranksWaitedS);
+    CHECK(watchingOfAll({first, {}})->agentCpuS == 0.25);
 }
 
 TEST_CASE("what a rank's own children do is the run's") {

@@ -83,6 +83,24 @@ TEST_CASE("devices are sampled about five times a second, ranks and the agent wi
     CHECK(bodiesOf<HeartbeatFrame>(framesOf(run.folder)).size() >= 2);
 }
 
+TEST_CASE("a rank's figures are those of the process that reports as it, not of the shell that started it") {
+    const TestHome home;
+    Child agent({agentBinary(), "run", "--", "/bin/sh", "-c", "\"$0\"; true", fakeRank()},
+                {{"FAKE_RANK", "epochs=1;steps=130;step_ms=20"}});
+    CHECK(agent.wait() == 0);
+    const RunFolder folder = runFolder(home.runs().at(0));
+    const pid_t rank = rankPids(folder, 1).at(0);
+    const auto samples = bodiesOf<DeviceFrame>(framesOf(folder));
+    const auto isOf = [](const ProcessSample &sample, pid_t pid) { return sample.pid == pid; };
+    const auto first = std::ranges::find_if(samples, [&](const DeviceFrame &sample) {
+        return std::ranges::any_of(sample.processes, [&](const auto &one) { return isOf(one, rank); });
+    });
+    REQUIRE(first != samples.end());
+    CHECK(std::all_of(first, samples.end(), [&](const DeviceFrame &sample) { // before it said hello nobody knew better
+        return std::ranges::all_of(sample.processes, [&](const auto &one) { return isOf(one, rank); });
+    }));
+}
+
 TEST_CASE("malformed frames are counted and put aside with one alert; the connection and the other rank go on") {
     const TestHome home;
     const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=20"}, {"FAKE_RANK_1", "malformed=500"}});

@@ -63,7 +63,9 @@ private:
 
 } // namespace
 
-TEST_CASE("the energy of a run over two nodes is the sum of their counters, and names the node that has none") {
+TEST_CASE(
+    "the energy of a run over two nodes is the sum of their counters, and names the node that has none; what went "
+    "on besides is both nodes'") {
     for (const bool both : {true, false}) {
         const TestHome home;
         const std::string none = home.path() + "/none";
@@ -83,6 +85,13 @@ TEST_CASE("the energy of a run over two nodes is the sum of their counters, and 
         CHECK_MESSAGE((result.state == RunState::Done), result.reason);
         REQUIRE(result.energy.has_value());
         CHECK(result.energy->nodes == 2);
+        REQUIRE(result.surroundings.has_value());
+        CHECK((result.surroundings->nodes == 2 && result.surroundings->nodesUnknown == 0));
+        CHECK_FALSE(result.surroundings->loadedNode.empty());
+        REQUIRE((result.watching && result.watching->ranksWaitedS));
+        const auto ownWaited = resultOf(run.folder(1)).watching.value_or(Watching()).ranksWaitedS;
+        CHECK(result.watching->nodes == 2);
+        CHECK(*result.watching->ranksWaitedS >= ownWaited.value_or(1e9)); // node 1's is in the sum
         if (both) {
             REQUIRE_MESSAGE(result.energy->packagesJ.has_value(), result.energy->packagesUnknown);
             CHECK(*result.energy->packagesJ == doctest::Approx(50)); // 30 of node 0, 20 of node 1

@@ -55,4 +55,11 @@ std::vector<pid_t> EarlierProcesses::laterTree() {
     return tree;
 }
 
+std::vector<pid_t> EarlierProcesses::noted() const {
+    std::vector<pid_t> out;
+    for (const auto &[pid, start] : m_startTicks)
+        out.push_back(pid);
+    return out;
+}
+
 } // namespace lockstep::agent

@@ -20,6 +20,9 @@ public:
     /// This process and all its descendants, without those.
     [[nodiscard]] std::vector<pid_t> laterTree();
 
+    /// The noted ones that live, and their descendants, as the last of the calls above found them; in no order.
+    [[nodiscard]] std::vector<pid_t> noted() const;
+
 private:
     void look();
     bool add(pid_t pid);

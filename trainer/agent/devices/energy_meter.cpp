@@ -69,9 +69,9 @@ void EnergyMeter::take(const DeviceFrame &sample) {
         readPackages();
 }
 
-void EnergyMeter::end(double seconds) {
-    m_sinceReadS += seconds;
-    if (m_packagesUnknown.empty())
+void EnergyMeter::finish(double sinceTakeS) {
+    m_sinceReadS += sinceTakeS;
+    if (m_packagesUnknown.empty() && m_sinceReadS > 0)
         readPackages();
 }
 

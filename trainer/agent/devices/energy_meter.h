@@ -23,8 +23,8 @@ public:
     explicit EnergyMeter(std::string powercap = powercapFolder());
     /// `sample` as it goes into the log.
     void take(const DeviceFrame &sample);
-    /// The last rank has ended, `seconds` after the last sample: the counters of the packages are read once more.
-    void end(double seconds);
+    /// The ranks have ended: reads the counters once more. `sinceTakeS`: seconds since the last take().
+    void finish(double sinceTakeS);
     [[nodiscard]] Energy total() const;
 
 private:

@@ -36,9 +36,7 @@ SurroundingsMeter::Reading SurroundingsMeter::reading(const DeviceFrame &sample,
                                                       const std::vector<pid_t> &queueOwners) {
     Reading now;
     now.cores = parseProcStat(readSmallFile("/proc/stat"));
-    for (const pid_t pid : m_earlier.laterTree()) // the ranks are its children
-        if (const auto used = processCpuSeconds(pid))
-            now.treeCpuS.emplace(pid, *used);
+    now.tree = {cpuOf(m_earlier.laterTree()), cpuOf(m_earlier.noted())}; // the ranks are its children
     std::vector<pid_t> guests = queueOwners;
     for (const ProcessSample &viewer : sample.viewers)
         guests.push_back(static_cast<pid_t>(viewer.pid));
@@ -52,6 +50,7 @@ SurroundingsMeter::Reading SurroundingsMeter::reading(const DeviceFrame &sample,
 
 void SurroundingsMeter::addSince(const Reading &before, const Reading &now) {
     double busyS = 0, stolenS = 0;
+    double oursS = m_treeCpu.usedBetween(before.tree, now.tree);
     bool known = true;
     for (const int core : m_cores) {
         const auto a = before.cores.find(core), b = now.cores.find(core);
@@ -63,11 +62,6 @@ void SurroundingsMeter::addSince(const Reading &before, const Reading &now) {
         stolenS += (static_cast<double>(b->second.stolen) - static_cast<double>(a->second.stolen)) * tickSeconds();
     }
     if (known) {
-        double oursS = 0;
-        for (const auto &[pid, used] : now.treeCpuS) {
-            const auto then = before.treeCpuS.find(pid);
-            oursS += used - (then == before.treeCpuS.end() ? 0 : then->second); // new: it began in this run
-        }
         for (const auto &[pid, used] : now.guestsCpuS)
             if (const auto then = before.guestsCpuS.find(pid); then != before.guestsCpuS.end())
                 oursS += used - then->second;

@@ -10,6 +10,7 @@
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/earlier_processes.h"
 #include "trainer/agent/devices/proc_files.h"
+#include "trainer/agent/devices/tree_cpu.h"
 
 namespace lockstep::agent {
 
@@ -29,7 +30,7 @@ public:
 private:
     struct Reading { ///< what was read at one moment
         CoreTimesByCore cores;
-        std::map<pid_t, double> treeCpuS;   ///< CPU s of the agent, its ranks, what they started
+        TreeCpu::Reading tree;              ///< of the agent, its ranks, what they started
         std::map<pid_t, double> guestsCpuS; ///< CPU s of viewers and the queue's owner, which may be older than the run
         std::optional<double> quotaWaitedS;
         std::optional<std::uint64_t> heatThrottles;
@@ -42,6 +43,7 @@ private:
     CoreList m_cores;
     EarlierProcesses &m_earlier;
     std::optional<Reading> m_before;
+    TreeCpu m_treeCpu;
     double m_sinceReadingS = 0, m_measuredS = 0;
     std::optional<double> m_otherCpuS; ///< may be slightly negative: ticks and CPU clocks differ a little
     std::optional<double> m_stolenS, m_quotaS;

@@ -210,6 +210,7 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         (void)::send(peer.fd.get(), peer.out.data(), peer.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         peer.out.clear();
         m_everConnected.insert(peer.rank);
+        m_rankPids[peer.rank] = peer.pid;
         // A process in a container of its own doesn't know its number here. The kernel gives none if it is outside this one's.
         noteProcess(peer, peer.pid > 0 ? peer.pid : hello->pid.value_or(0));
     } else {
@@ -338,6 +339,7 @@ void RunSocket::expectOtherProcesses() {
         if (peer->role == Peer::Role::Rank)
             closePeer(*peer);
     m_processes.forget();
+    m_rankPids.clear();
 }
 
 std::set<int> RunSocket::sendControl(const Control &control) {

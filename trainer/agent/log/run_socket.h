@@ -62,6 +62,8 @@ public:
     /// Sends a control line to every connected rank; returns the ranks that it reached.
     std::set<int> sendControl(const Control &control);
     [[nodiscard]] bool everConnected(int rank) const { return m_everConnected.contains(rank); }
+    /// The process that reports as each rank, the newest that has said hello; it may have ended. 0: the kernel does not tell.
+    [[nodiscard]] const std::map<int, pid_t> &rankProcesses() const { return m_rankPids; }
     /// Processes of the local followers: those that watch, and those that own the run's queue.
     [[nodiscard]] std::vector<pid_t> viewers() const { return followers(false); }
     [[nodiscard]] std::vector<pid_t> queueOwners() const { return followers(true); }
@@ -105,6 +107,7 @@ private:
     EventLoop::Token m_listenToken = 0, m_foundToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
+    std::map<int, pid_t> m_rankPids;
     std::set<int> m_doubled; ///< of these ranks two processes were seen at once
     RankProcesses m_processes;
     std::map<int, const LogWindow *> m_others;

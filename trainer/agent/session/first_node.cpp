@@ -12,6 +12,7 @@
 #include "ipc/nonfinite_stop.h"
 #include "ipc/placement.h"
 #include "trainer/agent/devices/energy_sum.h"
+#include "trainer/agent/devices/surroundings_sum.h"
 #include "trainer/agent/ranks/node_plan.h"
 
 namespace lockstep::agent {
@@ -364,12 +365,22 @@ void FirstNode::settle() {
 
 void FirstNode::addToResult(RunResult &result) const {
     result.nodeLogLines = m_hub->logLines();
+    if (result.surroundings)
+        result.surroundings->freeCores = m_local.plan().record.freeCores;
     std::vector<NodeEnergy> energies = {{m_local.host(), result.energy}};
+    std::vector<NodeSurroundings> surroundings = {{m_local.host(), result.surroundings}};
+    std::vector<std::optional<Watching>> watching = {result.watching};
+    const NodeMessage silent; // says nothing of its node
     for (int number = 1; number <= m_hub->count(); ++number) {
         const RemoteNode &node = m_hub->node(number);
-        energies.push_back({node.title(), node.over() ? node.over()->energy : std::nullopt});
+        const NodeMessage &over = node.over() ? *node.over() : silent;
+        energies.push_back({node.title(), over.energy});
+        surroundings.push_back({node.title(), over.surroundings});
+        watching.push_back(over.watching);
     }
     result.energy = energyOfAll(energies);
+    result.surroundings = surroundingsOfAll(surroundings);
+    result.watching = watchingOfAll(watching);
 }
 
 void FirstNode::onResultWritten() {

@@ -302,9 +302,19 @@ void FurtherNode::reportOver() {
     over.reason = end.reason;
     over.exitCode = end.resultCode;
     over.nextSeq = m_local.journal().nextSeq();
-    over.energy = m_local.energy();
+    addSamplesTo(over);
     m_link->say(over);
     m_endTimer = m_local.loop().every(linkCheckInterval, [this] { checkNode0Gone(); });
+}
+
+void FurtherNode::addSamplesTo(NodeMessage &over) const {
+    RunResult own;
+    m_local.addSamplesTo(own);
+    over.energy = std::move(own.energy);
+    over.surroundings = std::move(own.surroundings);
+    over.watching = own.watching;
+    if (over.surroundings)
+        over.surroundings->freeCores = m_local.plan().record.freeCores;
 }
 
 void FurtherNode::settle() {

@@ -45,6 +45,7 @@ private:
     void onEnd(const NodeMessage &message);
     void reportStartFailed(const Error &why);
     void reportOver();
+    void addSamplesTo(NodeMessage &over) const;
     void askNode0ToStop();
     void stopHere();
     void onLinkLost(const std::string &why);

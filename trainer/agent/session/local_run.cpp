@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -68,8 +70,7 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     removeSocketLater();
     m_keeper.removeLater(folder().join());
     m_samples = std::make_unique<RunSamples>(
-        m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml),
-        [this] { return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{}; }, m_earlier);
+        m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] { return sampledRanks(); }, m_earlier);
     openSocket();
     m_journal->state(RunState::Init, m_plan.record.name);
     m_journal->requestSync();
@@ -78,6 +79,23 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     if (!m_plan.nodes.interfacesFound.empty())
         m_journal->note("info", m_plan.nodes.interfacesFound);
     return {};
+}
+
+/// Whoever reports as a rank is the rank: what was started here may be a shell, or a launcher of several ranks. It is
+/// the rank as long as nobody else has said so.
+std::vector<Sampler::Watched> LocalRun::sampledRanks() const {
+    if (!m_supervisor)
+        return {};
+    const std::map<int, pid_t> &reporting = m_socket->rankProcesses();
+    std::map<int, pid_t> processes = reporting;
+    if (!m_plan.adoptsRanks || reporting.empty())
+        for (const Sampler::Watched &started : m_supervisor->livingRanks())
+            processes.emplace(*started.rank, started.pid);
+    std::vector<Sampler::Watched> living;
+    for (const auto &[rank, pid] : processes)
+        if (pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM))
+            living.push_back({rank, pid});
+    return living;
 }
 
 void LocalRun::removeSocketLater() {
@@ -319,7 +337,7 @@ bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reas
 void LocalRun::onRanksOver() {
     m_over = true;
     endTimers();
-    m_samples->end();
+    m_samples->finish();
     endStrays();
     m_end.state = m_supervisor->outcome();
     m_end.resultCode = m_supervisor->exitCode();

@@ -74,12 +74,14 @@ public:
     void writeEnd();                                ///< writes the final state into the log
     [[nodiscard]] RunResult result(const std::string &summaryText); ///< of summary.json, empty if there is none
     void resultUnwritten(const Error &why); ///< the run's end says so, and a command that would end with 0 ends with 1
-    [[nodiscard]] Energy energy() const { return m_samples->energy(); } ///< used on this node so far
+    /// Adds what the samples of this node say so far: its energy, what went on besides.
+    void addSamplesTo(RunResult &result) const { m_samples->addTo(result); }
 
 private:
     void openSocket();
     Result<void> removeEarlierSummary();
     void addFiles();
+    [[nodiscard]] std::vector<Sampler::Watched> sampledRanks() const;
     void removeSocketLater(); ///< if this process is killed
     void makeIntake();
     bool adopt(int rank);

@@ -42,7 +42,7 @@ void RunSamples::take() {
     Frame sample = m_sampler.sample(m_livingRanks(), viewers);
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
-    if (!m_pausedBefore)
+    if (!m_pausedBefore && !m_finished)
         m_energy.take(std::get<DeviceFrame>(sample.body));
     sample.monoNs = m_clock.monoNs();
     sample.wallUs = m_clock.wallUs();
@@ -62,9 +62,10 @@ std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int6
     return m_sampler.over(fromNs, toNs);
 }
 
-void RunSamples::end() {
-    if (!m_pausedBefore)
-        m_energy.end(static_cast<double>(m_sampler.sinceSampleNs()) * 1e-9);
+void RunSamples::finish() {
+    if (std::exchange(m_finished, true))
+        return;
+    m_energy.finish(static_cast<double>(m_sampler.sinceSampleNs()) * 1e-9);
 }
 
 void RunSamples::addTo(RunResult &result) const {

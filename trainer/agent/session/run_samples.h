@@ -31,9 +31,9 @@ public:
     /// The run's ranks stand still from now on, or go on: what others do meanwhile is left out.
     void pause();
     void goOn();
-    void end(); ///< the last rank has ended
+    /// The last rank has ended: the run's energy is what was used until now.
+    void finish();
     void addTo(RunResult &result) const;
-    [[nodiscard]] Energy energy() const { return m_energy.total(); }
 
 private:
     struct Pause {
@@ -50,6 +50,7 @@ private:
     EnergyMeter m_energy;
     std::optional<Pause> m_pause;
     bool m_pausedBefore = false; ///< the machine's energy is others', too
+    bool m_finished = false;
 };
 
 } // namespace lockstep::agent

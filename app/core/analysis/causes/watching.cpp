@@ -4,6 +4,7 @@
 #include <QStringList>
 
 #include "base/format.h"
+#include "ipc/printable.h"
 
 namespace lockstep::core {
 namespace {
@@ -28,22 +29,46 @@ QString costText(double share, std::optional<int> freeCores, bool over) {
 } // namespace
 
 QString watchingText(const Watching &watching, std::optional<int> freeCores, double runTimeS) {
+    const bool several = watching.nodes > 1;
     QStringList parts;
     if (const auto share = viewersShare(watching))
         parts << QStringLiteral("viewers took %1 of a core for %2 of the run's %3, %4")
                      .arg(percent(share, 1), seconds(watching.watchedS), seconds(runTimeS),
                           costText(*share, freeCores, true));
     else
-        parts << QStringLiteral("nobody watched on its machine");
+        parts << (several ? QStringLiteral("nobody watched there") : QStringLiteral("nobody watched on its machine"));
     if (watching.agentCpuS && runTimeS > 0)
         parts << QStringLiteral("the agent took %1 of a core").arg(percent(*watching.agentCpuS / runTimeS, 1));
     if (watching.queueCpuS && runTimeS > 0)
         parts << QStringLiteral("the queue's owner %1").arg(percent(*watching.queueCpuS / runTimeS, 1));
     if (watching.ranksWaitedS)
-        parts << QStringLiteral("the ranks' threads waited %1 for a core, for whatever ran there")
-                     .arg(seconds(watching.ranksWaitedS));
-    return parts.join(QStringLiteral("; "));
+        parts << QStringLiteral("the ranks' threads%1 waited %2 for a core, for whatever ran there")
+                     .arg(several ? QStringLiteral(" on all %1 nodes").arg(watching.nodes) : QString(),
+                          seconds(watching.ranksWaitedS));
+    return (several ? QStringLiteral("on the run's first node: ") : QString()) + parts.join(QStringLiteral("; "));
 }
+
+namespace {
+
+/// Whose figures the words after it are; empty: those of the only node.
+QString loadedNodeText(const Surroundings &around) {
+    const int all = around.nodes + around.nodesUnknown;
+    if (all < 2)
+        return {};
+    const QString node = QString::fromStdString(onOneLine(around.loadedNode));
+    if (around.nodes == 1)
+        return QStringLiteral("on %1, the only one of %2 nodes that reported it: ").arg(node).arg(all);
+    const QString unknown =
+        around.nodesUnknown > 0 ? QStringLiteral(" that reported it, of %1 in all").arg(all) : QString();
+    return QStringLiteral("on %1, the most loaded of %2 nodes%3: ").arg(node).arg(around.nodes).arg(unknown);
+}
+
+/// What was held down: the run's machine, or one of its nodes.
+QString heldText(const Surroundings &around) {
+    return around.heldNode.empty() ? QStringLiteral("it") : QString::fromStdString(onOneLine(around.heldNode));
+}
+
+} // namespace
 
 QString surroundingsText(const Surroundings &around) {
     QStringList parts;
@@ -59,11 +84,13 @@ QString surroundingsText(const Surroundings &around) {
     for (const std::string &reason : around.throttle)
         reasons << QString::fromStdString(reason);
     if (around.throttledS && *around.throttledS > 0)
-        parts << QStringLiteral("clocks or quota held it down for %1 of the time (%2)")
-                     .arg(percent(*around.throttledS / around.measuredS, 1), reasons.join(QStringLiteral(", ")));
+        parts << QStringLiteral("clocks or quota held %1 down for %2 of the time (%3)")
+                     .arg(heldText(around), percent(*around.throttledS / around.measuredS, 1),
+                          reasons.join(QStringLiteral(", ")));
     else if (!reasons.isEmpty())
-        parts << QStringLiteral("it was held down: ") + reasons.join(QStringLiteral(", "));
-    return parts.join(QStringLiteral("; "));
+        parts << (around.nodes > 1 ? QStringLiteral("a node was held down: ") : QStringLiteral("it was held down: ")) +
+                     reasons.join(QStringLiteral(", "));
+    return parts.isEmpty() ? QString() : loadedNodeText(around) + parts.join(QStringLiteral("; "));
 }
 
 QString watchingNowText(std::optional<double> share, std::optional<int> freeCores) {

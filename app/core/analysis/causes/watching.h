@@ -9,7 +9,8 @@
 
 namespace lockstep::core {
 
-/// What a finished run recorded, as one sentence; `freeCores` from its record, `runTimeS` of the whole run.
+/// What a finished run recorded, as one sentence; `freeCores` from its record, `runTimeS` of the whole run. Of several
+/// nodes it says whose figures these are, as surroundingsText() does.
 [[nodiscard]] QString watchingText(const Watching &watching, std::optional<int> freeCores, double runTimeS);
 
 /// The same while a run goes on: `share` is what the viewers take now. Empty when that is unknown.

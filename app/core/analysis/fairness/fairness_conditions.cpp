@@ -81,13 +81,14 @@ std::optional<SuggestedRun> undisturbed(const RepeatGroup &group, const Figure &
 
 struct Guest {
     const char *key, *label, *cure;
-    Figure cores; ///< cores' worth, mean over the run
+    Figure cores;                          ///< cores' worth, mean over the run
+    double (*free)(const RunOutcome &run); ///< cores where it is in nobody's way; null: none
 };
 
-void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlikes &out) {
+void compareGuest(const Pair &pair, const Guest &guest, Unlikes &out) {
     const auto excess = [&](const RunOutcome &run) -> std::optional<double> {
         const auto taken = guest.cores(run);
-        return taken ? std::optional(std::max(0.0, *taken - (onFreeCores ? freeCores(run) : 0))) : std::nullopt;
+        return taken ? std::optional(std::max(0.0, *taken - (guest.free ? guest.free(run) : 0))) : std::nullopt;
     };
     const auto a = meanOf(figuresOf(pair.reference, guest.cores)), b = meanOf(figuresOf(pair.run, guest.cores));
     const auto excessA = meanOf(figuresOf(pair.reference, excess)), excessB = meanOf(figuresOf(pair.run, excess));
@@ -118,8 +119,8 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
 }
 
 void compareGuests(const Pair &pair, Unlikes &out) {
-    compareGuest(pair, {"load", "Other programs", "close other programs first", otherCores}, true, out);
-    compareGuest(pair, {"stolen", "Stolen time", "when the host is quiet", stolenCores}, false, out);
+    compareGuest(pair, {"load", "Other programs", "close other programs first", otherCores, freeCoresWhereLoaded}, out);
+    compareGuest(pair, {"stolen", "Stolen time", "when the host is quiet", stolenCores, nullptr}, out);
     compareGuest(pair,
                  {"watching", "Viewers' own work", "without viewers on its machine",
                   [](const RunOutcome &run) -> std::optional<double> {
@@ -128,8 +129,9 @@ void compareGuests(const Pair &pair, Unlikes &out) {
                       if (!watching || !run.runTimeS || (watching->watchedS > 0 && !watching->viewersCpuS))
                           return std::nullopt;
                       return shareOfTime(watching->viewersCpuS.value_or(0), *run.runTimeS);
-                  }},
-                 true, out);
+                  },
+                  freeCores},
+                 out);
 }
 
 // --- Runs of ours beside it -----------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ std::optional<GroupLoad> loadOf(const RepeatGroup &group, CoresOf cores, bool ta
         if (!taken)
             return std::nullopt;
         raw.push_back(*taken);
-        excess.push_back(std::max(0.0, *taken - (takesFreeCores ? freeCores(run) : 0)));
+        excess.push_back(std::max(0.0, *taken - (takesFreeCores ? freeCoresWhereLoaded(run) : 0)));
     }
     return raw.empty() ? std::nullopt : std::optional(GroupLoad{*meanOf(raw), *meanOf(excess)});
 }
@@ -143,6 +143,11 @@ std::optional<double> stolenCores(const RunOutcome &run) {
     return around ? shareOfTime(around->stolenS, around->measuredS) : std::nullopt;
 }
 
+double freeCoresWhereLoaded(const RunOutcome &run) {
+    const auto &around = run.conditions.surroundings;
+    return around && around->freeCores ? double(*around->freeCores) : freeCores(run);
+}
+
 double freeCores(const RunOutcome &run) {
     if (run.conditions.freeCores)
         return *run.conditions.freeCores;
@@ -153,7 +158,7 @@ std::optional<double> excessCores(const RunOutcome &run) {
     const auto other = otherCores(run);
     if (!other)
         return std::nullopt;
-    return std::max(0.0, *other - freeCores(run)) + stolenCores(run).value_or(0);
+    return std::max(0.0, *other - freeCoresWhereLoaded(run)) + stolenCores(run).value_or(0);
 }
 
 std::vector<SharedLoad> sharedLoadsOf(const std::vector<RepeatGroup> &groups) {

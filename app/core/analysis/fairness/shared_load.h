@@ -24,8 +24,10 @@ namespace lockstep::core {
 /// Cores' worth, mean over the run; absent: not measured.
 [[nodiscard]] std::optional<double> otherCores(const RunOutcome &run);
 [[nodiscard]] std::optional<double> stolenCores(const RunOutcome &run);
-/// Cores that no rank was bound to. A run on GPUs alone leaves its host free.
+/// Cores of the run's first node that no rank was bound to. A run on GPUs alone leaves its host free.
 [[nodiscard]] double freeCores(const RunOutcome &run);
+/// The same of the node that the two figures above are of: of several nodes the one that was loaded most.
+[[nodiscard]] double freeCoresWhereLoaded(const RunOutcome &run);
 /// Others' load beyond the free cores, and time stolen by the hypervisor.
 [[nodiscard]] std::optional<double> excessCores(const RunOutcome &run);
 /// A part of some time, as a share of it; absent where there was no time.

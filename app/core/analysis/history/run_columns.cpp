@@ -129,25 +129,30 @@ std::vector<RunColumn> outcomeColumns() {
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
             "watching", "Watching (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.viewersShare; },
-            "CPU time that viewers on the run's machine took. If ranks use every core, this slowed training by at most "
-            "about as much.")),
+            "CPU time that viewers on the run's machine took, of several nodes on the first one. If ranks use every "
+            "core, "
+            "this slowed training by at most about as much.")),
         measured(number(
             "waited", "Core wait (s)", ColumnKind::Duration, [](const IndexedRun &run) { return run.ranksWaitedS; },
-            "How long the ranks' threads were ready but had no core, summed: viewers, each other or other programs ran "
-            "there.")),
+            "How long the ranks' threads were ready but had no core, summed over all nodes: viewers, each other or "
+            "other "
+            "programs ran there.")),
         shown(measured(spelt("other_load",
                              number(
                                  "surroundings", "Other load (% CPU)", ColumnKind::Share,
                                  [](const IndexedRun &run) { return run.otherLoad; },
                                  "CPU time that other programs took of the cores that the run's agent may use, mean "
-                                 "over the run: 100 is one core. Runs under different load are no fair comparison.")))),
+                                 "over the run: 100 is one core. Of several nodes, on the most loaded one. Runs under "
+                                 "different load are no fair comparison.")))),
         measured(number(
             "stolen", "Stolen (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
-            "CPU time of those cores that the hypervisor gave to other machines, mean over the run.")),
+            "CPU time of those cores that the hypervisor gave to other machines, mean over the run. Of several "
+            "nodes, on the one that `surroundings` is of.")),
         measured(number(
             "throttled", "Throttled (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.throttledShare; },
-            "Share of the run in which the slowest device was throttled: GPUs by power, heat or a setting, CPUs by the "
-            "control group's quota.")),
+            "Share of the run in which the slowest device of all nodes was throttled: GPUs by power, heat or a "
+            "setting, "
+            "CPUs by the control group's quota.")),
         text("throttle", "Throttled by", &IndexedRun::throttle,
              "Why it was throttled, in the driver's or the kernel's words."),
     };

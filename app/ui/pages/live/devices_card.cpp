@@ -167,7 +167,7 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
         lane.hint += lane.noRecentData.isEmpty() ? lane.unknown : lane.noRecentData.toHtmlEscaped();
     }
     if (const QString others = core::othersSentence(run); !others.isEmpty())
-        lane.hint += QStringLiteral("<br>") + others;
+        lane.hint += QStringLiteral("<br>") + others.toHtmlEscaped();
 }
 
 /// Of the samples that are shown; a device is idle where it is not busy.

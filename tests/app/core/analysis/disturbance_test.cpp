@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "analysis/causes/watching.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/fairness/fairness.h"
 #include "analysis/fairness/order_effects.h"
@@ -105,6 +106,41 @@ private Q_SLOTS:
         const Judgement found = judgementOf(groups);
         QVERIFY(says(found,
                      "took 90 % of a core in every run, at most 0 % of a core more than was free. It shared caches"));
+    }
+
+    void ofSeveralNodesLoadIsInTheWayBeyondTheFreeCoresOfTheNodeThatHadIt() {
+        RunOutcome run = repeatOf("DDP on 2 devices", 1, 0, 10, 3, 0, 8);
+        QCOMPARE(excessCores(run).value_or(-1), 0.0);
+        run.conditions.surroundings->loadedNode = "hostB";
+        run.conditions.surroundings->freeCores = 2;
+        QCOMPARE(excessCores(run).value_or(-1), 1.0);
+        QCOMPARE(freeCores(run), 8.0); // the first node's, where viewers are
+    }
+
+    void whatWentOnAroundSeveralNodesSaysWhichNodeItIsOf() {
+        Surroundings around{20, 16.74, 0.0, 2.0, {"CPU quota"}};
+        QCOMPARE(surroundingsText(around),
+                 QStringLiteral("other processes took 83.7 % of a core; clocks or quota held it "
+                                "down for 10.0 % of the time (CPU quota)"));
+        around.nodes = 2;
+        around.loadedNode = "hostB";
+        around.heldNode = "hostA";
+        QCOMPARE(
+            surroundingsText(around),
+            QStringLiteral("on hostB, the most loaded of 2 nodes: other processes took 83.7 % of a core; clocks or "
+                           "quota held hostA down for 10.0 % of the time (CPU quota)"));
+        around.nodesUnknown = 1;
+        QVERIFY(surroundingsText(around).startsWith(
+            QStringLiteral("on hostB, the most loaded of 2 nodes that reported it, of 3 in all: ")));
+        around.nodes = 1;
+        QVERIFY(surroundingsText(around).startsWith(
+            QStringLiteral("on hostB, the only one of 2 nodes that reported it: ")));
+        Watching watching{0, {}, {}, 0.2, 25.3};
+        watching.nodes = 2;
+        QCOMPARE(
+            watchingText(watching, 0, 20),
+            QStringLiteral("on the run's first node: nobody watched there; the agent took 1.0 % of a core; the ranks' "
+                           "threads on all 2 nodes waited 25.3 s for a core, for whatever ran there"));
     }
 
     void aQuietMachineAndOneThatIsNotMeasuredAreNotSaid() {
