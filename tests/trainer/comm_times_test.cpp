@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What DDP's buckets say of communication, from stamps alone.
+// What DDP's buckets say of communication, from stamps and from a run.
 #include <doctest/doctest.h>
 
+#include "tests/trainer/trainer_process.h"
 #include "trainer/strategies/comm_statistics.h"
 
+using namespace lockstep;
 using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
 
 TEST_SUITE("comm_times") {
     TEST_CASE("in a stream of its own a bucket starts when it is ready and the one before is through") {
@@ -54,6 +57,32 @@ TEST_SUITE("comm_times") {
         CHECK(frame->buckets[1].startS == doctest::Approx(200e-9));
         CHECK(frame->buckets[1].endS == doctest::Approx(290e-9));
         CHECK(!statistics.take());
+    }
+
+    TEST_CASE("waiting for slower ranks is a part of exposed communication, and of communication, never more") {
+        const CommStatistics::Step step{.commNs = 90, .hiddenNs = 0};
+        CHECK(step.waitWithin(70, 60) == 60);
+        CHECK(step.waitWithin(70, 80) == 70);
+        CHECK(step.waitWithin(100, 95) == 90);
+
+        const TempFolder folder;
+        DdpRun run(2, {"--all-reduce=ring", "--train-samples=65", "--epochs=4", "--frames=" + (folder / "f")},
+                   {{"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        const auto windows = bodiesOf<StepsFrame>(readFrames(folder / "f"));
+        REQUIRE(!windows.empty());
+        for (const StepsFrame &window : windows) {
+            const auto secondsIn = [&](const char *phase) {
+                const auto found = window.phases.find(phase);
+                return found == window.phases.end() ? 0 : found->second.sumS;
+            };
+            constexpr double rounded = 1e-6; // seconds
+            CHECK(secondsIn("wait") <= secondsIn("exposed") + rounded);
+            CHECK(secondsIn("wait") <= secondsIn("comm") + rounded);
+        }
     }
 
     TEST_CASE("no mean is taken over two cuts: the first step's one bucket is not the first of several") {

@@ -26,16 +26,16 @@ struct Bench {
         server.startEpoch();
     }
     /// A rank's next gradients, all of one value; what it got back.
-    ParameterServer::Update push(int rank, double value, bool wantStop = false) {
+    ParameterServer::Update push(int rank, double value, const ParameterServer::Step &step = {}) {
         torch::Tensor into = vectorOf(0);
-        const auto update = server.update(rank, vectorOf(value), wantStop, into);
+        const auto update = server.update(rank, vectorOf(value), step, into);
         read = into[0].item<double>();
         return update;
     }
-    std::future<ParameterServer::Update> pushLater(int rank, double value) {
-        return std::async(std::launch::async, [this, rank, value] {
+    std::future<ParameterServer::Update> pushLater(int rank, double value, const ParameterServer::Step &step = {}) {
+        return std::async(std::launch::async, [this, rank, value, step] {
             torch::Tensor into = vectorOf(0);
-            return server.update(rank, vectorOf(value), false, into);
+            return server.update(rank, vectorOf(value), step, into);
         });
     }
     ParameterServer server;
@@ -92,6 +92,31 @@ TEST_SUITE("parameter_server") {
         CHECK(second.get().joined == 3);
     }
 
+    TEST_CASE("an update takes the learning rate of the step whose gradients it uses, and says which that was") {
+        Bench bench(2, ParameterServer::unlimited);
+        CHECK(bench.push(0, 2, {.lrShare = 0.5}).lrShare == 0.5);
+        CHECK(bench.read == -0.5);
+        CHECK(bench.push(1, 2, {.lrShare = 0.25}).lrShare == 0.25); // though the other rank is further
+        CHECK(bench.read == -0.75);
+    }
+
+    TEST_CASE("an update of several ranks' gradients takes the mean of their rates, which is theirs where they agree") {
+        Bench bench(3, 0);
+        auto first = bench.pushLater(0, 1, {.lrShare = 0.1}), second = bench.pushLater(2, 1, {.lrShare = 0.1});
+        CHECK(waits(first));
+        CHECK(waits(second));
+        CHECK(bench.push(1, 1, {.lrShare = 0.1}).lrShare == 0.1);
+        CHECK(first.get().lrShare == 0.1);
+        CHECK(second.get().lrShare == 0.1);
+        first = bench.pushLater(0, 1, {.lrShare = 0.25});
+        second = bench.pushLater(2, 1, {.lrShare = 0.25});
+        CHECK(waits(first));
+        CHECK(waits(second));
+        CHECK(bench.push(1, 1, {.lrShare = 1}).lrShare == 0.5);
+        CHECK(first.get().lrShare == 0.5);
+        CHECK(second.get().lrShare == 0.5);
+    }
+
     TEST_CASE("a limit holds a fast rank back only once it would leave a slow one too far behind") {
         Bench bench(2, 2);
         CHECK(bench.push(0, 2).staleness == 0);
@@ -115,7 +140,7 @@ TEST_SUITE("parameter_server") {
                 threads.emplace_back([&, rank] {
                     torch::Tensor into = vectorOf(0);
                     for (int step = 0; step < steps; ++step) {
-                        const auto update = bench.server.update(rank, vectorOf(4), false, into);
+                        const auto update = bench.server.update(rank, vectorOf(4), {}, into);
                         std::int64_t before = most;
                         while (update.staleness > before && !most.compare_exchange_weak(before, update.staleness)) {
                         }
@@ -147,7 +172,7 @@ TEST_SUITE("parameter_server") {
         Bench bench(3, ParameterServer::unlimited);
         for (int i = 0; i < 5; ++i)
             CHECK(bench.push(0, 1).stopAfter == -1);
-        CHECK(bench.push(1, 1, true).stopAfter == 6); // rank 0 is in its sixth step
+        CHECK(bench.push(1, 1, {.wantStop = true}).stopAfter == 6); // rank 0 is in its sixth step
         CHECK(bench.push(0, 1).stopAfter == 6);
         CHECK(bench.push(2, 1).stopAfter == 6);
         bench.server.startEpoch();

@@ -25,13 +25,14 @@ using namespace lockstep::trainer::test;
 
 namespace {
 
-/// Two ranks, of which the second's backward takes so many times as long; what they reported.
-std::vector<Frame> unlikeRanks(std::vector<std::string> options, int ranks = 2, int slower = 8) {
+/// Two ranks, of which the second's backward (or `slow`'s) takes so many times as long; what they reported.
+std::vector<Frame> unlikeRanks(std::vector<std::string> options, int ranks = 2, int slower = 8, int slow = 1) {
     const TempFolder folder;
     options.insert(options.end(),
                    {"--method=ps-async", "--train-samples=1920", "--batch-size=48", "--frames=" + (folder / "f")});
     DdpRun run(ranks, options,
-               {{"LOCKSTEP_TEST_DELAY", "1:backward:" + std::to_string(slower)}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+               {{"LOCKSTEP_TEST_DELAY", std::to_string(slow) + ":backward:" + std::to_string(slower)},
+                {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
     const auto all = run.wait();
     std::string said; // by all of them: the first that fails may have lost another one only
     for (const Ended &ended : all)
@@ -118,6 +119,67 @@ TEST_SUITE("ps_async") {
             const auto epoch = bodiesOf<EpochFrame>(frames, 0).at(0);
             CHECK(epoch.phases.at("wait").sumS > 0.3 * epoch.phases.at("exposed").sumS); // for the slow rank
         }
+    }
+
+    TEST_CASE("with several servers and a limit every epoch ends, whichever rank is the slow one") {
+        for (const auto &[ranks, limit] : {std::pair{2, 1}, std::pair{3, 2}})
+            for (int slow = 0; slow < ranks; ++slow) {
+                CAPTURE(ranks);
+                CAPTURE(slow);
+                const auto frames = unlikeRanks(
+                    {"--servers=" + std::to_string(ranks), "--epochs=2", "--max-staleness=" + std::to_string(limit)},
+                    ranks, 8, slow);
+                for (int rank = 0; rank < ranks; ++rank) {
+                    CHECK(bodiesOf<EpochFrame>(frames, rank).size() == 2);
+                    CHECK(stalenessOf(frames, rank).max <= limit);
+                }
+            }
+    }
+
+    TEST_CASE(
+        "with several servers and a limit a wish to stop, be it of the slow rank, stops all after the same step") {
+        for (const std::size_t asked : {0u, 1u}) {
+            CAPTURE(asked);
+            const TempFolder folder;
+            DdpRun run(2,
+                       {"--method=ps-async", "--servers=2", "--max-staleness=1", "--epochs=1000",
+                        "--frames=" + (folder / "f")},
+                       {{"LOCKSTEP_TEST_DELAY", "0:backward:8"}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+            REQUIRE(appears(folder / "f", R"("type":"steps")"));
+            run.rank(asked).signal(SIGTERM);
+            for (const Ended &ended : run.wait()) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == 130);
+            }
+            const auto frames = readFrames(folder / "f");
+            CHECK(bodiesOf<StepsFrame>(frames, 0).back().lastStep == bodiesOf<StepsFrame>(frames, 1).back().lastStep);
+        }
+    }
+
+    TEST_CASE("a device that only serves uses the rate of the step whose gradients come, and each step reports it") {
+        const TempFolder folder;
+        // Two steps: the first with a rate of 0, which it reports, and which leaves the parameters as they were.
+        const auto run = [&](int ranks, std::vector<std::string> options, const std::string &name) {
+            options.insert(options.end(),
+                           {"--train-samples=128", "--batch-size=64", "--precision=fp64", "--lr=0.05", "--threads=1",
+                            "--warmup-steps=1", "--method=ps-async", "--max-staleness=0",
+                            "--summary=" + (folder / name), "--frames=" + (folder / (name + ".frames"))});
+            for (const Ended &ended : DdpRun(ranks, options, {{"LOCKSTEP_STEP_WINDOW_MS", "0"}}).wait()) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+            }
+            return readSummary(folder / name).parametersSha256;
+        };
+        const std::string without = run(2, {}, "without");
+        REQUIRE(!without.empty());
+        CHECK(run(3, {"--server-devices=1"}, "with") == without);
+        const auto frames = readFrames(folder / "with.frames");
+        for (const int rank : {0, 1}) {
+            const auto lr = bodiesOf<EpochFrame>(frames, rank).at(0).scalars.at("lr");
+            CHECK(lr.min == 0);
+            CHECK(lr.last == doctest::Approx(0.05));
+        }
+        CHECK(!bodiesOf<EpochFrame>(frames, 2).at(0).scalars.contains("lr")); // its steps are no updates
     }
 
     TEST_CASE("a device that only serves sees no samples and leaves the batch to the others") {

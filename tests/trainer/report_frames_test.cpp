@@ -482,6 +482,22 @@ TEST_SUITE("report_frames") {
     }
 
     TEST_CASE(
+        "what is added to a metric's sum after the last step counts in an epoch that is shorter than a window too") {
+        LateClock clock;
+        StepRecorder recorder(clock, {[](const StepsFrame &) {}, {}}, std::chrono::milliseconds(100'000));
+        for (const int epoch : {1, 2}) {
+            recorder.startEpoch(epoch, {});
+            for (int step = 0; step < 2; ++step) {
+                recorder.addStep(step, 64, torch::full({}, 1.0), {}, {{"sent_mb", 1.0}});
+                recorder.flush(false);
+            }
+            recorder.addToSum("sent_mb", 3);
+            (void)recorder.finishEpoch();
+            CHECK(recorder.epochScalars().at("sent_mb").mean() == 2.5);
+        }
+    }
+
+    TEST_CASE(
         "after a rollback a loss that is not finite is reported anew, and an epoch's loss is that of its other steps") {
         for (const bool throwsAway : {false, true}) {
             LateClock clock;

@@ -18,15 +18,20 @@ template <class Header> class Message {
 
 public:
     Message(const std::vector<std::int64_t> &sizes, torch::Dtype dtype) {
-        std::int64_t bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
-        for (const std::int64_t size : sizes)
-            bytes *= size;
-        m_bytes = at::zeros({headerBytes + bytes}, torch::kUInt8);
-        m_content = m_bytes.narrow(0, headerBytes, bytes).view(dtype).view(sizes);
+        const std::int64_t whole = bytes(sizes, dtype);
+        m_bytes = at::zeros({whole}, torch::kUInt8);
+        m_content = m_bytes.narrow(0, headerBytes, whole - headerBytes).view(dtype).view(sizes);
         m_tensors = {m_bytes};
         new (m_bytes.data_ptr()) Header();
     }
 
+    /// Of such a message.
+    [[nodiscard]] static std::int64_t bytes(const std::vector<std::int64_t> &sizes, torch::Dtype dtype) {
+        std::int64_t content = static_cast<std::int64_t>(c10::elementSize(dtype));
+        for (const std::int64_t size : sizes)
+            content *= size;
+        return headerBytes + content;
+    }
     [[nodiscard]] Header &header() { return *static_cast<Header *>(m_bytes.data_ptr()); }
     [[nodiscard]] const torch::Tensor &content() const { return m_content; }
     [[nodiscard]] std::vector<torch::Tensor> &tensors() { return m_tensors; } ///< what c10d sends

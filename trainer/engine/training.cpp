@@ -54,21 +54,16 @@ std::chrono::milliseconds windowOfSteps() {
     return std::chrono::milliseconds(good ? window : 100);
 }
 
-std::size_t mostOf(const std::vector<std::vector<double>> &rows) {
-    double most = 0;
-    for (const auto &row : rows)
-        most = std::max(most, row.front());
-    return static_cast<std::size_t>(most);
-}
-
-/// A rank's epoch as numbers for all ranks: loss, samples, seconds, its number of metrics, then these, which all ranks that train have
-/// in the same order. One that only serves has fewer.
-std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch, std::size_t metrics) {
-    std::vector<double> numbers{lossSum, static_cast<double>(epoch.samples), epoch.durationS,
-                                static_cast<double>(epoch.scalars.size())};
-    for (const auto &[name, scalar] : epoch.scalars)
+/// A rank's epoch as numbers for all ranks: loss, the samples of that, samples, seconds, then all registered metrics. One that this rank
+/// does not measure, as a rank that only serves measures few, has the weight 0.
+std::vector<double> epochNumbers(const EpochTotals &totals, const Scalars &scalars) {
+    std::vector<double> numbers{totals.lossSum, static_cast<double>(totals.lossSamples()),
+                                static_cast<double>(totals.samples), totals.durationS};
+    for (const MetricSpec &spec : metrics()) {
+        const auto found = scalars.find(spec.name);
+        const ScalarWindow scalar = found == scalars.end() ? ScalarWindow{0, 0, 0, 0, 0} : found->second;
         numbers.insert(numbers.end(), {scalar.sum, scalar.weight, scalar.min, scalar.max, scalar.last});
-    numbers.resize(4 + 5 * metrics);
+    }
     return numbers;
 }
 
@@ -77,13 +72,13 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
     EpochFrame epoch;
     epoch.epoch = own.epoch;
     epoch.steps = own.steps;
-    epoch.samples = static_cast<std::int64_t>(numbers[1]);
-    epoch.durationS = numbers[2];
-    if (numbers[3] != static_cast<double>(own.scalars.size()))
-        return epoch;
+    epoch.samples = static_cast<std::int64_t>(numbers[2]);
+    epoch.durationS = numbers[3];
     std::size_t at = 4;
-    for (const auto &[name, scalar] : own.scalars) {
-        epoch.scalars[name] = {numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]};
+    for (const MetricSpec &spec : metrics()) {
+        if (numbers[at + 1] != 0)
+            epoch.scalars[spec.name] = {numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3],
+                                        numbers[at + 4]};
         at += 5;
     }
     return epoch;
@@ -262,10 +257,13 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
             writeTrace();
         }
     }
-    stop = s.strategy->finishEpoch(*s.optimizer, stop);
+    const StepsEnd end = s.strategy->endSteps(stop);
+    if (countsTraffic(s)) // what a server still sent to slower ranks; what is shared below is of no step
+        addTraffic([&](const char *name, double value) {
+            m_recorder.addToSum(name, value - static_cast<double>(end.bytes) * 1e-6);
+        });
+    stop = s.strategy->finishEpoch(*s.optimizer, end.stop);
     s.communicator->broadcast(s.model->buffers()); // each rank's are those of its own samples
-    if (countsTraffic(s))                          // after the last step: what a server still sends to slower ranks
-        addTraffic([this](const char *name, double value) { m_recorder.addToSum(name, value); });
     m_progress.unfinished = m_recorder.finishEpoch();
     m_comm.send(epoch);
     return stop;
@@ -301,8 +299,9 @@ bool Training::trainStep(Batch batch) {
 /// The metrics (ipc/metrics.h) of the step whose gradients are ready. To add one: a line here and its row there.
 std::vector<StepMetric> Training::measure() {
     const Session &s = m_session;
-    std::vector<StepMetric> metrics = {
-        {"lr", effectiveLr(s.config, s.env) * s.strategy->learningRateShare() * s.optimizer->lrShare()}};
+    std::vector<StepMetric> metrics;
+    if (const auto share = s.strategy->learningRateShare(*s.optimizer))
+        metrics.push_back({"lr", effectiveLr(s.config, s.env) * *share});
     // Its time counts as the optimizer's. On a GPU its launch takes longer than some graphed steps, so there only once a window.
     const bool clips = s.config.clipGradNorm > 0;
     if (clips || (s.strategy->holdsWholeModel() && (!s.device().is_cuda() || m_recorder.beginsWindow()))) {
@@ -345,16 +344,13 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.scalars = m_recorder.epochScalars();
     if (const EpochTotals before = std::exchange(m_madeBefore, {}); before.steps > 0) // of the first epoch here
         frame.before = {before.durationS, before.samples, before.steps, before.phases.toFrame()};
-    const auto counts = m_session.communicator->gather(
-        {static_cast<double>(frame.scalars.size()), static_cast<double>(totals.lossSamples())});
-    const std::size_t metrics = mostOf(counts);
-    const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame, metrics));
+    const auto rows = m_session.communicator->gather(epochNumbers(totals, frame.scalars));
     double lossSum = 0, lossSamples = 0, samples = 0, longest = 0;
     for (std::size_t rank = 0; rank < rows.size(); ++rank) {
         lossSum += rows[rank][0];
-        lossSamples += counts[rank][1];
-        samples += rows[rank][1];
-        longest = std::max(longest, rows[rank][2]);
+        lossSamples += rows[rank][1];
+        samples += rows[rank][2];
+        longest = std::max(longest, rows[rank][3]);
         m_metrics.take(static_cast<int>(rank), epochOf(rows[rank], frame));
     }
     frame.loss = lossSum / lossSamples;

@@ -158,6 +158,7 @@ void StepRecorder::account(const Pending &step, const StepTimes &times) {
 }
 
 void StepRecorder::addToSum(std::string_view metric, double value) {
+    flush(true); // in a short epoch the steps that measured it are still in the first window
     if (const auto known = m_epochScalars.find(metric); known != m_epochScalars.end())
         known->second.sum += value;
 }

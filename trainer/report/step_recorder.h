@@ -45,7 +45,7 @@ public:
                  std::vector<StepMetric> metrics = {});
     /// Sends the window if it is full, or if `force`.
     void flush(bool force);
-    /// Adds to a metric's sum over the epoch, without a step of its own: its mean is the sum a step.
+    /// After the epoch's last step: adds to a metric's sum over the epoch, without a step of its own. Its mean is the sum a step.
     void addToSum(std::string_view metric, double value);
     /// Ends the epoch now and returns its totals.
     EpochTotals finishEpoch();

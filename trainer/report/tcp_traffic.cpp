@@ -27,7 +27,9 @@ TcpTraffic::Bytes TcpTraffic::sum() const {
         socklen_t length = sizeof info;
         if (::getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
             continue;
-        bytes.sent += static_cast<std::int64_t>(info.tcpi_bytes_acked);
+        // What this process has handed over: acknowledgements of an epoch's last bytes come after its last step.
+        bytes.sent +=
+            static_cast<std::int64_t>(info.tcpi_bytes_sent - info.tcpi_bytes_retrans + info.tcpi_notsent_bytes);
         bytes.received += static_cast<std::int64_t>(info.tcpi_bytes_received);
     }
     return bytes;

@@ -6,7 +6,7 @@
 namespace lockstep::trainer {
 
 /// What this process's own TCP connections carry: the traffic between ranks, over Gloo or NCCL's sockets, as the kernel counts it
-/// (tcpi_bytes_acked and tcpi_bytes_received of TCP_INFO, man 7 tcp). Frames are not in it: they go over a Unix socket. NCCL between
+/// (TCP_INFO, man 7 tcp): bytes sent are those handed to the kernel, each once. Frames are not in it: they go over a Unix socket. NCCL between
 /// GPUs of one machine uses no TCP. Used from one thread.
 class TcpTraffic {
 public:

@@ -219,8 +219,9 @@ void Ddp::accountCommunication() {
     if (m_communicator.someOnGpu()) {
         m_statistics.addExposed(exposedNs, {}); // who waits for whom is not known
     } else {
-        m_clock.add(Phase::Wait, m_waitNs);
-        m_statistics.addExposed(exposedNs, m_waitNs);
+        const std::int64_t waitNs = step.waitWithin(exposedNs, m_waitNs);
+        m_clock.add(Phase::Wait, waitNs);
+        m_statistics.addExposed(exposedNs, waitNs);
     }
     m_communicator.setLastEndNs(endNs);
     if (m_trace && m_trace->on())

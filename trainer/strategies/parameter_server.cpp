@@ -25,16 +25,17 @@ void ParameterServer::startEpoch() {
     m_stopAfter = -1;
 }
 
-ParameterServer::Update ParameterServer::update(int number, const torch::Tensor &gradients, bool wantStop,
+ParameterServer::Update ParameterServer::update(int number, const torch::Tensor &gradients, const Step &step,
                                                 torch::Tensor into) {
     const c10::AutoGradMode noGrad(false); // the mode belongs to the thread
     std::unique_lock lock(m_mutex);
     Rank &rank = m_ranks[static_cast<std::size_t>(number)];
     rank.gradients = gradients;
+    rank.lrShare = step.lrShare;
     rank.doing = Doing::Waits;
     rank.arrivedNs = monotonicNs();
     ++rank.steps;
-    if (wantStop)
+    if (step.wantStop)
         noteWish();
     ++*m_handled;
     m_changed.notify_all(); // who only serves follows the steps
@@ -67,11 +68,15 @@ void ParameterServer::updateIfAllowed() {
     torch::Tensor sum = waiting.front()->gradients;
     for (std::size_t i = 1; i < waiting.size(); ++i)
         sum = i == 1 ? at::add(sum, waiting[i]->gradients) : sum.add_(waiting[i]->gradients);
+    double lrShare = waiting.front()->lrShare;
+    for (const Rank *rank : waiting) // in this way the mean of equal numbers is that number to the last bit
+        lrShare += (rank->lrShare - waiting.front()->lrShare) / static_cast<double>(joined);
     m_parameters.mutable_grad() = joined > 1 ? sum.div_(joined) : sum;
+    m_optimizer.setLrShare(lrShare);
     m_optimizer.step(static_cast<double>(joined) / static_cast<double>(m_ranks.size()));
     m_optimizer.clearGradients();
     for (Rank *rank : waiting) {
-        rank->last = {m_version - rank->read, nowNs - rank->arrivedNs, joined, -1};
+        rank->last = {m_version - rank->read, nowNs - rank->arrivedNs, joined, -1, lrShare};
         rank->gradients = torch::Tensor();
         rank->doing = Doing::Computes;
         rank->read = m_version + 1;

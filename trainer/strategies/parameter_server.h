@@ -18,7 +18,8 @@ namespace lockstep::trainer {
 /// threads use it, one a rank.
 ///
 /// Each update counts as one version. An update with the gradients of k of N ranks takes k/N of the learning rate and their mean, so
-/// that as many samples move the parameters about as far as in a step of all ranks together.
+/// that as many samples move the parameters about as far as in a step of all ranks together. Of a schedule it takes what that leaves the
+/// steps whose gradients they are, in the mean.
 ///
 /// Staleness of an update: the versions between the one its rank had read and the one it changes. With a limit S, gradients wait at
 /// the server while an update would leave some rank that still computes more than S versions behind; those that wait are then used
@@ -36,12 +37,18 @@ public:
         std::int64_t heldNs = 0;     ///< how long the limit on staleness held the gradients back
         std::int64_t joined = 1;     ///< ranks whose gradients went into the same update
         std::int64_t stopAfter = -1; ///< steps of this epoch after which all ranks stop; -1: none wants to
+        double lrShare = 1;          ///< part of the learning rate that the schedule left it
+    };
+    /// What a rank says of a step besides its gradients.
+    struct Step {
+        bool wantStop = false;
+        double lrShare = 1; ///< part of the learning rate that the schedule leaves the step
     };
     /// An epoch begins: every rank holds the parameters of now and has taken no step.
     void startEpoch();
     /// A rank's gradients of its next step. Returns once they are used; `into` then holds the new parameters.
     /// Throws what fail() was given.
-    Update update(int rank, const torch::Tensor &gradients, bool wantStop, torch::Tensor into);
+    Update update(int rank, const torch::Tensor &gradients, const Step &step, torch::Tensor into);
     /// The rank sends no more gradients in this epoch. Returns once that is true of all ranks: `into` then holds the epoch's last
     /// parameters. Whether any rank wanted to stop. Throws what fail() was given.
     bool leave(int rank, torch::Tensor into);
@@ -66,6 +73,7 @@ private:
         Doing doing = Doing::Computes;
         std::int64_t read = 0; ///< the version it computes with
         std::int64_t steps = 0, arrivedNs = 0;
+        double lrShare = 1; ///< of the gradients that wait
         torch::Tensor gradients;
         Update last;
     };

@@ -24,6 +24,7 @@ PsAsync::PsAsync(const std::shared_ptr<Model> &model, Communicator &communicator
             way.out = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers}, flat.scalar_type());
             way.in = std::make_unique<ShareMessage>(std::vector<std::int64_t>{share.numbers}, flat.scalar_type());
         }
+        m_waitOrder.insert(way.isOwn() ? m_waitOrder.begin() : m_waitOrder.end(), m_ways.size());
         m_ways.push_back(std::move(way));
     }
     if (!m_shares.server())
@@ -62,18 +63,14 @@ StepOutcome PsAsync::step(const Batch &batch, bool wantStop) {
     return outcome;
 }
 
-void PsAsync::setLrShare(double share) {
-    if (m_shares.server())
-        m_shares.server()->optimizer().setLrShare(share);
-}
-
 void PsAsync::runOptimizer(Optimizer &optimizer) {
     optimizer.clearGradients();
 }
 
-void PsAsync::send(Way &way, ShareHeader::Kind kind, bool wantStop) {
+void PsAsync::send(Way &way, ShareHeader::Kind kind, const ParameterServer::Step &step) {
     way.out->header().kind = kind;
-    way.out->header().wantStop = wantStop ? 1 : 0;
+    way.out->header().wantStop = step.wantStop ? 1 : 0;
+    way.out->header().lrShare = step.lrShare;
     way.received = m_messenger.receive(*way.in, way.share.rank, ShareMessenger::ToRank);
     way.sent = m_messenger.send(*way.out, way.share.rank, ShareMessenger::ToServer);
 }
@@ -96,7 +93,7 @@ bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
         if (way.isOwn())
             continue;
         way.out->content().copy_(way.share.of(m_flatGradients));
-        send(way, ShareHeader::Gradients, wantStop);
+        send(way, ShareHeader::Gradients, {wantStop, m_lrShare});
     }
     std::vector<BucketStamp> stamps(m_ways.size());
     std::int64_t stale = 0, heldNs = 0, stopAfter = -1;
@@ -111,16 +108,14 @@ bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
         ++m_updates[static_cast<std::size_t>(std::min(update.staleness, mostStaleness))];
         if (server == 0) { // with several servers, one decides
             stopAfter = update.stopAfter;
-            m_share = static_cast<double>(update.joined) / m_trainers;
+            m_share = static_cast<double>(update.joined) / m_trainers * update.lrShare;
         }
         if (m_trace)
             m_trace->span(Trace::firstServer + static_cast<int>(server), "exchange", readyNs, stamp.endNs, stamp.bytes,
                           readyNs);
     };
-    for (const bool own : {true, false}) // the others' answers come meanwhile
-        for (std::size_t server = 0; server < m_ways.size(); ++server)
-            if (m_ways[server].isOwn() == own)
-                finish(server);
+    for (const std::size_t server : m_waitOrder)
+        finish(server);
     m_shares.toModel();
     m_staleness = static_cast<double>(stale) / static_cast<double>(m_ways.size());
     m_clock.add(Phase::Comm, m_statistics.add(stamps, backwardNs).commNs);
@@ -131,26 +126,34 @@ bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
 
 ParameterServer::Update PsAsync::updateOf(Way &way, bool wantStop) {
     if (way.isOwn())
-        return m_shares.server()->update(m_communicator.rank(), way.share.of(m_flatGradients), wantStop,
+        return m_shares.server()->update(m_communicator.rank(), way.share.of(m_flatGradients), {wantStop, m_lrShare},
                                          way.share.of(m_shares.flat()));
     receive(way);
     return way.in->header().update;
 }
 
-bool PsAsync::finishEpoch(Optimizer &optimizer, bool stopped) {
+StepsEnd PsAsync::endSteps(bool stopped) {
     if (!m_inEpoch)
-        return stopped;
+        return {stopped, 0};
     const c10::AutoGradMode noGrad(false);
     const std::int64_t startNs = monotonicNs();
-    const bool wanted = leaveServers();
+    const StepsEnd end{leaveServers(), leavingBytes()};
     const std::int64_t waitNs = monotonicNs() - startNs;
     if (m_links)
         m_links->join();
     m_links.reset();
-    m_inEpoch = false;
-    const bool stop = m_shares.endEpoch(optimizer, wanted);
     m_clock.add(Phase::Comm, monotonicNs() - startNs);
     m_clock.add(Phase::Wait, waitNs);
+    m_clock.lap(Phase::Exposed);
+    return end;
+}
+
+bool PsAsync::finishEpoch(Optimizer &optimizer, bool stopped) {
+    if (!std::exchange(m_inEpoch, false))
+        return stopped;
+    const std::int64_t startNs = monotonicNs();
+    const bool stop = m_shares.endEpoch(optimizer, stopped);
+    m_clock.add(Phase::Comm, monotonicNs() - startNs);
     m_clock.lap(Phase::Exposed);
     return stop;
 }
@@ -160,8 +163,9 @@ bool PsAsync::leaveServers() {
     bool stop = false;
     for (Way &way : m_ways)
         if (!way.isOwn())
-            send(way, ShareHeader::Leaving, false);
-    for (Way &way : m_ways) {
+            send(way, ShareHeader::Leaving, {});
+    for (const std::size_t server : m_waitOrder) {
+        Way &way = m_ways[server];
         bool wanted = false;
         if (way.isOwn()) {
             wanted = m_shares.server()->leave(m_communicator.rank(), way.share.of(m_shares.flat()));
@@ -169,9 +173,18 @@ bool PsAsync::leaveServers() {
             receive(way);
             wanted = way.in->header().wantStop != 0;
         }
-        stop = &way == &m_ways.front() ? wanted : stop;
+        stop = server == 0 ? wanted : stop; // with several servers, one decides
     }
     return stop;
+}
+
+/// What leaveServers() sends, and receives: with each other server a message each way, and at its own server as many as there are others.
+std::int64_t PsAsync::leavingBytes() const {
+    std::int64_t bytes = 0;
+    for (const Way &way : m_ways)
+        bytes += ShareMessage::bytes({way.share.numbers}, m_flatGradients.scalar_type()) *
+                 (way.isOwn() ? m_trainers - 1 : 1);
+    return bytes;
 }
 
 std::optional<CommFrame> PsAsync::takeComm() {

@@ -36,12 +36,13 @@ public:
     ~PsAsync() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
-    void setLrShare(double share) override;           ///< for a server: of its own rank's step
+    void setLrShare(double share) override { m_lrShare = share; }
     void runOptimizer(Optimizer &optimizer) override; ///< the servers have updated: only drops the gradients
+    StepsEnd endSteps(bool stopped) override;
     bool finishEpoch(Optimizer &optimizer, bool stopped) override;
     void takeOptimizerState(const Optimizer &optimizer) override { m_shares.takeState(optimizer); }
     [[nodiscard]] std::vector<StepMetric> measured() const override { return {{"staleness", m_staleness}}; }
-    [[nodiscard]] double learningRateShare() const override { return m_share; }
+    [[nodiscard]] std::optional<double> learningRateShare(const Optimizer & /*own*/) const override { return m_share; }
     [[nodiscard]] std::optional<CommFrame> takeComm() override;
 
 private:
@@ -55,11 +56,12 @@ private:
         [[nodiscard]] bool isOwn() const { return !out; }
     };
     void startEpoch();
-    void send(Way &way, ShareHeader::Kind kind, bool wantStop);
+    void send(Way &way, ShareHeader::Kind kind, const ParameterServer::Step &step);
     void receive(Way &way);
     [[nodiscard]] bool exchange(bool wantStop, std::int64_t backwardNs);
     [[nodiscard]] ParameterServer::Update updateOf(Way &way, bool wantStop);
     [[nodiscard]] bool leaveServers();
+    [[nodiscard]] std::int64_t leavingBytes() const;
 
     Communicator &m_communicator;
     PhaseClock &m_clock;
@@ -69,6 +71,10 @@ private:
     ParameterShares m_shares;
     torch::Tensor m_flatGradients; ///< all of them, one after another
     std::vector<Way> m_ways;       ///< by server
+    /// The servers in the order in which this rank waits for them: its own one first, while the others' answers come by themselves. At
+    /// an epoch's end it must have left its own server before it waits for another one, where a rank may be held back that in turn
+    /// is held back by this rank's server until this rank has left.
+    std::vector<std::size_t> m_waitOrder;
     ShareMessenger m_messenger;
     std::shared_ptr<GivingWay> m_givingWay; ///< to this rank's server, where it has one
     std::unique_ptr<ServerLinks> m_links;   ///< of this rank's server, during an epoch
@@ -76,6 +82,7 @@ private:
     std::vector<std::int64_t> m_updates; ///< by staleness, since the last takeComm()
     bool m_inEpoch = false;
     std::int64_t m_steps = 0; ///< of this epoch
+    double m_lrShare = 1;     ///< of the step: what the schedule leaves
     double m_staleness = 0, m_share = 1;
 };
 

@@ -65,7 +65,8 @@ void ServerLinks::serve(int rank) {
             if (leaves)
                 out.header().wantStop = m_server.leave(rank, out.content()) ? 1 : 0;
             else
-                out.header().update = m_server.update(rank, in.content(), in.header().wantStop != 0, out.content());
+                out.header().update = m_server.update(rank, in.content(),
+                                                      {in.header().wantStop != 0, in.header().lrShare}, out.content());
             wait(m_messenger.send(out, rank, ShareMessenger::ToRank), rank);
         }
     } catch (...) {

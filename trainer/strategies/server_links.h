@@ -16,6 +16,7 @@ namespace lockstep::trainer {
 struct ShareHeader {
     enum Kind : std::int64_t { Gradients, Leaving } kind = Gradients; ///< what a rank says
     std::int64_t wantStop = 0;      ///< to the server; in its answer to Leaving: some rank wants to
+    double lrShare = 1;             ///< to the server, with Gradients: ParameterServer::Step
     ParameterServer::Update update; ///< the server's answer to Gradients
 };
 /// A message between a rank and a server, with a share of the gradients or of the parameters.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/strategies/serving_rank.h"
 
+#include <utility>
+
 namespace lockstep::trainer {
 
 ServingRank::ServingRank(const Model &model, Communicator &communicator, PhaseClock &clock,
@@ -27,12 +29,19 @@ StepOutcome ServingRank::step(const Batch & /*batch*/, bool wantStop) {
     return {torch::zeros({}), !goesOn};
 }
 
-bool ServingRank::finishEpoch(Optimizer &optimizer, bool stopped) {
+StepsEnd ServingRank::endSteps(bool stopped) {
     if (!m_links)
-        return stopped;
+        return {stopped, 0};
     m_links->join();
-    m_links.reset();
-    const bool stop = m_shares.endEpoch(optimizer, m_shares.server()->stopWanted());
+    m_clock.lap(Phase::Exposed);
+    const torch::Tensor share = m_shares.server()->parameters();
+    return {m_shares.server()->stopWanted(), m_trainers * ShareMessage::bytes({share.numel()}, share.scalar_type())};
+}
+
+bool ServingRank::finishEpoch(Optimizer &optimizer, bool stopped) {
+    if (!std::exchange(m_links, {}))
+        return stopped;
+    const bool stop = m_shares.endEpoch(optimizer, stopped);
     m_clock.lap(Phase::Exposed);
     return stop;
 }

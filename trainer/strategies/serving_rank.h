@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "trainer/comm/communicator.h"
 #include "trainer/report/phase_clock.h"
@@ -19,13 +21,14 @@ public:
     ~ServingRank() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
-    void setLrShare(double share) override { m_shares.server()->optimizer().setLrShare(share); }
     void runOptimizer(Optimizer & /*optimizer*/) override {}
+    StepsEnd endSteps(bool stopped) override;
     bool finishEpoch(Optimizer &optimizer, bool stopped) override;
     void takeOptimizerState(const Optimizer &optimizer) override { m_shares.takeState(optimizer); }
     [[nodiscard]] bool holdsWholeModel() const override { return false; }
     [[nodiscard]] bool takesInputs() const override { return false; }
     [[nodiscard]] bool countsSamples() const override { return false; }
+    [[nodiscard]] std::optional<double> learningRateShare(const Optimizer & /*own*/) const override { return {}; }
 
 private:
     void startEpoch();

@@ -24,6 +24,12 @@ struct StepOutcome {
     bool stop = false;  ///< some rank wants to stop: all ranks see it after the same step
 };
 
+struct StepsEnd {
+    bool stop = false; ///< as StepOutcome's
+    /// What this rank sent only to end the steps; it received as much. They are of no step.
+    std::int64_t bytes = 0;
+};
+
 /// Computes the gradients of one step. Records its phases: forward, backward, exposed and their parts.
 /// Used from the training thread.
 class Strategy {
@@ -37,12 +43,15 @@ public:
     /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters. With a server that
     /// updates the parameters (ps-async): to this rank's own gradients, and to new parameters.
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
-    /// Before a step: the part of the learning rate that the schedule leaves, for a server that updates the parameters in step().
+    /// Before a step: the part of the learning rate that the schedule leaves it, for a server that updates the parameters in step().
     virtual void setLrShare(double) {}
     /// Steps the optimizer of the model's parameters and updates copies of them.
     virtual void runOptimizer(Optimizer &optimizer);
-    /// After an epoch's last step, or the step that `stopped` it: from here on all ranks hold the same parameters and the same
-    /// optimizer's state. Every rank must call it; returns whether all of them stop.
+    /// After an epoch's last step, or the step that `stopped` it: from here on this rank sends and receives nothing more for a step.
+    /// Every rank must call it, then finishEpoch().
+    virtual StepsEnd endSteps(bool stopped) { return {stopped, 0}; }
+    /// From here on all ranks hold the same parameters and the same optimizer's state. `stopped`: what endSteps() said. Every rank must
+    /// call it; returns whether all of them stop.
     virtual bool finishEpoch(Optimizer &, bool stopped) { return stopped; }
     /// After the parameters and the optimizer's state were loaded (resume, rollback).
     virtual void takeOptimizerState(const Optimizer &) {}
@@ -74,8 +83,11 @@ public:
     [[nodiscard]] virtual std::span<const OwnTimes> ownTimes() const { return {}; }
     /// What was measured in the last step besides times, by the names in ipc/metrics.h.
     [[nodiscard]] virtual std::vector<StepMetric> measured() const { return {}; }
-    /// The part of the learning rate that the last step's update used.
-    [[nodiscard]] virtual double learningRateShare() const { return 1; }
+    /// The part of the learning rate that the last step's update used; none on a rank whose steps are no updates. `optimizer`: that of
+    /// the model's parameters.
+    [[nodiscard]] virtual std::optional<double> learningRateShare(const Optimizer &optimizer) const {
+        return optimizer.lrShare();
+    }
     /// What communication did since the last call; nothing where there is none. Its steps are counted from 0: on GPUs the
     /// newest ones are not known yet and come with the next call.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
