@@ -14,12 +14,14 @@
 #include "ipc/command_template.h"
 #include "ipc/documents.h"
 #include "ipc/placement.h"
+#include "ipc/script_claims.h"
 #include "ipc/sound_values.h"
 #include "ipc/thousands.h"
 
 namespace lockstep::documents {
 
 /// The most items that a document's lists of that name can have together: an empty object of three bytes can become hundreds when it is read.
+/// Of an object, the most keys.
 struct ListLimit {
     std::string_view key;
     std::size_t most;
@@ -32,6 +34,7 @@ inline constexpr auto listLimits = std::to_array<ListLimit>({{"machines", std::s
                                                              {"ranks", mostOfRanks},
                                                              {"command", mostCommandWords},
                                                              {"known", 512}, // keys of a configuration
+                                                             {"flags", mostFlags},
                                                              {"per_class_accuracy", 10'000},
                                                              {"warnings", 1'000}});
 inline std::size_t mostItems(std::string_view key) {
@@ -167,9 +170,14 @@ public:
         mistake(key, "a list of at most " + thousands(std::int64_t(mostItems(key))) + " in the whole document");
     }
     template <class Use> void eachKey(const char *key, Use use) {
-        if (const Json *found = find(key, &Json::is_object, "an object"))
-            for (const auto &[name, value] : found->items())
-                use(name, value);
+        const Json *found = find(key, &Json::is_object, "an object");
+        if (!found)
+            return;
+        if (found->size() > mostItems(key))
+            return mistake(key, "an object of at most " + thousands(std::int64_t(mostItems(key))) + " keys, not " +
+                                    thousands(std::int64_t(found->size())));
+        for (const auto &[name, value] : found->items())
+            use(name, value);
     }
     const Json *object(const char *key) { return find(key, &Json::is_object, "an object"); }
 

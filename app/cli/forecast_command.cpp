@@ -280,8 +280,10 @@ int forecastCommand(const ForecastOptions &options) {
     if (placesOf(lab->nodes) != placesOf(config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
                                                ", not between the places of the forecast.");
-    else if (lab->nodes.empty() && lab->host != record.host)
-        record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
+    else if (lab->nodes.empty() && !core::isLabOf(*lab, machine))
+        record.forecast.reservations.push_back(
+            "The lab was measured on " + lab->host +
+            (lab->host == record.host ? ", which had another processor then (" + lab->cpuModel + ")." : ", not here."));
     for (const std::string &sentence :
          {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
           core::otherLoadSentence(lab->otherCores, "its lab measured")})

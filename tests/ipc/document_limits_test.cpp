@@ -92,6 +92,21 @@ private Q_SLOTS:
         }
     }
 
+    void aRecordWithMoreFlagsThanAScriptCanHaveIsRefused() {
+        RunRecord record;
+        for (std::size_t i = 0; i < mostFlags; ++i)
+            record.claims.flags["f" + std::to_string(i)] = "1";
+        const auto most = runRecordFromJson(toJson(record));
+        QVERIFY2(most.has_value(), most ? "" : most.error().message().c_str());
+        QCOMPARE(most->claims.flags.size(), mostFlags);
+        record.claims.flags["further"] = "1";
+        const auto more = runRecordFromJson(toJson(record));
+        QVERIFY(!more);
+        QVERIFY2(more.error().message().find("\"flags\" should be an object of at most 512 keys, not 513") !=
+                     std::string::npos,
+                 more.error().message().c_str());
+    }
+
     void accuraciesOfMoreClassesThanAResultHasAreRefusedAndNotWritten() {
         RunResult result;
         result.state = RunState::Done;

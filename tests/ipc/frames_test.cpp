@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 
+#include "ipc/told_facts.h"
 #include "sample_frames.h"
 #include "tests/qt_test.h"
 
@@ -404,6 +405,17 @@ private Q_SLOTS:
         QVERIFY(!runStateFrom("paused"));
         QVERIFY(isFinal(RunState::Stopped) && !isFinal(RunState::Checkpointing));
         QCOMPARE(additivePhases().size(), std::size_t{7});
+    }
+
+    void factsOfLaterRanksMakeRoomForThoseOfEarlierOnes() {
+        ToldFacts told(2);
+        told.take(1, 1, {{"a", "1"}, {"b", "1"}, {"c", "1"}});
+        QCOMPARE(told.all(), (About{{"a", "1"}, {"b", "1"}}));
+        told.take(0, 5, {{"b", "0"}, {"d", "0"}});
+        QCOMPARE(told.all(), (About{{"b", "0"}, {"d", "0"}}));
+        told.take(1, 0, {{"d", "1"}, {"e", "1"}});
+        told.take(0, 5, {{"d", "again"}, {"e", "0"}});
+        QCOMPARE(told.all(), (About{{"b", "0"}, {"d", "0"}}));
     }
 };
 

@@ -14,6 +14,7 @@
 #include "ipc/nearest_word.h"
 #include "ipc/printable.h"
 #include "ipc/run_title.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core {
 namespace {
@@ -158,9 +159,16 @@ void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
 
 /// What a recipe says of a script: its own flags, and the keys of the run that mean something to it.
 void RecipeReader::readClaims(RunSpec &spec, const JsonNode &run) {
-    if (const JsonNode *flags = run.member("flags"); flags && isObject(*flags, "flags"))
-        for (const auto &[name, value] : flags->members)
-            spec.claims.flags[name] = text(*flags, name);
+    if (const JsonNode *flags = run.member("flags"); flags && isObject(*flags, "flags")) {
+        if (flags->members.size() > mostFlags)
+            complain(flags->line, "flags",
+                     "has " + thousands(std::int64_t(flags->members.size())) + " flags, and a run's at most " +
+                         thousands(std::int64_t(mostFlags)),
+                     "name those in which the runs differ");
+        else
+            for (const auto &[name, value] : flags->members)
+                spec.claims.flags[name] = text(*flags, name);
+    }
     if (const JsonNode *known = run.member("known")) {
         std::vector<std::string> &keys = spec.claims.known.emplace();
         for (const std::string &key : texts(run, "known"))

@@ -2,7 +2,6 @@
 #include "experiment/script_flags.h"
 
 #include <algorithm>
-#include <set>
 
 namespace lockstep::core {
 namespace {
@@ -50,17 +49,22 @@ std::optional<std::vector<std::string>> withFlags(std::vector<std::string> comma
     return command;
 }
 
-std::vector<std::string> flagsApart(const Flags &a, const Flags &b) {
-    std::set<std::string> names;
-    for (const Flags *flags : {&a, &b})
-        for (const auto &[name, value] : *flags)
-            names.insert(name);
-    std::vector<std::string> out;
-    for (const std::string &name : names) {
-        const auto one = a.find(name), other = b.find(name);
-        if (one == a.end() || other == b.end() || one->second != other->second)
-            out.push_back(name);
+void eachFlagApart(const Flags &a, const Flags &b, const std::function<void(const std::string &name)> &use) {
+    auto one = a.begin(), other = b.begin();
+    while (one != a.end() || other != b.end()) {
+        const int order = one == a.end() ? 1 : other == b.end() ? -1 : one->first.compare(other->first);
+        if (order != 0 || one->second != other->second)
+            use(order > 0 ? other->first : one->first);
+        if (order <= 0)
+            ++one;
+        if (order >= 0)
+            ++other;
     }
+}
+
+std::vector<std::string> flagsApart(const Flags &a, const Flags &b) {
+    std::vector<std::string> out;
+    eachFlagApart(a, b, [&](const std::string &name) { out.push_back(name); });
     return out;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Flags of people's own scripts, as a study varies them.
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@ void addFlag(RunSpec &spec, const std::string &name, const std::string &value);
 /// The command with the second flags in place of the first, which it was given by addFlag(). Absent where it doesn't have those.
 [[nodiscard]] std::optional<std::vector<std::string>> withFlags(std::vector<std::string> command, const Flags &from,
                                                                 const Flags &to);
-/// The flags of either in which two differ, in their order.
+/// Calls `use` with each flag of either in which two differ, in their order.
+void eachFlagApart(const Flags &a, const Flags &b, const std::function<void(const std::string &name)> &use);
+/// These flags.
 [[nodiscard]] std::vector<std::string> flagsApart(const Flags &a, const Flags &b);
 [[nodiscard]] std::string flagValue(const Flags &flags, const std::string &name); ///< "not given" where it has none
 /// "amp on", "hidden 512"; "no hidden" where it has none.

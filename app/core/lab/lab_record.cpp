@@ -16,6 +16,7 @@
 #include "ipc/run_folder.h"
 #include "lab/record_file.h"
 #include "lab/record_numbers.h"
+#include "store/run_index.h"
 
 namespace lockstep::core {
 namespace {
@@ -288,6 +289,11 @@ std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::s
     return newestLabThat([&, wanted = placesOf(nodes)](const LabRecord &record) {
         return placesOf(record.nodes) == wanted && (device.empty() || !nodes.empty() || record.device == device);
     });
+}
+
+bool isLabOf(const LabRecord &record, const MachineName &machine) {
+    return record.host == machine.host &&
+           (record.cpuModel.empty() || machine.cpuModel.empty() || record.cpuModel == machine.cpuModel);
 }
 
 std::string whereMeasured(const LabRecord &record) {

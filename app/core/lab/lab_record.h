@@ -12,6 +12,7 @@
 #include "ipc/placement.h"
 
 namespace lockstep::core {
+struct MachineName;
 
 /// One operation at one size on a number of ranks: medians over sweeps, as lockstep-trainer lab reports them.
 struct LabRow {
@@ -71,6 +72,9 @@ inline constexpr std::size_t mostLabsSearched = 100; ///< the newest
 /// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the
 /// kind that one of this machine must have measured (nodes say their own); empty: either.
 [[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device = {});
+/// Whether a lab without nodes was measured on this machine: by its name, which another machine may have too, so by its processor where
+/// both are known.
+[[nodiscard]] bool isLabOf(const LabRecord &record, const MachineName &machine);
 /// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
 [[nodiscard]] std::string whereMeasured(const LabRecord &record);
 

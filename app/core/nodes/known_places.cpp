@@ -62,13 +62,14 @@ std::set<std::pair<std::vector<std::string>, Place>> placesInNodeBook() {
     return places;
 }
 
-/// In a job of this user's, whose machine sees the same files: this installation's own agent.
+/// In a job of this user's, whose machine sees the same files: this installation's own agent, by the path that it writes into a run's
+/// origin. Another path may lead to it here and to something else there, or later.
 bool isOwnAgentInJob(const CommandPrefix &prefix) {
     if (!prefix.host.starts_with(slurm))
         return false;
     const auto own = findAgent();
     std::error_code error;
-    return own && std::filesystem::equivalent(*own, prefix.agent, error);
+    return own && agentBeside(prefix.agent) == std::filesystem::canonical(*own, error).string();
 }
 
 } // namespace

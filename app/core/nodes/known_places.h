@@ -14,7 +14,8 @@ namespace lockstep::core {
 /// in the list of nodes (node_book.h), in a command of their own, or in answer to the question of unknownPlaces(). Places named in commands and answers are in
 /// dataHome()/known_places.json:
 ///   {"places":[{"host":"hostA","program":"/…/lockstep-agent"}]}
-/// lockstepctl counts as the agent in the same folder. All jobs of Slurm are one host: srun enters only this user's own.
+/// lockstepctl counts as the agent in the same folder. All jobs of Slurm are one host: srun enters only this user's own. There this
+/// installation's own agent is known, by its path without links.
 [[nodiscard]] bool isKnownPlace(const CommandPrefix &prefix); ///< this machine always is
 /// Those that are not known, in order. It reads the files once, however many places there are.
 [[nodiscard]] std::vector<CommandPrefix> unknownOf(std::vector<CommandPrefix> places);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_prefix.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core {
 namespace {
@@ -121,7 +122,11 @@ Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
         facts.memlock = limit(part(limits, "memlock"));
         takeInterfaces(facts, valueIn(json, "interfaces", Json::array()));
         facts.rdma = texts(json, "rdma");
-        for (const Json &one : valueIn(json, "gpus", Json::array()))
+        const Json gpus = valueIn(json, "gpus", Json::array());
+        if (gpus.size() > mostGpus)
+            throw std::runtime_error("it names " + thousands(std::int64_t(gpus.size())) + " GPUs, and a node has " +
+                                     thousands(std::int64_t(mostGpus)) + " at most");
+        for (const Json &one : gpus)
             facts.gpus.push_back(gpu(one));
         facts.wallUs = valueIn(json, "wall_us", std::int64_t{0});
         return facts;

@@ -48,13 +48,14 @@ struct NodeFacts {
     std::int64_t wallUs = 0;
 };
 
+inline constexpr std::size_t mostGpus = 256; ///< of one node, slices of GPUs included: more than machines have
 /// Of one node; more than machines have, and few enough that every node can try every address of every other one.
 inline constexpr std::size_t mostInterfaces = 64, mostAddresses = 256;
 
 /// As Linux has them, and nothing that a shell would not read as a single word.
 [[nodiscard]] bool isInterfaceName(std::string_view name);
 
-/// From one line. Missing keys stay unknown, so an older agent's line can be read too.
+/// From one line. Missing keys stay unknown, so an older agent's line can be read too. One of more than mostGpus is refused.
 [[nodiscard]] Result<NodeFacts> nodeFactsFromJson(std::string_view line);
 
 [[nodiscard]] const NodeFacts::Interface *findInterface(const NodeFacts &facts, std::string_view name);

@@ -20,8 +20,8 @@ QString RunIdentity::title() const {
 
 QString RunIdentity::method() const {
     if (!m_record || !m_record->config) {
-        const auto reported = m_about.find("method");
-        return reported == m_about.end() ? QString() : QString::fromStdString(reported->second);
+        const auto reported = about().find("method");
+        return reported == about().end() ? QString() : QString::fromStdString(reported->second);
     }
     const std::string_view name = toString(m_record->config->method);
     return QString::fromUtf8(name.data(), qsizetype(name.size()));

@@ -6,6 +6,7 @@
 
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
+#include "ipc/told_facts.h"
 
 namespace lockstep::core {
 
@@ -20,17 +21,19 @@ public:
     /// A frame of node 0's log, as it was sent: its first one of a rank tells the measurement from all others. What other machines
     /// wrote does not, as each of them may write anything.
     void hearBegin(const Frame &frame);
-    /// The first rank that reports a fact wins.
-    void hear(const About &about) { takeNew(m_about, about, mostWords); }
-    void hearFiles(const FileDigests &files) { takeNew(m_files, files, mostFiles); }
+    /// What a rank of that node tells; of several ranks the first node's lowest is believed (ipc/told_facts.h).
+    void hear(int node, int rank, const StateFrame &said) {
+        m_about.take(node, rank, said.about);
+        m_files.take(node, rank, said.files);
+    }
 
     [[nodiscard]] QString runId() const { return m_runId; }
     [[nodiscard]] QString title() const;  ///< the record's name, else the run id
     [[nodiscard]] QString method() const; ///< a name of ipc/methods.h, or what a script calls it; empty when unknown
     [[nodiscard]] const std::optional<RunRecord> &record() const { return m_record; }
-    [[nodiscard]] const About &about() const { return m_about; } ///< empty: no script, or it reported nothing
+    [[nodiscard]] const About &about() const { return m_about.all(); } ///< empty: no script, or it reported nothing
     /// Of the trainer its data, of a script its own Python files; empty: unknown.
-    [[nodiscard]] const FileDigests &files() const { return m_files; }
+    [[nodiscard]] const FileDigests &files() const { return m_files.all(); }
     /// By which a copy of the run is recognised, whatever its id: when the first frame of a rank in node 0's log was made, by
     /// both of its clocks. Empty: unknown.
     [[nodiscard]] const std::string &begin() const { return m_begin; }
@@ -38,8 +41,7 @@ public:
 private:
     QString m_runId;
     std::optional<RunRecord> m_record;
-    About m_about;
-    FileDigests m_files;
+    ToldFacts m_about{mostWords}, m_files{mostFiles};
     std::string m_begin;
 };
 

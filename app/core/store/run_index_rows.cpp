@@ -142,8 +142,9 @@ void takeWords(const Summary &summary, IndexedRun &row) {
 
 std::string metricsOf(const Summary &summary) {
     std::string text;
+    std::size_t kept = 0;
     for (const auto &[name, value] : summary.metrics)
-        if (char buffer[32]; isScalarName(name)) // a script's file may contain anything
+        if (char buffer[32]; isScalarName(name) && ++kept <= maxScalars) // a script's file may contain anything
             text += (text.empty() ? "\n" : "") + name + "=" +
                     std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr) + "\n";
     return text;
@@ -344,6 +345,7 @@ IndexedRun rowOf(const QSqlQuery &query) {
         if (const QVariant value = query.value(at++); !value.isNull())
             row.*column.member = value.toDouble();
     row.name = presentTitle(std::move(row.name)); // an index made by an older version
+    row.givenName = cutTitle(std::move(row.givenName));
     return row;
 }
 

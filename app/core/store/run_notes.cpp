@@ -15,6 +15,8 @@
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
+#include "ipc/run_title.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::core {
@@ -45,6 +47,11 @@ void tidy(std::vector<std::string> &tags) {
     tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
 }
 
+void tidy(RunNotes &notes) {
+    notes.name = cutTitle(onOneLine(notes.name));
+    tidy(notes.tags);
+}
+
 Result<RunNotes> fromObject(const Json &json, const RunFolder &folder) {
     RunNotes notes;
     try {
@@ -56,7 +63,7 @@ Result<RunNotes> fromObject(const Json &json, const RunFolder &folder) {
     } catch (const Json::exception &) {
         return fail(damaged(folder));
     }
-    tidy(notes.tags);
+    tidy(notes);
     return notes;
 }
 
@@ -98,7 +105,7 @@ Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &chan
         return before;
     RunNotes after = *before;
     change(after);
-    tidy(after.tags);
+    tidy(after);
     if (after == *before)
         return before;
     put(*json, "name", after.name, !after.name.empty());

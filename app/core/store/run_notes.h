@@ -13,7 +13,7 @@ namespace lockstep::core {
 
 /// A person's notes on a run: notes.json in its folder, shared by windows and lockstepctl.
 struct RunNotes {
-    std::string name;              ///< instead of the run's own; empty: its own
+    std::string name;              ///< instead of the run's own, on one line and cut by cutTitle(); empty: its own
     std::vector<std::string> tags; ///< sorted, each once
     std::string note;
     bool starred = false;

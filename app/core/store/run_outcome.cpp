@@ -42,7 +42,7 @@ void takeSummary(const Summary &summary, bool whole, RunOutcome &out) {
         out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
-        if (isFiniteValue(value) && isScalarName(name))
+        if (out.metrics.size() < maxScalars && isFiniteValue(value) && isScalarName(name))
             out.metrics.try_emplace(name, value); // else computed from the log's frames
     if (!summary.backend.empty())
         out.backend = summary.backend;
@@ -408,7 +408,7 @@ RunOutcome outcomeOf(const RunStore &store) {
         out.recorded = record->files;
         out.folder = scriptFolder(*record);
         if (out.script)
-            out.command = record->command;
+            out.command = QList<std::string>(record->command.begin(), record->command.end());
         out.nodes = std::max<int>(1, int(record->machines.size()));
         if (out.config) {
             out.oversubscribed = out.config->oversubscribe;
@@ -421,9 +421,9 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.unknown = life.unknown();
     out.restarts = int(store.messages().alertsOf(ranksRestarted));
     out.reason = endReason(store);
-    for (const auto &[rank, info] : store.ranks().all())
-        if (!info.backend.empty() && info.backend != "none")
-            out.backend = info.backend;
+    const auto names = [](const auto &rank) { return !rank.second.backend.empty() && rank.second.backend != "none"; };
+    if (const auto lowest = std::ranges::find_if(store.ranks().all(), names); lowest != store.ranks().all().end())
+        out.backend = lowest->second.backend;
     const bool allHosts = takeHosts(store, out.hosts);
     out.nodes = std::max<int>(out.nodes, int(out.hosts.list().size()));
     out.epochs = store.epochs().merged();

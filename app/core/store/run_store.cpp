@@ -118,11 +118,9 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     if (frame.rank) {
         m_ranks.take(*frame.rank, frame, body);
         m_epochs.take(*frame.rank, body);
-        m_identity.hearFiles(body.files);
-        if (!body.about.empty()) {
-            m_identity.hear(body.about);
+        m_identity.hear(frame.node.value_or(0), *frame.rank, body);
+        if (!body.about.empty())
             note(Record | ProgressChange);
-        }
     } else if (isFinal(body.state)) {
         joinRanks();
     }

@@ -261,3 +261,19 @@ TEST_CASE("what a script says of itself is kept in bounds") {
     REQUIRE(summary);
     CHECK(summary->phasesS.size() == 256);
 }
+
+TEST_CASE("a summary has the facts and the backend of the lowest rank, whichever rank is heard first") {
+    ReportedSummary reported;
+    for (const int rank : {2, 0, 1}) {
+        Frame frame;
+        StateFrame init;
+        init.about = {{"precision", rank == 0 ? "bf16" : "fp32"}};
+        init.backend = rank == 0 ? "gloo" : "nccl";
+        frame.body = init;
+        reported.take(rank, frame);
+    }
+    reportEpoch(reported, 1, 0, 1);
+    const Summary summary = *resultOf(reported).summary;
+    CHECK(summary.precision == "bf16");
+    CHECK(summary.backend == "gloo");
+}

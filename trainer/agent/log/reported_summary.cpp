@@ -88,9 +88,11 @@ void ReportedSummary::take(int rank, const Frame &frame) {
         take(rank, *done);
     } else if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         m_attempts.take(rank, *state);
-        takeNew(m_about, state->about, mostWords);
-        if (!state->backend.empty())
+        m_about.take(0, rank, state->about); // a node's ranks are numbered behind those of the nodes before
+        if (!state->backend.empty() && rank <= m_backendRank) {
             m_backend = state->backend;
+            m_backendRank = rank;
+        }
     } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
         take(rank, *eval);
     }
@@ -180,6 +182,7 @@ void ReportedSummary::startOver() {
     m_startsOver = true;
     m_about.clear();
     m_backend.clear();
+    m_backendRank = INT_MAX;
 }
 
 /// What has ended before that epoch stays: the ranks go on from a checkpoint behind it.
@@ -217,7 +220,7 @@ bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
     const auto reported = static_cast<int>(m_epochs.size());
     if (m_epochs.rbegin()->first - m_epochs.begin()->first + 1 != reported)
         return false;
-    const auto meant = numberIn<int>(wordsOf(record, m_about), "epochs");
+    const auto meant = numberIn<int>(wordsOf(record, m_about.all()), "epochs");
     return m_complete || (meant && reported >= *meant);
 }
 
@@ -248,8 +251,9 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         return std::nullopt;
     if (m_firstBeyond)
         out = {}; // sums of the first ones alone are no figures of the run
-    takeWords(wordsOf(record, m_about), out);
-    out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
+    const About &about = m_about.all();
+    takeWords(wordsOf(record, about), out);
+    out.backend = !m_backend.empty() ? m_backend : about.contains("backend") ? about.find("backend")->second : "";
     out.worldSize = record.processes;
     out.devices = record.deviceNames;
     if (record.config && record.claims.knows("cores_per_device"))

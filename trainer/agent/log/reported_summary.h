@@ -12,6 +12,7 @@
 #include "ipc/metric_totals.h"
 #include "ipc/rank_attempts.h"
 #include "ipc/run_folder.h"
+#include "ipc/told_facts.h"
 
 namespace lockstep::agent {
 
@@ -69,8 +70,9 @@ private:
     [[nodiscard]] bool takeEpochs(const RunRecord &record, Summary &out) const; ///< false: something of them is unknown
     [[nodiscard]] std::map<std::string, double, std::less<>> phasesOfSlowest() const;
 
-    About m_about;
-    std::string m_backend;
+    ToldFacts m_about{mostWords};
+    std::string m_backend;       ///< as the lowest rank that has one says
+    int m_backendRank = INT_MAX; ///< that rank
     std::map<int, Epoch> m_epochs;
     std::map<std::string, std::size_t, std::less<>> m_phases; ///< index by name
     std::map<int, Test> m_tests;                              ///< by epoch: the newest ones

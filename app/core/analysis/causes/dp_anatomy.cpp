@@ -65,33 +65,52 @@ std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const
     return out;
 }
 
-/// Of equal parts of a batch: nothing on a rank that only serves parameters; the stages of a pipeline share one part. What a script's
-/// ranks serve and which stages they have is unknown.
-std::optional<double> evenShareOf(const RunStore &store, int rank) {
+/// Of equal parts of a batch, on ranks that train; the stages of a pipeline share one part. What a script's ranks serve and which stages they
+/// have is unknown.
+std::optional<double> evenShareOf(const RunStore &store, std::size_t ranks) {
     const auto &record = store.record();
     if (record && record->config && !isScript(*record)) {
-        const RunConfig &config = *record->config;
-        const int devices = deviceCount(config), parts = batchParts(config, devices);
-        return onlyServes(config, rank, devices) ? std::optional(0.0)
-               : parts > 0                       ? std::optional(1.0 / parts)
-                                                 : std::nullopt;
+        const int parts = batchParts(*record->config, deviceCount(*record->config));
+        return parts > 0 ? std::optional(1.0 / parts) : std::nullopt;
     }
     const MethodSpec *method = findMethod(store.identity().method().toStdString());
-    const std::size_t ranks = store.devices().names().size();
     return ranks == 0 || !method || method->splitsModel || knowsKey(method->id, "server_devices")
                ? std::nullopt
                : std::optional(1.0 / double(ranks));
 }
 
-/// A rank's part of a batch: as much as each other's that trains; where shares follow the ranks' speed, its part of the samples of the newest
-/// epoch that all have reported.
-std::optional<double> shareOf(const RunStore &store, int rank) {
-    const std::size_t ranks = store.devices().names().size();
+/// Each rank's part of a batch.
+struct BatchShares {
+    std::optional<double> each; ///< where it is not in `byRank`; absent: unknown
+    std::map<int, double>
+        byRank; ///< where they follow the ranks' speed, and of ranks that only serve parameters: nothing
+    [[nodiscard]] std::optional<double> of(int rank) const {
+        const auto own = byRank.find(rank);
+        return own == byRank.end() ? each : std::optional(own->second);
+    }
+};
+
+BatchShares evenShares(const RunStore &store, std::size_t ranks) {
+    BatchShares out{evenShareOf(store, ranks), {}};
+    const auto &record = store.record();
+    if (!record || !record->config || isScript(*record))
+        return out;
+    const int devices = deviceCount(*record->config);
+    for (const auto &[rank, info] : store.ranks().all())
+        if (onlyServes(*record->config, rank, devices))
+            out.byRank[rank] = 0;
+    return out;
+}
+
+/// As much as each other's that trains; where shares follow the ranks' speed, its part of the samples of the newest epoch that all have
+/// reported.
+BatchShares sharesOf(const RunStore &store, std::size_t ranks) {
     const auto &record = store.record();
     const bool uneven = record && record->config && knowsKey(record->config->method, "shards") &&
                         record->config->shards != RunConfig().shards;
     if (!uneven)
-        return evenShareOf(store, rank);
+        return evenShares(store, ranks);
+    BatchShares out;
     std::map<int, std::map<int, std::int64_t>> samples; // by epoch, then rank
     for (const RankEpoch &one : store.epochs().ofRanks())
         samples[one.frame.epoch][one.rank] = one.frame.samples;
@@ -99,11 +118,34 @@ std::optional<double> shareOf(const RunStore &store, int rank) {
         std::int64_t all = 0;
         for (const auto &[of, count] : epoch->second)
             all += count;
-        if (const auto own = epoch->second.find(rank);
-            epoch->second.size() == ranks && own != epoch->second.end() && all > 0)
-            return double(own->second) / double(all);
+        if (epoch->second.size() != ranks || all <= 0)
+            continue;
+        for (const auto &[rank, own] : epoch->second)
+            out.byRank[rank] = double(own) / double(all);
+        break;
     }
-    return std::nullopt;
+    return out;
+}
+
+/// Of a rank of DDP.
+std::vector<DpStage> stagesOfRank(const RunStore &store, int rank) {
+    const std::int64_t steps = store.phases().steps(rank);
+    const PhaseTimes phases = store.phases().of(rank);
+    std::vector<DpStage> out;
+    const auto perStep = [&](std::string_view name) {
+        const auto found = phases.find(name);
+        return found == phases.end() || steps <= 0 ? std::nullopt : std::optional(found->second.sumS / double(steps));
+    };
+    for (const std::string_view name : additivePhases())
+        if (auto seconds = perStep(name)) {
+            if (name == phase::exposed)
+                if (const auto wait = perStep(phase::wait); wait && *wait <= *seconds) {
+                    out.push_back({std::string(phase::wait), *wait, false});
+                    *seconds -= *wait;
+                }
+            out.push_back({std::string(name), *seconds, false});
+        }
+    return out;
 }
 
 } // namespace
@@ -137,57 +179,51 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
     return out;
 }
 
-std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
+std::map<int, DpAnatomy> ddpAnatomies(const RunStore &store) {
+    std::map<int, DpAnatomy> out;
     if (!isDistributed(store.identity().method().toStdString()))
-        return std::nullopt;
-    const std::int64_t steps = store.phases().steps(rank);
-    const PhaseTimes phases = store.phases().of(rank);
-    DpAnatomy out;
-    const auto perStep = [&](std::string_view name) {
-        const auto found = phases.find(name);
-        return found == phases.end() || steps <= 0 ? std::nullopt : std::optional(found->second.sumS / double(steps));
-    };
-    for (const std::string_view name : additivePhases())
-        if (auto seconds = perStep(name)) {
-            if (name == phase::exposed)
-                if (const auto wait = perStep(phase::wait); wait && *wait <= *seconds) {
-                    out.stages.push_back({std::string(phase::wait), *wait, false});
-                    *seconds -= *wait;
-                }
-            out.stages.push_back({std::string(name), *seconds, false});
-        }
-    if (out.stages.empty())
-        return std::nullopt;
-    for (const DpStage &stage : out.stages)
-        out.stepS += stage.seconds;
-    out.parallelS = out.stepS;
+        return out;
     const std::vector<std::string> names = store.devices().names();
-    DpDevice device;
-    device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
-    device.share = shareOf(store, rank);
-    device.utilization = useOf(device.device, meanUses(store));
-    out.devices = {device};
+    const std::map<std::string_view, double> uses = meanUses(store);
+    const BatchShares shares = sharesOf(store, names.size());
+    for (const auto &[rank, info] : store.ranks().all()) {
+        std::vector<DpStage> stages = stagesOfRank(store, rank);
+        if (stages.empty())
+            continue;
+        DpAnatomy &step = out[rank];
+        for (const DpStage &stage : stages)
+            step.stepS += stage.seconds;
+        step.stages = std::move(stages);
+        step.parallelS = step.stepS;
+        DpDevice device;
+        device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
+        device.share = shares.of(rank);
+        device.utilization = useOf(device.device, uses);
+        step.devices = {std::move(device)};
+    }
     return out;
 }
 
 std::vector<StepAnatomy> stepAnatomies(const ResultTable &table, const std::vector<const RunStore *> &runs) {
+    std::vector<std::pair<RowRepeat, std::optional<DpAnatomy>>> drawn;
+    for (const RowRepeat &row : medianRepeats(table, runs))
+        drawn.emplace_back(row, dpAnatomy(*row.run));
     std::vector<StepAnatomy> out;
-    bool any = false;
-    for (const auto &[name, run, repeat, repeats] : medianRepeats(table, runs)) {
-        StepAnatomy one{name, run->identity().method().toStdString(), {}, repeat, repeats};
-        if (auto whole = dpAnatomy(*run)) {
-            any = true;
+    if (std::ranges::none_of(drawn, [](const auto &row) { return row.second.has_value(); }))
+        return out;
+    for (auto &[row, whole] : drawn) {
+        StepAnatomy one{row.name, row.run->identity().method().toStdString(), {}, row.repeat, row.repeats};
+        if (whole) {
             one.anatomy = std::move(*whole);
             out.push_back(one);
         }
-        for (const auto &[rank, info] : run->ranks().all())
-            if (auto steps = ddpAnatomy(*run, rank)) {
-                one.anatomy = std::move(*steps);
-                out.push_back(one);
-                one.name.clear(); // of its further ranks
-            }
+        for (auto &[rank, step] : ddpAnatomies(*row.run)) {
+            one.anatomy = std::move(step);
+            out.push_back(one);
+            one.name.clear(); // of its further ranks
+        }
     }
-    return any ? out : std::vector<StepAnatomy>();
+    return out;
 }
 
 } // namespace lockstep::core

@@ -42,9 +42,9 @@ struct DpAnatomy {
 /// Absent when the run is not data parallel, or none of its stages has come yet.
 [[nodiscard]] std::optional<DpAnatomy> dpAnatomy(const RunStore &store);
 
-/// A step of a rank of DDP in the same form, its one device in each stage from first to last; "wait" is the part of the exposed
-/// communication in which it waits for slower ranks. Absent when the run is not DDP or the rank has reported no phases.
-[[nodiscard]] std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank);
+/// Steps of DDP's ranks in the same form, by rank, each with its one device in each stage from first to last; "wait" is the part of the
+/// exposed communication in which it waits for slower ranks. Without ranks that have reported no phases; empty when the run is not DDP.
+[[nodiscard]] std::map<int, DpAnatomy> ddpAnatomies(const RunStore &store);
 
 /// One set of rows of the picture that has DP beside DDP.
 struct StepAnatomy {

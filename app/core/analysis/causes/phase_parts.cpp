@@ -32,9 +32,10 @@ std::optional<double> computingOf(const Phases &phases) {
 }
 
 bool isDdp(const RunOutcome &run) {
+    if (run.config && run.claims.knows("method"))
+        return run.config->method == Method::Ddp;
     const auto said = run.about.find("method");
-    return said != run.about.end() ? said->second == toString(Method::Ddp)
-                                   : run.config && run.config->method == Method::Ddp;
+    return said != run.about.end() && said->second == toString(Method::Ddp);
 }
 
 /// How long sums of gradients hold every rank of DDP up: the least of them. Absent where ranks report waiting

@@ -403,7 +403,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         for (const MeasuredRow &to : ends) {
             if (from.row->devices != to.row->devices)
                 continue;
-            const std::size_t apart = factorsBetween(*from.group, *to.group).size();
+            const std::size_t apart = countOfFactors(*from.group, *to.group);
             if (!dp || apart < least) {
                 dp = from.group;
                 ddp = to.group;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "analysis/fairness/fairness_detail.h"
 #include "analysis/history/run_facts.h"
@@ -10,6 +11,7 @@
 #include "experiment/run_names.h"
 #include "experiment/script_flags.h"
 #include "ipc/phase_sums.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core::fairness {
 namespace {
@@ -20,6 +22,8 @@ constexpr const char *otherWork = "different work, so times can't be compared";
 constexpr const char *otherMeans = "a gain may come from the different resources";
 constexpr const char *otherCode = "different code takes a different time";
 constexpr const char *otherLearning = "times can be compared, accuracies can't";
+
+constexpr std::size_t mostNamedFlags = 20; ///< of a pair
 
 struct Rule {
     std::string_view key;
@@ -164,6 +168,21 @@ void weighBatch(const Pair &pair, FairnessFinding &finding, std::string &consequ
                   " samples a step, so times of as many samples can be compared, losses after as many steps can't";
 }
 
+/// Changed together with the method or the devices, a flag hides what each of them does.
+void addFlags(const Flags &a, const Flags &b, std::vector<Unlike> &out) {
+    const std::vector<std::string> apart = flagsApart(a, b);
+    const std::size_t named = apart.size() <= mostNamedFlags ? apart.size() : mostNamedFlags - 1;
+    for (const std::string &flag : std::span(apart).first(named))
+        out.push_back(fairness::difference("--" + flag, "--" + flag, flagValue(a, flag), flagValue(b, flag), Decisive,
+                                           "a gain may come from this flag"));
+    if (named == apart.size())
+        return;
+    const std::string further = thousands(std::int64_t(apart.size() - named));
+    Unlike others = fairness::difference("--", "further flags", "-", further + " differ", Decisive, {});
+    others.finding.sentence = further + " further flags differ: a gain may come from them.";
+    out.push_back(std::move(others));
+}
+
 } // namespace
 
 bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
@@ -224,12 +243,8 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         difference.finding.sentence = sentenceOf(difference.finding, consequence);
         out.push_back(std::move(difference));
     }
-    // Changed together with the method or the devices, a flag hides what each of them does.
-    const Flags &ofA = pair.a().claims.flags, &ofB = pair.b().claims.flags;
     if (pair.differsInMethod)
-        for (const std::string &flag : flagsApart(ofA, ofB))
-            out.push_back(fairness::difference("--" + flag, "--" + flag, flagValue(ofA, flag), flagValue(ofB, flag),
-                                               Decisive, "a gain may come from this flag"));
+        addFlags(pair.a().claims.flags, pair.b().claims.flags, out);
     return out;
 }
 

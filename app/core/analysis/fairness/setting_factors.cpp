@@ -103,6 +103,31 @@ bool asksFor(const std::vector<std::string> &command, const std::vector<std::str
     });
 }
 
+/// Calls one of the three for each factor in which two differ whose configs are known, in the order of factorsBetween().
+template <class Program, class Setting, class Flag>
+void eachFactor(const RepeatGroup &reference, const RepeatGroup &run, Program program, Setting setting, Flag flag) {
+    if (reference.runs.empty() || run.runs.empty() || !reference.runs.front().config || !run.runs.front().config)
+        return;
+    const RunConfig &a = *reference.runs.front().config, &b = *run.runs.front().config;
+    if (isScript(reference) != isScript(run))
+        program();
+    const ScriptClaims &ofA = reference.runs.front().claims, &ofB = run.runs.front().claims;
+    const auto differs = [&](const std::string &key) {
+        return ofA.knows(key) && ofB.knows(key) && differIn(a, b, key);
+    };
+    for (const SettingGroup &one : settingGroups())
+        if (std::ranges::any_of(one.keys, differs))
+            setting(one.key, one.keys);
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::string key(field.key);
+        const bool grouped =
+            std::ranges::any_of(settingGroups(), [&](const SettingGroup &one) { return contains(one.keys, key); });
+        if (!grouped && !isTimeless(field) && differs(key))
+            setting(key.c_str(), std::vector<std::string>{key});
+    }
+    eachFlagApart(ofA.flags, ofB.flags, flag);
+}
+
 bool bitOf(const std::vector<SettingFactor> &factors, std::uint32_t mask, std::string_view key) {
     for (std::size_t i = 0; i < factors.size(); ++i)
         if (factors[i].key == key)
@@ -147,33 +172,28 @@ std::string settingKey(const RunConfig &config) {
 
 std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run) {
     std::vector<SettingFactor> out;
-    if (reference.runs.empty() || run.runs.empty() || !reference.runs.front().config || !run.runs.front().config)
-        return out;
-    const RunConfig &a = *reference.runs.front().config, &b = *run.runs.front().config;
-    if (isScript(reference) != isScript(run)) {
+    const auto program = [&] {
         const auto word = [](const RepeatGroup &group) { return isScript(group) ? "the script" : "lockstep-trainer"; };
         out.push_back(
             {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
-    }
-    const ScriptClaims &ofA = reference.runs.front().claims, &ofB = run.runs.front().claims;
-    const auto differs = [&](const std::string &key) {
-        return ofA.knows(key) && ofB.knows(key) && differIn(a, b, key);
     };
-    for (const SettingGroup &setting : settingGroups())
-        if (std::ranges::any_of(setting.keys, differs))
-            out.push_back(factorOf(setting.key, setting.keys, a, b));
-    for (const FieldSpec &field : runConfigFields()) {
-        const std::string key(field.key);
-        const bool grouped = std::ranges::any_of(
-            settingGroups(), [&](const SettingGroup &setting) { return contains(setting.keys, key); });
-        if (!grouped && !isTimeless(field) && differs(key))
-            out.push_back(factorOf(key.c_str(), {key}, a, b));
-    }
-    for (const std::string &flag : flagsApart(ofA.flags, ofB.flags)) {
-        const std::string mine = flagText(ofA.flags, flag), other = flagText(ofB.flags, flag);
-        out.push_back({"--" + flag, {}, other + " instead of " + mine, other, mine, flag});
-    }
+    const auto setting = [&](const char *key, const std::vector<std::string> &keys) {
+        out.push_back(factorOf(key, keys, *reference.runs.front().config, *run.runs.front().config));
+    };
+    const auto flag = [&](const std::string &name) {
+        const std::string mine = flagText(reference.runs.front().claims.flags, name),
+                          other = flagText(run.runs.front().claims.flags, name);
+        out.push_back({"--" + name, {}, other + " instead of " + mine, other, mine, name});
+    };
+    eachFactor(reference, run, program, setting, flag);
     return out;
+}
+
+std::size_t countOfFactors(const RepeatGroup &reference, const RepeatGroup &run) {
+    std::size_t count = 0;
+    const auto one = [&](const auto &...) { ++count; };
+    eachFactor(reference, run, one, one, one);
+    return count;
 }
 
 GroupSetting settingBetween(const RepeatGroup &reference, const RepeatGroup &run,

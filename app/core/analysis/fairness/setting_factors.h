@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // Settings in which two groups differ, and configs that lie between them.
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ struct SettingFactor {
 
 /// In what the two differ that can change a time; empty when a config is unknown. Seeds, files and folders are left out.
 [[nodiscard]] std::vector<SettingFactor> factorsBetween(const RepeatGroup &reference, const RepeatGroup &run);
+
+/// How many these are, which takes no texts: for many pairs.
+[[nodiscard]] std::size_t countOfFactors(const RepeatGroup &reference, const RepeatGroup &run);
 
 /// What a group was measured with.
 struct GroupSetting {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/live/anatomy_card.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
 #include <QVBoxLayout>
 
 #include "analysis/causes/dp_anatomy.h"
@@ -34,24 +38,24 @@ ChartSource *AnatomyCard::picture() const {
 
 /// DP as a whole, DDP rank by rank. Empty without DP, since there is nothing to compare DDP's step with.
 void AnatomyCard::draw(Changes) {
+    QList<RunStyle> medians;
+    std::ranges::copy_if(shown().stylesByMethod(), std::back_inserter(medians), &RunStyle::median);
+    QList<std::optional<core::DpAnatomy>> wholes;
+    for (const RunStyle &style : medians)
+        wholes.append(core::dpAnatomy(shown().storeOf(style)));
+    const bool parallel = std::ranges::any_of(wholes, [](const auto &whole) { return whole.has_value(); });
     QList<AnatomyRun> all;
-    bool parallel = false;
-    for (const RunStyle &style : shown().stylesByMethod()) {
-        if (!style.median)
-            continue;
-        const RunStore &run = shown().storeOf(style);
-        if (const auto whole = core::dpAnatomy(run)) {
-            parallel = true;
-            all.append({style.name, style.color, *whole, style.key()});
-        }
+    for (qsizetype i = 0; parallel && i < medians.size(); ++i) {
+        const RunStyle &style = medians[i];
+        if (wholes[i])
+            all.append({style.name, style.color, *wholes[i], style.key()});
         QString name = style.name;
-        for (const auto &[rank, info] : run.ranks().all())
-            if (const auto step = core::ddpAnatomy(run, rank)) {
-                all.append({name, style.color, *step, style.key()});
-                name.clear();
-            }
+        for (const auto &[rank, step] : core::ddpAnatomies(shown().storeOf(style))) {
+            all.append({name, style.color, step, style.key()});
+            name.clear();
+        }
     }
-    m_view->setRuns(parallel ? all : QList<AnatomyRun>());
+    m_view->setRuns(all);
     setNote(m_view->hasUnknown() ? tr("dashed, with ?: only the slowest device's time was recorded") : QString());
 }
 

@@ -529,8 +529,10 @@ private Q_SLOTS:
             std::get<StepsFrame>(steps.body).phases["forward"] = {0.5, {}};
             store.take(steps);
         }
-        const auto share = [&store](int rank) { return ddpAnatomy(store, rank)->devices.at(0).share; };
+        const auto share = [&store](int rank) { return ddpAnatomies(store).at(rank).devices.at(0).share; };
         QCOMPARE(share(0), std::optional(0.5)); // by default, shards are even
+        store.take(frame(StateFrame{}, 2, 150));
+        QCOMPARE(ddpAnatomies(store).size(), std::size_t(2)); // the third rank has reported no phases
         record.config->shards = "measured";
         store.setRecord(record);
         QVERIFY2(!share(0), "no epoch has been reported");
@@ -560,7 +562,7 @@ private Q_SLOTS:
             std::get<StepsFrame>(steps.body).phases["forward"] = {0.5, {}};
             store.take(steps);
         }
-        const auto share = [&store](int rank) { return ddpAnatomy(store, rank)->devices.at(0).share; };
+        const auto share = [&store](int rank) { return ddpAnatomies(store).at(rank).devices.at(0).share; };
         QCOMPARE(share(0), std::optional(1.0));
         QCOMPARE(share(1), std::optional(0.0));
         record.config->method = Method::Pipeline;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/judgement.h"
+#include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -334,6 +335,30 @@ private Q_SLOTS:
                      sentenceOf(with[0]).find(", 69 % efficient; against baseline, twice on: ") != std::string::npos,
                  sentenceOf(with[0]).c_str());
         QVERIFY(with[1].outcome == Outcome::NotWorthIt && with[1].against == "baseline, twice off");
+    }
+
+    void ofManyFlagsTwentyAreNamedAndTheOthersCounted() {
+        RepeatGroup off{"baseline", measured({baseline}), true},
+            on{"DDP on 2 devices", measured({{"DDP on 2 devices", Method::Ddp, 2, 4, 1, 4.5, 1}})};
+        const auto flagsBetween = [&] {
+            std::vector<std::string> out;
+            for (const FairnessFinding &finding : fairnessOf(off, on, {}, {}))
+                if (finding.key.starts_with("--"))
+                    out.push_back(finding.sentence);
+            return out;
+        };
+        for (const std::size_t count : {20, 101}) {
+            for (RunOutcome &run : on.runs)
+                for (std::size_t i = 0; i < count; ++i)
+                    run.claims.flags["f" + std::to_string(i)] = "1";
+            const std::vector<std::string> named = flagsBetween();
+            QCOMPARE(named.size(), std::size_t(20));
+            QVERIFY(named.front().starts_with("--f0 1 instead of not given"));
+            QCOMPARE(std::ranges::count(named, "82 further flags differ: a gain may come from them."),
+                     std::ptrdiff_t(count > 20));
+            QCOMPARE(countOfFactors(off, on), factorsBetween(off, on).size());
+            QVERIFY(countOfFactors(off, on) > count);
+        }
     }
 
     void aRunThatFailedSaysSoWithTheRunWhoseConsoleSaysMore() {

@@ -123,6 +123,24 @@ private Q_SLOTS:
                  std::string("r.json: there are 900 more mistakes; correct those above first"));
     }
 
+    void aRunsFlagsAreAsManyAsItsRecordKeeps() {
+        const auto recipeOf = [](std::size_t count) {
+            std::string flags;
+            for (std::size_t i = 0; i < count; ++i)
+                flags += (i > 0 ? ",\"f" : "\"f") + std::to_string(i) + "\":\"1\"";
+            return recipeFromJson("{\"name\":\"a\",\"runs\":[{\"method\":\"baseline\",\"command\":[\"x\"],\n"
+                                  "\"flags\":{" +
+                                      flags + "}}]}",
+                                  "r.json");
+        };
+        QVERIFY(recipeOf(mostFlags).has_value());
+        const auto more = recipeOf(mostFlags + 1);
+        QVERIFY(!more);
+        QVERIFY2(joinErrors(more.error()).find("r.json:2: flags: has 513 flags, and a run's at most 512") !=
+                     std::string::npos,
+                 joinErrors(more.error()).c_str());
+    }
+
     void remarksAndPublishedRunsAreAThousandAtMost() {
         const auto listOf = [](const char *item, int count) {
             std::string list = "[";

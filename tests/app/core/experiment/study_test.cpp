@@ -170,6 +170,8 @@ void CoreStudyTest::flagsOfACommandCanBeExchanged() {
     QCOMPARE(*withFlags(spec.command, spec.claims.flags, {{"amp", "off"}, {"hidden", "128"}}),
              (std::vector<std::string>{"{python}", "train.py", "--hidden", "128"}));
     QVERIFY(!withFlags({"{python}", "train.py"}, {{"hidden", "64"}}, {{"hidden", "128"}}));
+    QCOMPARE(flagsApart({{"a", "1"}, {"b", "1"}, {"d", "1"}, {"e", "1"}}, {{"b", "1"}, {"c", "1"}, {"d", "2"}}),
+             (std::vector<std::string>{"a", "c", "d", "e"}));
 }
 
 void CoreStudyTest::whatIsTooLargeIsOneSentence() {

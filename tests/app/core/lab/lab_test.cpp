@@ -14,6 +14,7 @@
 #include "lab/lab_record.h"
 #include "lab/lab_report.h"
 #include "simple_model.h"
+#include "store/run_index.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -397,6 +398,16 @@ private Q_SLOTS:
         QVERIFY(!of("hostA%eth0:0;hostC%bond0:0"));
         QVERIFY(!of("hostA%eth0:0;hostB%bond0:0,1"));
         QCOMPARE(whereMeasured(between), std::string("between hostA%eth0:0 and hostB%bond0:0"));
+    }
+
+    void aLabIsOfAMachineByItsNameAndItsProcessor() {
+        LabRecord lab;
+        lab.host = "box";
+        lab.cpuModel = "CPU 1";
+        QVERIFY(isLabOf(lab, {"box", "CPU 1"}) && isLabOf(lab, {"box", ""}));
+        QVERIFY(!isLabOf(lab, {"box", "CPU 2"}) && !isLabOf(lab, {"other", "CPU 1"}));
+        lab.cpuModel.clear();
+        QVERIFY(isLabOf(lab, {"box", "CPU 2"}));
     }
 
     void whatIsLeftOutIsASentence() {

@@ -298,6 +298,12 @@ private Q_SLOTS:
         QCOMPARE(facts->interfacesLeftOut, std::size_t(37));
         QCOMPARE(facts->addressesLeftOut, std::size_t(64 * 5 - 256));
         QCOMPARE(facts->interfaces.front().addresses.size(), std::size_t(5));
+        for (const qsizetype gpus : {256, 257}) {
+            const QString cards = QStringLiteral("{},").repeated(gpus).chopped(1);
+            const auto node = nodeFactsFromJson("{\"type\":\"node\",\"gpus\":[" + cards.toStdString() + "]}");
+            QCOMPARE(node.has_value(), gpus == 256);
+            QVERIFY(node || node.error().message().find("257 GPUs, and a node has 256 at most") != std::string::npos);
+        }
         QVERIFY(facts->interfaces.back().addresses.empty());
         DoctorSnapshot snapshot = goodSnapshot();
         snapshot.nodes[0].facts->interfacesLeftOut = 1;

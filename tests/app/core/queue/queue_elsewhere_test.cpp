@@ -366,13 +366,21 @@ private Q_SLOTS:
         QVERIFY(isKnownPlace(other) && !isKnownPlace(elsewhere));
         QCOMPARE(unknownOf({elsewhere, CommandPrefix(), listed, ctlThere, other, elsewhere}),
                  (std::vector<CommandPrefix>{elsewhere, elsewhere}));
-        const CommandPrefix own = prefixFor("slurm:17/n1", findAgent().value()).value();
+        const std::filesystem::path agent = std::filesystem::canonical(findAgent().value());
         const std::string posed = "lockstep-agent\", which your list names. Nothing else is started. \u202e";
         QCOMPARE(placesText({CommandPrefix{{}, "box", posed + "x\ny"}}),
                  std::string("\"lockstep-agent', which your list names. Nothing else is started. \uFFFDx y\" on box"));
         QVERIFY(placesText({CommandPrefix{{}, "box", std::string(20'000, 'a')}}).size() < 300);
-        QVERIFY(isKnownPlace(own)); // this installation's, in a job of this user's
-        QVERIFY(!isKnownPlace(prefixFor("slurm:17/n1", "/tmp/lockstep-agent").value()));
+        const auto isKnownInJob = [](const std::filesystem::path &program) {
+            return isKnownPlace(prefixFor("slurm:17/n1", program.string()).value());
+        };
+        QVERIFY(isKnownInJob(agent)); // this installation's, in a job of this user's
+        QVERIFY(isKnownInJob(agent.parent_path() / "lockstepctl"));
+        QVERIFY(!isKnownInJob("/tmp/lockstep-agent") && !isKnownInJob("lockstep-agent"));
+        const QTemporaryDir folder;
+        const std::filesystem::path link = folder.filePath(QStringLiteral("lockstep-agent")).toStdString();
+        std::filesystem::create_symlink(agent, link);
+        QVERIFY(!isKnownInJob(link)); // on the job's machine it may lead elsewhere
     }
 
     void thousandsOfPlacesInAForeignExperimentAreAskedAboutAtOnce() {

@@ -14,8 +14,12 @@
 #include "core_support.h"
 #include "ipc/file_system.h"
 #include "ipc/printable.h"
+#include "ipc/run_title.h"
+#include "ipc/scalars.h"
 #include "store/load_run.h"
 #include "store/run_index.h"
+#include "store/run_notes.h"
+#include "store/run_outcome.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
@@ -490,6 +494,45 @@ private Q_SLOTS:
         QCOMPARE(index->runs().front().model.size(), longestText);
         QCOMPARE(index->runs().front().recipe.size(), longestText);
         QVERIFY(index->runs().front().work.size() < 1'000);
+    }
+
+    void aNameThatIsGivenInAFileIsCutAndTakesOneLine() {
+        const Home home;
+        const RunFolder folder = runFolder(finishedRun(1));
+        write(folder.notes(), "{\"name\": \"a\\nb" + std::string(60'000, 'n') + "\"}");
+        QCOMPARE(readRunNotes(folder)->name.size(), longestTitle);
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().front().title().size(), longestTitle);
+        QVERIFY(index->runs().front().title().starts_with("a bn"));
+        QVERIFY(changeRunNotes(folder, [](RunNotes &notes) { notes.name.assign(1'000, 'm'); }).has_value());
+        QCOMPARE(readRunNotes(folder)->name.size(), longestTitle);
+    }
+
+    void aSummarysMetricsAreAsManyAsARunHas() {
+        const Home home;
+        const std::string run = finishedRun(1);
+        RunResult result = doneResult(run, 0, 3.0);
+        result.summary.emplace();
+        for (std::size_t i = 0; i < 10 * maxScalars; ++i)
+            result.summary->metrics["m" + std::to_string(i)] = 1.5;
+        write(runFolder(run).result(), toJson(result));
+        auto index = RunIndex::open();
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().front().metricNames().size(), maxScalars);
+        RunStore store(QString::fromStdString(run));
+        QVERIFY(loadRun(store, runFolder(run)));
+        QCOMPARE(outcomeOf(store).metrics.size(), maxScalars);
+    }
+
+    void copiesOfAnOutcomeShareItsCommand() {
+        RunRecord record = ddpRecord("r");
+        record.command.assign(1'000, "");
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(record);
+        const RunOutcome outcome = outcomeOf(store), copy = outcome;
+        QCOMPARE(copy.command.size(), qsizetype(1'000));
+        QVERIFY(copy.command.isSharedWith(outcome.command));
     }
 
     void anIndexIsBelievedWhileAnotherProcessHasItOpen() {

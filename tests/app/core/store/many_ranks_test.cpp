@@ -145,11 +145,17 @@ private Q_SLOTS:
         for (const int rank : {1, 0, 1}) {
             length.epochs = rank == 0 ? 2 : 99;
             length.totalSteps = rank == 0 ? 40 : 9900;
-            length.about = {{"total_steps", std::to_string(*length.totalSteps)}};
+            const std::string word = rank == 0 ? "a" : "b";
+            length.about = {{"total_steps", std::to_string(*length.totalSteps)}, {"precision", word}, {word, "x"}};
+            length.files = {{"train.py", word}};
+            length.backend = word;
             tell(length, rank);
         }
         QCOMPARE(store.length().epochs(), std::optional(2));
         QCOMPARE(store.length().steps(), std::optional<std::int64_t>(40));
+        QVERIFY(store.identity().about().at("precision") == "a" && store.identity().about().contains("b"));
+        QCOMPARE(store.identity().files(), (FileDigests{{"train.py", "a"}}));
+        QCOMPARE(outcomeOf(store).backend, std::string("a"));
 
         EvalFrame eval;
         for (const int rank : {1, 0, 1}) {
