@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Which figures of runs are comparable at all: efficiencies, accuracies, epochs, repeats.
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/row_figures.h"
+#include "analysis/fairness/fairness.h"
+#include "judged_runs.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+class CoreComparedFiguresTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void efficiencyCountsTheDevicesOfTheReferenceToo() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 8);
+        addRepeats(runs, "DDP on 2 devices again", config(Method::Ddp, 2, 0), 1, 8);
+        addRepeats(runs, "DDP on 4 devices", config(Method::Ddp, 4, 0), 1, 4);
+        const Judgement found = judge(resultTable(runs), runs, {});
+        QVERIFY(!found.pairs[0].efficiency); // of equal devices a factor is no efficiency
+        QCOMPARE(*found.pairs[1].efficiency, found.pairs[1].training->factor / 2);
+        QVERIFY2(found.sentence.find("90 % efficient") != std::string::npos, found.sentence.c_str());
+    }
+
+    void efficiencyIsOfDevicesAlone() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 3, 2, 0.5);
+        addRepeats(runs, "DDP on 2 devices, 4 workers", config(Method::Ddp, 2, 4), 1, 2, 0.5);
+        const ResultTable table = resultTable(runs);
+        const Judgement found = judge(table, runs, {"workers"});
+        QCOMPARE(found.pairs.size(), std::size_t(2));
+        QCOMPARE(*found.pairs[0].efficiency, found.pairs[0].training->factor / 2);
+        QVERIFY(!found.pairs[1].efficiency); // it would be over 100 %
+        const ResultTable shown = judged(table, found);
+        QVERIFY(!shown.rows[0].efficiency && shown.rows[1].efficiency && !shown.rows[2].efficiency);
+        QVERIFY2(found.sentence.find("DDP on 2 devices: worth it, 1.82× as fast as baseline (1.7") !=
+                         std::string::npos &&
+                     found.sentence.find("), 91 % efficient.") != std::string::npos,
+                 found.sentence.c_str());
+    }
+
+    void efficiencyIsOfAsMuchWork() {
+        const auto efficiencyWith = [](void (*alter)(RunOutcome &)) {
+            std::vector<RunOutcome> runs;
+            addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+            addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4);
+            for (std::size_t i = 3; i < runs.size(); ++i)
+                alter(runs[i]);
+            return judge(resultTable(runs), runs, {}).pairs.at(0).efficiency;
+        };
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->epochs = 1; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->trainSamples = 640; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->batchSize = 8; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.config->model = "mlp"; }));
+        QVERIFY(!efficiencyWith([](RunOutcome &run) { run.epochs[1].samples = 1280; }));
+        QVERIFY(efficiencyWith([](RunOutcome &run) { run.config->seed = 5; }));
+        QVERIFY2(efficiencyWith([](RunOutcome &run) { run.config->batchPerDevice = 64; }),
+                 "weak scaling: each device has as many samples a step as the one of the reference");
+        QVERIFY2(efficiencyWith([](RunOutcome &run) {
+                     run.conditions.freeCores = 0;
+                     run.conditions.surroundings.emplace().measuredS = *run.runTimeS;
+                     run.conditions.surroundings->otherCpuS = 2 * *run.runTimeS;
+                 }),
+                 "load is said beside it");
+    }
+
+    void accuraciesAreComparedAfterTheSameEpoch() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 0), 1, 4);
+        const auto tested = [&](std::size_t from, double first, std::optional<double> second) {
+            for (std::size_t i = from; i < from + 3; ++i) {
+                RunOutcome &run = runs[i];
+                run.epochs[0].eval = EvalFrame{1, first, {}, 10'000, {}, {}};
+                run.testAccuracy = second.value_or(first);
+                run.accuracyEpoch = second ? std::nullopt : std::optional(1);
+                if (second)
+                    run.epochs[1].eval = EvalFrame{2, *second, {}, 10'000, {}, {}};
+            }
+        };
+        const auto pairOf = [&] { return judge(resultTable(runs), runs, {}).pairs.at(0); };
+        const auto findingOf = [](const PairJudgement &pair) {
+            const auto found = std::ranges::find(pair.fairness, "accuracy", &FairnessFinding::key);
+            return found == pair.fairness.end() ? std::string() : found->label;
+        };
+        tested(0, 0.45, 0.46);
+        tested(3, 0.45, std::nullopt);
+        QCOMPARE(*pairOf().accuracyDifference, 0.0);
+        QVERIFY(findingOf(pairOf()).empty());
+        QVERIFY(anyContains(resultTable(runs).rows.at(1).notes, "test accuracy is that of epoch 1 of 2"));
+        tested(3, 0.25, std::nullopt);
+        QCOMPARE(findingOf(pairOf()), std::string("Test accuracy after epoch 1"));
+        for (std::size_t i = 0; i < 3; ++i)
+            runs[i].epochs[0].eval.reset();
+        QVERIFY2(!pairOf().accuracyDifference && findingOf(pairOf()).empty(), "no epoch of which both were tested");
+        tested(3, 0.45, 0.46);
+        QCOMPARE(*pairOf().accuracyDifference, 0.0); // both at the end
+    }
+
+    void aPartOfAnEpochIsNoEpochsTime() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+        const auto whole = laterEpochS(runs[0]);
+        MergedEpoch part = runs[0].epochs.back();
+        part.epoch = 3;
+        part.durationS /= 10;
+        part.part = true;
+        runs[0].epochs.push_back(part);
+        QCOMPARE(laterEpochS(runs[0]), whole);
+        part.part = false;
+        part.durationS *= 10;
+        runs[1].epochs.push_back(part);
+        const ResultRow row = resultTable(runs, {}, UnlikeWork::Together).rows.at(0);
+        QCOMPARE(row.epochs.size(), std::size_t(3));
+        QVERIFY2(!row.epochs[2].part && row.epochs[2].durationS == part.durationS, "the whole one's");
+    }
+
+    void theHeadingStatesWhatAllRunsShare() {
+        Experiment experiment;
+        for (int entry = 0; entry < 2; ++entry) {
+            PlannedRun &planned = experiment.entries.emplace_back().planned;
+            planned.name = entry == 0 ? "baseline" : "DDP on 2 devices";
+            planned.config.dataset = "fashion-mnist";
+            planned.config.trainSamples = 6400;
+            planned.config.epochs = 3;
+        }
+        const auto heading = [&] { return resultTable(experiment, {}).datasetNote; };
+        QCOMPARE(heading(), std::string("Fashion-MNIST, first 6,400 samples, 3 epochs"));
+        RunConfig &other = experiment.entries[1].planned.config;
+        other.epochs = 1;
+        other.trainSamples = 1280;
+        QCOMPARE(heading(), std::string("Fashion-MNIST, first 1,280 to 6,400 samples, 1 to 3 epochs"));
+        other.trainSamples = 0; // all of them
+        QCOMPARE(heading(), std::string("Fashion-MNIST, 1 to 3 epochs"));
+        other.dataset = "mnist";
+        experiment.quick = true;
+        QCOMPARE(heading(), std::string("1 to 3 epochs (quick)"));
+        experiment.entries[1].planned.claims.known = std::vector<std::string>{"method"};
+        QVERIFY(heading().empty());
+    }
+
+    void aRepeatThatOnlyTestedACheckpointIsNoneOfTheMeasurement() {
+        std::vector<RunOutcome> runs = study(false);
+        for (RunOutcome &run : runs)
+            if (run.run != runs.front().run && run.name == "baseline") { // its second and third repeat
+                run.summedEpochs = {{1, 0.5, 5, 6400}, {2, 0.3, 5, 6400}};
+                run.firstEpoch = 3;
+                run.earlierS = 10;
+                run.totalTrainingTimeS.reset();
+                run.runTimeS = 0.4;
+                run.phasesS.clear();
+                run.rankPhasesS.clear();
+                run.epochs.clear();
+            }
+        const ResultTable table = resultTable(runs);
+        const ResultRow &baseline = table.rows.front();
+        QCOMPARE(baseline.repeats, 1);
+        QCOMPARE(*baseline.runTimeS, *runs.front().runTimeS);
+        QCOMPARE(baseline.runTimes.size(), std::size_t(1));
+        const Judgement found = judge(table, runs, {"workers"});
+        QVERIFY2(anyContains(found.reservations, "baseline: fewer than 3 repeats"), joined(found.reservations).c_str());
+        QVERIFY(found.pairs.front().wholeRun);
+        const std::vector<RunOutcome> idle = {runs[1]};
+        QCOMPARE(groupsOf(resultTable(idle), idle).front().runs.size(), std::size_t(1)); // there is no other
+    }
+
+    void theFirstEpochIsNoLaterOne() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        QVERIFY(resultTable(runs).rows.front().epochMedianS);
+        for (RunOutcome &run : runs)
+            run.epochs.pop_back();
+        const ResultTable table = resultTable(runs);
+        QVERIFY(table.rows.front().firstEpochS && !table.rows.front().epochMedianS);
+    }
+
+    void phasesOfARowAreMeansOverItsRepeats() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "DDP on 2 devices", config(Method::Ddp, 2, 4), 1, 2, 0.5);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            runs[i].phasesS["exposed"] = double(1 << i);
+            runs[i].testAccuracy = 0.8 + 0.01 * double(i);
+        }
+        const ResultTable table = resultTable(runs);
+        QVERIFY(std::abs(table.rows.front().phasesS.at("exposed") - 7.0 / 3) < 1e-9);
+        QVERIFY(std::abs(table.rows.front().phasesS.at("load") - 1) < 1e-9);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreComparedFiguresTest)
+#include "compared_figures_test.moc"
