@@ -50,7 +50,8 @@ inline constexpr std::array alertTable = std::to_array<AlertKind>({
      "a rank's gradients are ready later than the others', over 20 steps and more; of scripts, over 20 windows of "
      "steps and more",
      "Look at its device and its neighbours on Live. On unlike devices, `--shards measured` gives it fewer samples."},
-    {"hang", "error", "agent", "ranks wait in a collective for five median steps, at least 10 s",
+    {"hang", "error", "agent",
+     "ranks wait in a collective for five median steps, at least 10 s, or for five minutes where they may be busy",
      "Read in the console where each rank is, then stop the run."},
     {"hang_over", "warning", "agent", "the collective of a hang has ended after all", "Nothing: the ranks go on."},
     {"ranks_differ", "error", "rank", "ranks end with different parameters",

@@ -463,7 +463,7 @@ std::vector<FieldSpec> fileRows() {
         row<Real<"hang_after", &C::hangAfter, Range::NotNegative>>(
             "hang_after", "Hang after (s)",
             "Raise an alert when ranks wait in a collective for another rank for so many seconds; 0: after five median "
-            "steps, at least 10 s.",
+            "steps, at least 10 s, or five minutes where they may be busy.",
             FieldType::Real, Advanced, {.effect = FieldEffect::None}),
         row<Switch<"resume", &C::resume>>("resume", "Resume",
                                           "Resume from the newest intact checkpoint in the checkpoint folder.",

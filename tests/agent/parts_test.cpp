@@ -59,6 +59,19 @@ TEST_CASE("a console line is cleaned of what a screen would not show") {
     CHECK(cleanLine(std::string(10'000, 'x')).size() < 4200);
 }
 
+TEST_CASE("a warning on a console is known from an error") {
+    for (const char *warning :
+         {"/a b/train.py:12: UserWarning: careful", "a.py:3: Warning: x", "/x/lr.py:1: my.OwnWarning: y",
+          "[W1130 15:00:00.123 socket.cpp:207] [c10d] The hostname can't be retrieved",
+          "[rank1]:[W1130 15:00:00.123 x.cpp:1] y", "W1130 15:00:00.123000 42 run.py:803] y"})
+        CHECK_MESSAGE(isWarning(warning), warning);
+    for (const char *error :
+         {"RuntimeWarning: an error of the script's own", "train.py: error: Warning: x",
+          "ValueError: a.py:3: no Warning", "UserWarning", "E1130 15:00:00.123000 42 api.py:869] failed (exitcode: -9)",
+          "W113 is no date", "W1130", "W", "[rank0]: ValueError: x", "[rank", ""})
+        CHECK_MESSAGE(!isWarning(error), error);
+}
+
 TEST_CASE("busy share comes from ticks between two readings, unknown when none passed") {
     const auto before = parseProcStat(
         "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 100 800 0 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nintr 5\n");

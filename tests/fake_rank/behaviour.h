@@ -9,6 +9,7 @@
 ///
 ///   steps=N epochs=N step_ms=N     how long it trains: steps an epoch (10), epochs (--epochs, else 2), a step (10 ms)
 ///   phases=load:3,forward:5        a step is these parts, in ms, reported as set (wait counts as exposed too)
+///   first_epoch=N                  the number of its first epoch (1)
 ///   start_ms=N                     waits before it connects
 ///   burn                           spins through its steps instead of sleeping
 ///   no_connect | no_hello          never connects | connects and says nothing

@@ -354,7 +354,8 @@ void FakeRank::writeSummary() const {
 
 int FakeRank::run() {
     beforeTraining();
-    for (int epoch = 1; epoch <= m_epochs; ++epoch)
+    const auto first = static_cast<int>(m_behaviour.number("first_epoch", 1));
+    for (int epoch = first; epoch < first + m_epochs; ++epoch)
         if (!trainEpoch(epoch)) {
             sendState(RunState::Stopped, "asked to stop");
             return 130;

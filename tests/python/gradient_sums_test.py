@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/
 from device import Device  # noqa: E402
 from lockstep.gradient_sums import ALWAYS_TIMED, UNKNOWN, GradientSums, _StreamModel  # noqa: E402
 from lockstep.stream_clock import StreamClock  # noqa: E402
+from lockstep.watch import Watch  # noqa: E402
 
 
 class Stepping(unittest.TestCase):
@@ -165,6 +166,55 @@ class GradientSumsTest(Stepping):
         for _ in range(20):
             self.step(self.model)
         self.assertLessEqual(self.model._get_ddp_logging_data()["iteration"], 10)
+
+
+class WaitingTest(Stepping):
+    """What a rank's heartbeats say of a backward, in which it waits for the others."""
+
+    def setUp(self):
+        self.watch = Watch()
+        self.watch._torch, self.watch._world, self.watch._tell = torch, 2, lambda *_: None
+        self.model = DistributedDataParallel(torch.nn.Linear(5, 5))
+        self.watch._gradient_sums.add(self.model)
+
+    def collectives(self):
+        where = self.watch._position.report()["at"]
+        return where.get("collectives", 0), where.get("collectives_ended", 0), "wait_s" in where
+
+    def begin(self):
+        loss = self.model(torch.ones(4, 5)).sum()
+        self.watch.backward_begins(loss, 0)
+        return loss
+
+    def test_a_backward_that_sums_gradients_is_a_collective_until_it_ends_or_raises(self):
+        self.begin().backward()
+        self.assertEqual(self.collectives(), (1, 0, True))
+        self.watch.backward_ends(0)
+        self.assertEqual(self.collectives(), (1, 1, False))
+        self.begin()
+        self.watch.backward_fails(0)
+        self.assertEqual(self.collectives(), (2, 2, False))
+
+    def test_one_inside_another_neither_begins_a_collective_nor_ends_it(self):
+        for ends in (self.watch.backward_ends, self.watch.backward_fails):
+            before, _, _ = self.collectives()
+            self.begin().backward()
+            self.begin().backward()
+            ends(0)
+            self.assertEqual(self.collectives(), (before + 1, before, True))
+            self.watch.backward_ends(0)
+            self.assertEqual(self.collectives(), (before + 1, before + 1, False))
+
+    def test_a_backward_waits_for_nobody_without_sums_or_other_ranks_or_on_a_gpu(self):
+        with self.model.no_sync():
+            self.begin().backward()
+        self.watch.backward_ends(0)
+        self.watch._world = 1
+        self.begin().backward()
+        self.watch.backward_ends(0)
+        self.watch._world, self.watch._gradient_sums.wrapped = 2, [_StreamModel(self.model, None)]
+        self.begin().backward()
+        self.assertEqual(self.collectives(), (0, 0, False))
 
 
 class OnADeviceTest(Stepping):

@@ -312,8 +312,8 @@ class Listen(Reports):
         for rank, link in enumerate(again):  # started again, they hang in the same collective: that is another hang
             self.addCleanup(link.close)
             hello = {"type": "hello", "protocol": "1.0", "role": "rank", "rank": rank, "token": token, "pid": 77 + rank}
-            link.sendall((json.dumps(hello) + "\n" + "".join(list(self.story(rank, 2, 0))[:2])).encode())
-        numbers = itertools.count(2)
+            link.sendall((json.dumps(hello) + "\n" + "".join(list(self.story(rank, 2, 2))[:4])).encode())
+        numbers = itertools.count(4)
 
         def second_hang():
             number = next(numbers)

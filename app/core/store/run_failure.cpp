@@ -8,12 +8,13 @@
 namespace lockstep::core {
 namespace {
 
-/// The rank that the reason is about; null: none, or an unknown one.
+/// The rank that the reason is about; null: none, or an unknown one, as where a command has started the ranks and its own end is the reason.
 const RankInfo *rankAtFault(const RunStore &store, const std::string &reason) {
     const auto &ranks = store.ranks().all();
     const auto found = std::ranges::find_if(ranks, [&](const auto &entry) {
         const auto &exit = entry.second.exit;
-        return exit && !exit->reason.empty() && reason.starts_with(exit->reason.substr(0, exit->reason.find(": ")));
+        return exit && exit->reason.starts_with("rank ") &&
+               reason.starts_with(exit->reason.substr(0, exit->reason.find(": ")));
     });
     return found == ranks.end() ? nullptr : &found->second;
 }

@@ -49,6 +49,11 @@ class _Model:
         self._follow(model.reducer)
         self._reducer._set_ddp_runtime_logging_sample_rate(EACH)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a backward goes on that ends once all ranks have come. On a GPU the host doesn't wait for them."""
+        return self._goes_on
+
     def end(self, may_wait: bool) -> Sums:
         """What is known of the backward that has ended. If it `may_wait`, it is only noted."""
         if not self._goes_on:
@@ -220,6 +225,10 @@ class GradientSums:
             model = each.known()
             if model is not None:
                 each.begin(model)
+
+    def waits(self) -> bool:
+        """Whether the outermost backward has just begun, and ends once all ranks have come."""
+        return self.backwards == 1 and any(each.waits for each in self.wrapped)
 
     def end(self, may_wait: bool) -> Sums:
         """What is known of the backward that has just ended. If it `may_wait`, nothing: noted() gives it, where there is but one model."""

@@ -242,6 +242,7 @@ class Watch:
                 self._forget_scaled()
             self._parameters.fetched()
             self._gradient_sums.backwards = 0  # one that raised may not have ended
+            self._position.leave_all()
             if self._calls is None:
                 self._newest = {"workers": getattr(iterator, "_num_workers", None), "fills": loader.gives_full_batches}
             self._tell("fetched", loader.number, loader.data, loader.length, begin_ns, end_ns, size, self._torch.is_grad_enabled(),
@@ -271,6 +272,8 @@ class Watch:
                 self._frames.losses.look(loss)
             if self._gradient_sums.wrapped:
                 self._gradient_sums.begin()
+                if self._world > 1 and self._gradient_sums.waits():
+                    self._position.enter_collective()
             self._tell("backward_begins", loss, begin_ns, self._parameters.have_moved(tensors))
         except Exception as error:
             self.step_aside(error)
@@ -284,6 +287,8 @@ class Watch:
             sums = UNKNOWN
             if self._gradient_sums.wrapped:
                 sums = self._gradient_sums.end(self._calls is not None and self._calls.wait)
+                if not self._gradient_sums.backwards:
+                    self._position.leave_all()
             self._tell("backward_ends", end_ns, *sums)
         except Exception as error:
             self.step_aside(error)
@@ -294,6 +299,8 @@ class Watch:
         self._parameters.version = None
         with self._harmless():
             self._gradient_sums.fail()
+            if not self._gradient_sums.backwards:
+                self._position.leave_all()
         self._told("backward_fails", end_ns)
 
     def optimizer_begins(self, optimizer: Any, *_: Any, by_scaler: bool = False) -> None:

@@ -471,11 +471,18 @@ TEST_CASE("when no restart is left the run fails with the last cause, and nothin
 
 TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again") {
     const TestHome home;
-    RunByHand bad({"--max-restarts", "3"},
-                  {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}});
-    CHECK(bad.wait() == 2);
+    NodesRun::Options options{
+        {1, 2},
+        {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}},
+        {}};
+    options.maxRestarts = 3;
+    NodesRun bad(home, options);
+    bad.startAll();
+    const RunResult refused = resultOf(bad.folder(0));
+    CHECK(refused.exitCode == exitBadArguments);
+    CHECK(refused.reason == "no such data");
     CHECK(restartsReported(bad.log(0)) == 0);
-    CHECK(resultOf(runFolder(bad.id)).reason == "no such data");
+    CHECK(eventually([&] { return bad.allGone(); }));
     RunByHand stopped({"--max-restarts", "3"}, {{"FAKE_RANK", "epochs=1000"}});
     CHECK(eventually([&] { return stopped.log(1).find("\"type\":\"steps\"") != std::string::npos; }));
     Child stop({agentBinary(), "stop", stopped.id, "--by", "a test"});
@@ -483,6 +490,28 @@ TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again")
     CHECK(stopped.wait() == 130);
     CHECK(restartsReported(stopped.log(0)) == 0);
     CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+}
+
+TEST_CASE("exit code 2 of a script is a failure as any other: the ranks of all nodes are started again") {
+    const TestHome home;
+    RunByHand run({"--max-restarts", "1"},
+                  {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}});
+    CHECK(run.wait() == 2);
+    CHECK(restartsReported(run.log(0)) == 1);
+    const RunResult result = resultOf(runFolder(run.id));
+    CHECK(result.exitCode == exitFailed);
+    CHECK_MESSAGE(result.reason.starts_with("rank 2 on "), result.reason);
+    CHECK_MESSAGE(result.reason.ends_with(" exited with code 2: no such data"), result.reason);
+}
+
+TEST_CASE("what is unknown of a script's training time is said of a run over nodes, too") {
+    const TestHome home;
+    RunByHand run({}, {{"FAKE_RANK", "epochs=2;steps=5;first_epoch=5"}});
+    CHECK(run.wait() == 0);
+    const RunResult result = resultOf(runFolder(run.id));
+    CHECK(std::ranges::any_of(result.warnings, [](const std::string &warning) {
+        return warning.starts_with("the first epoch that was reported is number 5, ");
+    }));
 }
 
 TEST_CASE("the cause is the rank that failed by itself, not one that lost it and was seen first, whichever node they "

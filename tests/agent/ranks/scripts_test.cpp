@@ -304,3 +304,63 @@ TEST_CASE("a script that reports frames gets a summary made of them; unknown sta
         if (run != result.run)
             CHECK_FALSE(resultOf(runFolder(run)).summary);
 }
+
+TEST_CASE(
+    "exit code 2 of a script is a failure as any other: its ranks are started again, and the reason names the rank") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--max-restarts", "1", "--", "/bin/sh", "-c", "echo no such data >&2; exit 2"});
+    child.closeInput();
+    (void)child.readAll();
+    CHECK(child.wait() == 2);
+    REQUIRE(home.runs().size() == 1);
+    const RunFolder folder = runFolder(home.runs()[0]);
+    const RunResult result = resultOf(folder);
+    CHECK(result.exitCode == exitFailed);
+    CHECK_MESSAGE(result.reason.starts_with("rank 0 on "), result.reason);
+    CHECK_MESSAGE(result.reason.ends_with(" exited with code 2: no such data"), result.reason);
+    const auto alerts = bodiesOf<AlertFrame>(framesOf(folder));
+    CHECK(std::ranges::count(alerts, "restart", &AlertFrame::kind) == 1);
+}
+
+TEST_CASE("a command that has started the ranks itself is named when it fails, and none of its ranks") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--", "/bin/sh", "-c",
+                 R"(RANK=0 "$0" & RANK=1 "$0"; wait; echo '  Signal 9 received by PID 7' >&2; echo ==== >&2; exit 1)",
+                 fakeRank()},
+                {{"FAKE_RANK", "epochs=1;steps=10"}, {"WORLD_SIZE", "2"}});
+    child.closeInput();
+    (void)child.readAll();
+    CHECK(child.wait() == 1);
+    REQUIRE(home.runs().size() == 1);
+    const RunFolder folder = runFolder(home.runs()[0]);
+    const std::string reason = resultOf(folder).reason;
+    CHECK_MESSAGE(reason.starts_with("the command on "), reason);
+    CHECK_MESSAGE(reason.ends_with(" exited with code 1: Signal 9 received by PID 7"), reason);
+    for (const Frame &frame : framesOf(folder))
+        if (const auto *alert = std::get_if<AlertFrame>(&frame.body); alert && alert->kind == "rank_failed") {
+            CHECK_FALSE(frame.rank);
+            CHECK(alert->message == reason);
+        }
+}
+
+TEST_CASE(
+    "neither a warning nor its source line is told as the cause of an end, and a line of stdout only as the last one") {
+    struct Case {
+        std::string script, end;
+    };
+    const std::string warning = "echo 'a.py:3: UserWarning: careful' >&2; echo '  total += 1' >&2; ";
+    for (const Case &c :
+         {Case{warning + "exit 3", " exited with code 3"},
+          {"echo 'ValueError: torn' >&2; " + warning + "exit 3", " exited with code 3: ValueError: torn"},
+          {warning + "echo epoch 5; exit 3", " exited with code 3: its last line was epoch 5"}}) {
+        CAPTURE(c.script);
+        const TestHome home;
+        Child child({agentBinary(), "run", "--", "/bin/sh", "-c", c.script});
+        child.closeInput();
+        (void)child.readAll();
+        CHECK(child.wait() == 3);
+        REQUIRE(home.runs().size() == 1);
+        const std::string reason = resultOf(runFolder(home.runs()[0])).reason;
+        CHECK_MESSAGE(reason.ends_with(c.end), reason);
+    }
+}

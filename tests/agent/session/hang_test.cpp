@@ -61,6 +61,12 @@ struct Watched {
     void isIn(int rank, std::int64_t collectives, const std::string &phase, double forS, std::int64_t step = 40) {
         hear(rank, HeartbeatFrame{RankPosition{step, phase, forS, collectives, collectives, {}}});
     }
+    /// Each rank has made steps of a second.
+    void knowsSteps() {
+        for (int step = 0; step < 2; ++step, now += second)
+            for (int rank = 0; rank < rankCount; ++rank)
+                steps(rank, step, 1);
+    }
     std::string check() {
         const auto alert = watch.check(now, rankCount, [this](int) { return process; });
         return alert ? alert->kind + ": " + alert->message : "";
@@ -79,6 +85,7 @@ TEST_CASE("the rank that has not come is named with its phase, once, and it is s
     run.rankCount = 3;
     for (const int rank : {0, 1, 2})
         run.state(rank, RunState::Training);
+    run.knowsSteps();
     run.waits(0, 812, 9.5);
     run.waits(2, 812, 8);
     run.isIn(1, 811, "load", 31);
@@ -121,6 +128,7 @@ TEST_CASE("a rank that says it waits, and has entered no collective, waits in no
 TEST_CASE("a rank that evaluates, writes a checkpoint or starts may take its time while it is heard") {
     for (const RunState state : {RunState::Init, RunState::Evaluating, RunState::Checkpointing}) {
         Watched run;
+        run.knowsSteps();
         run.state(0, RunState::Training);
         run.state(1, state);
         run.now += 100 * second;
@@ -144,6 +152,71 @@ TEST_CASE("without a limit of its own, five median steps are waited for, and 10 
     CHECK(run.check().empty());
     run.now += 2 * second;
     CHECK(run.check().starts_with("hang: rank 0 has waited for 41 s"));
+}
+
+TEST_CASE("a first step takes its time: while no step is known, five minutes are waited for, unless a limit was set") {
+    for (const double afterS : {0.0, 12.0}) {
+        CAPTURE(afterS);
+        Watched run(afterS);
+        for (const int rank : {0, 1})
+            run.state(rank, RunState::Training);
+        run.waits(0, 1, 290, 0);
+        run.isIn(1, 0, "forward", 299, 0);
+        CHECK(run.check().empty() == (afterS == 0));
+        run.waits(0, 1, 300, 0);
+        run.isIn(1, 0, "forward", 309, 0);
+        CHECK(run.check().empty() == (afterS != 0)); // it was said before
+    }
+}
+
+TEST_CASE(
+    "a rank in a script's own work, such as a validation or a checkpoint, has five minutes, unless a limit was set") {
+    for (const double afterS : {0.0, 12.0}) {
+        CAPTURE(afterS);
+        Watched run(afterS);
+        run.knowsSteps();
+        run.waits(0, 41, 299);
+        run.isIn(1, 40, "", 299);
+        CHECK(run.check().empty() == (afterS == 0));
+        if (afterS > 0)
+            continue;
+        run.now += 2 * second;
+        CHECK(run.check() ==
+              "hang: rank 0 has waited for 301 s in collective 41 (step 40, phase exposed); rank 1 has not "
+              "come: it is in step 40, for 301 s");
+    }
+}
+
+TEST_CASE("a rank that still goes from phase to phase, as one that validates does, is not waited for in vain") {
+    Watched run;
+    run.knowsSteps();
+    run.waits(0, 41, 4000);
+    run.isIn(1, 40, "load", 0.1);
+    CHECK(run.check().empty());
+    run.steps(1, 41, 1); // a frame of any kind
+    CHECK(run.check().empty());
+    run.isIn(1, 40, "load", 11);
+    CHECK(run.check().starts_with("hang: rank 0 has waited for 4000 s"));
+}
+
+TEST_CASE(
+    "ranks that are all in their backward may compute, and are given five minutes; those that don't come are not") {
+    const auto backward = [](Watched &run, int rank, double forS) {
+        run.hear(rank, HeartbeatFrame{RankPosition{40, "backward", forS, 41, 40, forS}});
+    };
+    Watched run, other;
+    for (Watched *each : {&run, &other}) {
+        each->knowsSteps();
+        backward(*each, 0, 60);
+        backward(*each, 1, 60);
+        CHECK(each->check().empty());
+    }
+    run.isIn(1, 40, "load", 60);
+    CHECK(run.check() == "hang: rank 0 has waited for 60 s in collective 41 (step 40, phase backward); rank 1 has not "
+                         "come: it is in step 40, phase load, for 60 s");
+    backward(other, 0, 301);
+    backward(other, 1, 301);
+    CHECK(holds(other.check(), "all ranks are in it: the network or the backend does not go on"));
 }
 
 TEST_CASE("when all ranks wait in the same collective, the network or the backend is named") {

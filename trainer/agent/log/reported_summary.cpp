@@ -201,11 +201,18 @@ void ReportedSummary::forget(int from) {
 
 void ReportedSummary::addTo(RunResult &result, const RunRecord &record) const {
     result.summary = summary(record, result.runTimeS);
-    if (result.summary && beginsLate())
+    if (result.summary)
+        addWarnings(result);
+    else if (m_repeated)
+        result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));
+}
+
+void ReportedSummary::addWarnings(RunResult &result) const {
+    if (beginsLate())
         result.warnings.push_back(lateBeginInWords(m_epochs.begin()->first));
-    if (result.summary && m_countedOnAfter)
+    if (m_countedOnAfter && !m_epochs.empty())
         result.warnings.push_back(countedOnInWords(*m_countedOnAfter));
-    if (result.summary && m_firstBeyond)
+    if (m_firstBeyond)
         result.warnings.push_back(tooManyEpochsInWords());
     if (m_repeated)
         result.warnings.push_back(repeatedEpochInWords(m_repeated->first, m_repeated->second));

@@ -35,6 +35,8 @@ public:
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
     /// The summary, and a warning for what is unknown of it although every epoch was reported.
     void addTo(RunResult &result, const RunRecord &record) const;
+    /// Those warnings alone, where ranks report elsewhere, too, and no summary can be made here.
+    void addWarnings(RunResult &result) const;
 
 private:
     /// Of one rank in one epoch. There may be many of them: a phase takes 16 bytes, its name none.

@@ -4,6 +4,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 
 #include "ipc/clock.h"
@@ -54,7 +56,42 @@ std::size_t escapeLength(std::string_view text) {
         ++i;
     return i < text.size() ? i + 1 : i;
 }
+
+constexpr std::string_view tapBlanks = " \t", tapDigits = "0123456789";
+
+/// A letter, a digit, or a character of any other script.
+bool hasWords(std::string_view line) {
+    return std::ranges::any_of(line, [](unsigned char c) { return c >= 0x80 || std::isalnum(c); });
+}
+
+std::string trimmed(std::string_view line) {
+    const auto first = line.find_first_not_of(tapBlanks);
+    return std::string(line.substr(first, line.find_last_not_of(tapBlanks) - first + 1));
+}
+
+/// "W1130 12:00:00 …", with or without the bracket and the rank before it.
+bool isLoggedWarning(std::string_view line) {
+    if (constexpr std::string_view rank = "[rank"; line.starts_with(rank))
+        line.remove_prefix(std::min(line.size(), line.find("]:") + 2));
+    line.remove_prefix(line.starts_with('[') ? 1 : 0);
+    constexpr std::size_t monthAndDay = 4;
+    return line.starts_with('W') && line.find_first_not_of(tapDigits, 1) == 1 + monthAndDay &&
+           line[1 + monthAndDay] == ' ';
+}
 } // namespace
+
+/// Python's has the place, the category and the message, with ": " between them.
+bool isWarning(std::string_view line) {
+    if (isLoggedWarning(line))
+        return true;
+    const auto end = line.find("Warning: ");
+    const auto colon = end == std::string_view::npos ? end : line.rfind(": ", end);
+    if (colon == std::string_view::npos || line.substr(colon + 2, end - colon - 2).find(' ') != std::string_view::npos)
+        return false;
+    const std::string_view place = line.substr(0, colon);
+    const auto number = place.find_last_not_of(tapDigits);
+    return number != std::string_view::npos && number + 1 < place.size() && place[number] == ':';
+}
 
 std::string cleanLine(std::string_view raw) {
     while (!raw.empty() && (raw.back() == '\r' || raw.back() == '\n'))
@@ -138,13 +175,7 @@ void ConsoleTap::take(Source &source, std::string_view bytes) {
 
 void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
     const std::string line = cleanLine(raw);
-    if (line.find_first_not_of(" \t") != std::string::npos) {
-        m_lastLine = line;
-        if (stream == Stream::Err) {
-            m_lastErrorLine = line;
-            m_lastErrorNs = SystemClock().monoNs();
-        }
-    }
+    noteWords(stream, line);
     m_onEvery(stream, line);
     if (m_linesThisSecond < linesPerSecond) {
         ++m_linesThisSecond;
@@ -152,6 +183,22 @@ void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
     } else {
         ++m_leftOut;
     }
+}
+
+void ConsoleTap::noteWords(Stream stream, const std::string &line) {
+    if (!hasWords(line))
+        return;
+    const bool isError = stream == Stream::Err, warns = isError && isWarning(line);
+    const bool isItsSource = isError && m_afterWarning && (line.front() == ' ' || line.front() == '\t');
+    if (isError)
+        m_afterWarning = warns;
+    if (warns || isItsSource)
+        return;
+    m_lastLine = trimmed(line);
+    if (!isError)
+        return;
+    m_lastErrorLine = m_lastLine;
+    m_lastErrorNs = SystemClock().monoNs();
 }
 
 void ConsoleTap::flushLeftOut() {

@@ -32,9 +32,10 @@ public:
     /// Adds to the file a line that came another way: the trainer's log frames.
     void appendText(std::string_view line);
 
-    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr; not blank
-    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; } ///< of stdout or stderr; not blank
-    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; } ///< CLOCK_MONOTONIC; 0: none
+    /// The last line that may say why the process ends: it has a letter or a digit, and is no warning. Without blanks around it.
+    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr
+    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; }           ///< of stdout or stderr
+    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; }           ///< CLOCK_MONOTONIC; 0: none
 
 private:
     struct Source {
@@ -47,6 +48,7 @@ private:
     bool readOnce(Source &source);
     void take(Source &source, std::string_view bytes);
     void takeLine(Stream stream, std::string_view raw);
+    void noteWords(Stream stream, const std::string &line);
     void close(Source &source);
     void flushLeftOut();
 
@@ -61,10 +63,14 @@ private:
     std::uint64_t m_leftOut = 0;
     std::string m_lastErrorLine, m_lastLine;
     std::int64_t m_lastErrorNs = 0;
+    bool m_afterWarning = false; ///< the last line of stderr
 };
 
 /// Makes valid UTF-8: invalid bytes become U+FFFD, and what is not printable() beyond ASCII; escape sequences and ASCII's control
 /// characters are removed. Of a line that carriage returns redraw, the last version is kept.
 [[nodiscard]] std::string cleanLine(std::string_view raw);
+/// Whether a clean line is a warning as Python's module warnings prints it ("FILE:3: UserWarning: …", of which the next line may be the
+/// source) or as PyTorch's log does ("[W1130 …", "[rank1]:[W1130 …", "W1130 …").
+[[nodiscard]] bool isWarning(std::string_view line);
 
 } // namespace lockstep::agent

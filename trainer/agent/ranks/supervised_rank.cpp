@@ -94,8 +94,7 @@ void SupervisedRank::killAndReap() {
         ::usleep(betweenReapTries);
 }
 
-std::string SupervisedRank::sentence(const std::string &host) const {
-    const std::string who = "rank " + std::to_string(number()) + " on " + host;
+std::string SupervisedRank::sentence(const std::string &who) const {
     if (m_exit->signal)
         return who + " was killed by " + signalName(*m_exit->signal);
     if (m_exit->good())
@@ -110,8 +109,8 @@ std::string SupervisedRank::sentence(const std::string &host) const {
 std::string SupervisedRank::lastWords() const {
     if (m_exit->signal || m_exit->good() || stoppedByItself())
         return {};
-    const std::string &error = m_console->lastErrorLine();
-    return error.empty() ? m_console->lastLine() : error;
+    const std::string &error = m_console->lastErrorLine(), &line = m_console->lastLine();
+    return !error.empty() || line.empty() ? error : "its last line was " + line;
 }
 
 bool SupervisedRank::lostAPeer() const {

@@ -57,10 +57,11 @@ public:
     // Once the process has ended:
     [[nodiscard]] bool stoppedByItself() const { return m_exit->code == exitStopped; }
     [[nodiscard]] bool endedAsAsked() const; ///< by the SIGTERM that it was sent, or with a code that says so
-    [[nodiscard]] std::string sentence(const std::string &host) const; ///< "rank 1 on hostA exited with code 3"
-    [[nodiscard]] std::string lastWords() const; ///< the last line it printed, if it failed and not by a signal
-    [[nodiscard]] bool lostAPeer() const;        ///< its last line says so: the cause is that peer
-    [[nodiscard]] bool failedByItself() const;   ///< it printed an error before it was asked to end
+    [[nodiscard]] std::string sentence(const std::string &who) const; ///< "rank 1 on hostA", say, "exited with code 3"
+    /// The last line that it printed to stderr, else to stdout, which is said then, if it failed and not by a signal. Warnings don't count.
+    [[nodiscard]] std::string lastWords() const;
+    [[nodiscard]] bool lostAPeer() const;      ///< its last line says so: the cause is that peer
+    [[nodiscard]] bool failedByItself() const; ///< it printed an error before it was asked to end
     [[nodiscard]] RankExit result(const std::string &host) const;
 
 private:

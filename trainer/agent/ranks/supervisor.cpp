@@ -130,6 +130,20 @@ bool Supervisor::allEnded() const {
     return std::all_of(m_ranks.begin(), m_ranks.end(), [](const Rank &rank) { return rank.exit().has_value(); });
 }
 
+/// The one process is torchrun, say: what it ends with says nothing of rank 0, and its ranks' own ends are not seen here.
+bool Supervisor::startsRanksItself() const {
+    return m_parts.plan.adoptsRanks && m_parts.plan.record.processes > 1;
+}
+
+std::string Supervisor::nameOf(const Rank &rank) const {
+    return (startsRanksItself() ? "the command" : "rank " + std::to_string(rank.number())) + " on " + m_parts.host;
+}
+
+/// Whether it has refused its arguments, as lockstep-trainer does by a code that means anything in a script.
+bool Supervisor::hasRefused(const Rank &rank) const {
+    return rank.exit()->code == exitBadArguments && (m_parts.plan.attended || !isScript(m_parts.plan.record));
+}
+
 void Supervisor::reportExit(const Rank &rank) {
     const ProcessExit &exit = *rank.exit();
     ExitFrame body;
@@ -139,7 +153,7 @@ void Supervisor::reportExit(const Rank &rank) {
     body.signal = exit.signal;
     if (exit.signal)
         body.signalName = signalName(*exit.signal);
-    body.reason = rank.sentence(m_parts.host);
+    body.reason = rank.sentence(nameOf(rank));
     if (const std::string words = rank.lastWords(); !words.empty())
         body.reason += ": " + words;
     if (rank.killedByUs() && exit.signal) // else only what it had started
@@ -168,12 +182,13 @@ void Supervisor::considerFailure(const Rank &rank) {
     m_cause = &rank;
     m_causeNs = m_parts.clock.monoNs();
     const std::string words = rank.lastWords();
-    if (exit.code == exitBadArguments && !words.empty())
+    if (hasRefused(rank) && !words.empty())
         m_reason = words; // the rank's own message says it best
     else
-        m_reason = rank.sentence(m_parts.host) + (words.empty() ? "" : ": " + words);
+        m_reason = rank.sentence(nameOf(rank)) + (words.empty() ? "" : ": " + words);
     if (!rank.stoppedByItself())
-        alert(exit.signal ? AlertName("rank_died") : AlertName("rank_failed"), m_reason, rank.number());
+        alert(exit.signal ? AlertName("rank_died") : AlertName("rank_failed"), m_reason,
+              startsRanksItself() ? std::nullopt : std::optional(rank.number()));
     if (m_handlers.onFailure)
         m_handlers.onFailure(rank.number(), exit, m_reason);
     if (first)
@@ -270,7 +285,8 @@ void Supervisor::endWithOthers(const std::string &reason) {
 std::optional<Supervisor::Failure> Supervisor::failure() const {
     if (!m_cause)
         return std::nullopt;
-    return Failure{m_causeNs, m_cause->exit()->signal.has_value(), m_cause->lostAPeer()};
+    return Failure{m_causeNs, m_cause->exit()->signal.has_value(), m_cause->lostAPeer(),
+                   hasRefused(*m_cause) ? exitBadArguments : exitFailed};
 }
 
 void Supervisor::allGone() {
@@ -282,8 +298,8 @@ void Supervisor::allGone() {
         m_state = State::Gone;
         return m_handlers.onGone();
     }
-    const bool again = m_cause && !m_noRestart && m_restarts < m_parts.plan.maxRestarts &&
-                       m_cause->exit()->code != exitBadArguments && !stoppedByItself() && !isNonfiniteStop(m_reason);
+    const bool again = m_cause && !m_noRestart && m_restarts < m_parts.plan.maxRestarts && !hasRefused(*m_cause) &&
+                       !stoppedByItself() && !isNonfiniteStop(m_reason);
     if (!again)
         return finish();
     ++m_restarts;
@@ -349,7 +365,7 @@ int Supervisor::exitCode() const {
     case RunState::Stopped:
         return exitStopped;
     default:
-        return m_cause && m_cause->exit()->code == exitBadArguments ? exitBadArguments : exitFailed;
+        return m_cause && hasRefused(*m_cause) ? exitBadArguments : exitFailed;
     }
 }
 

@@ -76,7 +76,8 @@ public:
     struct Failure {
         std::int64_t monoNs = 0;
         bool bySignal = false;
-        bool peerLost = false; ///< the rank itself reports that it lost another one, which is the cause
+        bool peerLost = false;     ///< the rank itself reports that it lost another one, which is the cause
+        int exitCode = exitFailed; ///< as in result.json
     };
     [[nodiscard]] std::optional<Failure> failure() const;
 
@@ -102,6 +103,9 @@ private:
     void reportExit(const Rank &rank);
     void considerFailure(const Rank &rank);
     [[nodiscard]] bool isBetterCause(const Rank &rank) const;
+    [[nodiscard]] bool startsRanksItself() const;
+    [[nodiscard]] std::string nameOf(const Rank &rank) const;
+    [[nodiscard]] bool hasRefused(const Rank &rank) const;
     void killWhatLives();
     void endOthers(std::chrono::milliseconds grace);
     void killAll();

@@ -273,7 +273,7 @@ void FurtherNode::onRankFailed(int rank, const ProcessExit &exit, const std::str
     failed.rank = rank;
     failed.code = exit.code;
     failed.signal = exit.signal;
-    failed.exitCode = exit.code == exitBadArguments ? exitBadArguments : exitFailed;
+    failed.exitCode = failure ? failure->exitCode : exitFailed;
     failed.reason = reason;
     m_link->say(failed);
 }

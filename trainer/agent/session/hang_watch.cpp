@@ -8,6 +8,7 @@
 #include "ipc/alerts.h"
 #include "ipc/list_in_words.h"
 #include "ipc/median.h"
+#include "ipc/phases.h"
 #include "ipc/process_stat.h"
 
 namespace lockstep::agent {
@@ -15,6 +16,7 @@ namespace lockstep::agent {
 namespace {
 
 constexpr double leastS = 10, medianSteps = 5;
+constexpr double patienceS = 300; ///< for what may honestly take long: a first step, a script's own work
 constexpr std::size_t windowsKept = 64;
 constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
 
@@ -43,9 +45,11 @@ void HangWatch::take(int number, const Frame &frame, std::int64_t nowNs) {
     rank.heardNs = nowNs;
     if (const auto *beat = std::get_if<HeartbeatFrame>(&frame.body)) {
         rank.at = beat->at;
+        rank.hasSent = false;
         return;
     }
     rank.at.reset();
+    rank.hasSent = true;
     if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         rank.state = state->state;
         rank.stepsMonoNs = 0; // what lies between two windows now is no step
@@ -63,7 +67,8 @@ void HangWatch::take(int number, const Frame &frame, std::int64_t nowNs) {
 double HangWatch::limitS() const {
     if (m_afterS > 0)
         return m_afterS;
-    return std::max(leastS, medianSteps * median({m_stepS.begin(), m_stepS.end()}).value_or(0));
+    const auto step = median({m_stepS.begin(), m_stepS.end()});
+    return step ? std::max(leastS, medianSteps * *step) : patienceS;
 }
 
 bool HangWatch::isSilent(const Rank &rank, std::int64_t nowNs) const {
@@ -76,6 +81,30 @@ std::optional<double> HangWatch::waitS(const Rank &rank, std::int64_t nowNs) con
     if (rank.at->collectives.value_or(0) <= rank.at->collectivesEnded.value_or(0))
         return std::nullopt; // it has entered none, whatever it says
     return *rank.at->waitS + static_cast<double>(nowNs - rank.heardNs) * 1e-9;
+}
+
+/// Whether a rank that the others wait for may still come. A validation that a script has on one rank shows as batches that are fetched, or
+/// not at all.
+bool HangWatch::mayBeBusy(const Rank &rank, bool came, double waitedS, double limitS, std::int64_t nowNs) const {
+    if (came || isSilent(rank, nowNs))
+        return false;
+    if (rank.state == RunState::Init || rank.state == RunState::Evaluating || rank.state == RunState::Checkpointing)
+        return true;
+    if (m_afterS > 0)
+        return false;
+    if (!rank.at)
+        return rank.hasSent;
+    const double heardS = static_cast<double>(nowNs - rank.heardNs) * 1e-9;
+    if (rank.at->sinceS && *rank.at->sinceS + heardS < limitS)
+        return true;
+    return rank.at->phase.empty() && waitedS < patienceS;
+}
+
+/// Of a script that was not changed the whole backward counts as the collective: the ranks may still compute, or compile, in it.
+bool HangWatch::mayAllCompute(double waitedS) const {
+    return m_afterS <= 0 && waitedS < patienceS && std::ranges::any_of(m_ranks, [](const auto &entry) {
+               return entry.second.at && entry.second.at->phase == phase::backward;
+           });
 }
 
 std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
@@ -94,12 +123,12 @@ std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,
     std::vector<int> here, away;
     for (const auto &[number, rank] : m_ranks) {
         const bool came = waitS(rank, nowNs) && rank.at->collectives.value_or(0) >= *collective;
-        const bool mayTakeLong =
-            rank.state == RunState::Init || rank.state == RunState::Evaluating || rank.state == RunState::Checkpointing;
-        if (!came && mayTakeLong && !isSilent(rank, nowNs))
+        if (mayBeBusy(rank, came, longest, limit, nowNs))
             return std::nullopt;
         (came ? here : away).push_back(number);
     }
+    if (away.empty() && mayAllCompute(longest))
+        return std::nullopt;
     if (m_hang == collective)
         return std::nullopt;
     m_hang = collective;

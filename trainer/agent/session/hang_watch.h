@@ -15,10 +15,11 @@ namespace lockstep::agent {
 
 /// Finds ranks that wait in a collective for others that do not come, from the ranks' own heartbeats (RankPosition). Of all
 /// nodes, at agent 0 or a listener. A rank that evaluates, writes a checkpoint or starts may take its time; one of which nothing is heard
-/// may not.
+/// may not. What a script does between its phases may be either: without a limit of its own, such a rank is given five minutes, and one
+/// that still goes from phase to phase is not waited for in vain.
 class HangWatch {
 public:
-    /// `after`: how long they must have waited; 0: five median steps, at least 10 s.
+    /// `after`: how long they must have waited; 0: five median steps, at least 10 s, or five minutes while no step is known.
     explicit HangWatch(std::chrono::duration<double> after) : m_afterS(after.count()) {}
     void setAfter(std::chrono::duration<double> after) { m_afterS = after.count(); }
 
@@ -36,9 +37,12 @@ private:
         std::optional<std::int64_t> lastStep; ///< of its last window of steps
         RunState state = RunState::Init;
         std::optional<RankPosition> at; ///< of its last frame, if that was a heartbeat
+        bool hasSent = false;           ///< its last frame was no heartbeat
     };
     [[nodiscard]] double limitS() const;
     [[nodiscard]] bool isSilent(const Rank &rank, std::int64_t nowNs) const;
+    [[nodiscard]] bool mayBeBusy(const Rank &rank, bool came, double waitedS, double limitS, std::int64_t nowNs) const;
+    [[nodiscard]] bool mayAllCompute(double waitedS) const;
     [[nodiscard]] std::optional<double> waitS(const Rank &rank, std::int64_t nowNs) const;
     [[nodiscard]] std::string waits(const std::vector<int> &ranks, std::int64_t collective, double seconds) const;
     [[nodiscard]] std::string absent(int number, std::int64_t nowNs, const std::string &process) const;

@@ -188,6 +188,19 @@ private Q_SLOTS:
         }
     }
 
+    void theEndOfACommandThatStartedTheRanksIsAfterNoRanksStep() {
+        core::PlannedRun planned;
+        planned.name = "torchrun";
+        planned.config.method = Method::Ddp;
+        planned.config.devices = {"0", "1"};
+        uitest::RunWriter writer(planned, {}, 300, 1'767'000'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
+        writer.begin();
+        writer.epoch(1);
+        writer.died(0, "the command on box1 was killed by SIGKILL");
+        open(writer.run);
+        QCOMPARE(core::endReason(*m_workspace->runs().at(0)), std::string("the command on box1 was killed by SIGKILL"));
+    }
+
     void aFailedRunIsRedWithItsReasonAndItsConsoleOnePressAway() {
         core::PlannedRun planned;
         planned.name = "DDP on 2 devices";
