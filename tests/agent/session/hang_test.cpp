@@ -34,7 +34,8 @@ bool holds(const std::string &text, const std::string &words) {
 
 /// A watch with a clock of its own.
 struct Watched {
-    explicit Watched(double afterS = 0) : watch(std::chrono::duration<double>(afterS)) {}
+    explicit Watched(double afterS = 0, HangWatch::Ranks ranks = HangWatch::Ranks::Scripts)
+        : watch(std::chrono::duration<double>(afterS), ranks) {}
 
     void hear(int rank, FrameBody body) {
         Frame frame;
@@ -217,6 +218,18 @@ TEST_CASE(
     backward(other, 0, 301);
     backward(other, 1, 301);
     CHECK(holds(other.check(), "all ranks are in it: the network or the backend does not go on"));
+}
+
+TEST_CASE("lockstep-trainer's ranks enter each collective by themselves: backward and a lack of phases gain them no time") {
+    Watched inBackward(0, HangWatch::Ranks::Trainer), inNoPhase(0, HangWatch::Ranks::Trainer);
+    inBackward.knowsSteps();
+    for (const int rank : {0, 1})
+        inBackward.hear(rank, HeartbeatFrame{RankPosition{40, "backward", 11, 41, 40, 11}});
+    CHECK(holds(inBackward.check(), "all ranks are in it: the network or the backend does not go on"));
+    inNoPhase.knowsSteps();
+    inNoPhase.waits(0, 41, 11);
+    inNoPhase.isIn(1, 40, "", 11);
+    CHECK(inNoPhase.check().starts_with("hang: rank 0 has waited for 11 s"));
 }
 
 TEST_CASE("when all ranks wait in the same collective, the network or the backend is named") {

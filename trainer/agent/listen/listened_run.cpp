@@ -131,7 +131,7 @@ Result<void> ListenedRun::openLog() {
     m_journal = std::move(*journal);
     m_disk.emplace(*m_journal, m_folder);
     if (!m_options.fromFiles())
-        m_watch.emplace(m_clock, *m_journal, m_record.config);
+        m_watch.emplace(m_clock, *m_journal, m_record);
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
     if (!socket)
         return fail(socket.error());
@@ -244,8 +244,8 @@ void ListenedRun::takeWords(const About &about) {
     takeNew(m_about, about, mostWords);
     takeAbout(m_about, m_options.name, m_record);
     m_intake->setScripted(isScript(m_record));
-    if (m_watch && m_record.config)
-        m_watch->setConfig(*m_record.config);
+    if (m_watch)
+        m_watch->setRecord(m_record);
 }
 
 /// Writes what a rank reports about itself into the run's record, as the agent does for runs that it starts.

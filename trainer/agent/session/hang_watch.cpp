@@ -97,12 +97,12 @@ bool HangWatch::mayBeBusy(const Rank &rank, bool came, double waitedS, double li
     const double heardS = static_cast<double>(nowNs - rank.heardNs) * 1e-9;
     if (rank.at->sinceS && *rank.at->sinceS + heardS < limitS)
         return true;
-    return rank.at->phase.empty() && waitedS < patienceS;
+    return m_kind == Ranks::Scripts && rank.at->phase.empty() && waitedS < patienceS;
 }
 
-/// Of a script that was not changed the whole backward counts as the collective: the ranks may still compute, or compile, in it.
+/// Where the whole backward counts as the collective, the ranks may still compute, or compile, in it.
 bool HangWatch::mayAllCompute(double waitedS) const {
-    return m_afterS <= 0 && waitedS < patienceS && std::ranges::any_of(m_ranks, [](const auto &entry) {
+    return m_kind == Ranks::Scripts && m_afterS <= 0 && waitedS < patienceS && std::ranges::any_of(m_ranks, [](const auto &entry) {
                return entry.second.at && entry.second.at->phase == phase::backward;
            });
 }

@@ -60,7 +60,7 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
         return fail(journal.error());
     m_journal = std::move(*journal);
     if (node == 0)
-        m_watch.emplace(m_clock, *m_journal, m_plan.record.config);
+        m_watch.emplace(m_clock, *m_journal, m_plan.record);
     auto socket = RunSocket::bindForRun(m_loop, *m_journal, m_plan.record.run, node);
     if (!socket)
         return fail(socket.error());

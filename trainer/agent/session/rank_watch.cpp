@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/session/rank_watch.h"
 
+#include <chrono>
 #include <utility>
 
 #include "ipc/alerts.h"
 
 namespace lockstep::agent {
+namespace {
+
+std::chrono::duration<double> hangAfter(const RunRecord &record) {
+    return std::chrono::duration<double>(record.config.value_or(RunConfig()).hangAfter);
+}
+
+HangWatch::Ranks ranksOf(const RunRecord &record) {
+    return isScript(record) ? HangWatch::Ranks::Scripts : HangWatch::Ranks::Trainer;
+}
+
+} // namespace
+
+RankWatch::RankWatch(const Clock &clock, RunJournal &journal, const RunRecord &record)
+    : m_clock(clock), m_journal(journal), m_hangs(hangAfter(record), ranksOf(record)) {}
+
+void RankWatch::setRecord(const RunRecord &record) {
+    m_hangs.set(hangAfter(record), ranksOf(record));
+}
 
 void RankWatch::take(int rank, const Frame &frame) {
     m_hangs.take(rank, frame, m_clock.monoNs());

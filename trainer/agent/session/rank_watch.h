@@ -3,11 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "ipc/clock.h"
-#include "ipc/run_config.h"
+#include "ipc/run_folder.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/session/hang_watch.h"
 #include "trainer/agent/session/slow_rank_watch.h"
@@ -17,11 +16,9 @@ namespace lockstep::agent {
 /// Looks in the frames of all nodes' ranks for what holds the run up, hangs and slow ranks, and writes alerts of it into the log.
 class RankWatch {
 public:
-    /// `config`: the run's, whose hang_after counts; none: the default. The journal must outlive the watch.
-    RankWatch(const Clock &clock, RunJournal &journal, const std::optional<RunConfig> &config)
-        : m_clock(clock), m_journal(journal),
-          m_hangs(std::chrono::duration<double>(config.value_or(RunConfig()).hangAfter)) {}
-    void setConfig(const RunConfig &config) { m_hangs.setAfter(std::chrono::duration<double>(config.hangAfter)); }
+    /// `record`: the run's, as far as it is known; hang_after of its settings counts. The journal must outlive the watch.
+    RankWatch(const Clock &clock, RunJournal &journal, const RunRecord &record);
+    void setRecord(const RunRecord &record);
 
     void take(int rank, const Frame &frame); ///< frames of the present: a hang is found by the time that passes
     /// Call each second. Whether a hang has begun; then where all ranks are should be asked before anybody ends them. `processOf`: as
