@@ -313,6 +313,13 @@ class Auto(Followed):
                         self.assertEqual((epoch["steps"], epoch["samples"]), (10, 320))
                         self.assertTrue(all(epoch["phases"][name]["sum_s"] > 0 for name in ("load", "forward", "backward", "optimizer")))
 
+    def test_samples_are_unknown_where_ranks_train_parts_of_the_same_tensors_on_the_same_batches(self):
+        run, _ = self.followed(SHARDED, "tensors", options=("--nproc-per-node", "2"))
+        by_rank = self.check_frames(run, 2)
+        self.assertEqual(self.about(*by_rank.values()), {"backend": "gloo", "workers": 0})
+        for sent in by_rank.values():
+            self.assertEqual([(epoch["steps"], epoch["samples"]) for epoch in self.epochs(sent)], [(20, 0)] * 2)
+
     def non_finite_loss(self, *words, ranks=1):
         """Step and message of each rank's alert in a training that diverges; there is one of each rank."""
         run, _ = self.followed(*words, options=("--nproc-per-node", str(ranks)))

@@ -87,6 +87,34 @@ class CallsTest(unittest.TestCase):
         (epoch,) = self.heard.epochs
         self.assertEqual({phase: ms for phase, ms in epoch[3].items() if phase != "other"}, {"forward": 3, "backward": 5, "exposed": 6, "comm": 8})
 
+    def test_what_is_to_be_done_in_a_step_is_done_when_the_follower_knows_of_it_and_of_none_after_it(self):
+        for passes in ("all at once", "after 5 ms"):
+            for middle in (False, True):
+                with self.subTest(passes=passes, middle=middle):
+                    self.setUp()
+                    self.calls = Calls(self.heard, clock=lambda: self.ns, longest_ns=10**12 if passes == "all at once" else 5 * MS)
+                    done = []
+                    for step in range(50):
+                        self.fetch()
+                        if middle:
+                            self.calls.then(lambda step=step: done.append((step, self.calls.follower.steps)))
+                        self.work()
+                        if not middle:
+                            self.calls.then(lambda step=step: done.append((step, self.calls.follower.steps)))
+                    self.assertLess(len(done), 50)
+                    self.calls.tell("finish")
+                    self.assertEqual(done, [(step, step) for step in range(50)])
+
+    def test_what_is_to_be_done_in_an_epoch_of_an_endless_loader_is_done_before_the_next_one_begins(self):
+        done = []
+        for step in range(90):
+            self.calls.asked()
+            self.calls.tell("fetched", 1, 0, 30, self.ns, self.ns, 4, True, True)
+            self.work()
+            self.calls.then(lambda step=step: done.append((step, len(self.heard.epochs))))
+        self.calls.tell("finish")
+        self.assertEqual(done, [(step, step // 30) for step in range(90)])
+
     def test_what_a_call_that_waited_raises_reaches_the_call_that_passes_it_on(self):
         self.train(4)
         self.fetch()
@@ -143,6 +171,10 @@ class OddScript(Script):
         if self.mostly(True, False):  # else it raises
             self.follower.optimizer_ends(*which)
 
+    def then(self):
+        if self.chance.random() < 0.1:
+            self.follower.then()
+
     def run(self):
         self.within = self.chance.choice((0, 0, 0, 1, 2))
         endless, inside, optimizers = self.chance.random() < 0.2, self.chance.random() < 0.3, self.chance.choice((1, 1, 2))
@@ -152,7 +184,9 @@ class OddScript(Script):
             self.fetch(iterator, self.ms(), self.mostly(40, None), self.mostly(4, 0, 3), self.mostly(True, False), self.mostly(0, 7),
                        self.mostly(endless, not endless))
             self.wait(self.ms())
+            self.then()
             self.step(self.mostly(inside, not inside), self.mostly(optimizers, 1, 2))
+            self.then()
             if self.chance.random() < 0.01:
                 self.follower.dropped(iterator)
             if step % 40 == 39 and not endless and self.mostly(True, False):

@@ -3,6 +3,7 @@
 """What is read of a script: the sizes of its batches, its metrics, what it says of itself. Needs no PyTorch."""
 import collections
 import hashlib
+import importlib
 import json
 import pathlib
 import subprocess
@@ -10,13 +11,16 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest.mock import patch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "resources/python"))
 from lockstep.batch_sizes import batch_size, listed_size  # noqa: E402
+from lockstep.frame_reporter import FrameReporter  # noqa: E402
 from lockstep.frames import descriptive_values  # noqa: E402
 from lockstep.metrics import MetricLog, WriterTags  # noqa: E402
-from lockstep.script_facts import Loader  # noqa: E402
+from lockstep.script_facts import Loader, splits_parameters  # noqa: E402
 from lockstep.step_sizes import ALIKE, ALIKE_BY_SAMPLER, StepSizes  # noqa: E402
+from lockstep.steps import EpochLog  # noqa: E402
 
 
 class Tensor:
@@ -86,6 +90,60 @@ class FactsTest(unittest.TestCase):
         self.assertEqual(listed_size([{"image": image}] * 4), 4)  # detectron2
         self.assertEqual(listed_size((Tensor(8, 3), Tensor(8))), 0)
         self.assertEqual(batch_size((Tensor(8, 3), Tensor(8))), 8)
+
+    def callback(self, module, library, base):
+        """The callback for a library, without the library, and what it has told of the run."""
+        for name in (module, library):
+            self.addCleanup(sys.modules.pop, name, None)
+        sys.modules[library] = types.SimpleNamespace(**{base: object})
+        told = {}
+        joining = patch("lockstep.auto.join", lambda **about: told.update({key: value for key, value in about.items() if value is not None}))
+        joining.start()
+        self.addCleanup(joining.stop)
+        return importlib.import_module(module).Callback(), told
+
+    def test_hugging_faces_trainer_tells_the_epochs_that_come_and_leaves_the_batch_size_to_the_steps(self):
+        for epochs, steps, done, to_come in ((6, -1, 0, 6), (6, -1, 4.0, 2), (6, -1, 3.5, 3), (2.5, -1, 0, 3), (6, -1, None, 6), (6, 17, 0, None),
+                                             (6, -1, 6.0, None)):
+            with self.subTest(epochs=epochs, steps=steps, done=done):
+                callback, told = self.callback("lockstep.huggingface", "transformers", "TrainerCallback")
+                arguments = types.SimpleNamespace(num_train_epochs=epochs, max_steps=steps, train_batch_size=16, gradient_accumulation_steps=1,
+                                                  world_size=2)
+                callback.on_train_begin(arguments, types.SimpleNamespace(epoch=done), None)
+                self.assertEqual(told, {} if to_come is None else {"epochs": to_come})
+
+    def test_lightning_tells_the_epochs_that_come(self):
+        for most, current, to_come in ((3, 0, 3), (3, 1, 2), (-1, 0, None), (None, 0, None), (3, 3, None)):
+            with self.subTest(most=most, current=current):
+                callback, told = self.callback("lockstep.lightning", "lightning.pytorch", "Callback")
+                trainer = types.SimpleNamespace(max_epochs=most, current_epoch=0)
+                callback.setup(trainer, None, "fit")
+                trainer.current_epoch = current  # once it has read its checkpoint
+                callback.on_train_start(trainer, None)
+                self.assertEqual(told.get("epochs"), to_come)
+
+    def test_a_parameter_that_is_split_over_ranks_is_found(self):
+        class Split(Tensor):
+            def __init__(self, shards, parameter):
+                self.placements = [types.SimpleNamespace(is_shard=lambda: shards)]
+                self._is_param = parameter
+
+        with patch.dict(sys.modules, {"torch.distributed.tensor": types.SimpleNamespace(DTensor=Split)}):
+            for shards, parameter, found in ((True, True, True), (False, True, False), (True, False, False)):
+                one = [Split(shards, parameter)]
+                self.assertEqual(splits_parameters(), found, (one, shards, parameter))
+        self.assertFalse(splits_parameters())
+
+    def test_samples_that_ranks_share_are_told_by_none(self):
+        sent = []
+        frames = FrameReporter(types.SimpleNamespace(pending=False, send=lambda kind, body: sent.append((kind, body))))
+        frames.counts_samples = False
+        log = EpochLog(1, 0, 0)
+        for loss in (1.0, 3.0):
+            log.add(loss, 16)
+        frames.steps(log, True)
+        frames.end_epoch(log, 1)
+        self.assertEqual([(body["samples"], body["loss"] if kind == "epoch" else body["loss"]["mean"]) for kind, body in sent], [(0, 2.0)] * 2)
 
     def test_a_scripts_own_files_are_named_by_their_digests(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -70,6 +70,16 @@ class Both:
             return getattr(self.at_once, name)
         return lambda *arguments, **named: self._tell(name, [*arguments, *named.values()])
 
+    def then(self):
+        """What is to be done finds the followers that are told later as the one that is told at once is now."""
+        now = self.at_once.steps, len(self._heard.epochs)
+        for calls, timed, heard in ((self.calls, self.calls, self._heard_later), (self.on_device, self.on_device._timed, self._heard_of_device)):
+            calls.then(lambda timed=timed, heard=heard: self._check((timed.follower.steps, len(heard.epochs)), now))
+
+    @staticmethod
+    def _check(found, expected):
+        assert found == expected, f"{found} instead of {expected}"
+
     def _now(self):
         return self._clock() if self._set_ns is None else self._set_ns
 

@@ -200,6 +200,24 @@ class Sender(Case):
         self.assertEqual([frame["state"] for frame in states], ["init", "training", "training", "done"])
         self.assertEqual(states[1]["steps_per_epoch"], 3)
 
+    def test_an_epoch_that_is_left_ends_with_its_last_step_though_the_loops_iterator_is_held(self):
+        script = ("import lockstep\nclass Bar:\n    def __init__(self, batches):\n        self.batches = batches\n"
+                  "    def __iter__(self):\n        for batch in self.batches:\n            yield batch\n"
+                  "run = lockstep.Run(method='baseline')\nfor epoch in (1, 2):\n    bar = Bar(run.epoch(epoch, range(5)))\n"
+                  "    for batch in bar:\n        run.step(1.0, 8)\n        if batch == 2:\n            break\n"
+                  "    with run.phase('forward'):\n        sum(range(10**5))  # a validation\n    run.metric(accuracy=epoch)\nrun.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        sent = self.check_frames(self.runs()[0], 1)[0]
+        epochs = [frame for frame in sent if frame["type"] == "epoch"]
+        self.assertEqual([(frame["epoch"], frame["steps"]) for frame in epochs], [(1, 3), (2, 3)])
+        self.assertEqual([frame["state"] for frame in sent if frame["type"] == "state"], ["init", "training", "training", "done"])
+        self.assertEqual(sent[-1].get("state"), "done")
+        for epoch in epochs:
+            windows = [frame for frame in sent if frame["type"] == "steps" and frame["epoch"] == epoch["epoch"]]
+            self.assertEqual(sum(frame["scalars"]["accuracy"]["sum"] for frame in windows if "scalars" in frame), epoch["epoch"])
+            of_steps = sum(phase["sum_s"] for frame in windows for phase in frame["phases"].values())
+            self.assertAlmostEqual(epoch["duration_s"], of_steps, delta=1e-6)
+
     def test_an_exception_that_leaves_the_run_is_its_failure(self):
         script = ("import lockstep\nwith lockstep.Run(method='baseline') as run:\n    for batch in run.epoch(1, range(3)):\n"
                   "        run.step(1.0, 8)\n    raise ValueError('the data is wrong')\n")

@@ -236,6 +236,16 @@ class StreamCallsTest(unittest.TestCase):
         ((_, _, _, phases),) = training.finish()
         self.assertEqual(phases, {"forward": 100, "backward": 120, "exposed": 80, "comm": 120, "optimizer": 60})
 
+    def test_what_is_to_be_done_in_a_step_is_done_once_the_device_has_made_it(self):
+        training, done = Training(), []
+        for step in range(40):
+            training.fetch()
+            training.work()
+            training.calls.then(lambda step=step: done.append((step, training.calls._timed.follower.steps)))
+        self.assertEqual(done, [])  # the host is far ahead
+        training.finish()
+        self.assertEqual(done, [(step, step) for step in range(40)])
+
     def test_a_script_ends_though_the_device_never_answers(self):
         training = Training()
         for _ in range(3):
@@ -246,7 +256,10 @@ class StreamCallsTest(unittest.TestCase):
         training.device.answers = False
         before_ns = training.ns
         training.work()
+        done = []
+        training.calls.then(lambda: done.append(True))
         self.assertEqual([epoch[0] for epoch in training.finish()], [3])
+        self.assertEqual(done, [True])
         self.assertLess(training.ns - before_ns, LONGEST_WAIT_NS + 10 * MS)
 
     def test_clocks_that_drift_apart_are_kept_together(self):

@@ -8,11 +8,12 @@ at once, after what waits.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Callable, Deque, List
+from typing import Any, Callable, Deque, List, Optional, Tuple
 
 from lockstep.alike import INSIDE, ONE_BY_ONE, AlikeFollower, Call
 from lockstep.clock import clock_ns
 from lockstep.gradient_sums import UNKNOWN, Sums
+from lockstep.metrics import MOST_UNREAD
 from lockstep.reporter import Reporter
 from lockstep.steps import WINDOW_NS
 
@@ -34,6 +35,8 @@ class Calls:
         self._longest_ns = longest_ns
         self._at_ns = 0  # when the call was made that is being passed on; 0: now
         self._waiting: List[Call] = []
+        # What is to be done once so many of the calls that wait were passed on.
+        self._then: Deque[Tuple[int, Callable[[], None]]] = deque(maxlen=MOST_UNREAD)
         self._due_ns = 0
         self._order = ONE_BY_ONE  # of the calls of these steps
         self._place = AT_ONCE  # in this order: of the next call that may wait
@@ -90,6 +93,13 @@ class Calls:
             self._place, self._iterator, self._steps = 0, iterator, self.follower.steps
             self._due_ns = self._clock() + self._longest_ns
 
+    def then(self, work: Callable[[], None]) -> None:
+        """Does this once the follower knows of all calls so far: now or later."""
+        if self._waiting:
+            self._then.append((len(self._waiting), work))
+        else:
+            work()
+
     def _pass_on(self) -> None:
         """Passes on what waits."""
         if not self._waiting:
@@ -101,12 +111,22 @@ class Calls:
             told = 0
             while told < len(waiting):
                 call, arguments, self._at_ns = waiting[told]
-                taken = self.follower.take(waiting[told:]) if call == "fetched" else 0
+                taken = self.follower.take(waiting[told:self._end_of_alike(told)]) if call == "fetched" else 0
                 if not taken:
                     getattr(self.follower, call)(*arguments)
                 told += taken or 1
+                while self._then and self._then[0][0] <= told:
+                    self._then.popleft()[1]()
         finally:
             self._at_ns = 0
+
+    def _end_of_alike(self, told: int) -> Optional[int]:
+        """Up to where steps may be taken at once, of which the first one's calls begin here: up to the end of the one in which something is
+        to be done."""
+        if not self._then:
+            return None
+        length = len(self._order)
+        return told + -(-(self._then[0][0] - told) // length) * length
 
     def _share_sums(self) -> None:
         """Shares out what the backwards that wait have waited for, which is known of all together, by how long each took."""

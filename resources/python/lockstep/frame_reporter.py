@@ -20,6 +20,7 @@ class FrameReporter(Reporter):
         self.metrics = MetricLog()
         self.losses = NonFiniteLoss(sender)
         self.step_sizes: Optional[StepSizes] = None  # None: nobody asks for them
+        self.counts_samples = True  # False: how many the steps have is unknown
         self._log: Optional[EpochLog] = None  # of the newest step
         self._training: Dict[str, Any] = {"state": "training"}  # what was said when the newest epoch began
 
@@ -38,6 +39,8 @@ class FrameReporter(Reporter):
 
     def steps(self, log: EpochLog, force: bool) -> None:
         """A frame of steps. Without `force` they wait until the last frame was sent."""
+        if not self.counts_samples:
+            log.forget_samples()
         log.read()
         self.losses.tell(log)
         if self.step_sizes is not None:

@@ -20,6 +20,12 @@ _Base: Any = importlib.import_module("transformers").TrainerCallback
 _NO_METRICS = ("epoch", "train_runtime", "train_samples_per_second", "train_steps_per_second", "total_flos", "train_loss")
 
 
+def _epochs_to_come(args: Any, state: Any) -> Optional[int]:
+    """How many epochs begin now, without those that the checkpoint that training goes on from has; None: unknown."""
+    to_come = math.ceil(args.num_train_epochs) - math.floor(state.epoch or 0)
+    return to_come if args.max_steps <= 0 and to_come > 0 else None
+
+
 class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at run time only
     """Reports a Trainer's train() to Lockstep. One for each Trainer."""
 
@@ -29,8 +35,7 @@ class Callback(_Base):  # type: ignore[misc]  # transformers has its classes at 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """Before the first step."""
         self._watch = auto.join(model=type(getattr(model, "module", model)).__name__ if model is not None else None,
-                                epochs=math.ceil(args.num_train_epochs) if args.max_steps <= 0 else None,
-                                batch_size=args.train_batch_size * args.gradient_accumulation_steps * args.world_size)
+                                epochs=_epochs_to_come(args, state))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Ends the training when the run is stopped."""

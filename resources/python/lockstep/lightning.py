@@ -42,7 +42,13 @@ class Callback(_Base):  # type: ignore[misc]  # Lightning has its classes at run
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Before the strategy wraps the model."""
         if stage == "fit":
-            self._watch = auto.join(model=type(pl_module).__name__, epochs=trainer.max_epochs if trainer.max_epochs != -1 else None)
+            self._watch = auto.join(model=type(pl_module).__name__)
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Before the first step: how many epochs come, without those that the checkpoint that training goes on from has."""
+        to_come = (trainer.max_epochs or 0) - trainer.current_epoch  # max_epochs is -1 where there is no limit
+        if to_come > 0:
+            auto.join(epochs=to_come)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         """What the module has logged in this step, as often as Lightning itself logs."""

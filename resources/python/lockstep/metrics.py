@@ -16,6 +16,7 @@ MOST_METRICS = 32  # of one run, as ipc/scalars.h has it
 LONGEST_NAME = 48
 MOST_UNREAD = 10_000  # values that wait, the newest
 MOST_TAGS = 1000  # of TensorBoard writers, each with its folder
+Value = Tuple[str, Any]  # of a metric: its name, and a number or a copied tensor
 _MADE_BY_HPARAMS = re.compile(r"\d{9,}\.\d+")  # the folder, named by the time, into which add_hparams() writes results once more
 
 
@@ -81,13 +82,22 @@ class MetricLog:
         self.refused: List[str] = []  # sentences that nobody has reported yet
         self._names: Dict[str, str] = {}  # by tag
         self._bad: Set[str] = set()
-        self._unread: Deque[Tuple[str, Any]] = deque(maxlen=MOST_UNREAD)
+        self._unread: Deque[Value] = deque(maxlen=MOST_UNREAD)
 
     def add(self, tag: str, value: Any) -> None:
         """Adds a value of a metric."""
+        given = self.read(tag, value)
+        if given is not None:
+            self.put(given)
+
+    def read(self, tag: str, value: Any) -> Optional[Value]:
+        """A value as it is now, for put(); None: it is left out."""
         name = self._name(tag)
-        if name is not None:
-            self._unread.append((name, copied(value)))
+        return (name, copied(value)) if name is not None else None
+
+    def put(self, given: Value) -> None:
+        """Adds a value that read() gave."""
+        self._unread.append(given)
 
     def take(self) -> Optional[Dict[str, Dict[str, float]]]:
         """What was added since it was last taken; None: nothing."""

@@ -64,6 +64,8 @@ class Run:
         self._metrics = MetricLog()
         self.position = Position()  # for heartbeats
         self._epoch: Optional[EpochLog] = None
+        self._looped: Optional[EpochLog] = None  # that a loop goes through, or has left while something holds its iterator, such as tqdm
+        self._stepped_ns = 0  # when its newest step ended, or else when it began
         self._steps = 0  # of all epochs
         self._shift = 0  # 1: the script counts its epochs from 0
         self._told_of_room = False  # that frames have none for more phases
@@ -123,6 +125,7 @@ class Run:
         if kind is None or (isinstance(error, SystemExit) and (self.stopped or not is_failure(error.code))):
             self.close()
         else:
+            self._looped = None
             self._report_rest()
             self._sender.send_last("state", {"state": "failed", "detail": f"{kind.__name__}: {error}"[:LONGEST_DETAIL]})
 
@@ -139,9 +142,9 @@ class Run:
         """Yields the loader's batches. The time in the loader is the phase `load`.
 
         Epochs count from 1; a script that counts from 0 is shown as if it counted from 1. An epoch that the script leaves early
-        ends there, unless the run was asked to stop.
+        ends with its last step, unless the run was asked to stop.
         """
-        log = self._begin_epoch(self._counted(epoch), _length(loader))
+        log = self._looped = self._begin_epoch(self._counted(epoch), _length(loader))
         self.position.begin("load")
         left = True
         try:
@@ -153,8 +156,12 @@ class Run:
             left = False
             self.lap("load")
         finally:
-            if not left or (sys.exc_info()[0] is GeneratorExit and not self.stopped):
-                self._end_epoch(log)
+            if self._looped is log:  # else it has ended already
+                if left and sys.exc_info()[0] is GeneratorExit:
+                    self._end_left_epoch()
+                self._looped = None
+                if not left:
+                    self._end_epoch(log)
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -200,6 +207,7 @@ class Run:
                 raise RuntimeError("step() was called before epoch(): loop over `run.epoch(number, loader)`")
             self._clock.lap("other")
             self._clock.end_step(log.phases, log.window.phases)
+            self._stepped_ns = self._clock.last_ns
             self._report_refused()
             log.add(loss, samples)
             self._steps += 1
@@ -215,6 +223,7 @@ class Run:
 
     def close(self) -> int:
         """Call it at the end. Returns the script's exit code: 130 if the run was stopped, else 0."""
+        self._end_left_epoch()
         self._report_rest()
         self._sender.send_last("state", {"state": "stopped" if self.stopped else "done"})
         return 130 if self.stopped else 0
@@ -226,9 +235,11 @@ class Run:
         return epoch + self._shift
 
     def _begin_epoch(self, epoch: int, steps: Optional[int]) -> EpochLog:
+        self._end_left_epoch()
         self._report_rest()
         self._sender.send("state", {"state": "training", "epoch": epoch, "steps_per_epoch": steps})
         self._clock.restart()
+        self._stepped_ns = self._clock.last_ns
         log = self._epoch = EpochLog(epoch, self._steps, self._clock.last_ns)
         return log
 
@@ -239,6 +250,15 @@ class Run:
             self._report_steps(log, force=True)
         self.lap("other", log.phases)
         self._sender.send("epoch", log.summary(self._clock.last_ns))
+
+    def _end_left_epoch(self) -> None:
+        """Ends the epoch whose loop the script has left, with its last step: what came after, such as a validation, is not in its time."""
+        log, self._looped = self._looped, None
+        if log is None or self.stopped or not self.on:
+            return
+        with self._harmless():
+            self._report_steps(log, force=True)
+            self._sender.send("epoch", log.summary(self._stepped_ns))
 
     def _report_refused(self) -> None:
         """Sends one alert for each phase of which a time was left out, and for each metric that was."""

@@ -123,3 +123,14 @@ def sharded_model() -> Optional[str]:
     if isinstance(outermost, kinds[:1]):
         return type(outermost.module).__name__
     return type(outermost).__mro__[2].__name__  # FSDPNet, FSDPModule, Net: the class that fully_shard() made a class of
+
+
+def splits_parameters() -> bool:
+    """Whether this process has but a part of some parameter, as in tensor parallelism, where several ranks train on the same batch. Of a
+    model that FSDP has sharded that says nothing.
+
+    Looks through all objects, too.
+    """
+    kind = getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    found = living(kind) if kind is not None else []
+    return any(getattr(each, "_is_param", False) and any(part.is_shard() for part in each.placements) for each in found)

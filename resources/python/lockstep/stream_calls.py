@@ -14,6 +14,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 from lockstep.alike import AlikeFollower
 from lockstep.calls import Calls
 from lockstep.gradient_sums import Later, unknown
+from lockstep.metrics import MOST_UNREAD
 from lockstep.reporter import Reporter
 from lockstep.steps import EpochLog
 from lockstep.stream_clock import Mark, StreamClock
@@ -23,7 +24,7 @@ from lockstep.tensors import copied
 BEGAN = {"opened": 1, "exhausted": 1, "fetched": 3}
 MADE = {"opened": 2, "exhausted": 2, "fetched": 4, "backward_begins": 1, "backward_ends": 0, "backward_fails": 0}
 BEGINS = ("asked", "opening")  # what tells that something of the former begins
-
+THEN = "then"  # no call: something to be done in its place
 
 
 class Arriving:
@@ -105,6 +106,15 @@ class StreamCalls:
             self._now_ns = self._stream.now()
             self._timed.tell(call, *arguments)
 
+    def then(self, work: Callable[[], None]) -> None:
+        """Does this once the follower that reports knows of all calls so far: now or later."""
+        if len(self._waiting) >= MOST_UNREAD:
+            self._pass_on()
+        if self._waiting:
+            self._waiting.append((THEN, (work,), None, None))
+        else:
+            self._timed.then(work)
+
     def _wait_with(self, call: str, arguments: Tuple[Any, ...]) -> None:
         self._waiting.append((call, arguments, self._stream.mark(), self._later() if call == "backward_ends" else None))
 
@@ -129,6 +139,9 @@ class StreamCalls:
         if call == "dropped":
             self._timed.dropped.extend(arguments)
             return
+        if call == THEN:
+            self._timed.then(*arguments)
+            return
         given = list(arguments)
         if call in BEGAN:
             given[BEGAN[call]] = self._began_ns
@@ -147,6 +160,9 @@ class StreamCalls:
             if not marks or self._stream.wait(marks[-1]):
                 self._pass_on()
         finally:  # the device may have failed: what it has not done is unknown
+            for call, (work, *_), _, _ in self._waiting:
+                if call == THEN:
+                    self._timed.then(work)
             self._timed.tell("finish", *arguments)
 
     def _copied(self, loss: Any) -> Any:

@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import deque
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import isfinite
 from threading import get_ident
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from lockstep.gradient_sums import UNKNOWN, GradientSums
 from lockstep.metrics import WriterTags
 from lockstep.parameters import Parameters
 from lockstep.position import Position
-from lockstep.script_facts import Loader, place, sharded_model
+from lockstep.script_facts import Loader, place, sharded_model, splits_parameters
 from lockstep.sender import FRAMES, TOKEN, Sender
 from lockstep.step_limit import StepLimit
 from lockstep.step_sizes import ALIKE, ALIKE_BY_SAMPLER, StepSizes
@@ -70,6 +71,7 @@ class Watch:
         self._newest: Optional[Mapping[str, Any]] = None  # of the newest iterator: workers, whether its sampler fills its batches
         self._init: Dict[str, Any] = {}  # what was said with the hello, for whoever has to be told again
         self._world = 1  # how many processes train together
+        self._shares_batches = False  # with others of them: samples would be counted several times
         self._limit = StepLimit(lambda steps, samples: agreement.of_rank_0(self._torch, steps, samples), self._finish)
         self._last_step: Optional[agreement.LastStep] = None  # once a person has asked the run to stop
         if hasattr(os, "register_at_fork"):
@@ -113,8 +115,11 @@ class Watch:
     def metric(self, tag: str, value: Any, folder: str = "") -> None:
         """A value of a metric, once there has been a step. `folder`: of the writer, if one was given it."""
         try:
-            if self.listens() and self._frames is not None:
-                self._frames.metrics.add(self._writer_tags.name(str(tag), folder), value)
+            if not self.listens() or self._frames is None or self._calls is None:
+                return
+            given = self._frames.metrics.read(self._writer_tags.name(str(tag), folder), value)
+            if given is not None:  # with the step in which it was given, of which the follower may not know yet
+                self._calls.then(partial(self._frames.metrics.put, given))
         except Exception as error:
             self.step_aside(error)
 
@@ -416,7 +421,8 @@ class Watch:
         sender.start_heartbeat(self._position.report)
         self._sender = sender
         self._frames = FrameReporter(sender)
-        if "batch_size" not in about:
+        self._frames.counts_samples = not self._shares_batches
+        if "batch_size" not in about and not self._shares_batches:
             fills = self._newest is not None and self._newest["fills"]
             self._frames.step_sizes = StepSizes(ALIKE_BY_SAMPLER if fills else ALIKE, self._tell_batch_size)
         self._calls = self._calls_of(self._frames, tensors)
@@ -450,6 +456,7 @@ class Watch:
         elif world > 1 and backend is not None:
             about["model"] = sharded_model()
             about["method"] = "fsdp" if about["model"] else None
+            self._shares_batches = about["model"] is None and splits_parameters()
         if self._newest:
             about["workers"] = self._newest["workers"]
         return {**about, **self.about}
