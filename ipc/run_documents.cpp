@@ -113,6 +113,7 @@ template <class Keys, Is<Summary> S> void describe(Keys &keys, S &summary, const
     keys("parameters_sha256", summary.parametersSha256);
     keys("peak_rss_bytes", summary.peakRssBytes);
     keys.sparse("replica_batch", summary.replicaBatch);
+    keys.sparse("stage_layers", summary.stageLayers);
     keys.sparse("copies", summary.copies);
     keys.sparse("cuda_graph", summary.cudaGraph);
     keys.sparseNumbers("metrics", summary.metrics);

@@ -204,6 +204,7 @@ struct Summary {
     std::string parametersSha256;
     std::optional<double> peakRssBytes;     ///< summed over the ranks
     std::vector<std::int64_t> replicaBatch; ///< DP: samples per replica
+    std::string stageLayers; ///< pipeline: layers of each stage, given or by measured times, as RunConfig::stageLayers
     /// GPUs: how batches were copied, which is what the phase h2d timed: "pinned, non-blocking", "pageable, blocking",
     /// …; empty if a step copies nothing.
     std::string copies;

@@ -59,6 +59,7 @@ Summary sampleSummary() {
     summary.parametersSha256 = "ab12";
     summary.peakRssBytes = 4e8;
     summary.replicaBatch = {32, 32};
+    summary.stageLayers = "2,3";
     summary.copies = "pinned, non-blocking";
     summary.cudaGraph = true;
     summary.oversubscribed = true;

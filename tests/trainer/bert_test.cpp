@@ -371,6 +371,17 @@ TEST_SUITE("bert") {
         CHECK(refusal().find("its vocab_size is 2000001, and at most 2000000 are supported") != std::string::npos);
         writeText(folder / "config.json", R"({"hidden_size": 67108864})");
         CHECK(refusal().find("parameters, and at most 8589934592 are supported") != std::string::npos);
+        for (const auto &[number, says] :
+             {std::pair(R"("hidden_dropout_prob": 5)",
+                        "its hidden_dropout_prob is 5, and a dropout is 0 (off) or more"),
+              std::pair(R"("attention_probs_dropout_prob": 1)", "its attention_probs_dropout_prob is 1, and a dropout"),
+              std::pair(R"("classifier_dropout": -0.5)", "its classifier_dropout is -0.5, and a dropout"),
+              std::pair(R"("initializer_range": -3)", "its initializer_range is -3, and only 0 or more is supported"),
+              std::pair(R"("layer_norm_eps": -1)", "its layer_norm_eps is -1, and only 0 or more is supported")}) {
+            CAPTURE(number);
+            writeText(folder / "config.json", "{" + std::string(number) + "}");
+            CHECK(refusal().find(says) != std::string::npos);
+        }
         writeText(folder / "config.json", "{}");
         CHECK(refusal().find("model.safetensors of BERT is not in") != std::string::npos);
         TensorFile wrong;

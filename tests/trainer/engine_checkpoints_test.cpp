@@ -294,6 +294,12 @@ TEST_SUITE("engine_checkpoints") {
             changed.metadata["training"] = "a\nb\n/etc\n/etc/passwd";
             REQUIRE(writeTensors(path, changed));
         });
+        for (const char *order : {"x", ",,,", "1,0;", "-1", "99999999999999999999999"})
+            goesOnBefore("its bucket_order is no list of parameters by bucket", [&](const std::string &path) {
+                TensorFile changed = *file;
+                changed.metadata["bucket_order"] = order;
+                REQUIRE(writeTensors(path, changed));
+            });
         const auto withEarlier = [&](const std::string &lines) {
             return [&, lines](const std::string &path) {
                 TensorFile changed = *file;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <ATen/Functions.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include "ipc/alerts.h"
 #include "ipc/phase_sums.h"
 #include "tests/trainer/trainer_process.h"
+#include "trainer/data/safetensors.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer::test;
@@ -21,6 +24,18 @@ std::int64_t lastStepOf(const std::vector<Frame> &frames, int rank) {
 /// Parameters' checksum and epochs of a run that was interrupted twice and resumed, by `go(resume)`.
 std::string shaOf(const std::string &summary) {
     return readSummary(summary).parametersSha256;
+}
+
+/// A file of LeNet's parameters, of which this one is NaN.
+std::string lenetWithNaN(const TempFolder &folder, const std::string &parameter) {
+    const std::string file = folder / "parameters";
+    REQUIRE(Process(trainerBinary(), withSmallRun({"--save-final=" + file})).wait().code == 0);
+    auto parameters = *trainer::readTensors(file);
+    for (auto &[name, tensor] : parameters.tensors)
+        if (name == parameter)
+            tensor = at::full_like(tensor, std::nan(""));
+    REQUIRE(trainer::writeTensors(file, parameters));
+    return file;
 }
 
 /// A model whose gradients are 26 MB, more than a connection takes before it is read, and cheap to compute.
@@ -64,7 +79,10 @@ TEST_SUITE("engine_stop") {
             CAPTURE(method);
             CAPTURE(gone);
             const TempFolder folder;
-            DdpRun run(3, {method, "--epochs=1000", "--batch-size=48", "--frames=" + (folder / "f")});
+            std::vector<std::string> options{method, "--epochs=1000", "--batch-size=48", "--frames=" + (folder / "f")};
+            if (options.front() == "--method=pipeline")
+                options.push_back("--stage-layers=1,2,2"); // else rank 0 says how it was cut
+            DdpRun run(3, options);
             REQUIRE(appears(folder / "f", R"("type":"steps")"));
             run.rank(gone).signal(SIGKILL);
             const auto all = run.wait();
@@ -135,6 +153,66 @@ TEST_SUITE("engine_stop") {
             CHECK(epoch.phases[phase].sumS - epoch.before->phases[phase].sumS ==
                   doctest::Approx(own[phase].sumS).epsilon(1e-6));
         CHECK(epoch.durationS - epoch.before->durationS >= additiveSum(own));
+    }
+
+    TEST_CASE("an epoch with whose last step a run is stopped is tested when it is resumed") {
+        const TempFolder folder;
+        const auto options = [&](const std::string &epochs, const std::string &frames) {
+            return withSmallRun({"--train-samples=64", "--epochs=" + epochs, "--resume", "--frames=" + frames,
+                                 "--checkpoint-dir=" + (folder / "c")});
+        };
+        const auto tested = [](const std::vector<Frame> &frames) {
+            std::vector<int> epochs;
+            for (const EvalFrame &frame : bodiesOf<EvalFrame>(frames))
+                epochs.push_back(frame.epoch);
+            return epochs;
+        };
+        Process run(trainerBinary(), options("1000", folder / "f"));
+        REQUIRE(appears(folder / "f", R"("type":"eval")"));
+        run.signal(SIGTERM);
+        REQUIRE(run.wait().code == 130);
+        const auto frames = readFrames(folder / "f");
+        const int last = bodiesOf<EpochFrame>(frames).back().epoch;
+        CHECK(tested(frames).back() == last - 1);
+        const Ended resumed = Process(trainerBinary(), options(std::to_string(last + 1), folder / "g")).wait();
+        CAPTURE(resumed.err);
+        REQUIRE(resumed.code == 0);
+        CHECK((tested(readFrames(folder / "g")) == std::vector<int>{last, last + 1}));
+        const Ended again = Process(trainerBinary(), options(std::to_string(last + 2), folder / "h")).wait();
+        CAPTURE(again.err);
+        REQUIRE(again.code == 0);
+        CHECK((tested(readFrames(folder / "h")) == std::vector<int>{last + 2}));
+    }
+
+    TEST_CASE("the first tensor that is not finite is named only where it is known, by ranks that count the samples") {
+        struct Way {
+            std::vector<std::string> options;
+            const char *parameter, *found;
+        };
+        const std::vector<std::string> pipeline{"--method=pipeline", "--stage-layers=2,3"};
+        for (const Way &way :
+             {Way{pipeline, "conv2.weight",
+                  "(the first tensor that is not finite: the parameter weight of layer conv2)"},
+              Way{pipeline, "fc3.weight", "(the first tensor that is not finite: one of a later stage)"},
+              Way{{"--method=ps-async", "--max-staleness=0"},
+                  "fc3.weight",
+                  "(not finite afterwards: the parameter weight of layer conv1)"}}) {
+            CAPTURE(way.found);
+            const TempFolder folder;
+            std::vector<std::string> options = way.options;
+            options.insert(options.end(),
+                           {"--init=" + lenetWithNaN(folder, way.parameter), "--frames=" + (folder / "f")});
+            for (const Ended &ended : DdpRun(2, options).wait()) {
+                CAPTURE(ended.err);
+                CHECK(ended.code == 1);
+                CHECK(ended.err.find("is NaN since step 0 " + std::string(way.found)) != std::string::npos);
+            }
+            const auto frames = readFrames(folder / "f");
+            const bool isPipeline = way.options == pipeline;
+            for (const int rank : {0, 1})
+                CHECK(std::ranges::count(bodiesOf<AlertFrame>(frames, rank), nonFiniteLoss.row().kind,
+                                         &AlertFrame::kind) == (rank == 1 && isPipeline ? 0 : 1));
+        }
     }
 
     TEST_CASE("a burst of signals is one wish: the checkpoint is still written") {

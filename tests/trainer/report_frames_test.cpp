@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -522,6 +523,23 @@ TEST_SUITE("report_frames") {
             if (throwsAway)
                 CHECK(totals.lossSum == 64 * 1.0 + 16 * 3.0);
         }
+    }
+
+    TEST_CASE("after a rollback an epoch's metrics are still of all its steps, without values that are not finite") {
+        LateClock clock;
+        StepRecorder recorder(clock, {[](const StepsFrame &) {}, [](std::int64_t, double) {}},
+                              std::chrono::milliseconds(100'000), {"cpu:0"}, true);
+        const std::array<StepTimes, 1> device{};
+        recorder.startEpoch(1, {});
+        recorder.addStep(0, 64, torch::full({}, 1.0), device, {{"norm", 2.0}});
+        recorder.addStep(1, 64, torch::full({}, std::nan("")), device, {{"norm", std::nan("")}});
+        const EpochTotals before = recorder.finishEpoch();
+        recorder.afterRollback();
+        recorder.startEpoch(1, before);
+        recorder.addStep(2, 64, torch::full({}, 1.0), device, {{"norm", 4.0}});
+        CHECK(recorder.finishEpoch().steps == 3);
+        CHECK((recorder.epochScalars().at("norm") == ScalarWindow{6, 2, 2, 4, 4}));
+        CHECK(recorder.epochReplicas().size() == 1);
     }
 
     TEST_CASE("an epoch's phases add up to its duration, wherever the thread is preempted") {

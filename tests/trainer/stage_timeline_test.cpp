@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 
 #include "ipc/stage_plan.h"
 #include "tests/trainer/trainer_process.h"
@@ -68,6 +69,27 @@ TEST_SUITE("stage_timeline") {
             timeline.add(Phase::Forward, i, 0, 1);
         timeline.endStep(0);
         CHECK(moved(timeline).stageWork.empty());
+    }
+
+    TEST_CASE("a pipeline that is cut by measured times says how, and can be cut so again") {
+        const TempFolder folder;
+        const auto run = [&](std::vector<std::string> more) {
+            more.insert(more.end(), {"--method=pipeline", "--summary=" + (folder / "s")});
+            auto all = DdpRun(2, more).wait();
+            for (const Ended &ended : all) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+            }
+            return all;
+        };
+        const auto measured = run({});
+        const std::string cut = readSummary(folder / "s").stageLayers;
+        CHECK(std::set<std::string>{"1,4", "2,3", "3,2", "4,1"}.contains(cut));
+        CHECK(measured[0].err.find("--stage-layers=" + cut + " cuts the model so again") != std::string::npos);
+        CHECK(measured[1].err.find("--stage-layers") == std::string::npos);
+        const auto given = run({"--stage-layers=3,2"});
+        CHECK(readSummary(folder / "s").stageLayers == "3,2");
+        CHECK(given[0].err.find("--stage-layers") == std::string::npos);
     }
 
     TEST_CASE(

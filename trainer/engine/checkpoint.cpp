@@ -26,6 +26,7 @@
 #include "ipc/sound_values.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/rank_placement.h"
+#include "trainer/strategies/bucket_order.h"
 
 namespace lockstep::trainer {
 
@@ -290,7 +291,10 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     into.worldSize = static_cast<int>(*world);
     into.epochsDone = static_cast<int>(*epochs);
     into.stepInEpoch = *step;
+    into.untested = wholeNumber(tensors, "untested") == 1;
     into.bucketOrder = buckets == tensors.metadata.end() ? std::string() : buckets->second;
+    if (!parseBucketOrder(into.bucketOrder))
+        return fail(notOurs(file, "its bucket_order is no list of parameters by bucket"));
     const auto text = [&](const char *key) {
         const auto found = tensors.metadata.find(key);
         return found == tensors.metadata.end() ? std::string() : found->second;
@@ -429,6 +433,7 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
                      {"world_size", std::to_string(checkpoint.worldSize)},
                      {"epochs_done", std::to_string(checkpoint.epochsDone)},
                      {"step_in_epoch", std::to_string(checkpoint.stepInEpoch)},
+                     {"untested", checkpoint.untested ? "1" : "0"},
                      {"bucket_order", checkpoint.bucketOrder},
                      {"launch", checkpoint.launch},
                      {"training", checkpoint.training},

@@ -39,6 +39,7 @@ struct Checkpoint {
     int worldSize = 1;
     int epochsDone = 0;           ///< whole epochs
     std::int64_t stepInEpoch = 0; ///< steps done in the next one
+    bool untested = false;        ///< a stop came between the last whole epoch and its test
     std::string bucketOrder;
     std::string launch;   ///< RankEnvironment::launch of the ranks that wrote it
     std::string training; ///< the same in all checkpoints of a training and of what goes on from them

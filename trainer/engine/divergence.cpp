@@ -75,19 +75,38 @@ DivergenceWatch::Found DivergenceWatch::found(std::int64_t step, double loss, co
     const NamedTensors state = m_session.modelState();
     const auto isGood = [](const auto &item) { return isFinite(item.second); };
     const bool own = !isFinite(inputs) || std::all_of(state.begin(), state.end(), isGood);
-    return {step, loss, firstBad(inputs), own};
+    return {step, loss, whatIsBad(inputs), own};
 }
 
 std::string DivergenceWatch::sentence(const Found &it) const {
     return "the loss of rank " + std::to_string(m_session.env.rank) + " is " + valueInWords(it.loss) + " since step " +
-           std::to_string(it.step) + " (the first tensor that is not finite: " + it.firstBad + ")";
+           std::to_string(it.step) + " (" + it.bad + ")";
 }
 
-/// On the way from the data to the update, in the order in which values flow. On a GPU the step's data are gone by then.
-std::string DivergenceWatch::firstBad(const torch::Tensor &inputs) {
-    if (inputs.defined() && m_session.strategy->holdsWholeModel()) // else some of its parameters are an epoch old
-        if (const std::string bad = m_session.model->firstNotFinite(inputs); !bad.empty())
-            return bad;
+/// Whether the step has changed the parameters that it computed its loss with, as one with a server that updates them has.
+bool DivergenceWatch::changesInStep() const {
+    return specOf(m_session.config.method).traffic == Traffic::Push;
+}
+
+/// On the way from the data to the update, in the order in which values flow: which of several was the first is only known while the
+/// step's data are at hand, which on a GPU are gone by then, and its parameters as they were.
+std::string DivergenceWatch::whatIsBad(const torch::Tensor &inputs) {
+    const std::string first = "the first tensor that is not finite: ", afterwards = "not finite afterwards: ";
+    if (!inputs.defined())
+        return afterwards + badInState();
+    if (!isFinite(inputs))
+        return first + "the input";
+    const std::string found = changesInStep() ? afterwards : first;
+    const std::vector<std::size_t> stages = m_session.strategy->stageLayers();
+    // Of a pipeline's later stages this rank's parameters are an epoch old.
+    const auto own = stages.empty() ? std::nullopt : std::optional(stages.front());
+    if (const std::string bad = m_session.model->firstNotFinite(inputs, own); !bad.empty())
+        return found + bad;
+    return found + (stages.size() > 1 ? "one of a later stage" : badInState());
+}
+
+/// What parameters, gradients and the optimizer hold now.
+std::string DivergenceWatch::badInState() const {
     for (const auto &[name, tensor] : m_session.modelState())
         if (!isFinite(tensor))
             return layerAndTensor(name);

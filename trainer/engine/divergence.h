@@ -10,8 +10,8 @@
 
 namespace lockstep::trainer {
 
-/// Notices that this rank's loss is no longer finite, names the first tensor that isn't, and makes all ranks agree on what
-/// --on-nonfinite asks for. Used from the training thread.
+/// Notices that this rank's loss is no longer finite, names the first tensor that isn't, or one that isn't afterwards where the first is
+/// unknown, and makes all ranks agree on what --on-nonfinite asks for. Used from the training thread.
 class DivergenceWatch {
 public:
     explicit DivergenceWatch(Session &session);
@@ -45,14 +45,16 @@ private:
     struct Found {
         std::int64_t step = 0;
         double loss = 0;
-        std::string firstBad;
+        std::string bad; ///< "the first tensor that is not finite: the input", or what is not finite afterwards
         bool own = true; ///< the input isn't finite, or all parameters, which others' gradients change, still are
     };
     [[nodiscard]] bool stepsAreOrdered() const;
     [[nodiscard]] Found found(std::int64_t step, double loss, const torch::Tensor &inputs);
     [[nodiscard]] bool goesOn() const { return m_session.config.onNonfinite == "continue"; }
     [[nodiscard]] std::string sentence(const Found &it) const;
-    [[nodiscard]] std::string firstBad(const torch::Tensor &inputs);
+    [[nodiscard]] bool changesInStep() const;
+    [[nodiscard]] std::string whatIsBad(const torch::Tensor &inputs);
+    [[nodiscard]] std::string badInState() const;
 
     Session &m_session;
     std::int64_t m_poisonedFrom = 0, m_poisonedTo = 0; ///< steps, the last one excluded

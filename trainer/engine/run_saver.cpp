@@ -60,6 +60,7 @@ RunProgress RunSaver::resume() {
     m_session.checkpointed = m_session.isRank0();
     progress.epochs = checkpoint->epochs;
     progress.stepInEpoch = checkpoint->stepInEpoch;
+    progress.untested = checkpoint->untested;
     progress.step = checkpoint->epochsDone * m_session.loader->steps() + progress.stepInEpoch;
     const auto row = checkpoint->progress[m_session.env.rank].contiguous();
     const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
@@ -110,6 +111,7 @@ Result<bool> RunSaver::write(Checkpoint checkpoint, const RunProgress &progress,
     checkpoint.earlier = m_earlier;
     checkpoint.epochsDone = epochsDone;
     checkpoint.stepInEpoch = progress.stepInEpoch;
+    checkpoint.untested = progress.untested;
     checkpoint.epochs = progress.epochs;
     checkpoint.parameters = s.modelState();
     if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {

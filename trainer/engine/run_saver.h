@@ -17,6 +17,7 @@ struct RunProgress {
     EpochTotals unfinished;                 ///< of the epoch that a stop or a checkpoint interrupted
     EpochTotals total;                      ///< of the run's whole epochs
     std::int64_t step = 0, stepInEpoch = 0; ///< steps done: since the run's first, and of the epoch under way
+    bool untested = false;                  ///< Checkpoint's
 };
 
 /// Writes a run's checkpoints and its final parameters, and reads how far a resumed run was. Used from the training thread.

@@ -54,6 +54,14 @@ std::chrono::milliseconds windowOfSteps() {
     return std::chrono::milliseconds(good ? window : 100);
 }
 
+/// Layers of each stage, as --stage-layers takes them; empty: no stages.
+std::string stageLayersOf(const Strategy &strategy) {
+    std::string text;
+    for (const std::size_t layers : strategy.stageLayers())
+        text += (text.empty() ? "" : ",") + std::to_string(layers);
+    return text;
+}
+
 /// A rank's epoch as numbers for all ranks: loss, the samples of that, samples, seconds, then all registered metrics. One that this rank
 /// does not measure, as a rank that only serves measures few, has the weight 0.
 std::vector<double> epochNumbers(const EpochTotals &totals, const Scalars &scalars) {
@@ -133,6 +141,14 @@ void Training::warn(const AlertFrame &alert) {
     logWarning(alert.message);
 }
 
+/// What is cut by measured times may be cut otherwise the next time.
+void Training::logStages() const {
+    const std::string layers = stageLayersOf(*m_session.strategy);
+    if (m_session.isRank0() && !layers.empty() && m_session.config.stageLayers.empty())
+        logInfo("by measured times the stages have " + layers + " layers; --stage-layers=" + layers +
+                " cuts the model so again");
+}
+
 void Training::sendState(RunState state, std::optional<int> epoch, std::string detail) {
     StateFrame frame;
     frame.state = state;
@@ -151,6 +167,7 @@ Result<Outcome> Training::run() {
     sendInit();
     if (const std::string otherwise = m_saver.madeOtherwise(); m_session.isRank0() && !otherwise.empty())
         warn(makeAlert("resumed_otherwise", otherwise));
+    logStages();
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
     m_session.frames->setPosition([position = &m_session.position] { return position->position(); });
@@ -170,6 +187,8 @@ Result<Outcome> Training::trainEpochs() {
     stop_flag::training(); // from here on a signal waits for the step that all ranks agree on
     m_session.communicator->barrier();
     const int firstEpoch = static_cast<int>(m_progress.epochs.size()) + 1;
+    if (std::exchange(m_progress.untested, false) && firstEpoch <= m_session.config.epochs)
+        evaluate(firstEpoch - 1);
     for (int epoch = firstEpoch; epoch <= m_session.config.epochs; ++epoch) {
         if (m_session.peers)
             m_session.peers->arm();
@@ -185,6 +204,7 @@ Result<Outcome> Training::trainEpochs() {
         if (m_session.peers)
             m_session.peers->disarm(); // rank 0 may be long at a checkpoint, and others leave after the last step
         if (stopped) {
+            m_progress.untested = whole; // a stop doesn't wait for it
             if (auto saved = saveCheckpoint(whole ? epoch : epoch - 1); !saved)
                 return fail(saved.error());
             sendState(RunState::Stopped, epoch, "stopped after step " + std::to_string(m_progress.step - 1));
@@ -414,6 +434,7 @@ Summary Training::summary() {
     compareRanks(summary.parametersSha256);
     if (!std::isnan(rss))
         summary.peakRssBytes = rss;
+    summary.stageLayers = stageLayersOf(*s.strategy);
     summary.replicaBatch = m_shards.on() ? m_shards.shares() : m_replicaBatch;
     summary.metrics = m_metrics.ofRun();
     summary.runTimeS = secondsSinceLaunch();

@@ -35,6 +35,7 @@ public:
 private:
     void sendInit();
     void warn(const AlertFrame &alert);
+    void logStages() const;
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
     [[nodiscard]] Result<Outcome> trainEpochs();
     [[nodiscard]] Result<bool> trainOrGoBack(int epoch);

@@ -2,6 +2,7 @@
 #include "trainer/models/bert_folder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -83,6 +84,25 @@ std::string wholeText(double number) {
     return text;
 }
 
+/// Why its dropouts, its range of random weights or its LayerNorm can't be computed with; empty: they can.
+std::string unusableNumber(const BertConfig &config) {
+    const auto is = [](const char *key, double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", value);
+        return "its " + std::string(key) + " is " + text;
+    };
+    for (const auto &[key, rate] : {std::pair("hidden_dropout_prob", config.hiddenDropout),
+                                    std::pair("attention_probs_dropout_prob", config.attentionDropout),
+                                    std::pair("classifier_dropout", config.classifierDropout.value_or(0))})
+        if (!(rate >= 0 && rate < 1))
+            return is(key, rate) + ", and a dropout is 0 (off) or more, below 1";
+    for (const auto &[key, value] :
+         {std::pair("layer_norm_eps", config.layerNormEps), std::pair("initializer_range", config.initializerRange)})
+        if (!(value >= 0 && std::isfinite(value)))
+            return is(key, value) + ", and only 0 or more is supported";
+    return {};
+}
+
 /// Why a config is no BERT that is trained here; empty: it is one.
 std::string unsupported(const Json &json, const BertConfig &config) {
     const auto text = [&](const char *key, const char *usual) {
@@ -113,7 +133,7 @@ std::string unsupported(const Json &json, const BertConfig &config) {
                std::to_string(config.heads) + " attention heads";
     if (config.padding < 0 || config.padding >= config.vocabulary)
         return "its pad_token_id " + std::to_string(config.padding) + " is no token";
-    return {};
+    return unusableNumber(config);
 }
 
 Result<BertConfig> readConfig(const std::string &folder) {

@@ -143,7 +143,7 @@ std::string layerAndTensor(const std::string &name) {
                                     : "the parameter " + name.substr(dot + 1) + " of layer " + name.substr(0, dot);
 }
 
-std::string Model::firstNotFinite(const torch::Tensor &input) {
+std::string Model::firstNotFinite(const torch::Tensor &input, std::optional<std::size_t> layers) {
     const c10::AutoGradMode noGrad(false);
     const auto bad = [](const torch::Tensor &tensor) {
         return tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>();
@@ -163,7 +163,7 @@ std::string Model::firstNotFinite(const torch::Tensor &input) {
     };
     const bool training = is_training();
     eval(); // a dropout that draws would change what later steps draw
-    (void)forward(input);
+    (void)forwardThrough(0, layers.value_or(m_layers.size()), input);
     train(training);
     m_look = nullptr;
     return found;

@@ -42,8 +42,9 @@ public:
     /// Keep images and convolutions' weights in NHWC order. Call it before an optimizer takes the parameters.
     void setChannelsLast();
     /// The first tensor on the way from a batch to the logits that holds NaN or an infinity: "the input", "the parameter weight
-    /// of layer fc1", "the output of layer fc1". Empty if none does. Draws nothing and changes nothing.
-    [[nodiscard]] std::string firstNotFinite(const torch::Tensor &input);
+    /// of layer fc1", "the output of layer fc1". Empty if none does. `layers`: of the first ones alone; absent: of all. Draws nothing and
+    /// changes nothing.
+    [[nodiscard]] std::string firstNotFinite(const torch::Tensor &input, std::optional<std::size_t> layers = {});
     /// Draws dropout masks from this generator (of its device) instead of the device's default one, which other threads may use.
     void drawFrom(at::Generator generator) { m_generator = std::move(generator); }
 

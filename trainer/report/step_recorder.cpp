@@ -17,12 +17,15 @@ StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nano
       m_throwsAway(throwsAway) {}
 
 void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
+    const bool goesOn = epoch == m_epochNumber && m_epoch.steps > 0 && before.steps > 0; // after a rollback
+    if (!goesOn) {
+        m_epochScalars.clear();
+        m_epochDevices.clear();
+        m_wholeEpoch = before.steps == 0;
+    }
     m_epochNumber = epoch;
     m_epoch = before;
-    m_epochScalars.clear();
     m_beginsWindow = true;
-    m_wholeEpoch = before.steps == 0;
-    m_epochDevices.clear();
     m_epochStartNs = m_windowStartNs = m_clock.start();
 }
 
@@ -113,20 +116,20 @@ void StepRecorder::readTensors(std::size_t count) {
 }
 
 void StepRecorder::accountLoss(const Pending &step) {
+    if (step.samples == 0) // padded duplicates alone have no loss, and another rank's samples have that rank's
+        return;
     const double loss = step.lossValue;
-    if (step.samples > 0) { // padded duplicates alone have no loss
-        if (!m_window->loss)
-            m_window->loss = LossWindow{loss, loss, loss, loss};
-        LossWindow &window = *m_window->loss;
-        window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
-        window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
-        window.last = loss;
-        m_windowLossSum += loss * static_cast<double>(step.samples);
-        if (m_throwsAway && !std::isfinite(loss))
-            m_epoch.leftOut += step.samples;
-        else
-            m_epoch.lossSum += loss * static_cast<double>(step.samples);
-    }
+    if (!m_window->loss)
+        m_window->loss = LossWindow{loss, loss, loss, loss};
+    LossWindow &window = *m_window->loss;
+    window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
+    window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
+    window.last = loss;
+    m_windowLossSum += loss * static_cast<double>(step.samples);
+    if (m_throwsAway && !std::isfinite(loss))
+        m_epoch.leftOut += step.samples;
+    else
+        m_epoch.lossSum += loss * static_cast<double>(step.samples);
     if (!std::isfinite(loss) && m_wasFinite)
         m_outputs.nonFinite(step.step, loss);
     m_wasFinite = std::isfinite(loss);
@@ -147,9 +150,12 @@ void StepRecorder::account(const Pending &step, const StepTimes &times) {
         for (std::size_t i = 0; i < step.devices.size(); ++i)
             (*totals)[i].add(step.devices[i]);
     }
-    for (const StepMetric &metric : step.metrics)
-        for (Scalars *scalars : {&m_window->scalars, &m_epochScalars})
-            add(*scalars, metric.name, std::get<double>(metric.value));
+    for (const StepMetric &metric : step.metrics) {
+        const double value = std::get<double>(metric.value);
+        add(m_window->scalars, metric.name, value);
+        if (!m_throwsAway || std::isfinite(value))
+            add(m_epochScalars, metric.name, value);
+    }
 
     m_epoch.samples += step.samples;
     ++m_epoch.steps;

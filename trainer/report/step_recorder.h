@@ -29,18 +29,18 @@ public:
     };
     /// `window`: for how long steps are collected before they are sent; 0: each step is sent alone. `devices`: names of
     /// DP's devices, in the order of addStep()'s times. `throwsAway`: training goes back from steps whose loss is not finite,
-    /// so they are left out of their epoch's loss.
+    /// so they are left out of their epoch's loss, as are values that are not finite of its metrics.
     StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100),
                  std::vector<std::string> devices = {}, bool throwsAway = false);
 
-    /// `before`: the epoch's totals from before an interruption (resume).
+    /// `before`: the epoch's totals from before an interruption (resume, rollback).
     void startEpoch(int epoch, const EpochTotals &before);
     /// Training has gone back to good parameters: a loss that isn't finite begins a stretch of its own.
     void afterRollback() { m_wasFinite = true; }
     /// Whether the next step is the first of its window: for metrics that are too expensive to measure at each step.
     [[nodiscard]] bool beginsWindow() const { return m_beginsWindow; }
     /// Adds a step. Call it after the step's last lap. `loss` is the mean over `samples`, on any device. `devices` are
-    /// each device's own times in DP's parallel parts, if they are known.
+    /// each device's own times in DP's parallel parts, if they are known. Without samples its loss doesn't count.
     void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss, std::span<const StepTimes> devices = {},
                  std::vector<StepMetric> metrics = {});
     /// Sends the window if it is full, or if `force`.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <sstream>
 
 #include <ATen/Functions.h>
 #include <ATen/ops/from_blob.h>
@@ -50,15 +49,8 @@ Ddp::~Ddp() {
 
 /// One bucket of everything, as torch's DistributedDataParallel starts before it knows the order in which gradients
 /// come; or the order of the resumed run, so that its sums are the same from the first step on.
-Ddp::Buckets Ddp::firstBuckets(const std::string &saved) const {
-    Buckets buckets;
-    std::istringstream text(saved);
-    for (std::string bucket; std::getline(text, bucket, ';');) {
-        std::istringstream indices(bucket);
-        buckets.emplace_back();
-        for (std::string index; std::getline(indices, index, ',');)
-            buckets.back().push_back(static_cast<std::size_t>(std::stoul(index)));
-    }
+BucketOrder Ddp::firstBuckets(const std::string &saved) const {
+    BucketOrder buckets = parseBucketOrder(saved).value_or(BucketOrder());
     std::vector<std::size_t> all;
     for (const auto &bucket : buckets)
         all.insert(all.end(), bucket.begin(), bucket.end());
@@ -70,7 +62,7 @@ Ddp::Buckets Ddp::firstBuckets(const std::string &saved) const {
     return {wanted};
 }
 
-void Ddp::makeReducer(const Buckets &buckets, const Options &options) {
+void Ddp::makeReducer(const BucketOrder &buckets, const Options &options) {
     const auto capBytes = static_cast<std::int64_t>(options.bucketMb * 1024 * 1024);
     std::unordered_map<std::size_t, std::string> names;
     for (const auto &item : m_model->named_parameters())

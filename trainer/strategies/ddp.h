@@ -12,6 +12,7 @@
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
 #include "trainer/strategies/bucket_hook.h"
+#include "trainer/strategies/bucket_order.h"
 #include "trainer/strategies/comm_statistics.h"
 #include "trainer/strategies/local_passes.h"
 #include "trainer/strategies/strategy.h"
@@ -45,9 +46,8 @@ public:
     [[nodiscard]] std::optional<CommFrame> takeComm() override { return m_statistics.take(); }
 
 private:
-    using Buckets = std::vector<std::vector<std::size_t>>;
-    [[nodiscard]] Buckets firstBuckets(const std::string &saved) const;
-    void makeReducer(const Buckets &buckets, const Options &options);
+    [[nodiscard]] BucketOrder firstBuckets(const std::string &saved) const;
+    void makeReducer(const BucketOrder &buckets, const Options &options);
     void shareBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
     void shareOwnTimes(const at::Tensor &slots);

@@ -267,6 +267,13 @@ std::optional<CommFrame> Pipeline::takeComm() {
     return frame;
 }
 
+std::vector<std::size_t> Pipeline::stageLayers() const {
+    std::vector<std::size_t> layers;
+    for (std::size_t stage = 1; stage < m_begins.size(); ++stage)
+        layers.push_back(m_begins[stage] - m_begins[stage - 1]);
+    return layers;
+}
+
 int Pipeline::stageOf(const std::string &parameter) const {
     const std::size_t layer = m_model->layerOf(parameter);
     return static_cast<int>(std::upper_bound(m_begins.begin(), m_begins.end() - 1, layer) - m_begins.begin()) - 1;

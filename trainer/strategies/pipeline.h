@@ -49,6 +49,7 @@ public:
     [[nodiscard]] torch::Tensor gradientNorm(const Optimizer &optimizer) override;
     [[nodiscard]] bool takesInputs() const override { return isFirst() || m_texts; }
     [[nodiscard]] bool countsSamples() const override { return isFirst(); }
+    [[nodiscard]] std::vector<std::size_t> stageLayers() const override;
     [[nodiscard]] std::vector<StepMetric> measured() const override;
     [[nodiscard]] std::optional<CommFrame> takeComm() override;
 

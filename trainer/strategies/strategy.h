@@ -69,6 +69,8 @@ public:
     /// Whether this rank's samples and losses count; otherwise another rank counts the same ones.
     [[nodiscard]] virtual bool countsSamples() const { return true; }
 
+    /// How many layers each stage computes, from the first one on (pipeline); empty elsewhere.
+    [[nodiscard]] virtual std::vector<std::size_t> stageLayers() const { return {}; }
     /// Samples each replica took in the last step (DP); empty elsewhere.
     [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
     /// Each device's own times in the parallel parts of the last step (DP), in the order of the devices; empty where they

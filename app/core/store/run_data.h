@@ -176,6 +176,7 @@ struct RunConditions {
     bool inTurns = false;         ///< RunRecord's
     std::string scheduling;       ///< as the ranks say: "batch", "other"; "mixed" when they differ
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
+    std::string stageLayers;      ///< Summary's; empty: unknown, or no stages
     std::optional<Watching> watching;
     std::optional<Surroundings> surroundings;
     std::optional<Energy> energy;

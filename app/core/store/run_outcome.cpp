@@ -317,7 +317,7 @@ std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs
 void putOnOneLine(RunOutcome &out) {
     const auto flatten = [](auto &...texts) { ((texts = onOneLine(texts)), ...); };
     flatten(out.recipe, out.reason, out.divergence, out.backend, out.conditions.lockstepVersion, out.conditions.program,
-            out.conditions.scheduling);
+            out.conditions.scheduling, out.conditions.stageLayers);
     for (auto *texts : {&out.deviceNames, &out.warnings})
         for (std::string &text : *texts)
             flatten(text);
@@ -374,6 +374,8 @@ RunConditions conditionsOf(const RunStore &store) {
         out.watching = result->watching;
         out.surroundings = result->surroundings;
         out.energy = result->energy;
+        if (result->summary)
+            out.stageLayers = result->summary->stageLayers;
     }
     return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <span>
 
 #include "analysis/fairness/fairness_detail.h"
@@ -183,6 +184,31 @@ void addFlags(const Flags &a, const Flags &b, std::vector<Unlike> &out) {
     out.push_back(std::move(others));
 }
 
+/// The ways in which the repeats shared out the model's layers among their stages, where each did so by times that it measured.
+std::set<std::string> measuredCutsOf(const RepeatGroup &group) {
+    std::set<std::string> cuts;
+    for (const RunOutcome &run : group.runs)
+        if (run.config && run.config->stageLayers.empty() && !run.conditions.stageLayers.empty())
+            cuts.insert(run.conditions.stageLayers);
+    return cuts;
+}
+
+std::string cutsInWords(const std::set<std::string> &cuts) {
+    std::string text;
+    for (const std::string &cut : cuts)
+        text += (text.empty() ? "" : " or ") + cut;
+    return text.empty() ? "none" : text;
+}
+
+void compareMeasuredCuts(const Pair &pair, std::vector<Unlike> &out) {
+    constexpr const char *key = "stage_layers";
+    const std::set<std::string> a = measuredCutsOf(pair.reference), b = measuredCutsOf(pair.run);
+    if (a != b && (a.size() > 1 || b.size() > 1))
+        out.push_back(difference(key, labelOf(key), cutsInWords(a), cutsInWords(b), Notable,
+                                 "repeats that measured other times cut the model otherwise, which takes another time "
+                                 "and, with dropout, trains otherwise; with stage_layers all are cut alike"));
+}
+
 } // namespace
 
 bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
@@ -243,6 +269,7 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
         difference.finding.sentence = sentenceOf(difference.finding, consequence);
         out.push_back(std::move(difference));
     }
+    compareMeasuredCuts(pair, out);
     if (pair.differsInMethod)
         addFlags(pair.a().claims.flags, pair.b().claims.flags, out);
     return out;

@@ -207,6 +207,26 @@ private Q_SLOTS:
         QVERIFY(!judgementOf(groups).pairs.at(0).training->disturbance);
     }
 
+    void repeatsOfAPipelineThatCutTheModelOtherwiseAreADifference() {
+        std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 0.0; });
+        const auto said = [&] {
+            for (const FairnessFinding &finding : fairnessOf(groups[0], groups[1], {}, groups))
+                if (finding.key == "stage_layers")
+                    return finding.sentence;
+            return std::string();
+        };
+        for (RunOutcome &run : groups[1].runs) {
+            run.config->method = Method::Pipeline;
+            run.conditions.stageLayers = "2,3";
+        }
+        QCOMPARE(said(), std::string());
+        groups[1].runs.back().conditions.stageLayers = "3,2";
+        QVERIFY(said().starts_with("Layers of each stage 2,3 or 3,2 instead of none: "));
+        for (RunOutcome &run : groups[1].runs)
+            run.config->stageLayers = run.conditions.stageLayers; // meant
+        QCOMPARE(said(), std::string());
+    }
+
     void runsThatTookTurnsHadNoOtherBesideThem() {
         std::vector<RepeatGroup> groups = twoGroups(3, 0, [](int, int) { return 0.0; });
         groups.push_back(groupOf("DDP on 4 devices", groups[1].runs)); // at the same times as those on 2

@@ -119,6 +119,7 @@ RunOutcome resumed() {
     result.summary.emplace().epochs = {{1, 0.9, 5, 640}, {2, 0.8, 5, 640}, {3, 0.7, 0.45, 640}, {4, 0.6, 0.45, 640}};
     result.summary->totalTrainingTimeS = 10.9;
     result.summary->phasesS = {{"forward", 4}, {"backward", 6.5}}; // of all four epochs
+    result.summary->stageLayers = "2,3";
     store.setResult(result);
     return outcomeOf(store);
 }
@@ -294,6 +295,10 @@ private Q_SLOTS:
         QVERIFY(run.phasesS == run.rankPhasesS.at(0) || run.phasesS == run.rankPhasesS.at(1));
         QVERIFY2(additiveSum(run.phasesS) <= *trainedHereS(run) + 1e-9,
                  qPrintable(QString::number(additiveSum(run.phasesS))));
+    }
+
+    void howAPipelineCutItsModelIsOneOfItsConditions() {
+        QCOMPARE(resumed().conditions.stageLayers, std::string("2,3"));
     }
 
     void aResumedRunsOwnEpochsAreInTheTable() {
