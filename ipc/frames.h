@@ -280,7 +280,7 @@ struct RankPosition {
     std::string phase;                ///< of the step; empty: unknown
     std::optional<double> sinceS;     ///< how long it has been in that phase
     /// Collectives that it has entered so far. All ranks enter the same ones in the same order, so the number says who
-    /// has come how far.
+    /// has come how far. In ps-async each step's wait counts as one, and a rank may end it before others come.
     std::optional<std::int64_t> collectives, collectivesEnded;
     std::optional<double> waitS; ///< how long it has waited in the oldest one that has not ended; absent: in none
     bool operator==(const RankPosition &) const = default;

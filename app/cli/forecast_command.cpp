@@ -109,6 +109,8 @@ std::string forecastText(const core::ForecastRecord &record) {
     const core::Forecast &forecast = record.forecast;
     std::string out = "Forecast " + record.id + " for " + record.title + ", " +
                       text(core::wallTime(record.startWallUs)) + ", by lab " + record.lab + "\n";
+    if (const std::string elsewhere = core::elsewhereSentence(record, core::thisMachine()); !elsewhere.empty())
+        out += elsewhere + "\n";
     for (const core::ComputeProbe &probe : record.input.probes)
         out +=
             "Measured: " +
@@ -137,7 +139,8 @@ std::string forecastText(const core::ForecastRecord &record) {
     out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes);
     for (const std::string &sentence : core::bestDevicesSentences(record.input.config, forecast))
         out += sentence + "\n";
-    out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOfForecasts(runs)) + "\n";
+    out += core::sentenceOf(record.calibration) + "\n" +
+           core::sentenceOf(core::tallyOfForecasts(core::placeOf(record), runs)) + "\n";
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;
@@ -182,7 +185,7 @@ int show(const core::ForecastRecord &record, bool json) {
     Json out = Json::parse(core::toJson(record));
     const std::vector<core::GradingRun> runs = core::readGradingRuns();
     const auto outcomes = core::outcomesOf(record, runs);
-    const core::ForecastTally tally = core::tallyOfForecasts(runs);
+    const core::ForecastTally tally = core::tallyOfForecasts(core::placeOf(record), runs);
     out["all_forecasts"] = {{"graded", tally.graded}, {"held", tally.held}};
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         out["rows"][i]["outcome"] = outcomeJson(outcomes[i]);
@@ -275,15 +278,13 @@ int forecastCommand(const ForecastOptions &options) {
     if (!made)
         return complain(Error::failed("the probes measured no step"));
     record.forecast = std::move(*made);
-    record.calibration = core::calibrationOf(core::tallyOfForecasts(core::readGradingRuns()));
+    record.calibration = core::calibrationOf(core::tallyOfForecasts(core::placeOf(record), core::readGradingRuns()));
     core::widen(record.forecast, record.calibration);
     if (placesOf(lab->nodes) != placesOf(config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
                                                ", not between the places of the forecast.");
-    else if (lab->nodes.empty() && !core::isLabOf(*lab, machine))
-        record.forecast.reservations.push_back(
-            "The lab was measured on " + lab->host +
-            (lab->host == record.host ? ", which had another processor then (" + lab->cpuModel + ")." : ", not here."));
+    else if (const std::string elsewhere = core::measuredElsewhere(*lab, machine); !elsewhere.empty())
+        record.forecast.reservations.push_back(elsewhere);
     for (const std::string &sentence :
          {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
           core::otherLoadSentence(lab->otherCores, "its lab measured")})

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <numeric>
+#include <thread>
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -91,9 +93,39 @@ std::pair<double, double> givingWayBesideABusyProcess() {
     return {own, static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) / 1e6};
 }
 
+/// Whether the rank's heartbeats come to say that it waits in a collective, in a step.
+bool comesToWait(const std::string &file, int rank) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+        for (const auto &beat : bodiesOf<HeartbeatFrame>(readFrames(file), rank))
+            if (beat.at && beat.at->step && beat.at->waitS)
+                return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+}
+
 } // namespace
 
 TEST_SUITE("ps_async") {
+    TEST_CASE("ranks that wait for one that has stopped say so in their heartbeats, those that only serve too") {
+        for (const int servers : {0, 1}) {
+            CAPTURE(servers);
+            const TempFolder folder;
+            const std::string file = folder / "f";
+            // Rank 1 is nearly always in its backward, so that it is stopped there.
+            DdpRun run(2 + servers,
+                       {"--method=ps-async", "--max-staleness=0", "--train-samples=19200", "--batch-size=48",
+                        "--server-devices=" + std::to_string(servers), "--frames=" + file},
+                       {{"LOCKSTEP_TEST_DELAY", "1:backward:100"}, {"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+            REQUIRE(appears(file, R"("type":"steps")"));
+            run.rank(1).signal(SIGSTOP);
+            CHECK(comesToWait(file, 0));
+            if (servers > 0)
+                CHECK(comesToWait(file, 2));
+        }
+    }
+
     TEST_CASE("a thread that gives way to its server keeps its part of a core that another process wants too") {
         const auto [own, other] = givingWayBesideABusyProcess();
         CAPTURE(own);

@@ -15,7 +15,8 @@ public:
     void beginStep(std::int64_t step);
     /// The phase that has just ended; what comes next is where the rank is.
     void ended(Phase phase);
-    /// One collective from here to its end, which may be noted on another thread. All ranks call it in the same order.
+    /// One collective from here to its end, which may be noted on another thread. All ranks call it in the same order; what ps-async's
+    /// ranks wait for in a step counts as one too, though each comes to it in its own time.
     void enterCollective();
     void leaveCollective();
 

@@ -84,6 +84,7 @@ void PsAsync::receive(Way &way) {
 /// Sends the gradients and takes the new parameters. Whether this was the step after which all ranks stop.
 bool PsAsync::exchange(bool wantStop, std::int64_t backwardNs) {
     const c10::AutoGradMode noGrad(false);
+    const InCollective here(m_communicator.position());
     const std::int64_t readyNs = monotonicNs();
     std::vector<torch::Tensor> gradients;
     for (const torch::Tensor &parameter : m_shares.parameters())
@@ -136,6 +137,7 @@ StepsEnd PsAsync::endSteps(bool stopped) {
     if (!m_inEpoch)
         return {stopped, 0};
     const c10::AutoGradMode noGrad(false);
+    const InCollective here(m_communicator.position());
     const std::int64_t startNs = monotonicNs();
     const StepsEnd end{leaveServers(), leavingBytes()};
     const std::int64_t waitNs = monotonicNs() - startNs;

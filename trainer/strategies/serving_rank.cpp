@@ -7,8 +7,8 @@ namespace lockstep::trainer {
 
 ServingRank::ServingRank(const Model &model, Communicator &communicator, PhaseClock &clock,
                          const ParameterShares::Options &options)
-    : m_clock(clock), m_trainers(options.trainers), m_shares(model, communicator, options),
-      m_messenger(communicator.group()) {}
+    : m_communicator(communicator), m_clock(clock), m_trainers(options.trainers),
+      m_shares(model, communicator, options), m_messenger(communicator.group()) {}
 
 ServingRank::~ServingRank() = default;
 
@@ -22,6 +22,7 @@ void ServingRank::startEpoch() {
 StepOutcome ServingRank::step(const Batch & /*batch*/, bool wantStop) {
     if (!m_links)
         startEpoch();
+    const InCollective here(m_communicator.position());
     const std::int64_t startNs = monotonicNs();
     const bool goesOn = m_shares.server()->waitBeyond(++m_steps, wantStop);
     m_clock.add(Phase::Wait, monotonicNs() - startNs);
@@ -32,6 +33,7 @@ StepOutcome ServingRank::step(const Batch & /*batch*/, bool wantStop) {
 StepsEnd ServingRank::endSteps(bool stopped) {
     if (!m_links)
         return {stopped, 0};
+    const InCollective here(m_communicator.position());
     m_links->join();
     m_clock.lap(Phase::Exposed);
     const torch::Tensor share = m_shares.server()->parameters();

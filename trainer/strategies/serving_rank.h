@@ -33,6 +33,7 @@ public:
 private:
     void startEpoch();
 
+    Communicator &m_communicator;
     PhaseClock &m_clock;
     int m_trainers;
     ParameterShares m_shares;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "analysis/fairness/shared_load.h"
 #include "base/format.h"
@@ -70,16 +71,10 @@ bool wasDisturbed(const RunRecord &record, const RunResult &result) {
     return excess.value_or(0) >= disturbedCores || throttled.value_or(0) >= disturbedThrottle;
 }
 
-/// By its name, which another machine may have too, so by its processor where both are known.
-bool isOnMachineOf(const ForecastRecord &record, const GradingRun &run) {
-    return !run.host.empty() && run.host == record.host &&
-           (run.cpuModel.empty() || record.cpuModel.empty() || run.cpuModel == record.cpuModel);
-}
-
 /// On nodes the places are part of the work.
 bool isAtPlaceOf(const ForecastRecord &record, const GradingRun &run) {
     return record.input.config.nodes.empty()
-               ? run.config.nodes.empty() && isOnMachineOf(record, run)
+               ? run.config.nodes.empty() && isSameMachine({run.host, run.cpuModel}, placeOf(record).machine)
                : placesOf(run.config.nodes) ==
                      placesOf(firstDevices(record.input.config.nodes, deviceCount(run.config)));
 }
@@ -155,19 +150,25 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record) {
 
 void addTo(ForecastTally &tally, const ForecastRecord &record, const std::vector<GradingRun> &runs) {
     const auto outcomes = outcomesOf(record, runs);
-    for (std::size_t i = 0; i < outcomes.size(); ++i)
-        if (const auto &grade = outcomes[i].grade) {
-            ++tally.graded;
-            tally.held += grade->within ? 1 : 0;
-            tally.scores.push_back(scoreOf(record.forecast.rows[i], grade->measuredS, record.calibration.factor));
-        }
+    std::set<ForecastRun> counted;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const ForecastRow &row = record.forecast.rows[i];
+        const auto &grade = outcomes[i].grade;
+        if (!grade || !counted.insert({row.way, row.devices}).second)
+            continue;
+        ++tally.graded;
+        tally.held += grade->within ? 1 : 0;
+        tally.scores.push_back(scoreOf(row, grade->measuredS, record.calibration.factor));
+    }
 }
 
-ForecastTally tallyOfForecasts(const std::vector<GradingRun> &runs, const std::stop_token &stop) {
+ForecastTally tallyOfForecasts(const ForecastPlace &place, const std::vector<GradingRun> &runs,
+                               const std::stop_token &stop) {
     ForecastTally out;
     eachForecast(
         [&](const ForecastRecord &record) {
-            addTo(out, record, runs);
+            if (isFor(record, place))
+                addTo(out, record, runs);
             return false;
         },
         stop);

@@ -49,14 +49,17 @@ struct GradingRun {
                                                       const std::vector<GradingRun> &runs);
 [[nodiscard]] std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record);
 
-/// All forecasts together; a row of a forecast is one.
+/// All forecasts for a place together; a row of a forecast is one.
 struct ForecastTally {
     int graded = 0, held = 0;   ///< with a measured step; of these, within the interval
     std::vector<double> scores; ///< of the graded ones, against the model's own bounds
 };
+/// Of rows with the same way and devices, the first that is graded.
 void addTo(ForecastTally &tally, const ForecastRecord &record, const std::vector<GradingRun> &runs);
-/// Of the newest mostForecastsRead forecasts; after a requested stop, of those read so far.
-[[nodiscard]] ForecastTally tallyOfForecasts(const std::vector<GradingRun> &runs, const std::stop_token &stop = {});
+/// Of those for this place among the newest mostForecastsRead: what another machine's missed says nothing about this one's. After a
+/// requested stop, of those read so far.
+[[nodiscard]] ForecastTally tallyOfForecasts(const ForecastPlace &place, const std::vector<GradingRun> &runs,
+                                             const std::stop_token &stop = {});
 /// "27 of 31 forecasts held (87 %; 90 % are meant to).", "No forecast is graded yet …".
 [[nodiscard]] std::string sentenceOf(const ForecastTally &tally);
 

@@ -21,8 +21,9 @@ void ForecastReader::ask(const std::vector<NodePlace> &places) {
         return;
     }
     m_thread = QThread::create([this, places, stop = m_stop.get_token()] {
-        ReadForecasts found{newestForecastsFor(places, stop), readGradingRuns(gradingRuns, stop), {}};
-        found.tally = tallyOfForecasts(found.runs, stop);
+        ReadForecasts found{
+            newestForecastsFor(places, stop), readGradingRuns(gradingRuns, stop), {places, thisMachine()}, {}};
+        found.tally = tallyOfForecasts(found.place, found.runs, stop);
         QMetaObject::invokeMethod(
             this, [this, found = std::move(found)] { over(found); }, Qt::QueuedConnection);
     });

@@ -16,7 +16,8 @@ namespace lockstep::core {
 struct ReadForecasts {
     std::vector<ForecastRecord> made; ///< the newest of each recipe, for the places that were asked for
     std::vector<GradingRun> runs;
-    ForecastTally tally; ///< of all forecasts
+    ForecastPlace place; ///< that was asked for, and this machine
+    ForecastTally tally; ///< of all forecasts for it
 };
 
 /// Reads them for a window, on a thread of its own ("lockstep-lab"): hundreds of runs are opened. `read` follows on this object's

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "experiment/recipe.h"
+#include "ipc/clock.h"
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
@@ -180,12 +182,58 @@ std::string recipeTitled(const std::string &title) {
     return title;
 }
 
-bool isFor(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
+bool isForNodes(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
     return record.input.config.nodes.empty() == nodes.empty() &&
            placesOf(record.input.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.input.config)));
 }
 
+MachineName makerOf(const ForecastRecord &record) {
+    return {record.host, record.cpuModel};
+}
+
+/// Sorts forecasts: made here before made elsewhere, then by the start, unless that lies in the future.
+class ForecastOrder {
+public:
+    [[nodiscard]] bool isBefore(const ForecastRecord &one, const ForecastRecord &other) const {
+        return keyOf(one) > keyOf(other);
+    }
+
+private:
+    [[nodiscard]] std::tuple<bool, bool, std::int64_t, std::string> keyOf(const ForecastRecord &record) const {
+        return {isSameMachine(makerOf(record), m_here), record.startWallUs <= m_nowUs, record.startWallUs, record.id};
+    }
+
+    MachineName m_here = thisMachine();
+    std::int64_t m_nowUs = SystemClock().wallUs();
+};
+
+std::optional<ForecastRecord> newestForecastThat(const std::function<bool(const ForecastRecord &)> &wanted) {
+    const ForecastOrder order;
+    std::optional<ForecastRecord> newest;
+    eachForecast([&](ForecastRecord &record) {
+        if (wanted(record) && (!newest || order.isBefore(record, *newest)))
+            newest = std::move(record);
+        return false;
+    });
+    return newest;
+}
+
 } // namespace
+
+ForecastPlace placeOf(const ForecastRecord &record) {
+    return {record.input.config.nodes, makerOf(record)};
+}
+
+bool isFor(const ForecastRecord &record, const ForecastPlace &place) {
+    return isForNodes(record, place.nodes) && (!place.nodes.empty() || isSameMachine(makerOf(record), place.machine));
+}
+
+std::string elsewhereSentence(const ForecastRecord &record, const MachineName &here) {
+    if (isSameMachine(makerOf(record), here))
+        return {};
+    return "This forecast was made on " + (record.host.empty() ? "an unknown machine" : record.host) +
+           (record.cpuModel.empty() ? "" : " (" + record.cpuModel + ")") + ", not on this machine.";
+}
 
 std::string forecastsFolder() {
     return dataHome() + "/forecasts";
@@ -308,34 +356,30 @@ void eachForecast(const std::function<bool(ForecastRecord &)> &take, const std::
 }
 
 std::optional<ForecastRecord> newestForecast() {
-    std::optional<ForecastRecord> newest;
-    eachForecast([&](ForecastRecord &record) {
-        newest = std::move(record);
-        return true;
-    });
-    return newest;
+    return newestForecastThat([](const ForecastRecord &) { return true; });
 }
 
 std::optional<ForecastRecord> newestForecastOf(std::string_view recipe) {
-    std::optional<ForecastRecord> newest;
-    eachForecast([&](ForecastRecord &record) {
-        if (record.recipe == recipe)
-            newest = std::move(record);
-        return newest.has_value();
-    });
-    return newest;
+    return newestForecastThat([&](const ForecastRecord &record) { return record.recipe == recipe; });
 }
 
 std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes, const std::stop_token &stop) {
+    const ForecastOrder order;
     std::vector<ForecastRecord> out;
     eachForecast(
         [&](ForecastRecord &record) {
-            if (isFor(record, nodes) &&
-                std::ranges::none_of(out, [&](const ForecastRecord &newer) { return newer.recipe == record.recipe; }))
+            if (!isForNodes(record, nodes))
+                return false;
+            const auto known = std::ranges::find(out, record.recipe, &ForecastRecord::recipe);
+            if (known == out.end())
                 out.push_back(std::move(record));
+            else if (order.isBefore(record, *known))
+                *known = std::move(record);
             return false;
         },
         stop);
+    std::ranges::sort(
+        out, [&](const ForecastRecord &one, const ForecastRecord &other) { return order.isBefore(one, other); });
     return out;
 }
 

@@ -14,6 +14,7 @@
 #include "ipc/error.h"
 #include "ipc/run_config.h"
 #include "lab/forecast.h"
+#include "store/run_index.h"
 
 namespace lockstep::core {
 
@@ -38,6 +39,18 @@ struct ForecastRecord {
     Calibration calibration = {};
 };
 
+/// Where runs are forecast for: nodes, or without any, a machine.
+struct ForecastPlace {
+    std::vector<NodePlace> nodes;
+    MachineName machine; ///< what counts without nodes
+};
+/// That of the record. Without nodes, the machine that made it.
+[[nodiscard]] ForecastPlace placeOf(const ForecastRecord &record);
+/// Whether the record is for these nodes (placesOf()) or for the first devices of them; without nodes, for that machine.
+[[nodiscard]] bool isFor(const ForecastRecord &record, const ForecastPlace &place);
+/// "This forecast was made on hostX (Xeon 8592+), not on this machine."; empty: it was made on `here`.
+[[nodiscard]] std::string elsewhereSentence(const ForecastRecord &record, const MachineName &here);
+
 [[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
 [[nodiscard]] std::string toJson(const ForecastRecord &record);
 /// Refuses one with many times the entries of a list, or a much longer text, than a forecast of ours has.
@@ -49,11 +62,12 @@ struct ForecastRecord {
 inline constexpr std::size_t mostForecastsRead = 500;
 /// Newest first, until `take` says that it has enough or a stop is requested. One is held at a time, unless `take` keeps it.
 void eachForecast(const std::function<bool(ForecastRecord &)> &take, const std::stop_token &stop = {});
+/// The newest by its start; one that was made elsewhere, or that claims to start in the future, only where there is no other.
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
-/// The newest of that recipe or run, on any devices.
+/// The newest in that order of that recipe or run, on any devices.
 [[nodiscard]] std::optional<ForecastRecord> newestForecastOf(std::string_view recipe);
-/// The newest of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for this machine;
-/// newest first. After a requested stop: of those read so far.
+/// The newest in that order of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for a single
+/// machine; sorted by it. After a requested stop: of those read so far.
 [[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes,
                                                              const std::stop_token &stop = {});
 

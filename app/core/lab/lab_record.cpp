@@ -291,11 +291,6 @@ std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::s
     });
 }
 
-bool isLabOf(const LabRecord &record, const MachineName &machine) {
-    return record.host == machine.host &&
-           (record.cpuModel.empty() || machine.cpuModel.empty() || record.cpuModel == machine.cpuModel);
-}
-
 std::string whereMeasured(const LabRecord &record) {
     if (record.nodes.empty())
         return "on " + record.host;
@@ -303,6 +298,13 @@ std::string whereMeasured(const LabRecord &record) {
     for (std::size_t i = 0; i < record.nodes.size(); ++i)
         out += (i == 0 ? "" : i + 1 == record.nodes.size() ? " and " : ", ") + placesOf({record.nodes[i]});
     return out;
+}
+
+std::string measuredElsewhere(const LabRecord &record, const MachineName &here) {
+    if (!record.nodes.empty() || isSameMachine({record.host, record.cpuModel}, here))
+        return {};
+    return "The lab was measured " + whereMeasured(record) +
+           (record.cpuModel.empty() ? "" : " (" + record.cpuModel + ")") + ", not here.";
 }
 
 std::optional<LabRecord> newestLab() {

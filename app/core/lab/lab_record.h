@@ -10,6 +10,7 @@
 
 #include "ipc/error.h"
 #include "ipc/placement.h"
+#include "store/run_index.h"
 
 namespace lockstep::core {
 struct MachineName;
@@ -72,10 +73,9 @@ inline constexpr std::size_t mostLabsSearched = 100; ///< the newest
 /// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the
 /// kind that one of this machine must have measured (nodes say their own); empty: either.
 [[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device = {});
-/// Whether a lab without nodes was measured on this machine: by its name, which another machine may have too, so by its processor where
-/// both are known.
-[[nodiscard]] bool isLabOf(const LabRecord &record, const MachineName &machine);
 /// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
 [[nodiscard]] std::string whereMeasured(const LabRecord &record);
+/// "The lab was measured on hostX (Xeon 8592+), not here."; empty: it was measured on `here`, or between nodes.
+[[nodiscard]] std::string measuredElsewhere(const LabRecord &record, const MachineName &here);
 
 } // namespace lockstep::core

@@ -451,6 +451,11 @@ MachineName thisMachine() {
     return machine;
 }
 
+bool isSameMachine(const MachineName &one, const MachineName &other) {
+    return !one.host.empty() && one.host == other.host &&
+           (one.cpuModel.empty() || other.cpuModel.empty() || one.cpuModel == other.cpuModel);
+}
+
 std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineName &machine,
                                          const std::vector<std::string> &command) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));

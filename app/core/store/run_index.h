@@ -63,6 +63,8 @@ struct MachineName {
 };
 /// This machine's. Reads /proc/cpuinfo.
 [[nodiscard]] MachineName thisMachine();
+/// By the host's name, which another machine may have too, so by the processor where both are known. Not of an unknown host.
+[[nodiscard]] bool isSameMachine(const MachineName &one, const MachineName &other);
 
 /// Called while an index reads: how many folders of how many. False stops it; what was read is kept.
 using IndexProgress = std::function<bool(int done, int all)>;

@@ -62,11 +62,12 @@ struct Watched {
     void isIn(int rank, std::int64_t collectives, const std::string &phase, double forS, std::int64_t step = 40) {
         hear(rank, HeartbeatFrame{RankPosition{step, phase, forS, collectives, collectives, {}}});
     }
-    /// Each rank has made steps of a second.
+    /// Each rank has made steps of a second, long ago.
     void knowsSteps() {
         for (int step = 0; step < 2; ++step, now += second)
             for (int rank = 0; rank < rankCount; ++rank)
                 steps(rank, step, 1);
+        now += 1000 * second;
     }
     std::string check() {
         const auto alert = watch.check(now, rankCount, [this](int) { return process; });
@@ -148,6 +149,7 @@ TEST_CASE("without a limit of its own, five median steps are waited for, and 10 
             run.steps(rank, i, 1);
         run.now += 8 * second;
     }
+    run.now += 31 * second;
     run.waits(0, 21, 39);
     run.isIn(1, 20, "backward", 39);
     CHECK(run.check().empty());
@@ -196,8 +198,10 @@ TEST_CASE("a rank that still goes from phase to phase, as one that validates doe
     CHECK(run.check().empty());
     run.steps(1, 41, 1); // a frame of any kind
     CHECK(run.check().empty());
+    run.now += 11 * second;
+    run.waits(0, 41, 4011);
     run.isIn(1, 40, "load", 11);
-    CHECK(run.check().starts_with("hang: rank 0 has waited for 4000 s"));
+    CHECK(run.check().starts_with("hang: rank 0 has waited for 4011 s"));
 }
 
 TEST_CASE(
@@ -230,6 +234,43 @@ TEST_CASE("lockstep-trainer's ranks enter each collective by themselves: backwar
     inNoPhase.waits(0, 41, 11);
     inNoPhase.isIn(1, 40, "", 11);
     CHECK(inNoPhase.check().starts_with("hang: rank 0 has waited for 11 s"));
+}
+
+TEST_CASE("a rank that ends steps at its own pace is no hang, however long others wait, and one that stays in one is") {
+    Watched run;
+    for (const int rank : {0, 1})
+        run.state(rank, RunState::Training);
+    std::int64_t fast = 0;
+    for (int slow = 0; slow < 5; ++slow) { // steps of 20 s beside steps of 1 s
+        for (int s = 0; s < 20; ++s, run.now += second)
+            run.steps(0, fast++, 1);
+        run.steps(1, slow, 1);
+    }
+    for (int slow = 5; slow < 8; ++slow) { // the other one has ended its epoch
+        run.now += 19 * second;
+        run.waits(0, fast + 1, 20.0 * (slow - 5) + 19);
+        run.isIn(1, slow, "backward", 19, slow);
+        CHECK(run.check().empty());
+        run.now += second;
+        run.steps(1, slow, 1);
+    }
+    run.now += 99 * second;
+    run.waits(0, fast + 1, 159);
+    run.isIn(1, 8, "backward", 99, 8);
+    CHECK(run.check().empty()); // less than five steps of its own
+    run.now += 2 * second;
+    CHECK(run.check() == "hang: rank 0 has waited for 161 s in collective 101 (step 40, phase exposed); rank 1 has not "
+                         "come: it is in step 8, phase backward, for 101 s");
+}
+
+TEST_CASE("a rank that ended steps a moment ago and is heard no more is named") {
+    Watched run;
+    for (const int rank : {0, 1})
+        run.state(rank, RunState::Training);
+    for (int step = 0; step < 5; ++step, run.now += 20 * second)
+        run.steps(1, step, 1);
+    run.waits(0, 9, 101);
+    CHECK(holds(run.check(), "rank 1 has not come: nothing was heard of it for 20 s, last in step 4"));
 }
 
 TEST_CASE("when all ranks wait in the same collective, the network or the backend is named") {

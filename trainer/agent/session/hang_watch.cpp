@@ -17,11 +17,21 @@ namespace {
 
 constexpr double leastS = 10, medianSteps = 5;
 constexpr double patienceS = 300; ///< for what may honestly take long: a first step, a script's own work
-constexpr std::size_t windowsKept = 64;
+constexpr std::size_t windowsKept = 64, ownWindowsKept = 8;
 constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
 
 std::string secondsText(double seconds) {
     return std::to_string(std::llround(seconds)) + " s";
+}
+
+void keepNewest(std::deque<double> &values, double value, std::size_t most) {
+    values.push_back(value);
+    if (values.size() > most)
+        values.pop_front();
+}
+
+double medianOf(const std::deque<double> &values) {
+    return median({values.begin(), values.end()}).value_or(0);
 }
 
 /// "rank 0", "ranks 0 and 2", "ranks 0, 2 and 3", "ranks 0, 2, 3, 4 and 60 more".
@@ -53,26 +63,36 @@ void HangWatch::take(int number, const Frame &frame, std::int64_t nowNs) {
     if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         rank.state = state->state;
         rank.stepsMonoNs = 0; // what lies between two windows now is no step
+        rank.steppedNs = nowNs;
     } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
         rank.lastStep = steps->lastStep;
-        if (rank.stepsMonoNs > 0 && steps->count > 0)
-            m_stepS.push_back(static_cast<double>(frame.monoNs - rank.stepsMonoNs) * 1e-9 /
-                              static_cast<double>(steps->count));
-        if (m_stepS.size() > windowsKept)
-            m_stepS.pop_front();
+        if (rank.stepsMonoNs > 0 && steps->count > 0) {
+            const double stepS =
+                static_cast<double>(frame.monoNs - rank.stepsMonoNs) * 1e-9 / static_cast<double>(steps->count);
+            keepNewest(m_stepS, stepS, windowsKept);
+            keepNewest(rank.stepS, stepS, ownWindowsKept);
+        }
         rank.stepsMonoNs = frame.monoNs;
+        rank.steppedNs = nowNs;
     }
 }
 
 double HangWatch::limitS() const {
     if (m_afterS > 0)
         return m_afterS;
-    const auto step = median({m_stepS.begin(), m_stepS.end()});
-    return step ? std::max(leastS, medianSteps * *step) : patienceS;
+    return m_stepS.empty() ? patienceS : std::max(leastS, medianSteps * medianOf(m_stepS));
 }
 
 bool HangWatch::isSilent(const Rank &rank, std::int64_t nowNs) const {
     return nowNs - rank.heardNs > silentNs;
+}
+
+/// Whether it has ended a step so lately that it may be in an honest one, by its own pace.
+bool HangWatch::goesOn(const Rank &rank, std::int64_t nowNs) const {
+    if (rank.stepS.empty() || isSilent(rank, nowNs))
+        return false;
+    const double limit = m_afterS > 0 ? m_afterS : std::max(limitS(), medianSteps * medianOf(rank.stepS));
+    return static_cast<double>(nowNs - rank.steppedNs) * 1e-9 < limit;
 }
 
 std::optional<double> HangWatch::waitS(const Rank &rank, std::int64_t nowNs) const {
@@ -89,6 +109,8 @@ bool HangWatch::mayBeBusy(const Rank &rank, bool came, double waitedS, double li
     if (came || isSilent(rank, nowNs))
         return false;
     if (rank.state == RunState::Init || rank.state == RunState::Evaluating || rank.state == RunState::Checkpointing)
+        return true;
+    if (goesOn(rank, nowNs))
         return true;
     if (m_afterS > 0)
         return false;

@@ -14,9 +14,10 @@
 namespace lockstep::agent {
 
 /// Finds ranks that wait in a collective for others that do not come, from the ranks' own heartbeats (RankPosition). Of all
-/// nodes, at agent 0 or a listener. A rank that evaluates, writes a checkpoint or starts may take its time; one of which nothing is heard
-/// may not. What a script does between its phases may be either: without a limit of its own, such a rank is given five minutes, and one
-/// that still goes from phase to phase is not waited for in vain.
+/// nodes, at agent 0 or a listener. A rank that evaluates, writes a checkpoint or starts may take its time, and so may one that ends
+/// steps at its own pace, as slow ones of ps-async do; one of which nothing is heard may not. What a script does between its phases may be
+/// either: without a limit of its own, such a rank is given five minutes, and one that still goes from phase to phase is not waited for in
+/// vain.
 class HangWatch {
 public:
     enum class Ranks { Trainer, Scripts }; ///< lockstep-trainer enters each collective by itself; of a script the whole backward may count as one
@@ -36,6 +37,8 @@ public:
 private:
     struct Rank {
         std::int64_t heardNs = 0, stepsMonoNs = 0;
+        std::int64_t steppedNs = 0;           ///< when its last window of steps, or its state, was heard
+        std::deque<double> stepS;             ///< its newest windows' mean steps
         std::optional<std::int64_t> lastStep; ///< of its last window of steps
         RunState state = RunState::Init;
         std::optional<RankPosition> at; ///< of its last frame, if that was a heartbeat
@@ -45,6 +48,7 @@ private:
     [[nodiscard]] bool isSilent(const Rank &rank, std::int64_t nowNs) const;
     [[nodiscard]] bool mayBeBusy(const Rank &rank, bool came, double waitedS, double limitS, std::int64_t nowNs) const;
     [[nodiscard]] bool mayAllCompute(double waitedS) const;
+    [[nodiscard]] bool goesOn(const Rank &rank, std::int64_t nowNs) const;
     [[nodiscard]] std::optional<double> waitS(const Rank &rank, std::int64_t nowNs) const;
     [[nodiscard]] std::string waits(const std::vector<int> &ranks, std::int64_t collective, double seconds) const;
     [[nodiscard]] std::string absent(int number, std::int64_t nowNs, const std::string &process) const;
@@ -53,7 +57,7 @@ private:
     double m_afterS;
     Ranks m_kind;
     std::map<int, Rank> m_ranks;
-    std::deque<double> m_stepS;         ///< the newest windows' mean steps
+    std::deque<double> m_stepS;         ///< the same of all ranks
     std::optional<std::int64_t> m_hang; ///< the collective that was reported
 };
 

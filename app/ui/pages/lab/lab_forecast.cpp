@@ -96,11 +96,13 @@ void LabForecast::showForecast() {
                                   core::shortTime(record->forecast.oneDeviceStepS),
                                   core::bytes(record->forecast.gradientBytes),
                                   buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
+    if (const std::string elsewhere = core::elsewhereSentence(*record, m_read.place.machine); !elsewhere.empty())
+        words << QString::fromStdString(elsewhere);
     QStringList best;
     for (const std::string &sentence : core::bestDevicesSentences(record->input.config, record->forecast))
         best << QString::fromStdString(sentence);
     words << best.join(u' ') << QString::fromStdString(core::sentenceOf(record->calibration));
-    if (m_read.tally.graded > 0)
+    if (m_read.tally.graded > 0 && core::isFor(*record, m_read.place))
         words << QString::fromStdString(core::sentenceOf(m_read.tally));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);

@@ -288,6 +288,39 @@ private Q_SLOTS:
         QCOMPARE(forecastIds().size(), std::size_t(498));
     }
 
+    void aForecastMadeHereComesFirstThenTheLatestStartWhateverTheFilesName() {
+        const Home home;
+        const MachineName machine = thisMachine();
+        const auto write = [&](const char *id, const std::string &host, std::int64_t startWallUs) {
+            ForecastRecord record;
+            record.id = id;
+            record.recipe = "r";
+            record.host = host;
+            record.cpuModel = machine.cpuModel;
+            record.startWallUs = startWallUs;
+            record.input = simpleInput();
+            record.forecast = *forecast(record.input, simpleModel());
+            QVERIFY(writeForecast(record).has_value());
+        };
+        const auto isFirst = [](const char *id) {
+            return newestForecast()->id == id && newestForecastOf("r")->id == id &&
+                   newestForecastsFor({}).size() == 1 && newestForecastsFor({}).front().id == id;
+        };
+        write("20270101T000000Z-00000001", "elsewhere", 1'700'000'002'000'000);
+        write("20260101T000000Z-00000002", "elsewhere", 1'700'000'003'000'000);
+        QVERIFY(isFirst("20260101T000000Z-00000002"));
+        QCOMPARE(elsewhereSentence(*newestForecast(), {"box", "Xeon"}),
+                 "This forecast was made on elsewhere" +
+                     (machine.cpuModel.empty() ? "" : " (" + machine.cpuModel + ")") + ", not on this machine.");
+        write("20270101T000000Z-00000003", machine.host, 1'700'000'000'000'000);
+        QVERIFY(isFirst("20270101T000000Z-00000003"));
+        QCOMPARE(elsewhereSentence(*newestForecast(), machine), std::string());
+        write("20260101T000000Z-00000004", machine.host, 1'700'000'001'000'000);
+        QVERIFY(isFirst("20260101T000000Z-00000004"));
+        write("20270101T000000Z-00000005", machine.host, 32'503'680'000'000'000); // the year 3000
+        QVERIFY(isFirst("20260101T000000Z-00000004"));
+    }
+
     void aRecordOfMoreThanAnyForecastHasIsRefused() {
         ForecastRecord record;
         record.id = "20260102T030405Z-00000001";

@@ -82,11 +82,44 @@ private Q_SLOTS:
             QVERIFY(writeForecast(record).has_value());
             runs.push_back(runOf(record, i < 2 ? 0.0102 : 0.012));
         }
-        QCOMPARE(tallyOfForecasts(runs).graded, 3);
-        QCOMPARE(tallyOfForecasts(runs).held, 2);
-        QCOMPARE(tallyOfForecasts(runs, stopped()).graded, 0);
+        const ForecastPlace box = placeOf(forecastOf(0));
+        QCOMPARE(tallyOfForecasts(box, runs).graded, 3);
+        QCOMPARE(tallyOfForecasts(box, runs).held, 2);
+        QCOMPARE(tallyOfForecasts(box, runs, stopped()).graded, 0);
         QCOMPARE(newestForecastsFor({}).size(), std::size_t(1));
         QVERIFY(newestForecastsFor({}, stopped()).empty());
+    }
+
+    void whatOtherMachinesForecastsMissedSaysNothingAboutThisOnes() {
+        const test::Home home;
+        const auto nodes = *nodesFromText("hostA%eth0:0;hostB%eth0:0;hostC%eth0:0");
+        ForecastRecord here = forecastOf(0), elsewhere = forecastOf(1), renamed = forecastOf(2), over = forecastOf(3);
+        elsewhere.host = "elsewhere";
+        renamed.cpuModel = "EPYC 9654";
+        over.input.config.devices.clear();
+        over.input.config.nodes = firstDevices(nodes, 2);
+        std::vector<GradingRun> runs;
+        for (const ForecastRecord *record : {&here, &elsewhere, &renamed, &over}) {
+            QVERIFY(writeForecast(*record).has_value());
+            runs.push_back(runOf(*record, 0.0102));
+        }
+        QCOMPARE(tallyOfForecasts(placeOf(here), runs).graded, 1);
+        QCOMPARE(tallyOfForecasts(placeOf(elsewhere), runs).graded, 1);
+        QCOMPARE(tallyOfForecasts({{}, {"box", ""}}, runs).graded, 2);       // of an unknown processor
+        QCOMPARE(tallyOfForecasts({nodes, {"any", "any"}}, runs).graded, 1); // on nodes the places count
+        QCOMPARE(tallyOfForecasts({{}, {}}, runs).graded, 0);
+    }
+
+    void ofRowsWithTheSameWayAndDevicesOneIsGraded() {
+        ForecastRecord record = forecastOf(1);
+        ForecastRow ring = record.forecast.rows.front();
+        ring.way.settings = {{"all_reduce", "ring"}};
+        record.forecast.rows.assign(500, record.forecast.rows.front());
+        record.forecast.rows.push_back(ring);
+        QCOMPARE(tallyOf({record}, {runOf(record, 0.0102)}).graded, 1);
+        GradingRun run = runOf(record, 0.0102);
+        QVERIFY(findField("all_reduce")->set(run.config, "ring"));
+        QCOMPARE(tallyOf({record}, {runOf(record, 0.0102), run}).graded, 2);
     }
 
     void aDisturbedRunGradesNothingAndIsCounted() {
