@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The JSON of a run's documents: launch request, config.json, summary.json, result.json. Readers ignore unknown keys,
 // so that an older version can read a newer run; wrong types are errors.
+#include <algorithm>
+
 #include "ipc/document_keys_detail.h"
 #include "ipc/energy_document_detail.h"
 #include "ipc/file_system.h"
@@ -215,8 +217,24 @@ Result<MachineRecord> toMachine(const Json &json, const std::string &what) {
 using documents::readDocument;
 using documents::WritingKeys;
 
+namespace {
+
+bool isWithin(const DocumentLimits &limits, const std::string &text) {
+    if (text.size() > limits.bytes)
+        return false;
+    const bool few = text.size() <= 4 * limits.values; // an indented value takes four bytes at least
+    return few || documents::limitBroken(text, limits.values).empty();
+}
+
+} // namespace
+
 std::string toJson(const RunRecord &record) {
-    return documents::page(WritingKeys::written(record));
+    std::string text = documents::page(WritingKeys::written(record));
+    if (record.deviceNames.empty() || isWithin(recordLimits, text))
+        return text;
+    RunRecord shorter = record;
+    shorter.deviceNames.clear();
+    return toJson(shorter);
 }
 
 namespace {
@@ -248,13 +266,6 @@ namespace {
 
 std::string idOf(const RunFolder &folder) {
     return folder.path.substr(folder.path.rfind('/') + 1);
-}
-
-bool isWithin(const DocumentLimits &limits, const std::string &text) {
-    if (text.size() > limits.bytes)
-        return false;
-    const bool few = text.size() <= 4 * limits.values; // an indented value takes four bytes at least
-    return few || documents::limitBroken(text, limits.values).empty();
 }
 
 } // namespace
@@ -301,11 +312,19 @@ Result<Summary> summaryFromJson(std::string_view text) {
 
 std::string toJson(const RunResult &result) {
     std::string text = documents::page(WritingKeys::written(result));
-    if (!result.summary || result.summary->epochs.empty() || isWithin(resultLimits, text))
+    const bool hasEpochs = result.summary && !result.summary->epochs.empty();
+    const bool hasHosts = std::ranges::any_of(result.ranks, [](const RankExit &rank) { return !rank.host.empty(); });
+    if ((!hasEpochs && !hasHosts) || isWithin(resultLimits, text))
         return text;
     RunResult shorter = result;
-    shorter.summary->epochs.clear();
-    shorter.warnings.emplace_back("its epochs are too many for result.json: the log alone has them");
+    if (hasEpochs) {
+        shorter.summary->epochs.clear();
+        shorter.warnings.emplace_back("its epochs are too many for result.json: the log alone has them");
+    } else {
+        for (RankExit &rank : shorter.ranks)
+            rank.host.clear();
+        shorter.warnings.emplace_back("its ranks' hosts are too long for result.json: the log alone has them");
+    }
     return toJson(shorter);
 }
 

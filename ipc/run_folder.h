@@ -163,6 +163,7 @@ struct DocumentLimits {
 inline constexpr DocumentLimits recordLimits{8 << 20, 200'000};  ///< the longest command fits, as do thousands of ranks
 inline constexpr DocumentLimits resultLimits{16 << 20, 600'000}; ///< 100,000 epochs fit
 
+/// The names of devices are left out where nobody could read a document with them (recordLimits).
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
 /// The record in a run's folder. An error where it is another run's: a copied folder is no further measurement.
@@ -318,7 +319,7 @@ struct RunResult {
     /// What a reader of the run must know although it may have ended well: "… can't be synced: …". A sentence each.
     std::vector<std::string> warnings;
 };
-/// The epochs are left out, and a warning says so, where nobody could read a document with them (resultLimits): the log has them.
+/// The epochs, then the hosts, are left out, and a warning says so, where nobody could read a document with them (resultLimits): the log has them.
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
 /// From result.json. One that names another run is an error.

@@ -89,7 +89,8 @@ struct Listing {
     std::vector<core::IndexedRun> runs;
     core::RunRows rows;
     std::vector<RunColumn> columns;
-    bool chosen = false; ///< an option was given: show only runs, in that form
+    std::vector<std::string> refused; ///< runs whose records can't be read
+    bool chosen = false;              ///< an option was given: show only runs, in that form
 };
 
 std::vector<RunColumn> usualColumns(bool group) {
@@ -100,22 +101,22 @@ std::vector<RunColumn> usualColumns(bool group) {
     return out;
 }
 
-Result<std::vector<core::IndexedRun>> indexedRuns() {
+Result<core::RunIndex> freshIndex() {
     auto index = core::RunIndex::open();
     if (!index)
         return fail(index.error());
     if (const auto refreshed = index->refresh(); !refreshed)
         return fail(refreshed.error());
-    return index->runs();
+    return index;
 }
 
 /// What --columns, --sort and --filter know.
 int showColumns() {
-    const auto runs = indexedRuns();
-    if (!runs)
-        return complain(runs.error());
+    const auto index = freshIndex();
+    if (!index)
+        return complain(index.error());
     std::vector<std::vector<std::string>> rows = {{"column", "head", "what it is"}};
-    const std::vector<RunColumn> invented = core::inventedColumns(*runs);
+    const std::vector<RunColumn> invented = core::inventedColumns(index->runs());
     for (const auto columns : {core::runColumns(), std::span<const RunColumn>(invented)})
         for (const RunColumn &column : columns)
             rows.push_back({column.key, column.head, column.help});
@@ -126,10 +127,11 @@ int showColumns() {
 Result<Listing> makeListing(const ListOptions &options) {
     Listing out;
     out.chosen = options.group || !options.filter.empty() || !options.sort.empty() || !options.columns.empty();
-    auto runs = indexedRuns();
-    if (!runs)
-        return fail(runs.error());
-    out.runs = std::move(*runs);
+    const auto index = freshIndex();
+    if (!index)
+        return fail(index.error());
+    out.runs = index->runs();
+    out.refused = index->refusedRuns();
     const std::vector<RunColumn> invented = core::inventedColumns(out.runs);
     const auto filter = core::RunFilter::parse(QString::fromStdString(options.filter), invented);
     if (!filter)
@@ -196,6 +198,20 @@ std::vector<ListedExperiment> experiments() {
     return out;
 }
 
+/// What the list lacks, and why; empty if it lacks nothing.
+std::string refusedInWords(const std::vector<std::string> &refused) {
+    constexpr std::size_t mostNamed = 3;
+    if (refused.empty())
+        return {};
+    std::string named = refused.front();
+    for (std::size_t i = 1; i < std::min(refused.size(), mostNamed); ++i)
+        named += ", " + refused[i];
+    if (refused.size() > mostNamed)
+        named += " and " + std::to_string(refused.size() - mostNamed) + " more";
+    return "Not listed, since the record can't be read: " + named + ". lockstepctl show " + refused.front() +
+           " says why.\n";
+}
+
 void printJson(const ListOptions &options, const Listing &listing, const std::vector<ListedExperiment> &all) {
     Json json = Json::object();
     if (!listing.chosen) {
@@ -232,6 +248,11 @@ int listCommand(const ListOptions &options) {
         printJson(options, *listing, all);
         return Done;
     }
+    const std::string refused = listing->chosen ? std::string() : refusedInWords(listing->refused);
+    if (all.empty() && listing->runs.empty() && !refused.empty()) {
+        print(refused);
+        return Done;
+    }
     if (all.empty() && listing->runs.empty()) {
         print("No runs yet. Start one: lockstepctl run lenet-dp-vs-ddp --quick\n");
         return Done;
@@ -248,7 +269,7 @@ int listCommand(const ListOptions &options) {
                             std::to_string(experiment.over) + "/" + std::to_string(experiment.runs), experiment.state});
         text = aligned(rows) + "\n";
     }
-    print(text + tableOf(*listing));
+    print(text + tableOf(*listing) + (refused.empty() ? "" : "\n" + refused));
     return Done;
 }
 

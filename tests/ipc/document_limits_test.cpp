@@ -68,6 +68,30 @@ private Q_SLOTS:
         QVERIFY(read->warnings.front().find("too many for result.json") != std::string::npos);
     }
 
+    void namesForWhichADocumentHasNoRoomAreLeftOut() {
+        RunRecord record;
+        record.name = "large";
+        record.deviceNames.assign(50'000, std::string(200, '"'));
+        const auto back = runRecordFromJson(toJson(record));
+        QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
+        QCOMPARE(back->name, record.name);
+        QVERIFY(back->deviceNames.empty());
+        record.deviceNames.resize(1200);
+        QCOMPARE(runRecordFromJson(toJson(record))->deviceNames.size(), std::size_t(1200));
+        RunResult result;
+        result.state = RunState::Done;
+        result.ranks.resize(60'000);
+        for (RankExit &rank : result.ranks)
+            rank.host.assign(200, '"');
+        const std::string text = toJson(result);
+        QVERIFY(text.size() <= resultLimits.bytes);
+        const auto read = runResultFromJson(text);
+        QVERIFY2(read.has_value(), read ? "" : read.error().message().c_str());
+        QCOMPARE(read->ranks.size(), result.ranks.size());
+        QVERIFY(read->ranks.back().host.empty());
+        QVERIFY(read->warnings.front().find("too long for result.json") != std::string::npos);
+    }
+
     void listsThatNoRunCanHaveAreRefused() {
         const auto list = [](const std::string &key, const std::string &item, int items) {
             std::string out = "\"" + key + "\":[" + item;

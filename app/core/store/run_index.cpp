@@ -438,6 +438,18 @@ std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
     return query.next() ? std::optional(detail::rowOf(query)) : std::nullopt;
 }
 
+std::vector<std::string> RunIndex::refusedRuns() const {
+    std::vector<std::string> out;
+    QSqlQuery query(QSqlDatabase::database(m_connection));
+    query.setForwardOnly(true);
+    query.prepare(QStringLiteral("SELECT run FROM runs WHERE state = ? ORDER BY run DESC"));
+    query.addBindValue(QLatin1String(refusedState));
+    query.exec();
+    while (query.next())
+        out.push_back(query.value(0).toString().toStdString());
+    return out;
+}
+
 MachineName thisMachine() {
     MachineName machine;
     machine.host = hostName();

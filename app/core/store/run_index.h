@@ -88,6 +88,8 @@ public:
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
     [[nodiscard]] std::optional<IndexedRun> run(const std::string &id) const;
+    /// Those that runs() lacks, since their records are refused; newest first.
+    [[nodiscard]] std::vector<std::string> refusedRuns() const;
     /// Median run_time_s of earlier done runs of the same config (seed and files aside), and of the same command where a script
     /// ran, on that machine. Of our own trainer's, else what runs that differ only in their numbers of epochs and samples would have
     /// taken for these numbers, unless theirs were below 1 % of them. Absent without such a run.

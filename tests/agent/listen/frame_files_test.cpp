@@ -17,6 +17,7 @@
 #include "tests/agent/agent_process.h"
 #include "trainer/agent/listen/frame_files.h"
 #include "trainer/agent/listen/listened_run.h"
+#include "trainer/agent/listen/name_room.h"
 
 using namespace lockstep;
 using namespace lockstep::agent;
@@ -306,6 +307,57 @@ TEST_CASE("a run of more hosts than a record keeps can be read again") {
     REQUIRE_MESSAGE(record, (record ? std::string() : record.error().message()));
     CHECK(record->machines.size() == std::size_t{mostNodes});
     CHECK(record->processes == ranks);
+}
+
+TEST_CASE("names of very many hosts and devices leave the run's record readable, and one alert says so") {
+    const TestHome home;
+    HandClock clock;
+    EventLoop loop;
+    constexpr int ranks = 20'000;
+    const auto begin = [=](int rank) {
+        Frame frame = beginOf(rank, "host" + std::to_string(rank));
+        auto &init = std::get<StateFrame>(frame.body);
+        init.worldSize = ranks;
+        init.device = rank == 0 ? "honest" : std::string(longestReportedName, '"');
+        return frame;
+    };
+    ListenedRun::Options options;
+    options.files = RecordedFiles{"rank 0, at 1 us", 0};
+    auto run = ListenedRun::open(loop, clock, options, {}, begin(0));
+    REQUIRE(run);
+    const RunFolder folder = (*run)->folder();
+    for (int rank = 0; rank < ranks; ++rank) {
+        clock.ns += rank + 1 == ranks ? 2'000'000'000 : 0; // so that the record is written with the last one
+        (*run)->takeLine(rank, encode(begin(rank)));
+    }
+    run->reset(); // waits for the disk
+    CHECK(std::filesystem::file_size(folder.config()) < 2 << 20);
+    const auto record = readRunRecord(folder);
+    REQUIRE_MESSAGE(record, (record ? std::string() : record.error().message()));
+    CHECK(record->processes == ranks);
+    REQUIRE(record->deviceNames.size() == std::size_t(ranks));
+    CHECK(record->deviceNames.front() == "honest");
+    CHECK(record->deviceNames.back().empty());
+    const auto alerts = bodiesOf<AlertFrame>(framesOf(folder));
+    CHECK(std::ranges::count(alerts, std::string("record_unwritten"), &AlertFrame::kind) == 1);
+}
+
+TEST_CASE("a name gives its room back when another takes its place or it goes") {
+    NameRoom room;
+    const std::string name(longestReportedName, 'x');
+    std::string kept, other;
+    std::vector<std::string> all(NameRoom::mostBytes / (name.size() + 2));
+    for (std::string &one : all)
+        CHECK(room.put(one, name + "beyond"));
+    CHECK(all.back() == name);
+    CHECK_FALSE(room.put(kept, name));
+    CHECK(kept.empty());
+    CHECK(room.put(all.front(), "short"));
+    CHECK(room.put(kept, name));
+    CHECK(room.put(kept, name)); // as it is
+    CHECK_FALSE(room.put(other, name));
+    room.leave(kept);
+    CHECK(room.put(other, name));
 }
 
 TEST_CASE("a run whose ranks change their number again and again is recorded with the devices of the last one") {

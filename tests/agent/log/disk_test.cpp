@@ -69,6 +69,37 @@ private:
 
 } // namespace
 
+TEST_CASE(
+    "lines and consoles are written between the pieces of long work on the disk, and its end does not wait for it") {
+    const TestHome home;
+    const std::string console = home.path() + "/console.txt";
+    std::string answered;
+    {
+        agent::LogDisk disk;
+        const auto text = disk.openText(console);
+        std::promise<void> begun, go;
+        auto gone = go.get_future().share();
+        int pieces = 0;
+        disk.askInPieces([&, gone]() -> std::optional<std::function<void()>> {
+            if (pieces++ == 0) {
+                begun.set_value();
+                gone.wait(); // what is asked for meanwhile comes before the next piece
+                return std::nullopt;
+            }
+            std::ifstream file(console);
+            return [&answered, found = std::string(std::istreambuf_iterator<char>(file), {})] { answered = found; };
+        });
+        begun.get_future().wait();
+        disk.write(text, "a line\n");
+        go.set_value();
+        for (int i = 0; i < 2; ++i)
+            disk.run([] {}).wait(); // the second one comes after the second piece
+        disk.deliver();
+        disk.askInPieces([]() -> std::optional<std::function<void()>> { return std::nullopt; }); // would never end
+    }
+    CHECK(answered == "a line\n");
+}
+
 TEST_CASE("lines whose sync has failed are written again") {
     std::string bytes, all;
     {

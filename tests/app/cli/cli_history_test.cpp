@@ -93,6 +93,19 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(slow)));
     }
 
+    void theListNamesARunWhoseRecordCantBeRead() {
+        const Home home;
+        const std::string refused = madeRun(1, 10);
+        write(runFolder(refused).config(), "{");
+        const QString words = "Not listed, since the record can't be read: " + id(refused) + ". lockstepctl show " +
+                              id(refused) + " says why.";
+        QCOMPARE(control({"list"}).out, words + "\n"); // not that there are no runs yet
+        const std::string shown = madeRun(2, 20);
+        const QString both = control({"list"}).out;
+        QVERIFY2(both.contains(id(shown)) && both.endsWith("\n" + words + "\n"), qPrintable(both));
+        QVERIFY(!control({"list", "--columns", "run"}).out.contains(id(refused)));
+    }
+
     void oneEndlessNameWidensNoOtherRow() {
         const Home home;
         const std::string run = madeRun(1, 10);

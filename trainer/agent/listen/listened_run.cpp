@@ -2,6 +2,7 @@
 #include "trainer/agent/listen/listened_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -202,7 +203,7 @@ void ListenedRun::extendTo(std::int64_t wallUs) {
 void ListenedRun::onState(int rank, const StateFrame &state) {
     Rank &known = m_ranks[rank];
     if (!state.host.empty())
-        known.host = state.host.substr(0, longestReportedName);
+        takeName(rank, known.host, state.host);
     if (state.state == RunState::Init || (!state.about.empty() && !m_record.config))
         describe(state, rank);
     if (isFinal(state.state)) {
@@ -233,10 +234,21 @@ void ListenedRun::takeWorldSize(const StateFrame &init, int rank) {
     alert("ranks_fewer", "rank " + std::to_string(rank) + " is now one of " + std::to_string(size) +
                              (size == 1 ? " rank" : " ranks") + ": what rank " + std::to_string(first->first) +
                              " and any above it reported is of an earlier start");
+    for (auto rest = first; rest != m_ranks.end(); ++rest)
+        m_names.leave(rest->second.host);
     m_ranks.erase(first, m_ranks.end());
     m_ended.erase(m_ended.lower_bound(size), m_ended.end());
-    if (int(m_record.deviceNames.size()) > size)
-        m_record.deviceNames.resize(std::size_t(size));
+    for (; int(m_record.deviceNames.size()) > size; m_record.deviceNames.pop_back())
+        m_names.leave(m_record.deviceNames.back());
+}
+
+/// Puts a name that the rank reports in place of `kept`, if there is room.
+void ListenedRun::takeName(int rank, std::string &kept, const std::string &name) {
+    if (m_names.put(kept, name) || std::exchange(m_namesLeftOut, true))
+        return;
+    alert("record_unwritten", "the hosts and devices that ranks report have more than " +
+                                  std::to_string(NameRoom::mostBytes >> 10) +
+                                  " KiB: some are left out, first one of rank " + std::to_string(rank));
 }
 
 /// The first frame of a rank may say nothing of the run, such as a line that it logs before it begins.
@@ -255,15 +267,16 @@ void ListenedRun::describe(const StateFrame &state, int rank) {
         takeWords(state.about);
     if (!state.device.empty()) {
         m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
-        m_record.deviceNames[std::size_t(rank)] = state.device.substr(0, longestReportedName);
+        takeName(rank, m_record.deviceNames[std::size_t(rank)], state.device);
     }
-    const std::string host = state.host.substr(0, longestReportedName);
+    const std::string host = state.host.empty() ? std::string() : m_ranks[rank].host;
     const std::size_t mostMachines = std::min(m_ranks.size(), std::size_t(mostNodes)); // more could not be read again
     if (!host.empty() && m_record.machines.size() < mostMachines && m_hosts.insert(host).second) {
         MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
-        machine.host = host;
-        m_record.machines.push_back(std::move(machine));
+        takeName(rank, machine.host, host);
+        if (!machine.host.empty())
+            m_record.machines.push_back(std::move(machine));
     }
     m_recordChanged = true;
     writeRecord();

@@ -11,6 +11,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/messages.h"
+#include "trainer/agent/listen/name_room.h"
 #include "trainer/agent/listen/run_begin.h"
 #include "trainer/agent/log/disk_watch.h"
 #include "trainer/agent/log/frame_intake.h"
@@ -94,6 +95,7 @@ private:
     void describe(const StateFrame &state, int rank);
     void takeWorldSize(const StateFrame &init, int rank);
     void takeWords(const About &about);
+    void takeName(int rank, std::string &kept, const std::string &name);
     void writeRecord();
     void setTimes();
     void checkHang();
@@ -117,6 +119,8 @@ private:
     std::map<int, Rank> m_ranks;
     std::set<int> m_ended;         ///< those with a final state
     std::set<std::string> m_hosts; ///< of the record's machines
+    NameRoom m_names;              ///< for all hosts and devices of the record and the result
+    bool m_namesLeftOut = false;   ///< that is told
     About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
     RunBegin m_begin; ///< of frames that are heard
     std::int64_t m_lastLineNs = 0;

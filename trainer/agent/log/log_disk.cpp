@@ -162,6 +162,8 @@ struct LogDisk::State {
     bool work = false, busy = false, stop = false, over = false;
     std::thread thread;
 
+    using Piece = std::function<std::optional<std::function<void()>>()>;
+    static void queuePiece(const std::shared_ptr<State> &state, Piece piece);
     void loop();
     void writeLog(std::unique_lock<std::mutex> &lock, OneLog &log);
     Result<void> flush(LineFile &file);
@@ -369,6 +371,32 @@ std::future<void> LogDisk::ask(std::function<std::function<void()>()> question) 
             alive->answers.push_back(std::move(answer));
         }
     });
+}
+
+void LogDisk::State::queuePiece(const std::shared_ptr<State> &state, Piece piece) {
+    std::packaged_task<void()> work([weak = std::weak_ptr(state), piece] {
+        const auto alive = weak.lock();
+        if (!alive)
+            return;
+        if (auto answer = piece()) {
+            const std::lock_guard lock(alive->mutex);
+            alive->answers.push_back(std::move(*answer));
+        } else {
+            queuePiece(alive, piece);
+        }
+    });
+    {
+        const std::lock_guard lock(state->mutex);
+        if (state->stop)
+            return;
+        state->jobs.push_back({nullptr, {}, std::move(work)});
+        state->work = true;
+    }
+    state->wake.notify_one();
+}
+
+void LogDisk::askInPieces(std::function<std::optional<std::function<void()>>()> piece) {
+    State::queuePiece(m_state, std::move(piece));
 }
 
 void LogDisk::deliver() {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ipc/line_file.h"
@@ -57,6 +58,9 @@ public:
 
     /// The same for a question: what `question` returns is called by the next deliver().
     std::future<void> ask(std::function<std::function<void()>()> question);
+    /// The same for a long one: `piece` is called until it returns an answer, with what else is to be written in between. It is given up
+    /// when this goes.
+    void askInPieces(std::function<std::optional<std::function<void()>>()> piece);
     void deliver(); ///< call now and then
 
     /// For how long the disk has worked at what it is doing now; 0: it has nothing to do.

@@ -47,7 +47,7 @@ std::string differentTorch(const std::vector<MachineRecord> &machines) {
 } // namespace
 
 FirstNode::FirstNode(LocalRun &local, Hooks hooks)
-    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.journal(), local.folder()) {}
+    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.loop(), local.journal(), local.folder()) {}
 
 FirstNode::~FirstNode() {
     cancelTimers();

@@ -34,6 +34,7 @@ public:
     void onRanksGone() override;
     void onRanksOver() override;
     void collectTraces() override;
+    void finishTraces(std::function<void()> done) override { m_traces.finish(std::move(done)); }
     void sendLog() override {}
     void addToResult(RunResult &result) const override;
     void onResultWritten() override;

@@ -38,7 +38,9 @@ public:
     virtual void onRanksOver() = 0;
 
     virtual void collectTraces() = 0; ///< call every second, and when the ranks are over
-    virtual void sendLog() = 0;       ///< call after each batch of the loop
+    /// Calls `done` once the traces that were collected are merged, at most half a minute later. Once settled.
+    virtual void finishTraces(std::function<void()> done) { done(); }
+    virtual void sendLog() = 0; ///< call after each batch of the loop
     virtual void addToResult(RunResult &result) const = 0;
     virtual void onResultWritten() = 0;
     virtual void leave(std::function<void()> done) = 0; ///< calls `done` when the other nodes know of the end

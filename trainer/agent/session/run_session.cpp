@@ -96,8 +96,11 @@ void Session::onSignal(int number) {
 }
 
 void Session::settle() {
-    if (std::exchange(m_settled, true))
-        return;
+    if (!std::exchange(m_settled, true))
+        m_role->finishTraces([this] { writeResult(); });
+}
+
+void Session::writeResult() {
     const auto compose = [this](const std::string &summary) {
         m_local.journal().disk().deliver(); // what came of the last traces
         RunResult result = m_local.result(summary);

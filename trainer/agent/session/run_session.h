@@ -44,6 +44,7 @@ private:
     void onControl(const Control &control);
     void onSignal(int number);
     void settle();
+    void writeResult();
     void drop();
 
     SystemClock m_clock;

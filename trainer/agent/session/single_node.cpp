@@ -4,7 +4,7 @@
 namespace lockstep::agent {
 
 SingleNode::SingleNode(LocalRun &local, Hooks hooks)
-    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.journal(), local.folder()) {}
+    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.loop(), local.journal(), local.folder()) {}
 
 void SingleNode::onRanksOver() {
     m_local.writeEnd();

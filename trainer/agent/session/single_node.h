@@ -17,6 +17,7 @@ public:
     void onRanksGone() override {}                                               ///< never called for a single node
     void onRanksOver() override;
     void collectTraces() override;
+    void finishTraces(std::function<void()> done) override { m_traces.finish(std::move(done)); }
     void sendLog() override {}
     void addToResult(RunResult &result) const override;
     void onResultWritten() override {}

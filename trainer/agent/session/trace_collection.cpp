@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/session/trace_collection.h"
 
+#include <atomic>
+#include <utility>
+
 #include "ipc/file_system.h"
 
 namespace lockstep::agent {
 
 namespace {
+constexpr std::chrono::seconds longestLastMerge{30};
+constexpr std::chrono::milliseconds mergeCheckInterval{5};
+
 Result<void> keep(const std::string &folder, const TraceInbox::Whole &trace) {
     if (!trace.good)
         return fail(Error::failed("it arrived damaged"));
@@ -61,12 +67,72 @@ void TraceCollection::store(const std::string &host, const TraceInbox::Whole &tr
         });
 }
 
+struct TraceCollection::Merging {
+    TraceMerge merge;                           ///< of the disk's thread
+    std::atomic<bool> writes = false;           ///< a merge has begun; of both threads
+    std::atomic<bool> givenUp = false;          ///< likewise; the rest is the loop's
+    bool going = false;                         ///< an answer is still to come
+    std::optional<std::vector<RankTrace>> next; ///< asked for meanwhile
+};
+
 void TraceCollection::merge(const std::vector<RankTrace> &ranks) {
-    if (m_journal.disk().busyFor() > longestBusy)
-        return; // one question a second must not pile up
-    (void)m_journal.disk().ask([&journal = m_journal, merge = m_merge, folder = m_folder.traces(), ranks] {
-        return [&journal, merged = merge->poll(folder, ranks)] { report(journal, merged); };
-    });
+    if (!m_merging)
+        m_merging = std::make_shared<Merging>();
+    if (m_merging->givenUp)
+        return;
+    if (m_merging->going)
+        m_merging->next = ranks;
+    else if (m_journal.disk().busyFor() <= longestBusy)
+        begin(m_journal, m_merging, m_folder.traces(), ranks);
+}
+
+void TraceCollection::begin(RunJournal &journal, const std::shared_ptr<Merging> &merging, const std::string &folder,
+                            std::vector<RankTrace> ranks) {
+    merging->going = true;
+    const auto answer = [&journal, merging, folder](const TraceMerge::Outcome &merged) {
+        report(journal, merged);
+        merging->going = false;
+        if (const auto next = std::exchange(merging->next, std::nullopt))
+            begin(journal, merging, folder, *next);
+    };
+    journal.disk().askInPieces(
+        [merging, folder, ranks = std::move(ranks), answer]() -> std::optional<std::function<void()>> {
+            if (merging->givenUp) {
+                merging->merge.giveUp();
+                return [] {};
+            }
+            auto merged = merging->merge.step(folder, ranks);
+            merging->writes = !merged;
+            if (!merged)
+                return std::nullopt;
+            return [answer, merged = std::move(*merged)] { answer(merged); };
+        });
+}
+
+void TraceCollection::finish(std::function<void()> done) {
+    if (!m_merging)
+        m_merging = std::make_shared<Merging>();
+    if (!m_merging->going) {
+        m_merging->givenUp = true;
+        return done();
+    }
+    m_patientUntil = std::chrono::steady_clock::now() + longestLastMerge;
+    m_timer = m_loop.every(mergeCheckInterval, [this, done = std::move(done)] { checkFinished(done); });
+}
+
+void TraceCollection::checkFinished(const std::function<void()> &done) {
+    m_journal.disk().deliver();
+    const bool patient = m_journal.disk().silentFor().count() == 0 && std::chrono::steady_clock::now() < m_patientUntil;
+    if (m_merging->going && patient)
+        return;
+    if (m_merging->going && m_merging->writes)
+        m_journal.note("warning",
+                       "the ranks' traces are not merged: it took too long after the run's end; they stay in " +
+                           m_folder.traces());
+    m_merging->givenUp = true;
+    const auto next = done; // the timer that holds `done` goes
+    m_loop.cancel(m_timer);
+    next();
 }
 
 std::vector<RankTrace> tracesOfRanks(const LaunchPlan &plan) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +11,7 @@
 
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/trace_merge.h"
+#include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/nodes/trace_transfer.h"
 #include "trainer/agent/ranks/launch_plan.h"
 
@@ -33,19 +36,35 @@ private:
 };
 
 /// The traces of all ranks in the run's folder. It stores those that come from other nodes, merges all into one
-/// (trace_merge.h) and notes the outcome in the log. The disk's thread does the work: what came of it is noted a moment later.
+/// (trace_merge.h) and notes the outcome in the log. The disk's thread does the work, a piece at a time: what came of it is noted a
+/// moment later.
 class TraceCollection {
 public:
-    TraceCollection(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
+    TraceCollection(EventLoop &loop, RunJournal &journal, RunFolder folder)
+        : m_loop(loop), m_journal(journal), m_folder(std::move(folder)) {}
+    ~TraceCollection() { m_loop.cancel(m_timer); }
+    TraceCollection(const TraceCollection &) = delete;
+    TraceCollection &operator=(const TraceCollection &) = delete;
 
     void store(const std::string &host, const TraceInbox::Whole &trace);
     void merge(const std::vector<RankTrace> &ranks); ///< if there is anything new
+    /// Calls `done` once what merge() was asked for is done, or is given up since it takes half a minute or the disk does not answer.
+    /// Nothing is merged afterwards.
+    void finish(std::function<void()> done);
 
 private:
+    struct Merging;
+    static void begin(RunJournal &journal, const std::shared_ptr<Merging> &merging, const std::string &folder,
+                      std::vector<RankTrace> ranks);
+    void checkFinished(const std::function<void()> &done);
+
+    EventLoop &m_loop;
     RunJournal &m_journal;
     RunFolder m_folder;
     std::shared_ptr<WaitingTraces> m_waiting = std::make_shared<WaitingTraces>();
-    std::shared_ptr<TraceMerge> m_merge = std::make_shared<TraceMerge>(); ///< of the disk's thread
+    std::shared_ptr<Merging> m_merging; ///< from the first merge() on
+    EventLoop::Token m_timer = 0;
+    std::chrono::steady_clock::time_point m_patientUntil{};
 };
 
 /// The ranks of this node. Their traces are waited for and already on its clock.

@@ -317,6 +317,7 @@ private Q_SLOTS:
         QCOMPARE(*index->refresh(), 0);
         QCOMPARE(index->runs().size(), std::size_t(1));
         QVERIFY(!index->run(copy));
+        QCOMPARE(index->refusedRuns(), std::vector<std::string>{copy});
         std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
         QCOMPARE(*index->refresh(), 1);
         QCOMPARE(index->runs().size(), std::size_t(2));
