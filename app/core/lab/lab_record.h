@@ -13,7 +13,6 @@
 #include "store/run_index.h"
 
 namespace lockstep::core {
-struct MachineName;
 
 /// One operation at one size on a number of ranks: medians over sweeps, as lockstep-trainer lab reports them.
 struct LabRow {
