@@ -131,6 +131,23 @@ class EpochsTest(unittest.TestCase):
                 self.assertEqual([epoch[:3] for epoch in script.finish()], [(1, 16, 3 * (1 + 4 * 12))] * 3)
                 self.assertEqual({loss["max"] for loss in script.heard.losses}, {1.0})
 
+    def test_a_batch_with_gradients_that_a_script_only_looks_at_now_and_then_is_no_part_of_a_step_and_begins_no_epoch(self):
+        for data in (0, 9):  # the training's, a validation's
+            for batches in (1, 2):
+                with self.subTest(data=data, batches=batches):
+                    script = Script()
+                    for epoch in range(3):
+                        for step in range(5):
+                            script.fetch(epoch, 2, 5)
+                            if step % 3 == 0:
+                                script.open(100 + 10 * epoch + step, 40)
+                                for _ in range(batches):
+                                    script.fetch(100 + 10 * epoch + step, 30, 5, data=data)
+                                script.follower.dropped(100 + 10 * epoch + step)
+                            script.work()
+                        script.end_of(epoch)
+                    self.assertEqual(script.finish(), [(5, 20, 100, times(5))] * 3)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

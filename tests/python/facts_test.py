@@ -253,6 +253,7 @@ class FactsTest(unittest.TestCase):
             ("time first", [(Tensor(20, n), Tensor(n)) for n in (16, 16, 5)], [16, 16, 5]),
             ("a graph", [(Tensor(2, 100), Tensor(90, 8), Tensor(32))], [0]),
             ("two that all have", [(Tensor(20, 16), Tensor(16, 20))], [0]),
+            ("chunks of texts, of which the last is short", [(Tensor(10, 20), Tensor(n, 20)) for n in (10, 9, 10)], [10, 0, 0]),
             ("without tensors", ["text", {}], [0, 0])):
             with self.subTest(kind):
                 self.assertEqual(self.sizes(None, *batches), sizes)

@@ -6,7 +6,7 @@ import random
 import unittest
 from unittest.mock import patch
 
-from hand_clock import Script, times
+from hand_clock import PLAIN, Script, times
 from lockstep.follower import Follower
 from lockstep.reporter import Reporter
 
@@ -532,6 +532,59 @@ class PassesTest(unittest.TestCase):
                     script.end_of(1)
                 script.follower.finish(failed=True)
                 self.assertEqual(len(script.heard.epochs), int(ended))
+
+    def test_a_validation_between_a_batch_and_its_backward_is_no_part_of_the_step(self):
+        for together, loaders, ended in ((1, 1, True), (2, 1, True), (1, 2, True), (1, 1, False)):
+            with self.subTest(together=together, loaders=loaders, ended=ended):
+                script = Script()
+                for step in range(4):
+                    for batch in range(together):
+                        script.fetch(1, 2)
+                        validated = range(20 + 10 * step, 20 + 10 * step + loaders) if step % 2 and batch == together - 1 else ()
+                        for iterator in validated:
+                            script.open(iterator, 40)
+                        for iterator in 3 * [*validated]:
+                            script.fetch(iterator, 30, learns=False)
+                            script.wait(7)
+                        for iterator in validated:
+                            (script.end_of if ended else script.follower.dropped)(iterator)
+                        script.wait(5)
+                        script.backward(10)
+                    script.optimize(3)
+                # Of a validation that breaks off what is worked on its last batch is unknown.
+                expected = {phase: 4 * ms * (together if phase != "optimizer" else 1) for phase, ms in PLAIN.items()}
+                expected["forward"] += 0 if ended else 2 * 7
+                self.assertEqual(script.finish(), [(4, 16 * together, sum(expected.values()), expected)])
+
+    def test_batches_that_are_fetched_without_gradients_from_the_iterator_that_is_trained_on_are_a_validations(self):
+        for ahead in (0, 1):
+            with self.subTest(ahead=ahead):
+                script = Script()
+                for number in range(7 + ahead):
+                    for _ in range(number % 3 if number > 1 else 0):
+                        script.fetch(1, 30, learns=False)
+                        script.wait(7 * (1 - ahead))
+                    script.fetch(1, 2)
+                    if number >= ahead:
+                        script.work()
+                self.assertEqual(script.finish(), [(7, 28, 140 + 2 * ahead, times(7, {"load": 14 + 2 * ahead}))])
+
+    def test_a_first_batch_that_is_fetched_ahead_without_gradients_is_trained_on(self):
+        script = Script()
+        script.fetch(1, 2, learns=False)
+        for number in range(5):
+            script.fetch(1, 2) if number < 4 else script.end_of(1)
+            script.work()
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 20)])
+
+    def test_a_batch_from_a_new_iterator_beside_that_of_each_step_is_trained_on(self):
+        script = Script()
+        for step in range(5):
+            script.fetch(1, 2, 5)
+            script.fetch(10 + step, 2, 5)
+            script.follower.dropped(10 + step)
+            script.work()
+        self.assertEqual([epoch[:2] for epoch in script.finish()], [(5, 40)])
 
 
 if __name__ == "__main__":

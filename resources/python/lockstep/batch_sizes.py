@@ -4,7 +4,7 @@ whatever it is asked, such as a dictionary whose keys are attributes, might chan
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Callable, Iterator, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, Optional, Sequence, Set, Tuple
 
 DEEPEST = 4  # levels of lists and dictionaries in which tensors are looked for
 MOST_PARTS = 16  # of one list or dictionary that are looked at
@@ -51,14 +51,31 @@ def batch_size(batch: Any) -> int:
     return next((int(shape[0]) for shape in shapes(batch) if shape and shape[0]), 0)
 
 
-def common_size(batch: Any) -> int:
-    """The length that all tensors of a batch have in their first dimension, else the only one that all have in any; 0: there is none."""
-    seen = [shape for shape in shapes(batch) if shape]
+def _common_size(seen: Sequence[Tuple[int, ...]]) -> int:
+    """The length that all tensors of these shapes have in their first dimension, else the only one that all have in any; 0: there is none."""
     for lengths in ([shape[:1] for shape in seen], seen):
         common = set.intersection(*map(set, lengths)) if lengths else set()
         if len(common) == 1:
             return int(common.pop())
     return 0
+
+
+def _common_sizes() -> Reader:
+    """Reads the length that all tensors of a batch have in common, as long as it is the same dimension of the first one in all batches: of texts
+    along whose first dimension time runs it is the time, but the number of texts where only one tensor is cut short."""
+    possible: Optional[Set[int]] = None  # dimensions of the first tensor; None: no batch has shown any yet
+
+    def read(batch: Any) -> int:
+        """The size; 0: unknown."""
+        nonlocal possible
+        seen = [shape for shape in shapes(batch) if shape]
+        size = _common_size(seen)
+        if size:
+            found = {dimension for dimension, length in enumerate(seen[0]) if length == size}
+            possible = found if possible is None else possible & found
+        return size if possible else 0
+
+    return read
 
 
 def listed_size(batch: Any) -> int:
@@ -93,7 +110,7 @@ def readers(batch: Any, full: Optional[int], due: Optional[int], batch_first: bo
     samples in the first dimension of every tensor. Where neither it nor a full size is known, all tensors have to agree.
     """
     if not full or batch_first:
-        return (batch_size if batch_first else common_size,)
+        return (batch_size if batch_first else _common_sizes(),)
     wanted = due or full
     seen = list(shapes(batch))
     first = [_dimension(tensor, 0) for tensor, shape in enumerate(seen) if shape and shape[0] == wanted]

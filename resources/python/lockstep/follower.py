@@ -14,8 +14,9 @@ lockstep.auto tells a Follower when a batch is fetched, when backward runs and w
 - A backward without a batch that no optimizer follows before one with a batch, such as a saliency map, is no part of a step.
 - `forward` is the time from the end of the last fetch, backward or optimizer's step to the start of backward; copies to a
   device are in it, and so is what lies between the batches of one backward. `backward` and `optimizer` are the time in these; what raises
-  in backward is time, but neither loss nor batch. `other` is the rest of a step. In a step without a
-  DataLoader, what comes before backward is `other`, since a forward and the making of a batch can't be told apart.
+  in backward is time, but neither loss nor batch. `other` is the rest of a step, and what comes before backward in one without a DataLoader,
+  since a forward and the making of a batch can't be told apart. So is a forward after which the next batch is fetched, before its backward.
+- The time of a validation is left out wherever it stands, up to the last fetch of one that breaks off.
 - `exposed` and `comm` are what DistributedDataParallel has measured (lockstep.auto).
 - On a GPU these times are those of its stream (lockstep.stream_calls).
 - How many samples the steps of an epoch have is unknown where some of them train without a new batch, or without one of a DataLoader that
@@ -37,10 +38,12 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 from lockstep.clock import clock_ns
 from lockstep.groups import Groups
 from lockstep.lead import Lead
+from lockstep.left_out import LeftOut
 from lockstep.open_optimizers import OpenOptimizers
 from lockstep.open_step import Fetches, Pass, Step
 from lockstep.reporter import Reporter
 from lockstep.steps import EpochLog
+from lockstep.trained import Trained
 
 EVALUATES_AFTER = 3  # batches in a row that no backward follows
 MOST_LOSSES = 4096  # of one step
@@ -56,11 +59,7 @@ class Follower:
         self._reporter = reporter
         self._now = clock
         self._fetches: Dict[int, Fetches] = {}  # by iterator
-        # Iterators that had batches at the last backward besides those that were trained on, and the samples of the first of these batches.
-        self._beside: Dict[int, int] = {}
-        self._beside_data: Set[int] = set()  # data sets of those that had so twice in a row
-        self._trained: Set[int] = set()  # iterators whose batches are trained on
-        self._trained_data: Set[int] = set()  # their data sets
+        self._trained = Trained()
         self._lead = Lead()
         self._pair: Set[int] = set()  # the iterators of the newest step that has several
         self._pair_ended = False  # one of them besides the main one is over, and nothing has taken its place
@@ -73,6 +72,7 @@ class Follower:
         self._step: Optional[Step] = None
         self._step_begin_ns = 0
         self._mark_ns = 0  # up to here the step's time is assigned
+        self._left_out = LeftOut()
         self._stepped: Set[int] = set()  # optimizers that have stepped in it
         self._done = Step()  # the step as it was when the last of them had
         self._most_backwards = 0  # that a step has had
@@ -99,7 +99,7 @@ class Follower:
     @property
     def uses_batches(self) -> bool:
         """Whether a backward has followed a batch."""
-        return bool(self._trained_data)
+        return bool(self._trained.data)
 
     @property
     def complete(self) -> int:
@@ -172,6 +172,8 @@ class Follower:
         while self._left:  # the batch at which a loop over it was left is not trained on
             self._fetches.pop(self._left.pop(), None)
         fetches = self._fetches.setdefault(iterator, Fetches())
+        if learns and fetches.spans and not fetches.learns and self._groups.has_begun(iterator):
+            self._left_out.add(*fetches.leave_out(begin_ns))
         self._held.add(iterator)
         fetches.spans.append([begin_ns, end_ns])
         fetches.samples.append(samples)
@@ -180,7 +182,7 @@ class Follower:
         fetches.length, fetches.endless, fetches.data, fetches.learns = length, endless, data, fetches.learns or learns
         if iterator == self._lead.iterator:
             self._lead.batches += 1
-        is_new = data not in self._trained_data  # else its batches are fetched ahead
+        is_new = data not in self._trained.data  # else its batches are fetched ahead
         between = self._step is None or self._lead.iterator is None  # of a step that the epoch has left unfinished, the rest comes later
         if is_new and len(fetches.spans) >= EVALUATES_AFTER and between and self._epoch and not self._evaluating:
             self._evaluating = True
@@ -195,10 +197,10 @@ class Follower:
         self._leave(iterator)
         if iterator != self._lead.iterator:
             self._pair_ended = self._pair_ended or iterator in self._pair
-            if iterator not in self._pair:  # else one that was fetched ahead may be trained on with the last one of the epoch's iterator
-                self._fetches.pop(iterator, None)
-            if iterator not in self._trained and not self._backwards:
-                self._mark_ns = max(self._mark_ns, end_ns)  # a validation is no part of a step that goes on after it
+            # One of a pair that was fetched ahead may be trained on with the last one of the epoch's iterator.
+            given = self._fetches.pop(iterator, None) if iterator not in self._pair else None
+            if iterator not in self._trained.iterators and not self._backwards:
+                self._end_validation(given, end_ns)
             return
         self._lead.over, self._lead.over_ns = True, end_ns
         if iterator in self._fetches:  # the last batch was fetched ahead
@@ -212,13 +214,25 @@ class Follower:
             if self._log.steps:
                 self._reporter.steps(self._log, True)
 
+    def _end_validation(self, given: Optional[Fetches], end_ns: int) -> None:
+        """A validation is no part of a step within which it lies. `given`: what its iterator gave that had no backward."""
+        if given is not None and given.spans:
+            self._leave_time_out(given, end_ns)
+        if self._step is None or given is None or not given.spans:
+            self._mark_ns = max(self._mark_ns, end_ns)
+
+    def _leave_time_out(self, given: Fetches, end_ns: int) -> None:
+        """The time of a validation, with the start of its workers, is no phase's."""
+        if given.opening:
+            self._left_out.add(*given.opening)
+        self._left_out.add(given.spans[0][0], end_ns)
+
     def dropped(self, iterator: int) -> None:
         """The script holds the iterator no longer."""
-        if iterator in self._held and iterator in self._trained:
+        if iterator in self._held and iterator in self._trained.iterators:
             self._left.add(iterator)
         self._leave(iterator)
-        self._trained.discard(iterator)
-        self._beside.pop(iterator, None)
+        self._trained.drop(iterator)
         self._dropped.append(iterator)
         if len(self._dropped) > MOST_DROPPED:  # such as of a validation that takes each of its batches from a new iterator
             self._fetches.pop(self._dropped.popleft(), None)
@@ -342,17 +356,17 @@ class Follower:
                 return ahead and self._take_batch_of_before()
             if self._steps:
                 self._unsure = set()
-            elif not self._trained_data:
+            elif not self._trained.data:
                 self._unsure = {fetches.data for fetches in fresh.values()}
         elif self._unsure and self._steps:
             if self._unsure.isdisjoint(fetches.data for fetches in fresh.values()):
                 self._forget_look()
             self._unsure = set()
         self._leave_out_what_had_no_batch()
-        newest = max(fresh, key=lambda iterator: fresh[iterator].spans[-1][1]) if len(fresh) > 1 else next(iter(fresh))
+        newest = self._trained.newest(fresh, self._held, not self._epoch) if len(fresh) > 1 else next(iter(fresh))
         self._passes(newest)
         missed = self._choose(newest, fresh)
-        group = [each for each in fresh.items() if each[0] in self._trained]
+        group = [each for each in fresh.items() if each[0] in self._trained.iterators]
         self._groups.begin(group)
         used = [fetches for _, fetches in group]
         spans = used[0].spans if len(used) == 1 else sorted(span for fetches in used for span in fetches.spans)
@@ -370,8 +384,9 @@ class Follower:
             step.add("load", before_ns)
         if openings:
             spans = sorted(spans + [opening for opening in openings if opening not in before])
-        if every.keys() - self._trained:
-            self._mark_ns = max(self._mark_ns, begin_ns)  # a validation stood between
+        for iterator in every.keys() - self._trained.iterators:  # of a validation that has broken off, whose end is unknown
+            self._mark_ns = max(self._mark_ns, begin_ns)
+            self._leave_time_out(every[iterator], every[iterator].spans[-1][1])
         between = "forward" if len(spans) > 1 and any(self._groups.are_together(*each) for each in group) else "other"
         for number, (begin_ns, end_ns) in enumerate(spans):
             self._lap_fetch(begin_ns, end_ns, between if number else "other")
@@ -382,13 +397,13 @@ class Follower:
         for fetches in used:
             step.take_from(fetches)
         self._fetches = {iterator: fetches for iterator, fetches in self._fetches.items()
-                         if not fetches.spans and ((iterator in self._trained and fetches.samples) or fetches.opening)}
+                         if not fetches.spans and ((iterator in self._trained.iterators and fetches.samples) or fetches.opening)}
         return True
 
     def _may_learn(self, iterator: int, fetches: Fetches) -> bool:
         """Whether batches that were fetched without gradients may be trained on: any before the first step, one that came from where others
         were, or the only one of an iterator that is still held. More are a validation's."""
-        return not self._steps or fetches.data in self._trained_data or (iterator in self._held and len(fetches.spans) == 1)
+        return not self._steps or fetches.data in self._trained.data or (iterator in self._held and len(fetches.spans) == 1)
 
     def _leave_out(self, every: Dict[int, Fetches]) -> None:
         """These batches are a validation's, and nothing up to the last of them is the step's."""
@@ -411,8 +426,8 @@ class Follower:
         iterator = self._lead.iterator
         fetches = self._fetches.get(iterator) if iterator is not None and len(self._fetches) == 1 else None
         if (iterator is None or fetches is None or len(fetches.spans) != 1 or fetches.opening or self._lead.again
-                or len(self._trained) != 1 or iterator not in self._trained or iterator not in self._held
-                or self._pass is None or self._pass.iterator != iterator or self._pair_ended or self._beside or self._unsure
+                or len(self._trained.iterators) != 1 or iterator not in self._trained.iterators or iterator not in self._held
+                or self._pass is None or self._pass.iterator != iterator or self._pair_ended or self._trained.beside or self._unsure
                 or (self._step is not None and not self._step.batches)):
             return False
         self._groups.begin([(iterator, fetches)])
@@ -426,30 +441,14 @@ class Follower:
         return True
 
     def _choose(self, newest: int, fresh: Dict[int, Fetches]) -> int:
-        """Which iterators are trained on now, of those that gave batches: the newest one, and those beside it that a step has had before.
-        Returns how many samples the step before had of those for which that shows now."""
-        self._trained_data.add(fresh[newest].data)
-        if len(fresh) == 1 and self._trained == {newest}:
-            self._beside = {}
-            return 0
-        others = fresh.keys() - {newest}
-        # One beside the newest counts from the second time on: a validation that has broken off looks like it once.
-        known = {iterator for iterator in others if fresh[iterator].data in self._beside_data}
-        again = others & self._beside.keys()
-        late = again - self._trained
-        missed = sum(self._beside[iterator] for iterator in late)
-        if late and self._steps <= 1 and self._lead.iterator is not None:  # it stood beside in the first step of all
+        """Chooses which iterators are trained on now. Returns how many samples the step before had of those for which that shows now."""
+        missed, again = self._trained.choose(newest, fresh, self._held, not self._epoch)
+        if again and self._steps <= 1 and self._lead.iterator is not None:  # they stood beside in the first step of all
+            group = {newest} | again
             self._announced = False
-            self._lead.alone = len({fresh[iterator].length for iterator in {newest} | again}) == 1
-            first = min({newest} | again, key=lambda iterator: fresh[iterator].spans[0][0])
+            self._lead.alone = len({fresh[iterator].length for iterator in group}) == 1
+            first = min(group, key=lambda iterator: fresh[iterator].spans[0][0])
             self._lead.take(first, fresh[first], 1)
-        if not self._epoch:  # the first step of all: what the script holds over data of its own is no validation that has broken off
-            data = [fetches.data for fetches in fresh.values()]
-            known |= {iterator for iterator in others & self._held if fresh[iterator].learns and data.count(fresh[iterator].data) == 1
-                      and fresh[iterator].came_after(fresh[newest])}
-        self._trained = {newest} | again | known | (self._trained & self._held)
-        self._beside_data |= {fresh[iterator].data for iterator in again}
-        self._beside = {iterator: fresh[iterator].samples[0] for iterator in others & self._held}
         return missed
 
     def _begin_pass(self, fresh: Dict[int, Fetches], begin_ns: int, openings: List[List[int]]) -> None:
@@ -482,8 +481,8 @@ class Follower:
                 self._mark_ns = max(self._mark_ns, self._fetches[iterator].spans[0][0])
                 self._note_before_backward()
                 if last.data != data:
-                    self._trained_data.discard(last.data)
-                    self._beside_data.discard(last.data)
+                    self._trained.data.discard(last.data)
+                    self._trained.beside.data.discard(last.data)
         self._pass = Pass(iterator, data, before)
 
     def _take_batch_of_before(self) -> bool:
@@ -512,13 +511,14 @@ class Follower:
 
     def _lap_fetched_ahead(self) -> None:
         """What the iterators that are trained on gave since the last backward is load of the step whose optimizer steps now."""
-        for span in sorted(span for iterator in self._trained & self._fetches.keys() for span in self._fetches[iterator].spans):
+        for span in sorted(span for iterator in self._trained.iterators & self._fetches.keys() for span in self._fetches[iterator].spans):
             self._lap_fetch(span[0], span[1])
             span[0] = span[1]
 
     def _lap(self, phase: str, now_ns: int) -> None:
         if self._step is not None:
-            self._step.add(phase, now_ns - self._mark_ns)
+            left_out_ns = self._left_out.within(self._mark_ns, now_ns) if self._left_out.spans else 0
+            self._step.add(phase, now_ns - self._mark_ns - left_out_ns)
         self._mark_ns = now_ns
 
     def _end_step(self, end_ns: int) -> None:
@@ -566,8 +566,7 @@ class Follower:
 
     def _forget_look(self) -> None:
         """What the first step has used was a look at the validation: training is without a loader, or over other data."""
-        self._trained_data -= self._unsure
-        self._trained.clear()
+        self._trained.forget(self._unsure)
         self._lead.iterator = None
         self._unsure = set()
 

@@ -4,7 +4,7 @@ backwards belong to. lockstep.follower decides what it means."""
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional
+from typing import Any, Deque, Dict, List, Optional, Tuple
 
 MOST_AHEAD = 256  # batches that were fetched and wait for their backward
 
@@ -22,6 +22,15 @@ class Fetches:
         self.learns = False  # whether one was fetched while gradients are kept
         self.taken = 0  # samples of the newest batch that was trained on
         self.together = 0  # how many were fetched between the newest backward and the one before
+
+    def leave_out(self, next_ns: int) -> Tuple[int, int]:
+        """The newest batches are a validation's, which goes through the iterator that is trained on: they wait no longer. `next_ns`: when the
+        next one is asked for. Returns from when to when that was: up to the end of the last fetch, if a batch waits that may be worked on
+        after it."""
+        spans, self.spans = self.spans, []
+        for _ in range(min(len(spans), len(self.samples))):
+            self.samples.pop()
+        return spans[0][0], spans[-1][1] if self.samples else next_ns
 
     def came_after(self, other: Fetches) -> bool:
         """Whether a batch came after another iterator was made: one that came before may be what the script has looked at first."""
