@@ -32,12 +32,11 @@ std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
 }
 
 std::string differenceOf(const std::optional<core::SpeedUp> &speedUp) {
-    if (!speedUp || !speedUp->hasInterval())
-        return "unknown";
-    if (speedUp->isDifferent())
+    if (speedUp && speedUp->hasInterval() && speedUp->isDifferent())
         return speedUp->factor > 1 ? "faster" : "slower";
-    return speedUp->isEqual() ? "equal " + core::equalWithinText()
-                              : std::string(core::toString(core::Outcome::CantTell));
+    return speedUp && speedUp->hasInterval() && speedUp->isEqual()
+               ? "equal " + core::equalWithinText()
+               : std::string(core::toString(core::Outcome::CantTell));
 }
 
 std::string methodOf(const std::optional<core::SpeedUp> &speedUp) {

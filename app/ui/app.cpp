@@ -115,9 +115,9 @@ int runApp(const AppOptions &options) {
             return complain(opened.error());
         workspace.lookForRunning(); // for the strip; the pages show what was requested
     }
-    if (!options.recipe.isEmpty() && !window.planPage()->choose(options.recipe))
-        return complain(Error::badArgument("no recipe is called " + options.recipe.toStdString(),
-                                           "`lockstepctl recipes` lists them", "--recipe"));
+    if (!options.recipe.isEmpty())
+        if (const auto chosen = window.planPage()->chooseOrOpen(options.recipe); !chosen)
+            return complain(chosen.error());
     window.planPage()->quickBox()->setChecked(options.quick);
     const bool over = workspace.experiment() && workspace.experiment()->over();
     const Page first = !workspace.isOpen() ? Page::Plan : attached || !over ? Page::Live : Page::Verdict;

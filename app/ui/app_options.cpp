@@ -15,7 +15,7 @@ void addOptions(QCommandLineParser &parser) {
                        "running experiment, or opens Plan if there is none."));
     parser.addOptions({
         {"experiment", "Open this experiment or run.", "ID"},
-        {"recipe", "Choose this recipe on Plan.", "NAME"},
+        {"recipe", "Choose this recipe on Plan; of another name, a file.", "NAME"},
         {"quick", "Tick Quick on Plan."},
         {"export", "Write tables and charts of --experiment into DIR, without a window.", "DIR"},
         {"format",

@@ -11,6 +11,21 @@ namespace {
 
 const QString unknown = QStringLiteral("-");
 
+constexpr double exponentBelow = 1e-6, exponentFrom = 1e9, wholeUpTo = 1e15;
+
+/// Zeros fill a figure so tiny or huge up, and what looks like digits is none: "5.00e-31" instead. A count stays one.
+bool wantsExponent(double value) {
+    const double size = std::fabs(value);
+    return size < exponentBelow || (size >= exponentFrom && (size > wholeUpTo || size != std::floor(size)));
+}
+
+/// "3.39e35", without the sign and the zeros that C writes into exponents.
+QString withExponent(double value, int digits) {
+    const QString text = QString::number(value, 'e', std::max(0, digits - 1));
+    const qsizetype at = text.indexOf(u'e');
+    return text.left(at + 1) + QString::number(text.mid(at + 1).toInt());
+}
+
 QDateTime local(std::int64_t wallUs) {
     return QDateTime::fromMSecsSinceEpoch(wallUs / 1000);
 }
@@ -26,6 +41,8 @@ QString significant(std::optional<double> value, int digits) {
         return *value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
     if (*value == 0)
         return QStringLiteral("0");
+    if (wantsExponent(*value))
+        return withExponent(*value, digits);
     const int magnitude = int(std::floor(std::log10(std::fabs(*value)))) + 1; // digits before the decimal point
     const int decimals = std::clamp(digits - magnitude, 0, 12);
     const QString text = QString::number(*value, 'f', decimals);
@@ -36,10 +53,23 @@ QString significant(std::optional<double> value, int digits) {
 }
 
 QString threeDigits(std::optional<double> value) {
-    if (!value || !std::isfinite(*value) || std::fabs(*value) < 1000)
+    if (!value || !std::isfinite(*value) || std::fabs(*value) < 1000 || wantsExponent(*value))
         return significant(value);
     const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(*value))) - 2);
     return QString::number(std::round(*value / unit) * unit, 'f', 0);
+}
+
+QString besideMean(double deviation, const QString &mean) {
+    if (!std::isfinite(deviation) || mean.contains(u'e'))
+        return significant(deviation, 2);
+    if (const qsizetype point = mean.indexOf(u'.'); point >= 0) {
+        const QString text = QString::number(deviation, 'f', int(mean.size() - point - 1));
+        return text.toDouble() == 0 ? QStringLiteral("0") : text;
+    }
+    double unit = 1; // of threeDigits(): its last place is not the ones
+    for (qsizetype at = mean.size() - 1; at >= 3 && mean[at] == u'0'; --at)
+        unit *= 10;
+    return QString::number(std::round(deviation / unit) * unit, 'f', 0);
 }
 
 QString factorText(std::optional<double> factor) {

@@ -7,9 +7,12 @@
 
 namespace lockstep::core {
 
-[[nodiscard]] QString significant(std::optional<double> value, int digits = 3); ///< 3 significant digits, no exponent
+/// 3 significant digits: "0.0712", "161"; below 1e-6, and from 1e9 on unless it is a count, with an exponent: "5.00e-31".
+[[nodiscard]] QString significant(std::optional<double> value, int digits = 3);
 /// Of a measured figure, above a thousand too: "5430" of 5,432.1. A count that is exact wants significant().
 [[nodiscard]] QString threeDigits(std::optional<double> value);
+/// A standard deviation to the last place of the mean as it is written: "0.02" beside "1.36", "0" where that is all of it.
+[[nodiscard]] QString besideMean(double deviation, const QString &mean);
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
 [[nodiscard]] QString coresText(double cores);                                   ///< "12 % of a core", "1.2 cores"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"

@@ -23,14 +23,15 @@ std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgeme
                         qs(shortTitle(pair.run)),
                         qs(std::string(toString(finding.weight))),
                         qs(finding.sentence),
-                        {}};
+                        {},
+                        qs(std::string(meaningOf(finding.weight)))};
                 if (finding.control)
                     row.suggestions = {*finding.control};
                 rows.push_back(std::move(row));
             }
     for (const Bottleneck &bottleneck : judgement.bottlenecks)
         rows.push_back({Kind::Bottleneck, qs(shortTitle(bottleneck.run)), qs(std::string(toString(bottleneck.bound))),
-                        qs(bottleneck.evidence), bottleneck.tips});
+                        qs(bottleneck.evidence), bottleneck.tips, qs(std::string(meaningOf(bottleneck.bound)))});
     return rows;
 }
 
@@ -69,6 +70,8 @@ QVariant JudgementModel::data(const QModelIndex &index, int role) const {
         return row.level;
     case ValueRole:
         return row.about;
+    case Qt::ToolTipRole:
+        return row.meaning;
     default:
         return {};
     }

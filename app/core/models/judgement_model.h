@@ -8,7 +8,7 @@ namespace lockstep::core {
 
 /// A verdict's advice: what is unfair (heaviest first, over all pairs), then what bounds each run. DisplayRole is the
 /// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole the subject
-/// ("DDP on 2 devices against baseline").
+/// ("DDP on 2 devices against baseline"), ToolTipRole what the weight or the bound means.
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -35,6 +35,7 @@ private:
         Kind kind = Kind::Finding;
         QString about, level, sentence;
         std::vector<SuggestedRun> suggestions;
+        QString meaning = {};
         bool operator==(const Row &) const = default;
     };
     [[nodiscard]] static std::vector<Row> rowsOf(const Judgement &judgement);

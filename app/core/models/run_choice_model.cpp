@@ -133,7 +133,7 @@ QVariant RunChoiceModel::rowData(const RunChoice &row, int role) const {
     case StateRole:
         return hasFailed(*row.store)              ? QStringLiteral("failed")
                : row.store->lifecycle().unknown() ? QStringLiteral("unknown")
-               : row.store->state()               ? qs(toString(*row.store->state()))
+               : row.store->state()               ? qs(wordOf(*row.store->state()))
                                                   : QString();
     case ReasonRole: {
         const bool hasReason = hasFailed(*row.store) || row.store->lifecycle().unknown();

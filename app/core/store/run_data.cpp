@@ -11,6 +11,10 @@ bool RunOutcome::madeNoEpoch() const {
     return firstEpoch > 1 && !summedEpochs.empty() && firstEpoch > summedEpochs.back().epoch;
 }
 
+std::string_view wordOf(RunState state) {
+    return state == RunState::Init ? "starting" : toString(state);
+}
+
 std::string_view toString(LinkState state) {
     switch (state) {
     case LinkState::Idle:

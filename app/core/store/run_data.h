@@ -76,8 +76,8 @@ struct MergedEpoch {
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
     double meanLoss = 0;                 ///< of scripts' ranks without samples: of `lossRanks` ranks' own losses
     int lossRanks = 0;
-    std::int64_t endWallUs = 0;          ///< when the last of the ranks so far reported it
-    std::int64_t evalWallUs = 0;         ///< when `eval` was reported
+    std::int64_t endWallUs = 0;  ///< when the last of the ranks so far reported it
+    std::int64_t evalWallUs = 0; ///< when `eval` was reported
 };
 
 /// Of a run's epochs, without gaps from 1, those after epoch `after` that every rank has reported: a view, which the epochs
@@ -135,6 +135,7 @@ struct Progress {
 
 /// The state of a follower's link to its run.
 enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed, Unknown };
+[[nodiscard]] std::string_view wordOf(RunState state);    ///< as people read it: "starting" for Init
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
 /// What has been read of a run's log, and what is missing from it.

@@ -48,7 +48,7 @@ QString RunLifecycle::sentence() const {
     if (agentDied())
         return m_linkSentence.isEmpty() ? QStringLiteral("failed: agent died") : m_linkSentence;
     const std::optional<RunState> now = state();
-    const std::string_view word = now ? toString(*now) : "starting";
+    const std::string_view word = now ? wordOf(*now) : "starting";
     QString text = QString::fromUtf8(word.data(), qsizetype(word.size()));
     if (const std::string why = reason(); now && isFinal(*now) && *now != RunState::Done && !why.empty())
         text += QStringLiteral(": ") + QString::fromStdString(why);

@@ -231,18 +231,9 @@ void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const 
 void AnatomyView::paintFoot(QPainter *painter, const QRectF &area, const Layout &layout) const {
     const Palette &p = theme().palette();
     const QRectF plot = layout.bars.plot;
-    const QString title = tr("time / ms");
-    const double titleWidth = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(title) + 2;
-    const double keyLeft = area.right() - phaseKeyWidth();
-    const double titleLeft = std::min(plot.center().x() - titleWidth / 2, keyLeft - 2 * BarRows::gap - titleWidth);
     paintAxisBelow(painter, p, plot, 0, layout.bars.high,
                    niceTicks(0, layout.bars.high, std::clamp(int(plot.width() / 80), 2, 8), false), {});
-    painter->setFont(Theme::font(Type::Small));
-    painter->setPen(p.textMuted);
-    painter->drawText(QRectF(std::max(area.left(), titleLeft), plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
-                      title);
-    if (titleLeft >= area.left()) // else a picture too narrow for both
-        paintPhaseKey(painter, {keyLeft, plot.bottom() + 26}, p);
+    paintPhaseFoot(painter, area, plot, tr("time / ms"), p);
 }
 
 void AnatomyView::paintChart(QPainter *painter, const QRectF &area) {

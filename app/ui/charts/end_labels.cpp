@@ -92,8 +92,16 @@ void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRec
     for (const EndLabel &label : labels)
         wanted.append(label.y);
     const QList<double> rows = spreadLabels(wanted, height, plot.top() - overhang, plot.bottom() + overhang);
-    for (qsizetype i = 0; i < labels.size(); ++i)
-        paintRow(painter, labels[i], columns, {plot.right() + gap, rows[i] - height / 2, width, height}, palette);
+    QStringList names;
+    for (const EndLabel &label : labels)
+        names.append(label.name);
+    if (!two)
+        names = toldApart(names, QFontMetricsF(Theme::font(Type::Small)), columns.name);
+    for (qsizetype i = 0; i < labels.size(); ++i) {
+        EndLabel label = labels[i];
+        label.name = names[i];
+        paintRow(painter, label, columns, {plot.right() + gap, rows[i] - height / 2, width, height}, palette);
+    }
 }
 
 } // namespace lockstep::ui

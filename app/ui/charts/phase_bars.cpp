@@ -26,6 +26,8 @@ QString parentOf(const QString &nested) {
                : QStringLiteral("forward");
 }
 
+constexpr double leastNested = 20; ///< px: a narrower part of the thin row would be a sliver without a bar
+
 double totalOf(const PhaseBar &bar) {
     double sum = 0;
     for (const PhasePart &part : bar.parts)
@@ -72,8 +74,9 @@ BarRows PhaseBars::layOut(const QRectF &area) const {
 void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const {
     const Palette &p = theme().palette();
     const QColor color = shadeOf(bar.color, bar.whose.name);
-    const bool withNested = !bar.nested.isEmpty() && rows.rowHeight >= 26;
     const double height = rows.rowHeight - 6, scale = rows.plot.width() / rows.high * 1e3;
+    const auto isSeen = [&](const PhasePart &part) { return part.seconds * scale >= leastNested; };
+    const bool withNested = rows.rowHeight >= 26 && std::ranges::any_of(bar.nested, isSeen);
     const double mainHeight = withNested ? height * 0.68 : height;
     painter->setFont(Theme::font(Type::Small));
     const QFontMetricsF metrics(painter->font());
@@ -99,8 +102,13 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
             double &at = starts[parentOf(part.phase)];
             const QRectF box(std::max(at, rows.plot.left()), y + 3 + mainHeight + 1, part.seconds * scale,
                              height - mainHeight - 1);
-            paintPhase(painter, box, part.phase, color, p);
             at = box.right();
+            if (!isSeen(part))
+                continue;
+            if (part.phase == QLatin1String("wait")) // a line, as where a step stands by device
+                painter->fillRect(QRectF(box.left(), box.center().y() - 0.5, box.width(), 1), p.textMuted);
+            else
+                paintPhase(painter, box, part.phase, color, p);
         }
     }
 }
@@ -132,11 +140,9 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
                           Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
     }
-    const QString title = tr("time / ms"), legend = title + QStringLiteral(" · ") + phaseKey();
-    const bool room = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(legend) < rows.plot.width();
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,
-                   niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false),
-                   room ? legend : title);
+                   niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false), {});
+    paintPhaseFoot(painter, area, rows.plot, tr("time / ms"), p);
 }
 
 double PhaseBars::leastRow() const {

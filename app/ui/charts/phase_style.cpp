@@ -5,6 +5,7 @@
 #include <QHash>
 #include <QPainter>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -140,6 +141,19 @@ void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &
                           Qt::AlignVCenter | Qt::AlignLeft, word);
         x = swatch.right() + keyGap + width + keyApart;
     }
+}
+
+void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title,
+                    const Palette &palette) {
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(palette.textMuted);
+    const double titleWidth = QFontMetricsF(painter->font()).horizontalAdvance(title) + 2;
+    const double keyLeft = area.right() - phaseKeyWidth();
+    const double titleLeft = std::min(plot.center().x() - titleWidth / 2, keyLeft - 2 * BarRows::gap - titleWidth);
+    painter->drawText(QRectF(std::max(area.left(), titleLeft), plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
+                      title);
+    if (titleLeft >= area.left()) // else a picture too narrow for both
+        paintPhaseKey(painter, {keyLeft, plot.bottom() + 26}, palette);
 }
 
 } // namespace lockstep::ui

@@ -32,5 +32,8 @@ void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, c
 /// The same as a line of swatches, and what a thin line means: its width, and painted from its left middle.
 [[nodiscard]] double phaseKeyWidth();
 void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &palette);
+/// The title of the axis under `plot` and, on its line, the key at the area's right end: what finds room of the two.
+void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, const QString &title,
+                    const Palette &palette);
 
 } // namespace lockstep::ui

@@ -19,6 +19,7 @@ ConnectBanner::ConnectBanner(Workspace &workspace, QWidget *parent) : QFrame(par
     m_words->setTextFormat(Qt::PlainText);
     line->addWidget(m_words, 1);
     auto *button = new QPushButton(tr("Connect"), this);
+    button->setProperty("verb", tr("Connect, and trust the program"));
     button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_K));
     button->setToolTip(tr("Trust this program on this machine, now and later (Alt+K)"));
     line->addWidget(button);

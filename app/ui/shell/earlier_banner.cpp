@@ -56,8 +56,8 @@ void EarlierBanner::refresh() {
         const QString title = m_workspace.title();
         const bool later = open && running && open->createdWallUs > running->experiment().createdWallUs;
         m_words->setText(!open   ? tr("Not the running one: %1").arg(title)
-                         : later ? tr("Later run of %1: %2").arg(beginOf(open->createdWallUs), title)
-                                 : tr("Earlier run of %1: %2").arg(beginOf(open->createdWallUs), title));
+                         : later ? tr("Later experiment, of %1: %2").arg(beginOf(open->createdWallUs), title)
+                                 : tr("Earlier experiment, of %1: %2").arg(beginOf(open->createdWallUs), title));
     }
     setVisible(elsewhere && m_pageShowsOpen);
 }

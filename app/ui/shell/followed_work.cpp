@@ -21,6 +21,11 @@ QString experimentOf(const QString &run) {
     return record ? QString::fromStdString(record->experiment) : QString();
 }
 
+Error noSuch(const QString &id) {
+    return Error::badArgument("no run or experiment is called \"" + id.left(80).toStdString() + "\"",
+                              "`lockstepctl list` shows them all");
+}
+
 } // namespace
 
 FollowedWork::FollowedWork(QObject *parent) : QObject(parent) {
@@ -93,8 +98,9 @@ void FollowedWork::dropUnused() {
 
 Result<void> FollowedWork::open(const QString &id) {
     const Result<core::Experiment> read = core::readExperiment(id.toStdString());
-    if (!read && isRunId(id.toStdString()) &&
-        QFile::exists(QString::fromStdString(core::experimentFolder(id.toStdString()).json())))
+    if (!read && !isRunId(id.toStdString()))
+        return fail(noSuch(id));
+    if (!read && QFile::exists(QString::fromStdString(core::experimentFolder(id.toStdString()).json())))
         return fail(read.error()); // damaged, or of a newer version
     if (!read && isRunId(id.toStdString())) {
         const QString experiment = experimentOf(id);
@@ -113,8 +119,7 @@ Result<void> FollowedWork::open(const QString &id) {
 Result<void> FollowedWork::openRun(const QString &runId) {
     const RunFolder folder = runFolder(runId.toStdString());
     if (!isRunId(runId.toStdString()) || !QFile::exists(QString::fromStdString(folder.config())))
-        return fail(Error::badArgument("no run or experiment is called " + runId.toStdString(),
-                                       "`lockstepctl list` shows them all"));
+        return fail(noSuch(runId));
     if (const Result<std::string> config = realFileSystem().readAll(folder.config()); !config)
         return fail(config.error());
     clearOpen();

@@ -4,10 +4,14 @@
 #include <QCoreApplication>
 #include <QGridLayout>
 #include <QLabel>
+#include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "app/ui/shell/page.h"
 #include "app/ui/shell/window_commands.h"
@@ -18,10 +22,29 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int columns = 3, titleWidth = 30 * grid;
+constexpr int titleWidth = 30 * grid;
+constexpr int besideScreen = 18 * grid; ///< what the title, the margins and the desktop's panels take of its height
 
 QString pageTitle(Page page) {
     return QCoreApplication::translate("MainWindow", pageTable[std::size_t(page)].title);
+}
+
+/// Where the second and the third column begin, so that the highest of the three is as low as it can be.
+std::pair<std::size_t, std::size_t> columnStarts(const std::vector<int> &heights) {
+    const auto height = [&](std::size_t from, std::size_t to) {
+        return std::accumulate(heights.begin() + std::ptrdiff_t(from), heights.begin() + std::ptrdiff_t(to), 0);
+    };
+    std::pair<std::size_t, std::size_t> best{heights.size(), heights.size()};
+    int lowest = height(0, heights.size());
+    for (std::size_t second = 0; second < heights.size(); ++second)
+        for (std::size_t third = second; third < heights.size(); ++third) {
+            const int highest = std::max({height(0, second), height(second, third), height(third, heights.size())});
+            if (highest < lowest) {
+                lowest = highest;
+                best = {second, third};
+            }
+        }
+    return best;
 }
 
 } // namespace
@@ -40,28 +63,41 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     setWindowTitle(tr("Shortcuts"));
     QVBoxLayout *outer = frameDialog(this, 2 * grid);
     outer->addWidget(makeLabel(tr("Shortcuts"), "title", this));
-    const std::vector<Section> all = sectionsOf(window);
-    int rows = 0;
-    for (const Section &section : all)
-        rows += section.height();
-    auto *side = new QHBoxLayout;
+    auto *area = new QScrollArea(this);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setWidgetResizable(true);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto *sheet = new QWidget(area);
+    sheet->setObjectName(QStringLiteral("scrolled"));
+    fill(*sheet, sectionsOf(window));
+    area->setWidget(sheet);
+    outer->addWidget(area, 1);
+    for (QWidget *label : sheet->findChildren<QWidget *>())
+        label->ensurePolished(); // their fonts are the style sheet's
+    sheet->layout()->invalidate();
+    const QSize wanted = sheet->sizeHint();
+    area->setMinimumWidth(wanted.width() + area->verticalScrollBar()->sizeHint().width());
+    area->setMinimumHeight(std::min(wanted.height(), window->screen()->availableSize().height() - besideScreen));
+}
+
+void ShortcutSheet::fill(QWidget &sheet, const std::vector<Section> &sections) {
+    std::vector<int> heights;
+    for (const Section &section : sections)
+        heights.push_back(section.height());
+    const auto [second, third] = columnStarts(heights);
+    auto *side = new QHBoxLayout(&sheet);
+    side->setContentsMargins(0, 0, 0, 0);
     side->setSpacing(4 * grid);
-    outer->addLayout(side);
     QVBoxLayout *column = nullptr;
-    int filled = 0, made = 0;
-    for (const Section &section : all) {
-        // The next column begins where most of a section would stand below the even height.
-        if (!column || (made < columns && filled + section.height() / 2 > rows / columns)) {
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+        if (!column || i == second || i == third) {
             column = new QVBoxLayout;
             column->setSpacing(grid / 2);
             side->addLayout(column);
             column->addStretch(1);
-            filled = 0;
-            ++made;
         }
-        column->insertWidget(column->count() - 1, makeLabel(section.title, "cardTitle", this));
-        column->insertLayout(column->count() - 1, gridOf(section));
-        filled += section.height();
+        column->insertWidget(column->count() - 1, makeLabel(sections[i].title, "cardTitle", &sheet));
+        column->insertLayout(column->count() - 1, gridOf(sections[i], sheet));
     }
 }
 
@@ -94,7 +130,7 @@ std::vector<ShortcutSheet::Section> ShortcutSheet::sectionsOf(QWidget *window) c
     return out;
 }
 
-QLayout *ShortcutSheet::gridOf(const Section &section) {
+QLayout *ShortcutSheet::gridOf(const Section &section, QWidget &sheet) {
     auto *lines = new QGridLayout;
     lines->setHorizontalSpacing(2 * grid);
     lines->setVerticalSpacing(2);
@@ -103,13 +139,13 @@ QLayout *ShortcutSheet::gridOf(const Section &section) {
     lines->setColumnMinimumWidth(0, 15 * grid);
     for (std::size_t row = 0; row < section.rows.size(); ++row) {
         const auto &[keys, what] = section.rows[row];
-        QLabel *left = makeLabel(keys, "secondary", this);
+        QLabel *left = makeLabel(keys, "secondary", &sheet);
         left->setFont(Theme::mono(Type::Small));
-        QLabel *right = makeLabel({}, "small", this);
+        QLabel *right = makeLabel({}, "small", &sheet);
         right->setText(right->fontMetrics().elidedText(what, Qt::ElideRight, titleWidth));
         if (right->text() != what)
             right->setToolTip(what);
-        // Lines of some monospaced fonts are a third higher than the text's, and the sheet must fit 800 pixels.
+        // Lines of some monospaced fonts are a third higher than the text's.
         left->setFixedHeight(right->sizeHint().height());
         lines->addWidget(left, int(row), 0);
         lines->addWidget(right, int(row), 1);

@@ -8,7 +8,8 @@ class QLayout;
 
 namespace lockstep::ui {
 
-/// Every shortcut of the window, read from its buttons and actions, so that the sheet is never out of date. By page: what works on all of them first.
+/// Every shortcut of the window, read from its buttons and actions, so that the sheet is never out of date. By page: what works on
+/// all of them first. It scrolls where the screen is lower.
 class ShortcutSheet : public QDialog {
     Q_OBJECT
 public:
@@ -17,7 +18,8 @@ public:
 private:
     struct Section;
     [[nodiscard]] std::vector<Section> sectionsOf(QWidget *window) const;
-    [[nodiscard]] QLayout *gridOf(const Section &section);
+    void fill(QWidget &sheet, const std::vector<Section> &sections);
+    [[nodiscard]] QLayout *gridOf(const Section &section, QWidget &sheet);
 };
 
 } // namespace lockstep::ui

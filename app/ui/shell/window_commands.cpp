@@ -31,11 +31,14 @@ int pageOf(const QObject *command) {
 std::vector<WindowCommand> windowCommands(const QWidget *window) {
     std::vector<WindowCommand> commands;
     const auto add = [&](WindowCommand command) {
-        const bool known = std::any_of(commands.begin(), commands.end(), [&](const WindowCommand &one) {
-            return one.keys == command.keys && one.title == command.title;
-        });
-        if (!command.title.isEmpty() && !known)
+        const auto known = std::ranges::find_if(
+            commands, [&](const WindowCommand &one) { return one.keys == command.keys && one.title == command.title; });
+        if (known != commands.end()) {
+            if (known->page != command.page) // such as a chart's
+                known->page = -1;
+        } else if (!command.title.isEmpty()) {
             commands.push_back(std::move(command));
+        }
     };
     for (QAbstractButton *button : window->findChildren<QAbstractButton *>())
         if (!button->shortcut().isEmpty() && !button->isHidden())

@@ -18,7 +18,8 @@ struct WindowCommand {
     QString hint;      ///< what it does
     std::function<void()> run;
     bool enabled = true;
-    int page = -1;           ///< the place of the page that has it, in the table of pages; -1: it works on every page
+    int page =
+        -1; ///< the place of the page that has it, in the table of pages; -1: it works on every page, or on several
     bool goesToPage = false; ///< it is one of the rail's
 };
 

@@ -4,6 +4,7 @@
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QRegularExpression>
+#include <QSet>
 #include <QTextBoundaryFinder>
 
 #include <algorithm>
@@ -33,6 +34,13 @@ QString repeatOf(const QString &name) {
     return repeat.match(name).captured();
 }
 
+/// How many letters of a name are whole words, with their spaces, that another run's begins with, too. Repeats are one run.
+qsizetype sharedWords(const QString &name, const QString &other) {
+    const QString run = name.chopped(repeatOf(name).size()), beside = other.chopped(repeatOf(other).size());
+    const auto alike = std::ranges::mismatch(run, beside).in1 - run.begin();
+    return alike < run.size() && run != beside ? run.left(alike).lastIndexOf(u' ') + 1 : 0;
+}
+
 } // namespace
 
 QString paintedName(const QString &name) {
@@ -49,6 +57,20 @@ QString elidedName(const QString &name, const QFontMetricsF &metrics, double wid
     return metrics.elidedText(painted.chopped(repeat.size()), Qt::ElideMiddle,
                               width - metrics.horizontalAdvance(repeat)) +
            repeat;
+}
+
+QStringList toldApart(const QStringList &names, const QFontMetricsF &metrics, double width) {
+    QStringList out = names;
+    for (QString &name : out) {
+        if (metrics.horizontalAdvance(name) <= width)
+            continue;
+        qsizetype words = 0;
+        for (const QString &other : names)
+            words = std::max(words, sharedWords(name, other));
+        name = words > 0 ? u'…' + name.mid(words) : name;
+    }
+    return QSet<QString>(out.begin(), out.end()).size() == QSet<QString>(names.begin(), names.end()).size() ? out
+                                                                                                            : names;
 }
 
 QStringList nameLines(const QString &name, const QFontMetricsF &metrics, double width) {

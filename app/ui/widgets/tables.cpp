@@ -101,6 +101,11 @@ public:
 protected:
     void initStyleOptionForIndex(QStyleOptionHeader *option, int section) const override {
         QHeaderView::initStyleOptionForIndex(option, section);
+        // Qt points down for what grows; people read ▲ as that.
+        if (option->sortIndicator == QStyleOptionHeader::SortDown)
+            option->sortIndicator = QStyleOptionHeader::SortUp;
+        else if (option->sortIndicator == QStyleOptionHeader::SortUp)
+            option->sortIndicator = QStyleOptionHeader::SortDown;
         if (!model() || model()->rowCount() == 0)
             return;
         const auto alignment = Qt::Alignment(model()->index(0, section).data(Qt::TextAlignmentRole).toInt());
@@ -143,19 +148,34 @@ void moveColumns(QTableView *table, const QList<int> &first) {
         header->moveSection(header->visualIndex(first[i]), int(i));
 }
 
-void fitColumn(QTableView *table, int column, int least, int most) {
+namespace {
+
+/// What a column's head and cells take.
+int wantedWidth(const QTableView *table, int column) {
     // The head's own wish keeps room for a sort arrow in every column: here only the sorted one has it.
     const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
     const bool sorted = table->isSortingEnabled() && table->horizontalHeader()->sortIndicatorSection() == column;
     const int head = metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) +
                      2 * padding + (sorted ? 16 : 2);
-    const int cells = static_cast<QAbstractItemView *>(table)->sizeHintForColumn(column);
-    table->setColumnWidth(column, std::clamp(std::max(head, cells), least, most));
+    return std::max(head, static_cast<const QAbstractItemView *>(table)->sizeHintForColumn(column));
+}
+
+} // namespace
+
+void fitColumn(QTableView *table, int column, int least, int most) {
+    table->setColumnWidth(column, std::clamp(wantedWidth(table, column), least, most));
 }
 
 void fitColumns(QTableView *table, int least, int most) {
     for (int column = 0; column < table->model()->columnCount(); ++column)
         fitColumn(table, column, least, most);
+    int room = table->viewport()->width() - table->horizontalHeader()->length();
+    for (int column = 0; column < table->model()->columnCount() && room > 0; ++column)
+        if (const int width = table->columnWidth(column), wanted = wantedWidth(table, column);
+            !table->isColumnHidden(column) && wanted > width) {
+            table->setColumnWidth(column, std::min(wanted, width + room));
+            room -= std::min(wanted - width, room);
+        }
 }
 
 } // namespace lockstep::ui

@@ -32,7 +32,7 @@ private:
 void moveColumns(QTableView *table, const QList<int> &first);
 /// A column's width by head and content, within [least, most].
 void fitColumn(QTableView *table, int column, int least, int most);
-/// Column widths by content, within [least, most].
+/// Column widths by content, within [least, most]; wider, as the content wants, where the table has room left.
 void fitColumns(QTableView *table, int least = 56, int most = 320);
 
 } // namespace lockstep::ui

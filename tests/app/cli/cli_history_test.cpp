@@ -302,7 +302,7 @@ private Q_SLOTS:
         result.surroundings = Surroundings{20, 1.0, 0.5, 2.0, {"CPU quota"}};
         write(runFolder(run).result(), toJson(result));
         const Said shown = control({"show", id(run)});
-        QVERIFY2(shown.out.contains("other processes took 5.0 % of a core; the hypervisor gave 2.5 % of a core to "
+        QVERIFY2(shown.out.contains("other programs took 5.0 % of a core; the hypervisor gave 2.5 % of a core to "
                                     "others; clocks or quota held it down for 10.0 % of the time (CPU quota)"),
                  qPrintable(shown.out));
     }
@@ -321,6 +321,8 @@ private Q_SLOTS:
         QCOMPARE(brief.code, 0);
         const QString verdict = brief.out.section("\n\n", 2, 2); // right after the title and the verdict's lines
         QVERIFY2(brief.out.section("\n\n", 1, 1).contains("can't tell yet"), qPrintable(brief.out));
+        const QString table = whole.out.section("Speed-ups with 95 % intervals", 1).section("\n\n", 0, 0);
+        QVERIFY2(table.contains("can't tell yet") && !table.contains("unknown"), qPrintable(table));
         QVERIFY2(verdict.contains("! "), qPrintable(brief.out));
         QVERIFY2(brief.out.indexOf(verdict) < brief.out.indexOf("utilisation"), qPrintable(brief.out));
         QVERIFY2(brief.out.contains("and 3 more: --all"), qPrintable(brief.out));

@@ -202,6 +202,28 @@ std::string_view toString(Bound bound) {
     return "unknown";
 }
 
+std::string_view meaningOf(Bound bound) {
+    switch (bound) {
+    case Bound::Input:
+        return "at least 20 % of training time goes into loading: the devices wait for data";
+    case Bound::Compute:
+        return "at least half of training time goes into computing and nothing else holds it up: only faster or more "
+               "devices help";
+    case Bound::Communication:
+        return "at least 20 % of training time is communication that hides behind nothing";
+    case Bound::Launch:
+        return "time goes into getting work started: the run's start, the host that launches kernels, or the loop "
+               "around steps";
+    case Bound::Straggler:
+        return "ranks wait at least 10 % of training time for slower ones";
+    case Bound::Bubble:
+        return "stages of the pipeline wait at least 10 % of training time for each other";
+    case Bound::Unknown:
+        break;
+    }
+    return "nothing dominates, or too little was measured";
+}
+
 std::string shareText(double share, double threshold) {
     int digits = 0;
     while (digits < 4 && share < threshold && percent(share, digits) == percent(threshold, digits))

@@ -26,7 +26,8 @@
 namespace lockstep::core {
 
 enum class Bound { Unknown, Input, Compute, Communication, Launch, Straggler, Bubble };
-[[nodiscard]] std::string_view toString(Bound bound); ///< "input-bound", …
+[[nodiscard]] std::string_view toString(Bound bound);  ///< "input-bound", …
+[[nodiscard]] std::string_view meaningOf(Bound bound); ///< what that says of a run, as in the glossary
 
 struct Bottleneck {
     std::string run; ///< the group's name

@@ -75,8 +75,8 @@ QString surroundingsText(const Surroundings &around) {
     if (!(around.measuredS > 0))
         return {};
     if (around.otherCpuS)
-        parts << QStringLiteral("other processes took %1 of a core")
-                     .arg(percent(*around.otherCpuS / around.measuredS, 1));
+        parts
+            << QStringLiteral("other programs took %1 of a core").arg(percent(*around.otherCpuS / around.measuredS, 1));
     if (around.stolenS && *around.stolenS > 0)
         parts << QStringLiteral("the hypervisor gave %1 of a core to others")
                      .arg(percent(*around.stolenS / around.measuredS, 1));

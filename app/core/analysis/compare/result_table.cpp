@@ -524,7 +524,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
 
 ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::string &reference, UnlikeWork unlike) {
     ResultTable table;
-    table.title = "Runs side by side";
+    table.title = "Runs compared";
     table.reference = reference;
     std::vector<CountedRuns> counted;
     for (const Group &repeats : repeatsTogether(outcomes))
@@ -548,7 +548,7 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes, const std::stri
         row.planned = int(group.size()) + counted[i].disputed;
         row.state = last.agentDied ? "failed"
                     : last.unknown ? "unknown"
-                    : last.state   ? std::string(toString(*last.state))
+                    : last.state   ? std::string(wordOf(*last.state))
                                    : "starting";
         if (first.config) {
             takeConfig(*first.config, row);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "analysis/compare/cause_words.h"
 #include "analysis/compare/counted_groups.h"
 #include "analysis/compare/row_figures.h"
 #include "analysis/fairness/fairness_detail.h"
@@ -57,10 +58,13 @@ void renameControl(SuggestedRun &control, const RunConfig &before, std::string_v
         control.name += now;
 }
 
-/// ": 1.31 (1.20-1.43) by training time"; empty while that is not known of both.
+/// ": 1.31× (1.20-1.43) by training time"; empty while that is not known of both.
 std::string factorText(const RepeatGroup &reference, const RepeatGroup &run) {
     const auto speedUp = speedUpBy(trainingTimeOf, reference, run, countedOf(reference, run));
-    return speedUp ? ": " + withRange(speedUp->factor, speedUp) + " by training time" : std::string();
+    if (!speedUp)
+        return {};
+    const std::string range = rangeText(speedUp);
+    return ": " + timesText(speedUp->factor) + (range.empty() ? "" : " (" + range + ")") + " by training time";
 }
 
 /// One run settles all differences of its kind at once: `base`'s group with the other's settings. Where that is one of the two
@@ -111,6 +115,18 @@ std::string_view toString(FairnessWeight weight) {
         break;
     }
     return "decisive";
+}
+
+std::string_view meaningOf(FairnessWeight weight) {
+    switch (weight) {
+    case FairnessWeight::Minor:
+        return "hardly moves a time";
+    case FairnessWeight::Notable:
+        return "can move a time by more than the repeats spread";
+    case FairnessWeight::Decisive:
+        break;
+    }
+    return "other work or other means: the speed-up does not say what it seems to";
 }
 
 bool isVaried(const std::vector<std::string> &varies, std::string_view key) {

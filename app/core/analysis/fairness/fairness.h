@@ -43,7 +43,8 @@ enum class FairnessWeight {
     Notable, ///< can move it by more than the repeats spread
     Decisive ///< another work or other means: the speed-up does not say what it seems to
 };
-[[nodiscard]] std::string_view toString(FairnessWeight weight); ///< minor, notable, decisive
+[[nodiscard]] std::string_view toString(FairnessWeight weight);  ///< minor, notable, decisive
+[[nodiscard]] std::string_view meaningOf(FairnessWeight weight); ///< what that says of a comparison
 
 /// One difference that was not meant.
 struct FairnessFinding {

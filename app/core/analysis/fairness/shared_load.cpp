@@ -163,7 +163,7 @@ std::optional<double> excessCores(const RunOutcome &run) {
 
 std::vector<SharedLoad> sharedLoadsOf(const std::vector<RepeatGroup> &groups) {
     std::vector<SharedLoad> out;
-    if (auto load = sharedLoad(groups, "load", "other processes", otherCores, true))
+    if (auto load = sharedLoad(groups, "load", "other programs", otherCores, true))
         out.push_back(std::move(*load));
     if (auto stolen = sharedLoad(groups, "stolen", "the hypervisor's other guests", stolenCores, false))
         out.push_back(std::move(*stolen));

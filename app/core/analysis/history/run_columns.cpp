@@ -96,17 +96,23 @@ std::vector<RunColumn> personColumns() {
     };
 }
 
+RunColumn inHundredths(RunColumn column) {
+    column.hundredths = true;
+    return column;
+}
+
 std::vector<RunColumn> outcomeColumns() {
     return {
         shown(measured(spelt("time", number(
                                          "training", "Training time (s)", ColumnKind::Duration,
                                          [](const IndexedRun &run) { return run.totalTrainingTimeS; },
                                          "Sum of the epochs' durations on the slowest rank, without evaluation.")))),
-        shown(measured(spelt("acc", number(
-                                        "accuracy", "Accuracy (%)", ColumnKind::Share,
-                                        [](const IndexedRun &run) { return run.testAccuracy; },
-                                        "Share of the test samples classified correctly after the last epoch that was "
-                                        "tested; each counts once.")))),
+        shown(inHundredths(
+            measured(spelt("acc", number(
+                                      "accuracy", "Accuracy (%)", ColumnKind::Share,
+                                      [](const IndexedRun &run) { return run.testAccuracy; },
+                                      "Share of the test samples classified correctly after the last epoch that was "
+                                      "tested; each counts once."))))),
         shown(measured(number(
             "loss", "Final loss", ColumnKind::Number, [](const IndexedRun &run) { return run.finalLoss; },
             "Cross-entropy of the last epoch, weighted by samples over all ranks."))),
@@ -128,7 +134,8 @@ std::vector<RunColumn> outcomeColumns() {
             "memory", "Memory (MiB)", ColumnKind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
-            "watching", "Watching (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.viewersShare; },
+            "watching", "Watching (% of a core)", ColumnKind::Share,
+            [](const IndexedRun &run) { return run.viewersShare; },
             "CPU time that viewers on the run's machine took, of several nodes on the first one. If ranks use every "
             "core, "
             "this slowed training by at most about as much.")),
@@ -137,15 +144,15 @@ std::vector<RunColumn> outcomeColumns() {
             "How long the ranks' threads were ready but had no core, summed over all nodes: viewers, each other or "
             "other "
             "programs ran there.")),
-        shown(measured(spelt("other_load",
-                             number(
-                                 "surroundings", "Other load (% CPU)", ColumnKind::Share,
-                                 [](const IndexedRun &run) { return run.otherLoad; },
-                                 "CPU time that other programs took of the cores that the run's agent may use, mean "
-                                 "over the run: 100 is one core. Of several nodes, on the most loaded one. Runs under "
-                                 "different load are no fair comparison.")))),
+        shown(measured(
+            spelt("other_load", number(
+                                    "surroundings", "Other load (% of a core)", ColumnKind::Share,
+                                    [](const IndexedRun &run) { return run.otherLoad; },
+                                    "CPU time that other programs took of the cores that the run's agent may use, mean "
+                                    "over the run. Of several nodes, on the most loaded one. Runs under "
+                                    "different load are no fair comparison.")))),
         measured(number(
-            "stolen", "Stolen (% CPU)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
+            "stolen", "Stolen (% of a core)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
             "CPU time of those cores that the hypervisor gave to other machines, mean over the run. Of several "
             "nodes, on the one that `surroundings` is of.")),
         measured(number(
@@ -332,7 +339,7 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
     case ColumnKind::Time:
         return wallTime(std::int64_t(*figure));
     case ColumnKind::Share:
-        return QString::number(*figure * 100, 'f', 2);
+        return column.hundredths ? QString::number(*figure * 100, 'f', 2) : significant(*figure * 100);
     case ColumnKind::Bytes:
         return significant(*figure / 1024 / 1024);
     case ColumnKind::Flag:

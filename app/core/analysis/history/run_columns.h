@@ -40,6 +40,7 @@ struct RunColumn {
     bool open = false;                ///< other texts may be there than the choices
     std::string also;                 ///< another spelling of the key
     bool measured = false;            ///< an outcome: groups show mean ± standard deviation
+    bool hundredths = false;          ///< of a per cent are told apart: an accuracy; other shares have three digits
     bool shown = false;               ///< until a person chooses
     bool setting = false;             ///< a field of the config
 };

@@ -190,7 +190,7 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
         const auto ofA = secondsIn(stepA, name), ofB = secondsIn(stepB, name);
         if (!ofA && !ofB)
             continue;
-        out.figure(textOrDash(name + "_s"), textOrDash(name), ofA, ofB,
+        out.figure(textOrDash(name + "_s"), textOrDash(name).replace(u'_', u' '), ofA, ofB,
                    [](std::optional<double> value) {
                        return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
                    })

@@ -168,6 +168,10 @@ GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &r
     }
     GroupFigures out;
     out.count = int(values.size());
+    if (!values.empty()) {
+        out.least = *std::ranges::min_element(values);
+        out.most = *std::ranges::max_element(values);
+    }
     out.mean = meanOf(values);
     if (const std::optional<double> variance = varianceOf(values))
         out.deviation = std::sqrt(*variance);
@@ -184,14 +188,23 @@ QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs, 
         const QString mean = shownValue(column, *figures.mean);
         if (!figures.deviation)
             return mean;
-        return mean + QStringLiteral(" ± ") +
-               (column.kind == ColumnKind::Share   ? shownValue(column, *figures.deviation)
-                : column.kind == ColumnKind::Bytes ? significant(*figures.deviation / 1024 / 1024, 2)
-                                                   : significant(*figures.deviation, 2));
+        const double unit = column.kind == ColumnKind::Share   ? 0.01
+                            : column.kind == ColumnKind::Bytes ? 1024.0 * 1024
+                                                               : 1;
+        return mean + QStringLiteral(" ± ") + besideMean(*figures.deviation / unit, mean);
     }
     if (column.key != "name" && column.kind != ColumnKind::Time && !shared(column, runs, which))
         return column.kind == ColumnKind::Flag ? QString() : QStringLiteral("varies");
     return shownValue(column, headValue(column, runs, which));
+}
+
+QString rangeText(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    const GroupFigures figures = figuresOf(column, runs, which);
+    const auto shown = [&](std::optional<double> value) {
+        return value ? shownValue(column, *value) : QStringLiteral("-");
+    };
+    const QString least = shown(figures.least), most = shown(figures.most);
+    return least == most ? least : least + QStringLiteral(" to ") + most;
 }
 
 QString groupState(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {

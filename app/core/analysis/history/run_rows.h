@@ -16,6 +16,7 @@ struct GroupFigures {
     int count = 0; ///< done runs in which it is known; of those recorded from the same files one
     std::optional<double> mean;
     std::optional<double> deviation; ///< sample standard deviation (n - 1); absent of fewer than two
+    std::optional<double> least, most;
 };
 
 /// Runs of the same work on the same machine.
@@ -49,6 +50,9 @@ struct RunRows {
                                      const std::vector<int> &which);
 /// The text of a group's head: mean ± standard deviation, the common value of its runs, or "varies".
 [[nodiscard]] QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs,
+                                const std::vector<int> &which);
+/// "12.0 to 25.3": of runs that are no repeats of each other; of those that are done, "-" where none knows it.
+[[nodiscard]] QString rangeText(const RunColumn &column, const std::vector<IndexedRun> &runs,
                                 const std::vector<int> &which);
 /// "4 done, 1 failed"
 [[nodiscard]] QString groupState(const std::vector<IndexedRun> &runs, const std::vector<int> &which);

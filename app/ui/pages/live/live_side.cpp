@@ -71,15 +71,16 @@ LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight
     buildRuns();
     layout->addWidget(m_table, 1);
     auto *buttons = new QHBoxLayout;
-    const auto add = [&](const QString &text, const QString &hint, const QKeySequence &keys, bool shown) {
+    const auto add = [&](const QString &text, const QString &verb, const QKeySequence &keys, bool shown) {
         auto *button = new QPushButton(text, this);
-        button->setToolTip(hint);
+        button->setProperty("verb", verb);
+        button->setToolTip(tr("%1 (%2)").arg(verb, keys.toString(QKeySequence::NativeText)));
         button->setShortcut(keys);
         connect(button, &QPushButton::clicked, this, [this, shown] { m_choice.showAll(shown); });
         buttons->addWidget(button);
     };
-    add(tr("All"), tr("Show every run (Alt+A)"), QKeySequence(Qt::ALT | Qt::Key_A), true);
-    add(tr("None"), tr("Hide every run (Alt+N)"), QKeySequence(Qt::ALT | Qt::Key_N), false);
+    add(tr("All"), tr("Show every run"), QKeySequence(Qt::ALT | Qt::Key_A), true);
+    add(tr("None"), tr("Hide every run"), QKeySequence(Qt::ALT | Qt::Key_N), false);
     layout->addLayout(buttons);
 }
 

@@ -26,7 +26,8 @@ PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
                parent, pauseOfMeans),
       m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
     setToolTip(
-        tr("Mean time of each phase of a step, by rank (%1). The thin row shows what is inside").arg(phaseKey()));
+        tr("Mean time of each phase of a step, by rank (%1). The thin row shows what is inside, a line in it waiting")
+            .arg(phaseKey()));
     body()->addWidget(m_bars, 1);
     m_bars->follow(shown.highlight());
 }

@@ -48,6 +48,7 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
     m_interface->setToolTip(
         tr("Network interface for Gloo and NCCL. The doctor chooses one that every other node reaches"));
     m_again = new QPushButton(tr("Connect"), this);
+    m_again->setProperty("verb", tr("Connect to %1 again").arg(name()));
     m_again->setToolTip(tr("Connects again; ssh may ask for a passphrase or about a new host's key"));
     m_sync = new QPushButton(tr("Sync"), this);
     m_sync->setToolTip(tr("Copies agent, trainer and PyTorch there, only what differs"));

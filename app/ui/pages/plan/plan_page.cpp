@@ -2,6 +2,7 @@
 #include "app/ui/pages/plan/plan_page.h"
 
 #include <QCheckBox>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QPushButton>
 
@@ -85,6 +86,17 @@ void PlanPage::fillIn(const RunRecord &record, const QString &name) {
 
 bool PlanPage::choose(const QString &recipe) {
     return recipes()->choose(recipe);
+}
+
+Result<void> PlanPage::chooseOrOpen(const QString &nameOrFile) {
+    if (choose(nameOrFile))
+        return {};
+    if (!QFileInfo(nameOrFile).isFile())
+        return fail(Error::badArgument("no recipe and no file is called " + nameOrFile.toStdString(),
+                                       "`lockstepctl recipes` lists the recipes", "--recipe"));
+    if (const auto opened = recipes()->openFile(nameOrFile); !opened)
+        return fail(opened.error().front());
+    return {};
 }
 
 core::EstimateSource PlanPage::estimates() const {

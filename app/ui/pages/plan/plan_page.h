@@ -34,6 +34,8 @@ public:
 
     /// Chooses a recipe by name; "free" is the free choice. False when there is none of that name.
     bool choose(const QString &recipe);
+    /// The recipe of that name, else the file.
+    [[nodiscard]] Result<void> chooseOrOpen(const QString &nameOrFile);
     /// Shows this one config as a choice of its own, below the recipes.
     void fillIn(const RunRecord &record, const QString &name);
     /// Shows above Start why it failed, until something is edited or Start is pressed again.

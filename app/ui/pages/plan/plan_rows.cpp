@@ -89,7 +89,10 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
         return;
     const Palette &p = m_theme.palette();
     const core::PlannedRun &run = model->runAt(index.row());
-    const QColor color = methodColor(run.config.method);
+    // Of a plan with mistakes the rows stand there still, as what they are: the plan before.
+    const bool outdated = !(option.state & QStyle::State_Enabled);
+    const bool counts = run.runnable() && !outdated;
+    const QColor color = outdated ? p.border : methodColor(run.config.method);
     painter->save();
     paintRowBack(painter, option, p);
     const QRect row = option.rect.adjusted(grid, 4, -grid, -4);
@@ -97,7 +100,7 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
     painter->setPen(p.textMuted);
     painter->drawText(QRect(row.left(), row.top(), 20, 20), Qt::AlignVCenter | Qt::AlignRight,
                       run.runnable() ? QString::number(index.row() + 1) : QStringLiteral("-"));
-    painter->fillRect(QRectF(row.left() + 28, row.top() + 2, 3, row.height() - 4), run.runnable() ? color : p.border);
+    painter->fillRect(QRectF(row.left() + 28, row.top() + 2, 3, row.height() - 4), counts ? color : p.border);
     const int left = row.left() + planLeft;
     const Texts texts = textsOf(*model, index.row(), row.width());
     int y = row.top();
@@ -109,9 +112,9 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
             y += planLine;
         }
     };
-    draw(texts.name, Theme::font(Type::Body, QFont::DemiBold), run.runnable() ? p.text : p.textMuted);
+    draw(texts.name, Theme::font(Type::Body, QFont::DemiBold), counts ? p.text : p.textMuted);
     draw(texts.reason, Theme::font(Type::Small), p.textMuted);
-    if (run.runnable()) {
+    if (counts) {
         const QFontMetrics small(Theme::figures(Type::Small));
         painter->setFont(Theme::figures(Type::Small));
         painter->setPen(p.textSecondary);

@@ -163,8 +163,9 @@ void PlannedRunsCard::setStart(const QString &words, bool enabled) {
 
 void PlannedRunsCard::showChosen() {
     const core::PlannedRun *run = chosen();
-    m_command->show(run);
-    m_try->setEnabled(run && run->runnable() && run->command.empty() && m_rows->isEnabled());
+    const bool outdated = !m_rows->isEnabled();
+    m_command->show(outdated ? nullptr : run);
+    m_try->setEnabled(run && run->runnable() && run->command.empty() && !outdated);
 }
 
 const core::PlannedRun *PlannedRunsCard::chosen() const {

@@ -19,7 +19,7 @@ public:
     explicit PlannedRunsCard(const Theme &theme, QWidget *parent = nullptr);
     void show(const core::Plan &plan, int sideBySide);
     void showNothing();  ///< there is no place to run at
-    void showOutdated(); ///< the plan has mistakes: the rows are outdated
+    void showOutdated(); ///< the plan has mistakes: the rows are outdated and have no times or command
     void setMistakes(const QStringList &sentences);
     /// Why the last start failed; shown with the mistakes until called with an empty text.
     void setStartError(const QString &sentence);

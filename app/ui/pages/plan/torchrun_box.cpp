@@ -62,6 +62,7 @@ TorchrunBox::TorchrunBox(const Theme &theme, QWidget *parent) : QWidget(parent),
     head->addWidget(title);
     head->addStretch(1);
     m_copy = new QPushButton(tr("Copy"), this);
+    m_copy->setProperty("verb", tr("Copy the command"));
     m_copy->setShortcut(QKeySequence(Qt::ALT | Qt::Key_C));
     m_copy->setToolTip(tr("Copies the command (Alt+C)"));
     connect(m_copy, &QPushButton::clicked, this,
@@ -81,6 +82,7 @@ TorchrunBox::TorchrunBox(const Theme &theme, QWidget *parent) : QWidget(parent),
 }
 
 void TorchrunBox::show(const core::PlannedRun *run) {
+    m_copy->setEnabled(run);
     if (!run)
         return m_command->clear();
     m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(*run)), run->config));

@@ -152,7 +152,7 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_mistake->hide();
     if (runs.empty()) {
         m_title->setText(tr("No run chosen"));
-        m_state->setText(tr("Choose one run for its figures, two to compare them, several for their mean."));
+        m_state->setText(tr("Choose one run for its figures, two to compare them, several for their mean or range."));
         return showFacts({});
     }
     m_starred = std::all_of(runs.begin(), runs.end(), [](const auto *run) { return run->starred; });
@@ -200,7 +200,7 @@ void RunDetails::showOne(const core::IndexedRun &run) {
     showFacts(facts);
 }
 
-/// Mean ± standard deviation of what was measured, whatever the runs are.
+/// Mean ± standard deviation of what was measured; of runs that are no repeats of each other, which have no mean, the range.
 void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) {
     m_title->setText(tr("%1 runs").arg(runs.size()));
     std::vector<core::IndexedRun> list;
@@ -211,12 +211,15 @@ void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) 
     }
     m_state->setText(core::groupState(list, all));
     m_tags->setPlaceholderText(tr("Add tags to all"));
+    const bool repeats = std::ranges::all_of(
+        list, [&](const core::IndexedRun &run) { return core::groupKey(run) == core::groupKey(list.front()); });
     QList<std::pair<QString, QString>> facts;
     for (const core::RunColumn &column : allColumns(list))
         if (column.measured) {
             const core::GroupFigures figures = core::figuresOf(column, list, all);
             if (figures.mean)
-                facts.append({headWithoutUnit(column), withUnit(column, core::groupText(column, list, all)) +
+                facts.append({headWithoutUnit(column), withUnit(column, repeats ? core::groupText(column, list, all)
+                                                                                : core::rangeText(column, list, all)) +
                                                            tr("  (n = %1)").arg(figures.count)});
         }
     showFacts(facts);

@@ -118,6 +118,7 @@ void RunsDiff::buildTools() {
     m_axis->setToolTip(tr("Horizontal axis of the curves"));
     connect(m_axis, &QComboBox::currentIndexChanged, this, &RunsDiff::draw);
     m_all = new QPushButton(tr("All"), this);
+    m_all->setProperty("verb", tr("Show what is equal, too"));
     m_all->setCheckable(true);
     m_all->setShortcut(QKeySequence(Qt::ALT | Qt::Key_A));
     m_all->setToolTip(tr("Also shows what is equal (Alt+A)"));

@@ -21,7 +21,8 @@ RunsNotice::RunsNotice(const Theme &theme, QWidget *parent) : QFrame(parent), m_
     m_button->setToolTip(tr("Undoes it (Ctrl+Z, Alt+Z)"));
     connect(m_button, &QPushButton::clicked, this,
             [this] { m_offer == Offer::Redo ? Q_EMIT redoWanted() : Q_EMIT undoWanted(); });
-    auto *close = new QPushButton(tr("Good"), this);
+    auto *close = new QPushButton(tr("Close"), this);
+    close->setProperty("verb", tr("Close the notice"));
     close->setShortcut(QKeySequence(Qt::ALT | Qt::Key_X));
     close->setToolTip(tr("Closes this line (Alt+X)"));
     connect(close, &QPushButton::clicked, this, &QWidget::hide);

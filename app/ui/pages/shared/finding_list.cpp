@@ -23,6 +23,16 @@ QLabel *wrapping(const std::string &text, const char *role, QWidget *parent) {
     return label;
 }
 
+/// A host's name is one word, which a label would clip: where it is too long, it may break after each dot and dash.
+QString breakable(QString text, const QFontMetrics &metrics, int width) {
+    constexpr char16_t mayBreak = 0x200B; // a space without width
+    if (metrics.horizontalAdvance(text) <= width)
+        return text;
+    for (const QChar after : {u'.', u'-'})
+        text.replace(after, QString(after) + QChar(mayBreak));
+    return text;
+}
+
 } // namespace
 
 FindingList::FindingList(QWidget *parent, Width width)
@@ -50,8 +60,10 @@ QWidget *FindingList::makeRow(const core::Finding &finding) {
     weight.setWeight(QFont::DemiBold);
     grave->setFont(weight);
     QLabel *where = wrapping(finding.where, "secondary", box);
-    if (!narrow)
+    if (!narrow) {
         where->setFixedWidth(whereWidth);
+        where->setText(breakable(where->text(), where->fontMetrics(), whereWidth));
+    }
     across->addWidget(grave, 0, Qt::AlignTop);
     across->addWidget(where, narrow ? 1 : 0, Qt::AlignTop);
     auto *said = new QVBoxLayout;

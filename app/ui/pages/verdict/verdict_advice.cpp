@@ -43,6 +43,7 @@ QWidget *VerdictAdvice::makeRow(int row) {
     across->setSpacing(2 * grid);
     QLabel *level = wrapping(index.data(core::LevelRole).toString(), "small", box);
     level->setFixedWidth(levelWidth);
+    level->setToolTip(index.data(Qt::ToolTipRole).toString());
     QFont weight = level->font();
     weight.setWeight(QFont::DemiBold);
     level->setFont(weight);

@@ -281,6 +281,9 @@ void VerdictPage::refreshAdvice() {
     m_fairness->setVisible(m_fairness->count() > 0);
     m_fair->setVisible(m_fairness->count() == 0);
     m_bottlenecksCard->setVisible(m_bottlenecks->count() > 0);
+    m_advice->setVisible(std::ranges::any_of( // empty, it would leave a second gap
+        std::initializer_list<const Card *>{m_reservationsCard, m_fairnessCard, m_bottlenecksCard},
+        [](const Card *card) { return !card->isHidden(); }));
 }
 
 void VerdictPage::fitHeights() {

@@ -84,7 +84,7 @@ private Q_SLOTS:
         QCOMPARE(found.sharedLoads[0].low, 1.0);
         QVERIFY2(
             says(found,
-                 "All runs: other processes took 100 % of a core in every run, 100 % of a core more than was free."),
+                 "All runs: other programs took 100 % of a core in every run, 100 % of a core more than was free."),
             found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
     }
 

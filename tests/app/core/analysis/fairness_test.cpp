@@ -456,7 +456,7 @@ private Q_SLOTS:
             const auto same = std::ranges::find(again, planted.key, &FairnessFinding::key);
             QVERIFY2(!same->control, planted.key);
             QVERIFY2(same->sentence.find(made.name + " is the one to compare with: ") != std::string::npos &&
-                         same->sentence.find(") by training time.") != std::string::npos,
+                         same->sentence.find(") by training time.", same->sentence.find("× (")) != std::string::npos,
                      same->sentence.c_str());
         }
     }

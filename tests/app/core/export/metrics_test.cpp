@@ -246,6 +246,7 @@ private Q_SLOTS:
             epoch.durationS = 0.2;
             epoch.steps = rank == 0 ? 10 : 20;
             epoch.phases["forward"] = {rank == 0 ? 0.2 : 0.1, {}};
+            epoch.phases["parallel_backward"] = {0.01, {}};
             store.take(frame(epoch, rank, 1000));
         }
         const RunDiff diff = diffRuns(store, store);
@@ -253,6 +254,8 @@ private Q_SLOTS:
         QVERIFY(phases);
         QCOMPARE(phases->lines.front().key, QStringLiteral("forward_s"));
         QCOMPARE(*phases->lines.front().figureA, 0.02);
+        const auto nested = std::ranges::find(phases->lines, QStringLiteral("parallel_backward_s"), &DiffLine::key);
+        QVERIFY(nested != phases->lines.end() && nested->label == QStringLiteral("parallel backward"));
     }
 
     void whatWasAskedForAndWhatWasUsedAreTwoColumns() {

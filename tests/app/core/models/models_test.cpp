@@ -405,6 +405,15 @@ private Q_SLOTS:
         QCOMPARE(QList<int>(plan.to.begin(), plan.to.end()), to);
     }
 
+    void aDeviationIsWrittenToTheLastPlaceOfItsMean() {
+        QCOMPARE(besideMean(0.000000046, QStringLiteral("1.36")), QStringLiteral("0"));
+        QCOMPARE(besideMean(0.0149, QStringLiteral("1.36")), QStringLiteral("0.01"));
+        QCOMPARE(besideMean(1.41, QStringLiteral("11.0")), QStringLiteral("1.4"));
+        QCOMPARE(besideMean(9299, QStringLiteral("16000")), QStringLiteral("9300"));
+        QCOMPARE(besideMean(12, QStringLiteral("12345")), QStringLiteral("12"));
+        QCOMPARE(besideMean(2e-32, QStringLiteral("5.00e-31")), QStringLiteral("2.0e-32"));
+    }
+
     void numbersReadTheSameEverywhere() {
         QCOMPARE(significant(1.74321), QStringLiteral("1.74"));
         QCOMPARE(significant(0.07123), QStringLiteral("0.0712"));
@@ -427,6 +436,11 @@ private Q_SLOTS:
         QCOMPARE(threeDigits(999.6), QStringLiteral("1000"));
         QCOMPARE(threeDigits(1.5), QStringLiteral("1.50"));
         QCOMPARE(threeDigits(std::nullopt), QStringLiteral("-"));
+        QCOMPARE(significant(5e-31), QStringLiteral("5.00e-31")); // not a row of zeros
+        QCOMPARE(significant(-4.53e-8), QStringLiteral("-4.53e-8"));
+        QCOMPARE(significant(3.389e35), QStringLiteral("3.39e35"));
+        QCOMPARE(significant(2e9), QStringLiteral("2000000000")); // a count
+        QCOMPARE(threeDigits(1e30), QStringLiteral("1.00e30"));
         QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
         QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));
         QCOMPARE(bytes(200.0 * 1024 * 1024), QStringLiteral("200 MiB"));

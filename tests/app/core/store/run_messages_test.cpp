@@ -227,6 +227,16 @@ private Q_SLOTS:
         QCOMPARE(found.conditions.machines.front().cpuModel, std::string("X worth it"));
         QVERIFY(says(found, "odd - all good"));
     }
+
+    void aRunThatComesUpIsStartingEverywhere() {
+        RunStore store(QStringLiteral("r"));
+        QCOMPARE(store.lifecycle().sentence(), QStringLiteral("starting"));
+        StateFrame state;
+        state.state = RunState::Init;
+        store.take(frame(state, std::nullopt, 1));
+        QCOMPARE(store.state(), std::optional(RunState::Init));
+        QCOMPARE(store.lifecycle().sentence(), QStringLiteral("starting"));
+    }
 };
 
 QTEST_GUILESS_MAIN(CoreRunMessagesTest)

@@ -64,6 +64,19 @@ private Q_SLOTS:
         QVERIFY2(lanes.chartData().endsWith("\n%3\t%4\t0.000\t0.5000\n"), qPrintable(lanes.chartData()));
     }
 
+    void whatIsInsideAPhaseIsDrawnOnlyWhereItIsNoSliver() {
+        PhaseBars phases(m_theme, "phases");
+        const auto picture = [&](const QList<PhasePart> &nested) {
+            phases.setBars({{"rank 0", Qt::blue, {{"forward", 0.06}, {"exposed", 0.04}}, nested}});
+            phases.resize(600, phases.sizeHint().height());
+            return phases.grab().toImage();
+        };
+        const QImage without = picture({});
+        QVERIFY(picture({{"wait", 0.0004}}) == without);
+        QVERIFY(picture({{"wait", 0.03}}) != without);
+        QVERIFY(picture({{"wait", 0.03}}) != picture({{"gather", 0.03}}));
+    }
+
     void aPaintedPictureAtItsLeastHeightHasItsWholeAxis() {
         PhaseBars phases(m_theme, "phases");
         Waterfall waterfall(m_theme, "waterfall");

@@ -81,6 +81,12 @@ private Q_SLOTS:
         for (const QString &line : nameLines(name, metrics, 50))
             QVERIFY(width(line) <= 50);
         QCOMPARE(nameLines(QStringLiteral("baseline"), metrics, 30).size(), 1); // no word is broken
+        const QStringList alike = {"pipeline (2), 1 micro-batch", "pipeline (2), 8 micro-batches", "baseline"};
+        QCOMPARE(toldApart(alike, metrics, width("pipeline (2)")),
+                 QStringList({"…1 micro-batch", "…8 micro-batches", "baseline"}));
+        QCOMPARE(toldApart(alike, metrics, width(alike[1])), alike); // there is room for all of it
+        const QStringList repeats = {"DDP (2), 4 workers #1", "DDP (2), 4 workers #2"};
+        QCOMPARE(toldApart(repeats, metrics, 50), repeats); // a number alone names no run
         const QString han = QStringLiteral("分布式数据并行两个设备四个加载线程");
         const QStringList lines = nameLines(han, metrics, width(han) * 0.6);
         QCOMPARE(lines.size(), 2);

@@ -6,9 +6,12 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListView>
+#include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QStandardPaths>
+#include <QStyleOptionViewItem>
 #include <QTextBrowser>
 #include <QTimer>
 #include <QToolButton>
@@ -305,6 +308,38 @@ private Q_SLOTS:
         type("batch_size", "64");
         QVERIFY(!field->mistake->isVisibleTo(m_page.get()));
         QVERIFY(m_page->startButton()->isEnabled());
+    }
+
+    void whileTheFormIsWrongThePlanBeforeHasNeitherACommandNorTimes() {
+        QPushButton *copy = nullptr;
+        for (QPushButton *button : m_page->findChildren<QPushButton *>())
+            if (button->text() == QStringLiteral("Copy"))
+                copy = button;
+        QVERIFY(copy && copy->isEnabled() && !m_page->commandText().isEmpty());
+        QListView *rows = nullptr;
+        for (QListView *view : m_page->findChildren<QListView *>())
+            if (view->accessibleName() == QStringLiteral("What will run"))
+                rows = view;
+        QVERIFY(rows);
+        const auto row = [&] { // of the second run, which is not the current one
+            QStyleOptionViewItem option;
+            option.rect = {0, 0, 400, 60};
+            option.font = rows->font();
+            option.state = rows->isEnabled() ? QStyle::State_Enabled : QStyle::State_None;
+            QImage image(400, 60, QImage::Format_RGB32);
+            image.fill(Qt::white);
+            QPainter painter(&image);
+            rows->itemDelegate()->paint(&painter, option, rows->model()->index(1, 0));
+            return image;
+        };
+        const QImage right = row();
+        type("batch_size", "63");
+        QCOMPARE(m_page->commandText(), QString());
+        QVERIFY(!copy->isEnabled());
+        QVERIFY(row() != right);
+        type("batch_size", "64");
+        QVERIFY(copy->isEnabled() && !m_page->commandText().isEmpty());
+        QVERIFY(row() == right);
     }
 
     void aMistakeInAFoldedGroupUnfoldsIt() {

@@ -9,6 +9,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTableView>
 
@@ -376,6 +377,14 @@ private Q_SLOTS:
         QVERIFY(model.rowCount() > folded);
         QTest::keyClick(m_window.get(), Qt::Key_W, Qt::ControlModifier);
         QTRY_VERIFY(page()->details()->isVisible());
+    }
+
+    void onlyRepeatsHaveAMeanAndOtherRunsTheirRange() {
+        table()->selectAll();
+        QTRY_VERIFY(labelWith("6 runs") && !labelWith(" ± "));
+        static const QRegularExpression range(QStringLiteral("^[\\d.]+ to [\\d.]+"));
+        QVERIFY(std::ranges::any_of(page()->details()->findChildren<QLabel *>(),
+                                    [](const QLabel *label) { return label->text().contains(range); }));
     }
 
     void repeatsAreGroupedAndOpenedByKeyboard() {

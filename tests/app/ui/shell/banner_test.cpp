@@ -40,7 +40,7 @@ private Q_SLOTS:
         for (const Page page : {Page::Live, Page::Verdict}) {
             m_window->showPage(page);
             QTRY_VERIFY(banner() && banner()->isVisible());
-            QVERIFY2(words().contains(u"Earlier run of ") && words().contains(m_workspace->title()),
+            QVERIFY2(words().contains(u"Earlier experiment, of ") && words().contains(m_workspace->title()),
                      qPrintable(words()));
         }
         uitest::picture(*m_window, m_theme, "banner");
@@ -61,7 +61,7 @@ private Q_SLOTS:
         QTRY_VERIFY2(words().startsWith(u"Later run of "), qPrintable(words()));
         open->createdWallUs = before;
         QVERIFY(core::writeExperiment(*open).has_value());
-        QTRY_VERIFY2(words().startsWith(u"Earlier run of "), qPrintable(words()));
+        QTRY_VERIFY2(words().startsWith(u"Earlier experiment, of "), qPrintable(words()));
     }
 
     void oneKeyLeadsToWhatRunsFromAnyPage() {

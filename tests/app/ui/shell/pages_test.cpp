@@ -288,9 +288,16 @@ private Q_SLOTS:
         };
         for (const char *head : {"Everywhere", "Go to a page", "Plan", "Live", "Verdict", "Runs", "Nodes", "Lab"})
             QVERIFY2(place(QString::fromLatin1(head)).y() >= 0, head);
-        QVERIFY(place(QStringLiteral("All commands")).y() < place(QStringLiteral("Go to a page")).y());
-        for (QLabel *label : sheet->findChildren<QLabel *>())
+        const QPoint pages = place(QStringLiteral("Go to a page"));
+        for (const char *title : {"All commands", "Copy image"}) { // works on every page, or on those with charts
+            const QPoint everywhere = place(QString::fromLatin1(title));
+            QVERIFY2(everywhere.y() >= 0 && (everywhere.y() < pages.y() || everywhere.x() < pages.x()), title);
+        }
+        const QStringList tooShort = {"Good", "All", "None", "Copy", "Connect"};
+        for (QLabel *label : sheet->findChildren<QLabel *>()) {
             QVERIFY2(!label->text().contains(QStringLiteral(" · ")), qPrintable(label->text()));
+            QVERIFY2(!tooShort.contains(label->text()), qPrintable(label->text()));
+        }
     }
 
     void whyAStartFailedStandsAboveStartUntilSomethingIsChanged() {

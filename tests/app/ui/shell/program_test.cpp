@@ -63,6 +63,22 @@ private Q_SLOTS:
         QVERIFY2(said.err.contains("written by a newer Lockstep; upgrade this one"), qPrintable(said.err));
     }
 
+    void aWordThatNamesNothingIsNamed() {
+        const Said said = start({"--experiment", "nosuch", "--screenshot", m_home.path() + "/none.png"});
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.err.contains("no run or experiment is called \"nosuch\""), qPrintable(said.err));
+    }
+
+    void aRecipeMayBeAFile() {
+        const QString path = m_home.path() + "/mine.json";
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::WriteOnly) &&
+                file.write(R"({"name": "mine", "title": "Mine", "runs": [{"epochs": 2}]})") > 0);
+        file.close();
+        const Said said = start({"--recipe", path, "--screenshot", m_home.path() + "/mine.png"});
+        QVERIFY2(said.code == 0, qPrintable(said.err));
+    }
+
     void aRecipeThatNobodyKnowsIsAnsweredWithTheCommandThatListsThem() {
         const Said said = start({"--recipe", "nothing", "--screenshot", m_home.path() + "/none.png"});
         QCOMPARE(said.code, 2);

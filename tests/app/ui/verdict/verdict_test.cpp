@@ -136,6 +136,7 @@ private Q_SLOTS:
         QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
         QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
         QCOMPARE(model.suggestions(2).front().config.workers, 4);
+        QVERIFY(model.index(2).data(Qt::ToolTipRole).toString().contains("20 % of training time goes into loading"));
     }
 
     void findingsAreHeaviestFirstWhicheverPairTheyAreOf() {
