@@ -131,7 +131,7 @@ ROWS = [
          ("ssh.runs_and_follows_on_another_host", "OneOtherHost.test_a_changed_host_key_is_refused_and_nothing_starts"),
          ("python.jobs", "Jobs.test_no_name_injects_anything_into_a_shell"))),
     Row("23", "another user connects to a socket", "refused within 50 ms, and named",
-        (("ipc.unix_socket", "anotherUserIsRefusedAndNamed"), ("ipc.run_folder", "aSocketFolderOfSomeoneElseIsRefused"),
+        (("ipc.unix_socket", "anotherUserIsRefusedAndNamed"), ("ipc.socket_folder", "aSocketFolderOfSomeoneElseIsRefused"),
          ("ipc.unix_socket", "aFolderOpenToOthersIsRefused"))),
     Row("24", "a data set that is missing or damaged", "one sentence: file, expected, found, where to get it; exit code 2",
         (("trainer.data_set", "each damage is one sentence that names file, expectation, finding and way out"),
