@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "ipc/file_lock.h"
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
 #include "ipc/host_name.h"

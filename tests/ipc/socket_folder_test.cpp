@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 #include "tests/qt_test.h"

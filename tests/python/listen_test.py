@@ -298,12 +298,17 @@ class Listen(Reports):
 
         wait_for(named, 20, "the slow rank")
         self.assertIn("rank 1 on box1 is slower than the others in backward", alerts()["straggler"])
-        number = next(numbers)
         where = {"step": 240, "phase": "exposed", "since_s": 12, "collectives": 7, "collectives_ended": 6, "wait_s": 12}
-        links[0].sendall(self.frame(0, number, type="heartbeat", at=where).encode())
         elsewhere = {"step": 240, "phase": "load", "since_s": 12, "collectives": 6, "collectives_ended": 6}
-        links[1].sendall(self.frame(1, number, type="heartbeat", at=elsewhere).encode())
-        wait_for(lambda: "hang" in alerts(), 20, "the hang")
+
+        def first_hang():
+            number = next(numbers)
+            for rank, link in enumerate(links):
+                link.sendall(self.frame(rank, number, type="heartbeat", at=elsewhere if rank else where).encode())
+            time.sleep(0.3)
+            return "hang" in alerts()
+
+        wait_for(first_hang, 30, "the hang")  # a rank that has ended a step a moment ago may come yet
         self.assertRegex(alerts()["hang"], "^rank 0 has waited for 1[2-9] s in collective 7 .*; rank 1 has not come: it is in .*load")
         for link in links:  # all are asked where they are
             self.assertTrue(any("stacks" in line for line in link.makefile()))

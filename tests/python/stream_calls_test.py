@@ -256,6 +256,8 @@ class StreamCallsTest(unittest.TestCase):
         training.device.answers = False
         before_ns = training.ns
         training.work()
+        training.fetch()
+        training.work()
         done = []
         training.calls.then(lambda: done.append(True))
         self.assertEqual([epoch[0] for epoch in training.finish()], [3])

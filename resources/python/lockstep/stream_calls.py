@@ -160,9 +160,9 @@ class StreamCalls:
             if not marks or self._stream.wait(marks[-1]):
                 self._pass_on()
         finally:  # the device may have failed: what it has not done is unknown
-            for call, (work, *_), _, _ in self._waiting:
+            for call, given, _, _ in self._waiting:
                 if call == THEN:
-                    self._timed.then(work)
+                    self._timed.then(*given)
             self._timed.tell("finish", *arguments)
 
     def _copied(self, loss: Any) -> Any:

@@ -64,6 +64,8 @@ struct Watched {
     }
     /// Each rank has made steps of a second, long ago.
     void knowsSteps() {
+        for (int rank = 0; rank < rankCount; ++rank)
+            state(rank, RunState::Training);
         for (int step = 0; step < 2; ++step, now += second)
             for (int rank = 0; rank < rankCount; ++rank)
                 steps(rank, step, 1);

@@ -18,6 +18,7 @@ namespace {
 constexpr double leastS = 10, medianSteps = 5;
 constexpr double patienceS = 300; ///< for what may honestly take long: a first step, a script's own work
 constexpr std::size_t windowsKept = 64, ownWindowsKept = 8;
+constexpr std::size_t ownWindowsNeeded = 3; ///< of fewer, one with a pause in it would be the median
 constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
 
 std::string secondsText(double seconds) {
@@ -89,7 +90,7 @@ bool HangWatch::isSilent(const Rank &rank, std::int64_t nowNs) const {
 
 /// Whether it has ended a step so lately that it may be in an honest one, by its own pace.
 bool HangWatch::goesOn(const Rank &rank, std::int64_t nowNs) const {
-    if (rank.stepS.empty() || isSilent(rank, nowNs))
+    if (rank.stepS.size() < ownWindowsNeeded || isSilent(rank, nowNs))
         return false;
     const double limit = m_afterS > 0 ? m_afterS : std::max(limitS(), medianSteps * medianOf(rank.stepS));
     return static_cast<double>(nowNs - rank.steppedNs) * 1e-9 < limit;

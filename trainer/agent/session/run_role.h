@@ -40,6 +40,7 @@ public:
     virtual void collectTraces() = 0; ///< call every second, and when the ranks are over
     /// Calls `done` once the traces that were collected are merged, at most half a minute later. Once settled.
     virtual void finishTraces(std::function<void()> done) { done(); }
+    virtual void giveTracesUp() {} ///< finishTraces() calls `done` a moment later
     virtual void sendLog() = 0; ///< call after each batch of the loop
     virtual void addToResult(RunResult &result) const = 0;
     virtual void onResultWritten() = 0;

@@ -93,6 +93,8 @@ void Session::onSignal(int number) {
         stop(signalName(number));
     else if (m_result)
         m_result->giveUp(); // the person who ends it knows that the disk is full
+    else
+        m_role->giveTracesUp();
 }
 
 void Session::settle() {

@@ -18,6 +18,7 @@ public:
     void onRanksOver() override;
     void collectTraces() override;
     void finishTraces(std::function<void()> done) override { m_traces.finish(std::move(done)); }
+    void giveTracesUp() override { m_traces.giveUp(); }
     void sendLog() override {}
     void addToResult(RunResult &result) const override;
     void onResultWritten() override {}

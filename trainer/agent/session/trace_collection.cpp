@@ -120,6 +120,10 @@ void TraceCollection::finish(std::function<void()> done) {
     m_timer = m_loop.every(mergeCheckInterval, [this, done = std::move(done)] { checkFinished(done); });
 }
 
+void TraceCollection::giveUp() {
+    m_patientUntil = std::chrono::steady_clock::now();
+}
+
 void TraceCollection::checkFinished(const std::function<void()> &done) {
     m_journal.disk().deliver();
     const bool patient = m_journal.disk().silentFor().count() == 0 && std::chrono::steady_clock::now() < m_patientUntil;

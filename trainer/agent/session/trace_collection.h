@@ -51,6 +51,7 @@ public:
     /// Calls `done` once what merge() was asked for is done, or is given up since it takes half a minute or the disk does not answer.
     /// Nothing is merged afterwards.
     void finish(std::function<void()> done);
+    void giveUp(); ///< finish() goes on for no longer than a moment
 
 private:
     struct Merging;
