@@ -60,7 +60,7 @@ QString threeDigits(std::optional<double> value) {
 }
 
 QString besideMean(double deviation, const QString &mean) {
-    if (!std::isfinite(deviation) || mean.contains(u'e'))
+    if (!std::isfinite(deviation) || mean.contains(u'e') || mean == u'0')
         return significant(deviation, 2);
     if (const qsizetype point = mean.indexOf(u'.'); point >= 0) {
         const QString text = QString::number(deviation, 'f', int(mean.size() - point - 1));

@@ -64,7 +64,7 @@ std::vector<AlertRow> AlertModel::alertsOf(int run) {
     if (const std::string others = store->log().gaps.textOfOthers(); !others.empty())
         addGap({}, others);
     if (store->lifecycle().link() == LinkState::AgentDied)
-        add(store->log().lastWallUs, makeAlert("agent_died", "failed: agent died"));
+        add(store->log().lastWallUs, makeAlert("agent_died", store->lifecycle().deathSentence().toStdString()));
     return out;
 }
 

@@ -11,6 +11,7 @@
 #include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
 #include "launch/place_check.h"
+#include "store/run_failure.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -164,7 +165,7 @@ EntryEnd entryEndOf(const RunStore &store) {
     if (const std::optional<RunResult> &result = store.result())
         return entryEndOf(*result);
     const bool died = store.lifecycle().link() == LinkState::AgentDied;
-    return {EntryState::Failed, died ? QStringLiteral("agent died") : store.lifecycle().linkSentence()};
+    return {EntryState::Failed, died ? QString::fromStdString(deathReason(store)) : store.lifecycle().linkSentence()};
 }
 
 void takeEndsWithoutOwner(Experiment &experiment) {

@@ -25,12 +25,15 @@ bool hasFailed(const RunStore &store) {
     return store.lifecycle().agentDied() || store.lifecycle().state() == RunState::Failed;
 }
 
+std::string deathReason(const RunStore &store) {
+    constexpr std::string_view failed = "failed: ";
+    const std::string sentence = store.lifecycle().deathSentence().toStdString();
+    return sentence.starts_with(failed) ? sentence.substr(failed.size()) : sentence;
+}
+
 std::string endReason(const RunStore &store) {
-    if (store.lifecycle().agentDied()) {
-        constexpr std::string_view failed = "failed: ";
-        const std::string sentence = store.lifecycle().sentence().toStdString();
-        return sentence.starts_with(failed) ? sentence.substr(failed.size()) : sentence;
-    }
+    if (store.lifecycle().agentDied())
+        return deathReason(store);
     if (store.lifecycle().unknown())
         return store.lifecycle().linkSentence().toStdString();
     std::string reason = store.lifecycle().reason();

@@ -44,9 +44,13 @@ std::string RunLifecycle::reason() const {
     return m_result ? m_result->reason : m_detail;
 }
 
+QString RunLifecycle::deathSentence() const {
+    return m_linkSentence.isEmpty() ? QStringLiteral("failed: agent died") : m_linkSentence;
+}
+
 QString RunLifecycle::sentence() const {
     if (agentDied())
-        return m_linkSentence.isEmpty() ? QStringLiteral("failed: agent died") : m_linkSentence;
+        return deathSentence();
     const std::optional<RunState> now = state();
     const std::string_view word = now ? wordOf(*now) : "starting";
     QString text = QString::fromUtf8(word.data(), qsizetype(word.size()));

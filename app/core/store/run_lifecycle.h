@@ -28,6 +28,8 @@ public:
     [[nodiscard]] bool unknown() const;
     [[nodiscard]] std::string reason() const; ///< why it did not succeed, from agent 0 or the result
     [[nodiscard]] QString sentence() const;   ///< "training", "done", "failed: rank 1 …", "failed: agent died"
+    /// Once link() is AgentDied: "failed: agent died", or what its queue found of it, "failed: its Slurm job …".
+    [[nodiscard]] QString deathSentence() const;
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }
     [[nodiscard]] LinkState link() const { return m_link; }
     [[nodiscard]] QString linkSentence() const { return m_linkSentence; }

@@ -27,6 +27,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr int headHeight = 4 * grid, openHeight = 30 * grid;
+constexpr int fittingMs = 100; ///< a fit measures every run's name: runs that come in together share one
 constexpr int leastRuns = 110, mostRuns = 300; ///< px of the column with the runs' names
 
 int levelNumber(const QString &level) {
@@ -131,11 +132,14 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     connect(&m_filter, &QAbstractItemModel::modelReset, this, &ConsoleDrawer::countHits);
     connect(&workspace, &Workspace::opened, this, &ConsoleDrawer::refreshSources);
     connect(&workspace.runs(), &core::RunSet::reset, this, &ConsoleDrawer::fitRuns);
+    m_fitting.setSingleShot(true);
+    m_fitting.setInterval(fittingMs);
+    connect(&m_fitting, &QTimer::timeout, this, &ConsoleDrawer::fitRuns);
     connect(&workspace.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
         if (what & core::RunStore::State)
             refreshSources();
         if (what & core::RunStore::Record)
-            fitRuns();
+            fitRunsSoon();
     });
     for (QAbstractItemModel *model : {static_cast<QAbstractItemModel *>(&workspace.console()),
                                       static_cast<QAbstractItemModel *>(&workspace.alerts())}) {
@@ -371,6 +375,11 @@ void ConsoleDrawer::fitRuns() {
     width = std::min(width, mostRuns);
     if (std::exchange(m_runsWidth, width) != width)
         m_table->setColumnWidth(core::ConsoleModel::Run, width);
+}
+
+void ConsoleDrawer::fitRunsSoon() {
+    if (m_unfolded && !m_fitting.isActive())
+        m_fitting.start();
 }
 
 void ConsoleDrawer::refreshSources() {

@@ -4,6 +4,7 @@
 
 #include <QFrame>
 #include <QSortFilterProxyModel>
+#include <QTimer>
 
 class QCheckBox;
 class QComboBox;
@@ -70,6 +71,7 @@ private:
     void refreshHead();
     void refreshSources();
     void fitRuns();
+    void fitRunsSoon(); ///< once for all the names that change meanwhile
     void showAlerts(bool alerts);
 
     Theme &m_theme;
@@ -85,6 +87,7 @@ private:
     QLabel *m_searchNote;
     QTableView *m_table, *m_alerts;
     bool m_unfolded = false, m_atEnd = true;
+    QTimer m_fitting;
     int m_runsWidth = 0; ///< px that fitRuns() last gave their column; 0: none yet
 };
 

@@ -55,10 +55,12 @@ std::optional<double> differenceOf(const RepeatGroup &reference, const RepeatGro
     return before && after ? std::optional(*after - *before) : std::nullopt;
 }
 
-/// Whether more than the device count differs in work or means: then no efficiency is reported. What disturbed the machine is said beside
-/// it. Loading workers usually come with each device in DDP, so they do not count as a difference until they lift efficiency over 100 %.
+/// Whether more than the device count differs in work or means: then no efficiency is reported. What disturbed the machine and what was
+/// learnt are said beside it. Loading workers usually come with each device in DDP, so they do not count as a difference until they lift
+/// efficiency over 100 %.
 bool hasOtherMeans(const std::vector<FairnessFinding> &findings, bool weakScaling) {
-    static constexpr std::array<std::string_view, 5> besides = {"load", "stolen", "watching", "throttling", "workers"};
+    static constexpr std::array<std::string_view, 6> besides = {"load",       "stolen",  "watching",
+                                                                "throttling", "workers", "accuracy"};
     return std::ranges::any_of(findings, [&](const FairnessFinding &finding) {
         return finding.weight == FairnessWeight::Decisive && std::ranges::find(besides, finding.key) == besides.end() &&
                !(weakScaling && finding.key == "batch_size");
@@ -111,9 +113,10 @@ PairJudgement judgePair(const RepeatGroup &reference, const RepeatGroup &run, co
         out.disturbedRounds = roundsLeftOut(reference, run, *counted);
     out.fairness = fairnessOf(withoutRounds(reference, out.disturbedRounds), withoutRounds(run, out.disturbedRounds),
                               company.varies, company.groups, company.beside);
+    out.otherWork = hasOtherWork(company.measured, out);
     if (out.training)
-        out.efficiency = fairEfficiency(out.training->factor, devices, out.fairness,
-                                        isWeakScaling(reference, run, devices));
+        out.efficiency =
+            fairEfficiency(out.training->factor, devices, out.fairness, isWeakScaling(reference, run, devices));
     if (out.disturbedRounds.empty()) // else the load that differed most does not count any more
         out.adjusted = adjustedFactorOf(reference, run, company.groups);
     out.otherEpochs = whyOtherEpochs(reference, run);
@@ -421,8 +424,7 @@ ResultTable judged(ResultTable table, const Judgement &judgement) {
                 for (const FairnessFinding &finding : pair.fairness)
                     if (finding.weight != FairnessWeight::Minor)
                         row.notes.push_back("unfair against " + pair.reference + " (" +
-                                            std::string(toString(finding.weight)) + "): " + finding.label + " " +
-                                            finding.run + " instead of " + finding.reference);
+                                            std::string(toString(finding.weight)) + "): " + differenceIn(finding));
             }
     return table;
 }

@@ -33,6 +33,8 @@ struct PairJudgement {
     std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
+    /// The two had other work, which is not what they are compared for (measured_control.h): the factors say nothing.
+    bool otherWork = false;
     std::optional<Attribution> attribution; ///< absent, too, where there is an `otherEpochs`
     std::string otherEpochs;                ///< whyOtherEpochs()
 };

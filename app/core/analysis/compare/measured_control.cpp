@@ -64,6 +64,12 @@ const FairnessFinding *unintendedDifference(const MeasuredGroups &groups, const 
     return found == pair.fairness.end() || isTheQuestion(groups, pair, *found) ? nullptr : &*found;
 }
 
+bool hasOtherWork(const MeasuredGroups &groups, const PairJudgement &pair) {
+    return unintendedDifference(groups, pair) && std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
+               return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
+           });
+}
+
 const PairJudgement *controlInstead(const MeasuredGroups &groups, const std::vector<PairJudgement> &pairs,
                                     const PairJudgement &pair) {
     if (!pair.training || !unintendedDifference(groups, pair))

@@ -22,6 +22,9 @@ enum class Control : std::uint8_t {
 /// does. Null: there is none.
 [[nodiscard]] const FairnessFinding *unintendedDifference(const MeasuredGroups &groups, const PairJudgement &pair);
 
+/// Whether there is one, and the two had different work.
+[[nodiscard]] bool hasOtherWork(const MeasuredGroups &groups, const PairJudgement &pair);
+
 /// Whether a finding is about load that is none of the run's.
 [[nodiscard]] bool isLoad(const FairnessFinding &finding);
 

@@ -158,7 +158,7 @@ VerdictText verdictText(const ResultTable &table) {
 ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs) {
     ExplainedPairs out;
     for (const PairJudgement &pair : pairs) {
-        if (!isApart(pair) || !pair.attribution)
+        if (!isApart(pair) || !pair.attribution || pair.otherWork)
             continue;
         const double factor = pair.training->factor;
         if (factor > 1 && (!out.gain || factor > out.gain->training->factor))

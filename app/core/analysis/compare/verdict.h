@@ -29,7 +29,7 @@ struct VerdictText {
 /// none was published, or nothing was measured that could confirm it.
 [[nodiscard]] std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups);
 
-/// The pairs whose cause the sentence gives: the largest gain and the largest loss beyond chance. Null: none.
+/// The pairs whose cause the sentence gives: the largest gain and the largest loss beyond chance, for as much work. Null: none.
 struct ExplainedPairs {
     const PairJudgement *gain = nullptr, *loss = nullptr;
 };

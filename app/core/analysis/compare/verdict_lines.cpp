@@ -36,7 +36,7 @@ constexpr std::array<OutcomeWords, 9> outcomeWords = {{{"worth it", "worth_it"},
                                                        {"equal", "equal"},
                                                        {"not compared", "not_compared"}}};
 /// Of a row of which nothing is to come.
-constexpr std::array<std::string_view, 5> endedStates = {"done", "failed", "stopped", "not run", "unknown"};
+constexpr std::array<std::string_view, 4> endedStates = {"done", "failed", "stopped", "not run"};
 
 /// Everything that a line is made from.
 struct Known {
@@ -86,6 +86,7 @@ PairJudgement pairBetween(const Known &known, const RepeatGroup &from, const Rep
         return out;
     out.fairness = fairnessOf(from, to, known.varies, known.groups);
     std::erase_if(out.fairness, [&](const FairnessFinding &finding) { return isVaried(known.varies, finding.key); });
+    out.otherWork = hasOtherWork(known.measured, out);
     out.settling = settlingOf(*out.training, known.table.roundS);
     return out;
 }
@@ -186,18 +187,11 @@ void judgeFair(VerdictLine &line, const PairJudgement &pair, const Known &known)
 }
 
 void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::string &with) {
-    cantTell(line, "unfair" + with + ": " + unfair.label + " " + unfair.run + " instead of " + unfair.reference,
-             unfair.control);
+    cantTell(line, "unfair" + with + ": " + differenceIn(unfair), unfair.control);
 }
 
 bool isToldFaster(const SpeedUp &speedUp) {
     return speedUp.isDifferent() && speedUp.factor > 1;
-}
-
-bool hasOtherWork(const PairJudgement &pair) {
-    return std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
-        return finding.weight == FairnessWeight::Decisive && isOfOtherWork(finding);
-    });
 }
 
 /// What a script's flag asks for is unknown: it may be more work.
@@ -212,6 +206,13 @@ struct Controlled {
     const PairJudgement &control; ///< against the reference
     const PairJudgement &whole;   ///< the run against the reference
     const PairJudgement &own;     ///< the run against the control
+    /// The comparison of the run that load makes unfair; null: neither.
+    [[nodiscard]] const PairJudgement *loaded() const {
+        for (const PairJudgement *pair : {&whole, &own})
+            if (firstOf(*pair, FairnessWeight::Decisive, true))
+                return pair;
+        return nullptr;
+    }
     [[nodiscard]] std::string untold(const VerdictLine &line) const {
         return (isToldFaster(*whole.training) ? "what " + line.run + " adds to it"
                                               : "whether " + line.run + " is faster than " + whole.reference) +
@@ -237,9 +238,8 @@ void judgeByControl(const Controlled &runs, VerdictLine &line, const Known &know
 /// is no reason to train so.
 void judgeBesideSlowControl(const Controlled &runs, VerdictLine &line, const Known &known) {
     const SpeedUp &whole = *runs.whole.training, &rest = *runs.own.training;
-    for (const PairJudgement *pair : {&runs.whole, &runs.own})
-        if (firstOf(*pair, FairnessWeight::Decisive, true))
-            return leaveOpen(line, known, *pair);
+    if (const PairJudgement *loaded = runs.loaded())
+        return leaveOpen(line, known, *loaded);
     line.reason = timesText(rest.factor) + " (" + rangeText(rest) + ") against " + runs.control.run +
                   ", which reaches " + timesText(runs.control.training->factor) + " by itself";
     if (*whole.high <= 1 + equalWithin || *rest.high <= 1 + equalWithin)
@@ -254,8 +254,8 @@ void judgeBesideSlowControl(const Controlled &runs, VerdictLine &line, const Kno
 void judgeBesideFastControl(const Controlled &runs, VerdictLine &line, const Known &known) {
     const SpeedUp &rest = *runs.own.training;
     const std::string alone = runs.control.run + " reaches " + timesText(runs.control.training->factor) + " by itself";
-    if (firstOf(runs.own, FairnessWeight::Decisive, true))
-        return leaveOpen(line, known, runs.own);
+    if (const PairJudgement *loaded = runs.loaded())
+        return leaveOpen(line, known, *loaded);
     if (*rest.high <= 1 + equalWithin) {
         line.outcome = Outcome::NotWorthIt;
         line.reason = alone;
@@ -270,7 +270,7 @@ void judgeAgainst(const Controlled &runs, VerdictLine &line, const Known &known)
     if (const FairnessFinding *unfair = unintendedDifference(known.measured, runs.own))
         return cantCompare(line, *unfair, " against " + runs.control.run);
     const bool gains = runs.control.training->factor > 1;
-    if (hasOtherWork(runs.whole) || (!gains && hasOtherFlags(runs.whole)))
+    if (runs.whole.otherWork || (!gains && hasOtherFlags(runs.whole)))
         return judgeByControl(runs, line, known);
     if (gains)
         judgeBesideFastControl(runs, line, known);
@@ -293,7 +293,7 @@ void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known)
     const PairJudgement *control = controlInstead(known.measured, known.judgement.pairs, pair);
     const PairJudgement *own = control ? known.controlled(pair.run) : nullptr;
     const FairnessFinding *unfair = unintendedDifference(known.measured, pair);
-    if (unfair && hasOtherWork(pair)) {
+    if (pair.otherWork) {
         line.speedUp.reset();
         line.efficiency.reset();
     }
@@ -335,7 +335,9 @@ void sayWhyNotCompared(const ResultRow &row, const Known &known, VerdictLine &li
                        : isToCome                                 ? " has no training time yet"
                                                                   : " has no training time");
     else
-        line.reason = row.state == "done" ? "no training time was recorded" : row.state;
+        line.reason = row.state == "done"      ? "no training time was recorded"
+                      : row.state == "unknown" ? "whether it still runs is unknown"
+                                               : row.state;
 }
 
 /// The failed repeats again, once the experiment is over.
@@ -424,7 +426,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         return;
     if (const FairnessFinding *unfair = unintendedDifference(known.measured, pair)) {
         cantCompare(line, *unfair, {});
-        if (hasOtherWork(pair))
+        if (pair.otherWork)
             line.speedUp.reset();
         lines.push_back(std::move(line));
         return;
@@ -538,7 +540,8 @@ VerdictLines verdictLines(const ResultTable &table, const std::vector<RepeatGrou
     std::vector<Contender> contenders;
     for (const VerdictLine &line : all) {
         const PairJudgement *pair = known.pair(line.run);
-        contenders.push_back({line.run, line.method, pair && pair->training ? pair->training->factor : 0});
+        contenders.push_back(
+            {line.run, line.method, pair && pair->training && !pair->otherWork ? pair->training->factor : 0});
     }
     VerdictLines out;
     for (const std::size_t at : withFailed(thatMatter(contenders), all))

@@ -62,6 +62,9 @@ struct FairnessFinding {
     bool operator==(const FairnessFinding &) const = default;
 };
 
+/// "Loading workers 4 instead of 0", "82 further flags differ".
+[[nodiscard]] std::string differenceIn(const FairnessFinding &finding);
+
 /// Keys of findings that say how much work was done, as it was measured.
 inline constexpr std::array<std::string_view, 4> measuredWork = {"samples", "steps", "epochs", "work"};
 /// Whether the two had different work, by that or by their settings, so that their times can't be compared.

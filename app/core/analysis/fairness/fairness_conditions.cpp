@@ -436,7 +436,7 @@ std::string cutValue(const std::string &value) {
 }
 
 std::string sentenceOf(const FairnessFinding &finding, const std::string &consequence) {
-    return finding.label + " " + finding.run + " instead of " + finding.reference + ": " + consequence + ".";
+    return differenceIn(finding) + ": " + consequence + ".";
 }
 
 Unlike difference(std::string key, std::string label, const std::string &reference, const std::string &run,

@@ -24,7 +24,8 @@ constexpr const char *otherMeans = "a gain may come from the different resources
 constexpr const char *otherCode = "different code takes a different time";
 constexpr const char *otherLearning = "times can be compared, accuracies can't";
 
-constexpr std::size_t mostNamedFlags = 20; ///< of a pair
+constexpr std::size_t mostNamedFlags = 20;      ///< of a pair
+constexpr std::string_view furtherFlags = "--"; ///< key of the finding that counts the others
 
 struct Rule {
     std::string_view key;
@@ -178,9 +179,9 @@ void addFlags(const Flags &a, const Flags &b, std::vector<Unlike> &out) {
                                            "a gain may come from this flag"));
     if (named == apart.size())
         return;
-    const std::string further = thousands(std::int64_t(apart.size() - named));
-    Unlike others = fairness::difference("--", "further flags", "-", further + " differ", Decisive, {});
-    others.finding.sentence = further + " further flags differ: a gain may come from them.";
+    Unlike others = fairness::difference(std::string(furtherFlags), "further flags", "-",
+                                         thousands(std::int64_t(apart.size() - named)) + " differ", Decisive,
+                                         "a gain may come from them");
     out.push_back(std::move(others));
 }
 
@@ -278,6 +279,13 @@ std::vector<Unlike> settingDifferences(const Pair &pair) {
 } // namespace lockstep::core::fairness
 
 namespace lockstep::core {
+
+std::string differenceIn(const FairnessFinding &finding) {
+    const std::size_t count = finding.run.find(' '); // of "82 differ"
+    if (finding.key != fairness::furtherFlags || count == std::string::npos)
+        return finding.label + " " + finding.run + " instead of " + finding.reference;
+    return finding.run.substr(0, count) + " " + finding.label + finding.run.substr(count);
+}
 
 bool isOfOtherWork(const FairnessFinding &finding) {
     return std::ranges::find(measuredWork, finding.key) != measuredWork.end() ||

@@ -19,7 +19,8 @@ std::vector<RunMark> runMarks(const RunStore &store) {
         out.push_back({isRestart(line.alert) ? RunMark::Kind::Restart : RunMark::Kind::Alert, line.wallUs,
                        line.alert.message, line.alert.severity == "error"});
     if (store.lifecycle().link() == LinkState::AgentDied)
-        out.push_back({RunMark::Kind::Alert, store.log().lastWallUs, "failed: agent died", true});
+        out.push_back(
+            {RunMark::Kind::Alert, store.log().lastWallUs, store.lifecycle().deathSentence().toStdString(), true});
     std::stable_sort(out.begin(), out.end(), [](const RunMark &a, const RunMark &b) { return a.wallUs < b.wallUs; });
     return out;
 }

@@ -39,9 +39,7 @@ const core::VerdictLine *ownLineOf(const core::Judgement &judgement, const std::
 QString fastestFinding(const core::Judgement &judgement, bool complete) {
     const core::PairJudgement *fastest = nullptr;
     for (const core::PairJudgement &pair : judgement.pairs) {
-        const core::VerdictLine *line = ownLineOf(judgement, pair.run);
-        const bool otherWork = line && !line->speedUp;
-        if (pair.training && !otherWork && (!fastest || pair.training->factor > fastest->training->factor))
+        if (pair.training && !pair.otherWork && (!fastest || pair.training->factor > fastest->training->factor))
             fastest = &pair;
     }
     if (!fastest)

@@ -60,6 +60,11 @@ private Q_SLOTS:
         QVERIFY2(efficiencyWith([](RunOutcome &run) { run.config->batchPerDevice = 64; }),
                  "weak scaling: each device has as many samples a step as the one of the reference");
         QVERIFY2(efficiencyWith([](RunOutcome &run) {
+                     run.config->batchPerDevice = 64;
+                     run.testAccuracy = 0.6;
+                 }),
+                 "an accuracy is said beside it, too");
+        QVERIFY2(efficiencyWith([](RunOutcome &run) {
                      run.conditions.freeCores = 0;
                      run.conditions.surroundings.emplace().measuredS = *run.runTimeS;
                      run.conditions.surroundings->otherCpuS = 2 * *run.runTimeS;

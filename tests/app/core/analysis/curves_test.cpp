@@ -364,6 +364,9 @@ private Q_SLOTS:
         QVERIFY(marks[1].kind == RunMark::Kind::Alert && marks[1].error);
         QVERIFY(marks[2].kind == RunMark::Kind::Restart && !marks[2].error);
         QCOMPARE(marks[2].text, std::string("all ranks are started again, 1 of 3"));
+        store.setLink(LinkState::AgentDied, QStringLiteral("failed: its job is gone"));
+        QVERIFY(std::ranges::any_of(runMarks(store),
+                                    [](const RunMark &mark) { return mark.text == "failed: its job is gone"; }));
     }
 
     void anEpochEndsWhenItsLastRankHasReportedIt() {

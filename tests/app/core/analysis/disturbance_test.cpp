@@ -120,15 +120,14 @@ private Q_SLOTS:
     void whatWentOnAroundSeveralNodesSaysWhichNodeItIsOf() {
         Surroundings around{20, 16.74, 0.0, 2.0, {"CPU quota"}};
         QCOMPARE(surroundingsText(around),
-                 QStringLiteral("other processes took 83.7 % of a core; clocks or quota held it "
+                 QStringLiteral("other programs took 83.7 % of a core; clocks or quota held it "
                                 "down for 10.0 % of the time (CPU quota)"));
         around.nodes = 2;
         around.loadedNode = "hostB";
         around.heldNode = "hostA";
-        QCOMPARE(
-            surroundingsText(around),
-            QStringLiteral("on hostB, the most loaded of 2 nodes: other processes took 83.7 % of a core; clocks or "
-                           "quota held hostA down for 10.0 % of the time (CPU quota)"));
+        QCOMPARE(surroundingsText(around),
+                 QStringLiteral("on hostB, the most loaded of 2 nodes: other programs took 83.7 % of a core; clocks or "
+                                "quota held hostA down for 10.0 % of the time (CPU quota)"));
         around.nodesUnknown = 1;
         QVERIFY(surroundingsText(around).startsWith(
             QStringLiteral("on hostB, the most loaded of 2 nodes that reported it, of 3 in all: ")));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/compare/judgement.h"
+#include "analysis/compare/verdict.h"
 #include "analysis/fairness/setting_factors.h"
 #include "tests/qt_test.h"
 
@@ -283,6 +284,16 @@ private Q_SLOTS:
                  more[0].reason.c_str());
     }
 
+    void beyondAFastControlAGainOverAReferenceThatOtherProgramsSlowedCantBeTold() {
+        const VerdictLine line = linesOf(measured({{"baseline", Method::Baseline, 1, 0, 6, 4, 0, 0.004, 1.2},
+                                                   {"DDP on 2 devices", Method::Ddp, 2, 4, 1, 2, 0.5},
+                                                   {"baseline, 4 workers", Method::Baseline, 1, 4, 1, 4, 0}}))
+                                     .at(0);
+        QVERIFY2(line.outcome == Outcome::CantTell, line.reason.c_str());
+        QVERIFY2(line.reason.starts_with("other programs took 1.2 cores; repeat on a quiet machine"),
+                 line.reason.c_str());
+    }
+
     void aSlowControlMakesNoRunWorthItThatIsNotFasterThanTheReference() {
         const auto lineWith = [](double load, double compute, double exposed, double spread) {
             return linesOf(measured({baseline,
@@ -359,6 +370,12 @@ private Q_SLOTS:
             QCOMPARE(countOfFactors(off, on), factorsBetween(off, on).size());
             QVERIFY(countOfFactors(off, on) > count);
         }
+        std::vector<RunOutcome> runs = off.runs;
+        runs.insert(runs.end(), on.runs.begin(), on.runs.end());
+        const ResultTable table = resultTable(runs);
+        const std::vector<std::string> notes = judged(table, judge(table, runs, {})).rows.at(1).notes;
+        QCOMPARE(std::ranges::count(notes, "unfair against baseline (decisive): 82 further flags differ"),
+                 std::ptrdiff_t(1));
     }
 
     void aRunThatFailedSaysSoWithTheRunWhoseConsoleSaysMore() {
@@ -422,6 +439,11 @@ private Q_SLOTS:
         QCOMPARE(sentenceOf(linesOf(runs).at(0)), std::string("DDP on 2 devices: not compared; stopped."));
         end(ddp, RunState::Training, 3);
         QVERIFY(linesOf(runs).at(0).outcome == Outcome::Pending);
+        end(ddp, RunState::Training, 1);
+        for (RunOutcome &run : runs)
+            run.unknown = run.name == ddp; // copies that were last seen training
+        QCOMPARE(sentenceOf(linesOf(runs).at(0)),
+                 std::string("DDP on 2 devices: to come; whether it still runs is unknown."));
     }
 
     void ofManyRunsEachWithFailedRepeatsKeepsItsLine() {
@@ -464,6 +486,24 @@ private Q_SLOTS:
         QCOMPARE(lines[0].run, std::string("DDP on 2 devices"));
         QCOMPARE(lines[1].run, std::string("DP on 2 devices"));
         QCOMPARE(lines[2].against, std::string("DP on 2 devices"));
+    }
+
+    void theFastestOfAMethodIsOfThoseWithTheReferencesWork() {
+        std::vector<RunOutcome> runs = measured({baseline,
+                                                 {"DDP on 2 devices, few epochs", Method::Ddp, 2, 0, 0.3, 1.4, 0.3},
+                                                 {"DDP on 2 devices", Method::Ddp, 2, 0, 1, 4.5, 1},
+                                                 {"DP on 2 devices", Method::Dp, 2, 0, 1, 14, 0},
+                                                 {"DP on 4 devices", Method::Dp, 4, 0, 1, 16, 0},
+                                                 {"DP on 8 devices", Method::Dp, 8, 0, 1, 18, 0}});
+        for (RunOutcome &run : runs)
+            if (run.name == "DDP on 2 devices, few epochs")
+                run.config->epochs = 1;
+        const Judgement found = judge(resultTable(runs), runs, {});
+        QCOMPARE(found.lines.at(0).run, std::string("DDP on 2 devices"));
+        QVERIFY(found.lines.at(0).speedUp);
+        const ExplainedPairs explained = explainedPairs(found.pairs);
+        QVERIFY(explained.gain);
+        QCOMPARE(explained.gain->run, std::string("DDP on 2 devices"));
     }
 };
 

@@ -23,6 +23,7 @@
 #include "models/run_curves.h"
 #include "models/run_list_model.h"
 #include "queue/experiment_follower.h"
+#include "queue/queue_run.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
@@ -405,6 +406,19 @@ private Q_SLOTS:
         QCOMPARE(QList<int>(plan.to.begin(), plan.to.end()), to);
     }
 
+    void aRunThatItsQueueFoundGoneIsSaidToHaveEndedAsTheQueueSays() {
+        for (const QString &reason : {QStringLiteral("its Slurm job ended without a result"), QString()}) {
+            RunStore store(QStringLiteral("20260101T000000Z-00000001"));
+            store.setLink(LinkState::AgentDied, reason.isEmpty() ? reason : QStringLiteral("failed: ") + reason);
+            RunSet set;
+            set.add(&store);
+            const AlertModel alerts(&set);
+            const QString said = reason.isEmpty() ? QStringLiteral("agent died") : reason;
+            QCOMPARE(shown(alerts, 0, AlertModel::Message), QStringLiteral("failed: ") + said);
+            QCOMPARE(entryEndOf(store).reason, said);
+        }
+    }
+
     void aDeviationIsWrittenToTheLastPlaceOfItsMean() {
         QCOMPARE(besideMean(0.000000046, QStringLiteral("1.36")), QStringLiteral("0"));
         QCOMPARE(besideMean(0.0149, QStringLiteral("1.36")), QStringLiteral("0.01"));
@@ -412,6 +426,7 @@ private Q_SLOTS:
         QCOMPARE(besideMean(9299, QStringLiteral("16000")), QStringLiteral("9300"));
         QCOMPARE(besideMean(12, QStringLiteral("12345")), QStringLiteral("12"));
         QCOMPARE(besideMean(2e-32, QStringLiteral("5.00e-31")), QStringLiteral("2.0e-32"));
+        QCOMPARE(besideMean(0.1414, QStringLiteral("0")), QStringLiteral("0.14")); // of -0.1 and 0.1
     }
 
     void numbersReadTheSameEverywhere() {

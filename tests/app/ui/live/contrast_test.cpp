@@ -158,6 +158,26 @@ private Q_SLOTS:
         drawer->filter()->setText({});
     }
 
+    void theConsolesNamesThatChangeTogetherAreMeasuredOnce() {
+        ConsoleDrawer *drawer = m_window->drawer();
+        drawer->setUnfolded(true);
+        core::RunStore store(QStringLiteral("20260102T030405Z-0000bbbb"));
+        RunRecord record;
+        record.run = store.runId().toStdString();
+        record.name = "mine";
+        record.config.emplace();
+        store.setRecord(record);
+        m_workspace->runs().add(&store);
+        const auto width = [&] { return drawer->table()->columnWidth(core::ConsoleModel::Run); };
+        const int before = width();
+        record.name = "a name of my own that takes more room than those of the others";
+        store.setRecord(record);
+        store.flush();
+        QCOMPARE(width(), before);
+        QTRY_VERIFY(width() > before);
+        m_workspace->runs().remove(&store);
+    }
+
     void anExperimentOfOneEpochHasNoSecondOneOnItsAxis() {
         closeWindow();
         const std::string id = uitest::writeExperimentOnDisk({.epochs = 1, .repeats = 1, .firstRun = 150});

@@ -133,10 +133,27 @@ private Q_SLOTS:
         QCOMPARE(fastestFinding(judgement, false), QStringLiteral("No run here is faster than baseline so far"));
         QCOMPARE(fastestFinding(judgement, true),
                  QStringLiteral("Undecided: no run here measured faster than baseline"));
-        core::VerdictLine otherWork; // without a factor
-        otherWork.run = pair.run;
-        otherWork.outcome = core::Outcome::CantTell;
-        judgement.lines = {otherWork};
+    }
+
+    void aRunOfOtherWorkIsNotTheFastestWhetherOrNotItHasALine() {
+        core::Judgement judgement;
+        core::PairJudgement pair;
+        pair.run = "DDP on 2 devices";
+        pair.training.emplace();
+        pair.training->factor = 1.5;
+        core::PairJudgement less = pair; // epochs
+        less.run = "DDP on 2 devices, 1 epoch";
+        less.training->factor = 4.76;
+        less.otherWork = true;
+        judgement.pairs = {pair, less};
+        const auto named = QStringLiteral("Fastest measured, undecided: DDP (2), 1.50×");
+        QCOMPARE(fastestFinding(judgement, true), named);
+        core::VerdictLine line; // over a control
+        line.run = less.run;
+        line.speedUp = less.training;
+        judgement.lines = {line};
+        QCOMPARE(fastestFinding(judgement, true), named);
+        judgement.pairs = {less};
         QCOMPARE(fastestFinding(judgement, true), QString());
     }
 
