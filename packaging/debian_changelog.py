@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Converts CHANGELOG.md to Debian's own form: debian_changelog.py CHANGELOG.md VERSION-REVISION OUT.gz
 
-An entry a release. One that is not out yet has no date: it gets SOURCE_DATE_EPOCH's, or that of the last change of CHANGELOG.md."""
+An entry a release, its headings left out. One that is not out yet has no date: it gets SOURCE_DATE_EPOCH's, or that of the last change of CHANGELOG.md."""
 import datetime
 import email.utils
 import gzip
@@ -25,6 +25,11 @@ def entry(release, date, notes, revision, changed):
     return "\n".join([*lines, "", f" -- {AUTHORS}  {email.utils.formatdate(when)}", ""])
 
 
+def notes_in(body):
+    listed = re.sub(r"(?m)^### .*$", "", body)
+    return [" ".join(note.split()) for note in re.split(r"(?m)^- ", listed) if note.strip()]
+
+
 def main(source, version, target):
     text = pathlib.Path(source).read_text()
     changed = int(os.environ.get("SOURCE_DATE_EPOCH") or pathlib.Path(source).stat().st_mtime)
@@ -32,8 +37,7 @@ def main(source, version, target):
     upstream, _, revision = version.rpartition("-")
     if not releases or releases[0][0] != upstream:
         sys.exit(f"{source}: its newest entry is not {upstream}: add one")
-    entries = [entry(release, date, [" ".join(note.split()) for note in re.split(r"(?m)^- ", body) if note.strip()],
-                     revision, changed) for release, date, body in releases]
+    entries = [entry(release, date, notes_in(body), revision, changed) for release, date, body in releases]
     with open(target, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed:
         packed.write("\n".join(entries).encode())
 

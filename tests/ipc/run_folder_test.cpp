@@ -118,9 +118,7 @@ private Q_SLOTS:
         m_folder = runFolder("20260102T030405Z-89abcdef");
         QVERIFY(realFileSystem().makeFolders(m_folder.path).has_value());
     }
-    void cleanup() {
-        qunsetenv("LOCKSTEP_HOME");
-    }
+    void cleanup() { qunsetenv("LOCKSTEP_HOME"); }
 
     void namesOfDevicesAndPhasesTurnNoNumbersBesideThem() {
         const std::string turned = "cpu\xE2\x80\xAE", shown = "cpu\xEF\xBF\xBD";

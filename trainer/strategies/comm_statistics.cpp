@@ -15,8 +15,9 @@ void startInTurn(std::vector<BucketStamp> &buckets, std::size_t hands) {
     }
 }
 
-std::int64_t CommStatistics::Step::waitWithin(std::int64_t exposedNs, std::int64_t waitNs) const {
-    return std::min({waitNs, exposedNs, commNs});
+std::int64_t CommStatistics::Step::waitWithin(std::int64_t exposedNs, std::int64_t buffersNs,
+                                              std::int64_t waitNs) const {
+    return std::min(waitNs, std::min(exposedNs, commNs) + buffersNs);
 }
 
 CommStatistics::Step CommStatistics::add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs) {

@@ -18,9 +18,10 @@ class CommStatistics {
 public:
     struct Step {
         std::int64_t commNs = 0, hiddenNs = 0; ///< time with a bucket under way; the part of it inside backward
-        /// The part of a wait for slower ranks that lies in both this and what was exposed. Each rank counts from the end of its own last
-        /// all-reduce, so a wait may come out longer than what it is a part of.
-        [[nodiscard]] std::int64_t waitWithin(std::int64_t exposedNs, std::int64_t waitNs) const;
+        /// The part of a wait for slower ranks that lies in both this and what was exposed, or in the sharing of buffers before. Each rank
+        /// counts from the end of its own last all-reduce, so a wait may come out longer than what it is a part of.
+        [[nodiscard]] std::int64_t waitWithin(std::int64_t exposedNs, std::int64_t buffersNs,
+                                              std::int64_t waitNs) const;
     };
     /// `backwardNs`: when backward began; buckets are in the order in which they were started.
     Step add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs);

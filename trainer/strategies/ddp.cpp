@@ -211,7 +211,7 @@ void Ddp::accountCommunication() {
     if (m_communicator.someOnGpu()) {
         m_statistics.addExposed(exposedNs, {}); // who waits for whom is not known
     } else {
-        const std::int64_t waitNs = step.waitWithin(exposedNs, m_waitNs);
+        const std::int64_t waitNs = step.waitWithin(exposedNs, m_buffersNs, m_waitNs);
         m_clock.add(Phase::Wait, waitNs);
         m_statistics.addExposed(exposedNs, waitNs);
     }

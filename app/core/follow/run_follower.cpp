@@ -78,11 +78,14 @@ void RunFollower::readRecord() {
     }
     if (record || record.error().kind == ErrorKind::BadArgument) // else it could not be read now
         m_recordStamp = stamp;
+    m_recordRefused = record || record.error().kind != ErrorKind::BadArgument ? std::string() : record.error().what;
 }
 
 /// Reads one slice per turn of the event loop, so that a window stays responsive during a long log.
 void RunFollower::replaySlice() {
     readRecord();
+    if (refuseRecord())
+        return;
     m_replay.open(m_folder);
     const bool more = m_replay.slice([this](std::string_view line, int node) { takeLine(line, node); });
     rereadRecord();
@@ -99,6 +102,15 @@ void RunFollower::replaySlice() {
         checkRunFiles();
     else
         checkRemote();
+}
+
+/// Without its record a run would pass for one of which nothing was asked, and be compared as such.
+bool RunFollower::refuseRecord() {
+    if (m_recordRefused.empty() || !m_prefix.local())
+        return false;
+    m_store->setLink(LinkState::Failed, QStringLiteral("the run's record can't be read: ") + fromUtf8(m_recordRefused));
+    end();
+    return true;
 }
 
 bool RunFollower::refuseNewerFormat() {

@@ -82,6 +82,7 @@ private:
     void reportGaps();
     [[nodiscard]] Asked request(const Control &control);
     [[nodiscard]] std::string agentsName() const;
+    bool refuseRecord();
     bool refuseNewerFormat();
 
     RunStore *m_store;
@@ -99,6 +100,7 @@ private:
     int m_backoffMs;
     int m_rereads = 0;
     std::string m_recordStamp;        ///< of the config.json that was read last, or that is no record
+    std::string m_recordRefused;      ///< why it is none; empty: it is one, or could not be read
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_recordMayBeNewer = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;

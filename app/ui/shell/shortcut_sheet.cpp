@@ -77,7 +77,10 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     sheet->layout()->invalidate();
     const QSize wanted = sheet->sizeHint();
     area->setMinimumWidth(wanted.width() + area->verticalScrollBar()->sizeHint().width());
-    area->setMinimumHeight(std::min(wanted.height(), window->screen()->availableSize().height() - besideScreen));
+    const int room = window->screen()->availableSize().height() - besideScreen;
+    area->setMinimumHeight(std::min(wanted.height(), room));
+    if (wanted.height() <= room)
+        area->setFocusPolicy(Qt::NoFocus); // there is nothing to scroll
 }
 
 void ShortcutSheet::fill(QWidget &sheet, const std::vector<Section> &sections) {

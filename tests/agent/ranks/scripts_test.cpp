@@ -352,6 +352,9 @@ TEST_CASE(
     for (const Case &c :
          {Case{warning + "exit 3", " exited with code 3"},
           {"echo 'ValueError: torn' >&2; " + warning + "exit 3", " exited with code 3: ValueError: torn"},
+          {"echo 'ValueError: torn' >&2; echo 'a.py:3: UserWarning: careful' >&2; echo 'Go on.' >&2; echo '  x += 1' "
+           ">&2; exit 3",
+           " exited with code 3: ValueError: torn"},
           {warning + "echo epoch 5; exit 3", " exited with code 3: its last line was epoch 5"}}) {
         CAPTURE(c.script);
         const TestHome home;

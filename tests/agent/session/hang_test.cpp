@@ -226,7 +226,8 @@ TEST_CASE(
     CHECK(holds(other.check(), "all ranks are in it: the network or the backend does not go on"));
 }
 
-TEST_CASE("lockstep-trainer's ranks enter each collective by themselves: backward and a lack of phases gain them no time") {
+TEST_CASE(
+    "lockstep-trainer's ranks enter each collective by themselves: backward and a lack of phases gain them no time") {
     Watched inBackward(0, HangWatch::Ranks::Trainer), inNoPhase(0, HangWatch::Ranks::Trainer);
     inBackward.knowsSteps();
     for (const int rank : {0, 1})

@@ -46,10 +46,10 @@ private:
     };
     struct Epoch {
         std::map<int, Part> ranks;
-        std::int64_t samples = 0, steps = 0;    ///< summed over the ranks; largest of the ranks
-        std::optional<double> loss;             ///< of all ranks, as the least that reported it says; see meanLoss
-        int lossRank = INT_MAX;                 ///< that rank
-        double meanLoss = 0;                    ///< of `lossRanks` ranks' own
+        std::int64_t samples = 0, steps = 0; ///< summed over the ranks; largest of the ranks
+        std::optional<double> loss;          ///< of all ranks, as the least that reported it says; see meanLoss
+        int lossRank = INT_MAX;              ///< that rank
+        double meanLoss = 0;                 ///< of `lossRanks` ranks' own
         int lossRanks = 0;
         bool diverged = false;                  ///< a rank reported a loss that is not finite
         double lossSum = 0, lossSamples = 0;    ///< from the windows of steps

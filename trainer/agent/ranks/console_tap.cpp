@@ -188,17 +188,23 @@ void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
 void ConsoleTap::noteWords(Stream stream, const std::string &line) {
     if (!hasWords(line))
         return;
-    const bool isError = stream == Stream::Err, warns = isError && isWarning(line);
-    const bool isItsSource = isError && m_afterWarning && (line.front() == ' ' || line.front() == '\t');
-    if (isError)
-        m_afterWarning = warns;
-    if (warns || isItsSource)
+    const bool isError = stream == Stream::Err;
+    if (isError && isWarning(line)) {
+        m_beforeWarning = m_last;
         return;
-    m_lastLine = trimmed(line);
-    if (!isError)
+    }
+    if (isError && m_beforeWarning && (line.front() == ' ' || line.front() == '\t')) {
+        m_last =
+            *std::exchange(m_beforeWarning, std::nullopt); // further lines of the warning's text were none of these
         return;
-    m_lastErrorLine = m_lastLine;
-    m_lastErrorNs = SystemClock().monoNs();
+    }
+    m_last.line = trimmed(line);
+    if (isError) {
+        m_last.errorLine = m_last.line;
+        m_last.errorNs = SystemClock().monoNs();
+    } else if (m_beforeWarning) {
+        m_beforeWarning->line = m_last.line;
+    }
 }
 
 void ConsoleTap::flushLeftOut() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,9 +34,9 @@ public:
     void appendText(std::string_view line);
 
     /// The last line that may say why the process ends: it has a letter or a digit, and is no warning. Without blanks around it.
-    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr
-    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; }           ///< of stdout or stderr
-    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; }           ///< CLOCK_MONOTONIC; 0: none
+    [[nodiscard]] const std::string &lastErrorLine() const { return m_last.errorLine; } ///< of stderr
+    [[nodiscard]] const std::string &lastLine() const { return m_last.line; }           ///< of stdout or stderr
+    [[nodiscard]] std::int64_t lastErrorNs() const { return m_last.errorNs; }           ///< CLOCK_MONOTONIC; 0: none
 
 private:
     struct Source {
@@ -61,9 +62,12 @@ private:
     EventLoop::Token m_timer = 0;
     int m_linesThisSecond = 0;
     std::uint64_t m_leftOut = 0;
-    std::string m_lastErrorLine, m_lastLine;
-    std::int64_t m_lastErrorNs = 0;
-    bool m_afterWarning = false; ///< the last line of stderr
+    struct LastWords {
+        std::string errorLine, line;
+        std::int64_t errorNs = 0;
+    };
+    LastWords m_last;
+    std::optional<LastWords> m_beforeWarning; ///< until the source line with which a warning's text ends
 };
 
 /// Makes valid UTF-8: invalid bytes become U+FFFD, and what is not printable() beyond ASCII; escape sequences and ASCII's control

@@ -18,7 +18,7 @@ namespace {
 constexpr double leastS = 10, medianSteps = 5;
 constexpr double patienceS = 300; ///< for what may honestly take long: a first step, a script's own work
 constexpr std::size_t windowsKept = 64, ownWindowsKept = 8;
-constexpr std::size_t ownWindowsNeeded = 3; ///< of fewer, one with a pause in it would be the median
+constexpr std::size_t ownWindowsNeeded = 3;      ///< of fewer, one with a pause in it would be the median
 constexpr std::int64_t silentNs = 5'000'000'000; ///< a rank sends something each second
 
 std::string secondsText(double seconds) {
@@ -125,9 +125,9 @@ bool HangWatch::mayBeBusy(const Rank &rank, bool came, double waitedS, double li
 
 /// Where the whole backward counts as the collective, the ranks may still compute, or compile, in it.
 bool HangWatch::mayAllCompute(double waitedS) const {
-    return m_kind == Ranks::Scripts && m_afterS <= 0 && waitedS < patienceS && std::ranges::any_of(m_ranks, [](const auto &entry) {
-               return entry.second.at && entry.second.at->phase == phase::backward;
-           });
+    return m_kind == Ranks::Scripts && m_afterS <= 0 && waitedS < patienceS &&
+           std::ranges::any_of(
+               m_ranks, [](const auto &entry) { return entry.second.at && entry.second.at->phase == phase::backward; });
 }
 
 std::optional<AlertFrame> HangWatch::check(std::int64_t nowNs, int rankCount,

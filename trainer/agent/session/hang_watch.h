@@ -20,14 +20,19 @@ namespace lockstep::agent {
 /// vain.
 class HangWatch {
 public:
-    enum class Ranks { Trainer, Scripts }; ///< lockstep-trainer enters each collective by itself; of a script the whole backward may count as one
+    enum class Ranks {
+        Trainer,
+        Scripts
+    }; ///< lockstep-trainer enters each collective by itself; of a script the whole backward may count as one
 
     /// `after`: how long they must have waited; 0: five median steps, at least 10 s, or five minutes while no step is known.
     HangWatch(std::chrono::duration<double> after, Ranks ranks) : m_afterS(after.count()), m_kind(ranks) {}
     void set(std::chrono::duration<double> after, Ranks ranks) { m_afterS = after.count(), m_kind = ranks; }
 
     void take(int rank, const Frame &frame, std::int64_t nowNs);
-    void startOver() { *this = HangWatch(std::chrono::duration<double>(m_afterS), m_kind); } ///< all ranks were started again
+    void startOver() {
+        *this = HangWatch(std::chrono::duration<double>(m_afterS), m_kind);
+    } ///< all ranks were started again
 
     /// Once for each hang ("hang"), and once when its ranks go on ("hang_over"). The run has `rankCount` ranks. `processOf` says what is odd about a rank's
     /// process, as the end of a sentence; empty: nothing, or it is on another node.

@@ -41,7 +41,7 @@ public:
     /// Calls `done` once the traces that were collected are merged, at most half a minute later. Once settled.
     virtual void finishTraces(std::function<void()> done) { done(); }
     virtual void giveTracesUp() {} ///< finishTraces() calls `done` a moment later
-    virtual void sendLog() = 0; ///< call after each batch of the loop
+    virtual void sendLog() = 0;    ///< call after each batch of the loop
     virtual void addToResult(RunResult &result) const = 0;
     virtual void onResultWritten() = 0;
     virtual void leave(std::function<void()> done) = 0; ///< calls `done` when the other nodes know of the end

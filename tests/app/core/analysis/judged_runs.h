@@ -16,8 +16,8 @@ using namespace lockstep::core;
 using Phases = std::map<std::string, double, std::less<>>;
 
 /// A repeat that trains `load` + `compute` (+ communication) seconds, as ranks report it; `factor` on all of it.
-inline RunOutcome runOf(const std::string &name, const RunConfig &config, double load, double compute, double exposed = 0,
-                 double factor = 1) {
+inline RunOutcome runOf(const std::string &name, const RunConfig &config, double load, double compute,
+                        double exposed = 0, double factor = 1) {
     static int number = 0;
     RunOutcome out;
     out.run = "run" + std::to_string(++number);
@@ -60,7 +60,7 @@ inline RunConfig config(Method method, int devices, int workers) {
 }
 
 inline void addRepeats(std::vector<RunOutcome> &all, const std::string &name, const RunConfig &setting, double load,
-                double compute, double exposed = 0, int repeats = 3) {
+                       double compute, double exposed = 0, int repeats = 3) {
     for (int i = 0; i < repeats; ++i)
         all.push_back(runOf(name, setting, load, compute, exposed, 1 + 0.01 * (i - 1)));
 }

@@ -242,7 +242,11 @@ private Q_SLOTS:
         RunStore store(QStringLiteral("a"));
         store.setRecord(ddpRecord("a"));
         for (const int rank : {0, 1}) {
+            StateFrame init;
+            init.worldSize = 2;
+            store.take(frame(init, rank, 0));
             EpochFrame epoch;
+            epoch.epoch = 1;
             epoch.durationS = 0.2;
             epoch.steps = rank == 0 ? 10 : 20;
             epoch.phases["forward"] = {rank == 0 ? 0.2 : 0.1, {}};

@@ -77,7 +77,7 @@ Json expected(const std::string &folder, const std::vector<Frame> &frames) {
             reported[epoch->epoch] = std::max(reported[epoch->epoch], frame.wallUs);
             if (frame.rank == 0) { // the second to report
                 out[run]["epoch/metric/samples_per_s"].push_back(
-                    point(reported[epoch->epoch], epoch->epoch, 640 / 0.4 + 640 / 0.45));
+                    point(reported[epoch->epoch], epoch->epoch, 1280 / 0.45));
                 if (epoch->steps > 0)
                     out[run]["epoch/metric/step_ms"].push_back(
                         point(reported[epoch->epoch], epoch->epoch, 450.0 / double(epoch->steps)));

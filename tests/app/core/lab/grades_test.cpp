@@ -96,7 +96,6 @@ private Q_SLOTS:
         ForecastRecord here = forecastOf(0), elsewhere = forecastOf(1), renamed = forecastOf(2), over = forecastOf(3);
         elsewhere.host = "elsewhere";
         renamed.cpuModel = "EPYC 9654";
-        over.input.config.devices.clear();
         over.input.config.nodes = firstDevices(nodes, 2);
         std::vector<GradingRun> runs;
         for (const ForecastRecord *record : {&here, &elsewhere, &renamed, &over}) {

@@ -11,6 +11,7 @@
 #include "queue/experiment_follower.h"
 #include "queue/experiment_runner.h"
 #include "store/load_run.h"
+#include "store/run_outcome.h"
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
@@ -269,6 +270,26 @@ private Q_SLOTS:
         QVERIFY2(store.lifecycle().linkSentence().contains(QStringLiteral("newer Lockstep")),
                  qPrintable(store.lifecycle().linkSentence()));
         QCOMPARE(realFileSystem().readAll(folder.log(0)).value(), line); // untouched
+    }
+
+    void aRunWhoseRecordIsNoneIsNotTakenForOneOfWhichNothingWasAsked() {
+        const std::string run = makeRunId();
+        const RunFolder folder = runFolder(run);
+        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        RunResult result;
+        result.run = run;
+        result.state = RunState::Done;
+        result.summary.emplace().totalTrainingTimeS = 5.0;
+        QVERIFY(realFileSystem().writeAtomically(folder.config(), R"({"command":"train.py"})").has_value());
+        QVERIFY(realFileSystem().writeAtomically(folder.result(), toJson(result)).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(lockstep::test::hangLimitMs));
+        QVERIFY2(store.lifecycle().linkSentence().startsWith(QStringLiteral("the run's record can't be read: ")),
+                 qPrintable(store.lifecycle().linkSentence()));
+        QVERIFY(!outcomeOf(store).totalTrainingTimeS);
     }
 
     void aQueueHasOneOwner() {

@@ -58,7 +58,7 @@ private Q_SLOTS:
         open->createdWallUs = core::readExperiment(m_running)->createdWallUs + 60'000'000;
         QVERIFY(core::writeExperiment(*open).has_value());
         m_window->showPage(Page::Live);
-        QTRY_VERIFY2(words().startsWith(u"Later run of "), qPrintable(words()));
+        QTRY_VERIFY2(words().startsWith(u"Later experiment, of "), qPrintable(words()));
         open->createdWallUs = before;
         QVERIFY(core::writeExperiment(*open).has_value());
         QTRY_VERIFY2(words().startsWith(u"Earlier experiment, of "), qPrintable(words()));
