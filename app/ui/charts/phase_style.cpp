@@ -149,10 +149,12 @@ void paintPhaseFoot(QPainter *painter, const QRectF &area, const QRectF &plot, c
     painter->setPen(palette.textMuted);
     const double titleWidth = QFontMetricsF(painter->font()).horizontalAdvance(title) + 2;
     const double keyLeft = area.right() - phaseKeyWidth();
-    const double titleLeft = std::min(plot.center().x() - titleWidth / 2, keyLeft - 2 * BarRows::gap - titleWidth);
-    painter->drawText(QRectF(std::max(area.left(), titleLeft), plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
+    const double centred = plot.center().x() - titleWidth / 2;
+    const double besideKey = std::min(centred, keyLeft - 2 * BarRows::gap - titleWidth);
+    const bool bothFit = besideKey >= area.left();
+    painter->drawText(QRectF(bothFit ? besideKey : centred, plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
                       title);
-    if (titleLeft >= area.left()) // else a picture too narrow for both
+    if (bothFit)
         paintPhaseKey(painter, {keyLeft, plot.bottom() + 26}, palette);
 }
 

@@ -28,9 +28,10 @@ QString footOf(const core::ResultTable &table, const core::Judgement &judgement,
     if (!complete && !toCome)
         out.append(VerdictHead::tr("So far: runs are still to come."));
     if (factors)
-        out.append((others ? VerdictHead::tr("×: training time of %1, unless a line names another run, ÷ the run's.")
-                           : VerdictHead::tr("×: training time of %1 ÷ the run's."))
-                       .arg(QString::fromStdString(judgement.reference)));
+        out.append(
+            (others ? VerdictHead::tr("× is the training time of %1, or of the run that a line names, ÷ the run's own.")
+                    : VerdictHead::tr("× is the training time of %1 ÷ the run's own."))
+                .arg(QString::fromStdString(judgement.reference)));
     if (intervals)
         out.append(QString::fromStdString(core::verdictText(table).spread));
     if (judgement.moreRuns > 0)
