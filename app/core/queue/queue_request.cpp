@@ -184,7 +184,11 @@ struct OwnerlessChange {
         const std::vector<int> stopped = stopsCurrents(one, experiment);
         for (const int current : stopped)
             end(experiment.entries[std::size_t(current)], asked, one.by);
-        if (!stopped.empty() && one.kind == QueueRequest::Kind::Skip)
+        const bool hadNotEnded = std::ranges::any_of(stopped, [this](int current) {
+            const EntryState state = experiment.entries[std::size_t(current)].state;
+            return state == EntryState::Stopped || !isOver(state);
+        });
+        if (hadNotEnded && one.kind == QueueRequest::Kind::Skip)
             return {};
         return apply(one, experiment, room ? &*room : nullptr);
     }
