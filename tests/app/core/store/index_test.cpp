@@ -531,7 +531,8 @@ private Q_SLOTS:
         record.command.assign(1'000, "");
         RunStore store(QStringLiteral("r"));
         store.setRecord(record);
-        const RunOutcome outcome = outcomeOf(store), copy = outcome;
+        const std::vector<RunOutcome> copies(2, outcomeOf(store));
+        const RunOutcome &outcome = copies[0], &copy = copies[1];
         QCOMPARE(copy.command.size(), qsizetype(1'000));
         QVERIFY(copy.command.isSharedWith(outcome.command));
     }
