@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -70,6 +71,14 @@ struct Read {
     int begunAnew = 0;
     std::vector<std::string> refused;
 };
+
+/// The first frame of each rank; the record is written with the last one.
+void hearBegins(ListenedRun &run, HandClock &clock, int ranks, const std::function<Frame(int rank)> &begin) {
+    for (int rank = 0; rank < ranks; ++rank) {
+        clock.ns += rank + 1 == ranks ? 2'000'000'000 : 0;
+        run.takeLine(rank, encode(begin(rank)));
+    }
+}
 
 } // namespace
 
@@ -298,10 +307,7 @@ TEST_CASE("a run of more hosts than a record keeps can be read again") {
     auto run = ListenedRun::open(loop, clock, options, {}, begin(0));
     REQUIRE(run);
     const RunFolder folder = (*run)->folder();
-    for (int rank = 0; rank < ranks; ++rank) {
-        clock.ns += rank + 1 == ranks ? 2'000'000'000 : 0; // so that the record is written with the last one
-        (*run)->takeLine(rank, encode(begin(rank)));
-    }
+    hearBegins(**run, clock, ranks, begin);
     run->reset(); // waits for the disk
     const auto record = readRunRecord(folder);
     REQUIRE_MESSAGE(record, (record ? std::string() : record.error().message()));
@@ -326,10 +332,7 @@ TEST_CASE("names of very many hosts and devices leave the run's record readable,
     auto run = ListenedRun::open(loop, clock, options, {}, begin(0));
     REQUIRE(run);
     const RunFolder folder = (*run)->folder();
-    for (int rank = 0; rank < ranks; ++rank) {
-        clock.ns += rank + 1 == ranks ? 2'000'000'000 : 0; // so that the record is written with the last one
-        (*run)->takeLine(rank, encode(begin(rank)));
-    }
+    hearBegins(**run, clock, ranks, begin);
     run->reset(); // waits for the disk
     CHECK(std::filesystem::file_size(folder.config()) < 2 << 20);
     const auto record = readRunRecord(folder);

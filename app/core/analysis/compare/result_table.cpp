@@ -2,6 +2,7 @@
 #include "analysis/compare/result_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -452,6 +453,11 @@ std::string publishedLabel(const std::string &name) {
 
 std::string labelOf(const ResultRow &row) {
     return row.published ? publishedLabel(row.name) : row.name;
+}
+
+bool isOver(const ResultRow &row) {
+    constexpr std::array over = {EntryState::Done, EntryState::Failed, EntryState::Stopped, EntryState::NotRun};
+    return std::ranges::any_of(over, [&](EntryState state) { return row.state == toString(state); });
 }
 
 std::string doneText(const ResultRow &row) {

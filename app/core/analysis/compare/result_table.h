@@ -78,6 +78,8 @@ struct ResultRow {
 
 /// Its name in a chart, where only the label tells whether it was measured here.
 [[nodiscard]] std::string labelOf(const ResultRow &row);
+/// None of its repeats waits or goes on; not of one whose state is unknown.
+[[nodiscard]] bool isOver(const ResultRow &row);
 /// "1 of 2 done, 13.8 s": its repeats and their training time; empty where none is done.
 [[nodiscard]] std::string doneText(const ResultRow &row);
 

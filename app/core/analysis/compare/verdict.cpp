@@ -16,12 +16,6 @@ namespace {
 constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
-/// None of its repeats waits or goes on.
-bool isOver(const ResultRow &row) {
-    return row.state == toString(EntryState::Done) || row.state == toString(EntryState::Failed) ||
-           row.state == toString(EntryState::Stopped) || row.state == toString(EntryState::NotRun);
-}
-
 bool isSaid(const VerdictLine &line) {
     return !line.contrast && (line.speedUp || line.outcome == Outcome::CantTell || line.outcome == Outcome::Failed);
 }

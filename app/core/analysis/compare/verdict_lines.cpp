@@ -35,8 +35,6 @@ constexpr std::array<OutcomeWords, 9> outcomeWords = {{{"worth it", "worth_it"},
                                                        {"slower", "slower"},
                                                        {"equal", "equal"},
                                                        {"not compared", "not_compared"}}};
-/// Of a row of which nothing is to come.
-constexpr std::array<std::string_view, 4> endedStates = {"done", "failed", "stopped", "not run"};
 
 /// Everything that a line is made from.
 struct Known {
@@ -317,19 +315,15 @@ void addOppositeWholeRun(const PairJudgement &pair, VerdictLine &line) {
         line.reason += (line.reason.empty() ? "" : "; ") + ("launch to exit " + timesText(whole));
 }
 
-bool hasEnded(const ResultRow &row) {
-    return std::ranges::find(endedStates, row.state) != endedStates.end();
-}
-
 /// Of a row that can't be compared with the reference, and did not fail.
 void sayWhyNotCompared(const ResultRow &row, const Known &known, VerdictLine &line) {
     const ResultRow *reference = known.row(line.against);
     const bool isMeasured = !row.trainingTimes.empty();
-    const bool isToCome = !hasEnded(row) || (isMeasured && reference && !hasEnded(*reference));
+    const bool isToCome = !isOver(row) || (isMeasured && reference && !isOver(*reference));
     line.outcome = isToCome ? Outcome::Pending : Outcome::NotCompared;
     if (!isMeasured && !row.disputes.empty())
         line.reason = row.disputes.front();
-    else if (isMeasured && hasEnded(row))
+    else if (isMeasured && isOver(row))
         line.reason = (row.state == "done" ? "" : doneText(row) + "; ") + "its reference " + line.against +
                       (reference && reference->state == "stopped" ? " was stopped"
                        : isToCome                                 ? " has no training time yet"
