@@ -349,7 +349,7 @@ struct Frame {
 [[nodiscard]] std::string_view typeOf(const Frame &frame);
 
 /// Whether the log of that node can have the frame: what ranks report names its rank, devices are sampled by agents, and only
-/// agent 0 tells of links and of a restart of all ranks. Other frames, and whose ranks they name, are not looked at.
+/// agent 0 reports links and a restart of all ranks. Other frames, and whose ranks they name, are not looked at.
 [[nodiscard]] bool canBeOf(int node, const Frame &frame);
 
 /// One line without newline. It has node and seq if they are set, but never crc, which the log adds.

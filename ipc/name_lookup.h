@@ -11,7 +11,7 @@
 namespace lockstep {
 
 /// Looks a host's name up on a thread of its own, since the system's look-up knows no limit. An address in figures needs no thread.
-/// Not thread-safe. The destructor doesn't wait: a look-up that is under way ends by itself, and nobody hears of it.
+/// Not thread-safe. The destructor doesn't wait: a look-up that is under way ends by itself, and its result is dropped.
 class NameLookup {
 public:
     using Resolve = std::function<NetAddresses(const std::string &address)>; ///< called on the look-up's thread

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// Tells ranks that make steps again, since they were restarted, from a command that trains several times in turn: there a rank has
+/// Distinguishes ranks that make steps again, since they were restarted, from a command that trains several times in turn: there a rank has
 /// said that it was done before it began anew. Give each rank's frames in order.
 class RankAttempts {
 public:

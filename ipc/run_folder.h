@@ -12,7 +12,7 @@
 //                     on the agent's machine; in a copy of the folder, there or elsewhere, that the run's state is unknown
 //   notes.json        name, tags, notes (viewers)
 //   origin.json       where to follow a run that is elsewhere: in a viewer's copy, or ("shared":true) from the agent in a Slurm job, with
-//                     the number of times that the job was requeued before ("restarts"); "state":"agent_died" once a viewer was told so
+//                     the number of times that the job was requeued before ("restarts"); "state":"agent_died" once a viewer has seen it
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -246,7 +246,7 @@ struct Surroundings {
     double measuredS = 0; ///< duration that the figures below cover
     /// CPU time on the cores that the agent may use, spent by processes outside the run, i.e. not by its ranks, their
     /// children, the agent, the queue or viewers. A child that ended between two readings (one a second) counts here
-    /// for that second only if nobody waited for it, so that the kernel told nobody what it had used.
+    /// for that second only if nobody waited for it, so that nobody learnt from the kernel what it had used.
     std::optional<double> otherCpuS;
     std::optional<double> stolenS; ///< time of those cores that a hypervisor gave to others
     /// How long the most affected clock was throttled. GPUs: while NVML reported a reason; the largest of all GPUs.
@@ -294,7 +294,7 @@ struct TurnsTaken {
     /// Of these, those that began when nothing of it computed: it waited for something outside (a disk, a network, a timer), which goes
     /// on in a pause.
     std::int64_t waiting = 0;
-    /// A rank has reported durations without having said that it leaves pauses out of them, or couldn't be told of a pause.
+    /// A rank has reported durations without having said that it leaves pauses out of them, or could not be notified of a pause.
     bool counted = false;
     /// The file that says whose turn it is was removed meanwhile: others may have run at the same time.
     bool lost = false;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "ipc/told_facts.h"
+#include "ipc/reported_facts.h"
 #include "sample_frames.h"
 #include "tests/qt_test.h"
 
@@ -408,7 +408,7 @@ private Q_SLOTS:
     }
 
     void factsOfLaterRanksMakeRoomForThoseOfEarlierOnes() {
-        ToldFacts told(2);
+        ReportedFacts told(2);
         told.take(1, 1, {{"a", "1"}, {"b", "1"}, {"c", "1"}});
         QCOMPARE(told.all(), (About{{"a", "1"}, {"b", "1"}}));
         told.take(0, 5, {{"b", "0"}, {"d", "0"}});

@@ -311,10 +311,9 @@ TEST_SUITE("engine_checkpoints") {
         std::string many;
         for (std::size_t i = 0; i <= mostEarlierParts; ++i)
             many += "0 " + std::to_string(i) + " {}\n";
-        goesOnBefore("it tells of more than 1000 earlier parts of its training", withEarlier(many));
+        goesOnBefore("it lists more than 1000 earlier parts of its training", withEarlier(many));
         const auto ofSize = [](std::size_t bytes) { return R"({"data_dir":")" + std::string(bytes, 'x') + "\"}\n"; };
-        goesOnBefore("it tells of an earlier part of its training in",
-                     withEarlier("0 1 " + ofSize(longestEarlierPart)));
+        goesOnBefore("it lists an earlier part of its training in", withEarlier("0 1 " + ofSize(longestEarlierPart)));
         many.clear();
         for (std::size_t i = 0; many.size() <= mostEarlierBytes; ++i)
             many += "0 " + std::to_string(i) + " " + ofSize(longestEarlierPart / 2);

@@ -12,7 +12,7 @@
 namespace lockstep::trainer {
 namespace {
 
-/// Notices when a thread is told of the same event again and again, sooner than it could have handled it.
+/// Notices when a thread gets the same event again and again, sooner than it could have handled it.
 class SpinWatch {
 public:
     [[nodiscard]] bool spins(const epoll_event &event) {

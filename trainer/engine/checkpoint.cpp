@@ -140,7 +140,7 @@ std::string linesOf(const std::vector<EarlierPart> &parts) {
     return text;
 }
 
-/// What of such lines is more than a checkpoint may tell, as "more than 1000 earlier parts of its training"; empty: nothing is.
+/// What of such lines is more than a checkpoint may list, as "more than 1000 earlier parts of its training"; empty: nothing is.
 std::string tooMuchIn(std::string_view lines) {
     if (lines.size() > mostEarlierBytes)
         return std::to_string(lines.size()) + " bytes of earlier parts of its training, more than " +
@@ -163,7 +163,7 @@ bool isBefore(const EarlierPart &one, const EarlierPart &other) {
 
 Result<std::vector<EarlierPart>> earlierFrom(const std::string &text, const std::string &file) {
     if (const std::string tooMuch = tooMuchIn(text); !tooMuch.empty())
-        return fail(notOurs(file, "it tells of " + tooMuch));
+        return fail(notOurs(file, "it lists " + tooMuch));
     std::vector<EarlierPart> parts;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -302,7 +302,7 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
     into.launch = text("launch");
     const bool known = tensors.metadata.contains("training"); // else an earlier version wrote it
     into.training = known ? text("training") : into.launch;
-    if (into.training.find('\n') != std::string::npos) // nodes tell each other of it in a line
+    if (into.training.find('\n') != std::string::npos) // nodes send it to each other in a line
         return fail(notOurs(file, "the name of its training has a line end"));
     into.data = text("data_sha256");
     into.savedUs = wholeNumber(tensors, "saved_us").value_or(0);
@@ -546,7 +546,7 @@ Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int wor
                                    data.substr(0, 12) + "… instead of " + checkpoint.data.substr(0, 12) + "…)",
                                "resume with the same data, or use another --checkpoint-dir", "data_dir"));
     if (const std::string tooMuch = tooMuchIn(linesOf(earlierParts(checkpoint, config))); !tooMuch.empty())
-        return fail(Error::badArgument("with these settings a checkpoint would have to tell of " + tooMuch,
+        return fail(Error::badArgument("with these settings a checkpoint would have to list " + tooMuch,
                                        "resume with the settings that the checkpoint was made with"));
     if (const int begun = checkpoint.epochsDone + (checkpoint.stepInEpoch > 0 ? 1 : 0); config.epochs < begun)
         return fail(Error::badArgument("--epochs is " + std::to_string(config.epochs) +

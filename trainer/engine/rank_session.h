@@ -60,7 +60,7 @@ struct Session {
 };
 
 /// Puts the parameters and the optimizer's state of a checkpoint of this training, which rank 0 has, into every rank; all must call it. `occasion`
-/// tells one call from another.
+/// distinguishes one call from another.
 [[nodiscard]] Result<void> restoreFrom(Session &session, const std::string &file, const std::string &occasion);
 
 /// Checks outputs, reads data, finds the other ranks and checks that they train the same, locks the folder of checkpoints, builds

@@ -263,7 +263,7 @@ bool FrameSender::writeSome() {
         m_begun.append(m_bytes, begin, size - begin);
     }
     m_bytes.erase(0, size);
-    if (m_bytes.empty() && std::exchange(m_toldFailed, false)) // a part may find room on a full disk
+    if (m_bytes.empty() && std::exchange(m_reportedFailure, false)) // a part may find room on a full disk
         std::fprintf(stderr, "lockstep-trainer: frames of rank %d are written again\n", m_rank);
     return true;
 }
@@ -386,7 +386,7 @@ void FrameSender::lose(const std::string &why) {
     if (m_file) {
         m_down = true;
         m_nextTry = std::chrono::steady_clock::now() + againEvery;
-        if (!std::exchange(m_toldFailed, true))
+        if (!std::exchange(m_reportedFailure, true))
             std::fprintf(stderr,
                          "lockstep-trainer: frames of rank %d can't be written: %s; training goes on, and they will be "
                          "tried again\n",

@@ -84,8 +84,8 @@ private:
 
     // For a file:
     bool m_file = false;
-    std::string m_begun;       ///< the part of a line whose rest is not written yet
-    bool m_toldFailed = false; ///< that it can't be written; until it can
+    std::string m_begun;            ///< the part of a line whose rest is not written yet
+    bool m_reportedFailure = false; ///< that it can't be written; until it can
 
     // For a listener on the network:
     std::string m_tcp; ///< its address; empty: another kind of destination

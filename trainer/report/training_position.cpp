@@ -7,7 +7,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed; // a heartbeat that is a step behind does no harm
 
-/// The phase that follows in a step of any method; finer phases inside it are not told.
+/// The phase that follows in a step of any method; finer phases inside it are not shown.
 Phase after(Phase phase) {
     switch (phase) {
     case Phase::Load:

@@ -85,7 +85,7 @@ void ParameterServer::updateIfAllowed() {
     m_changed.notify_all();
 }
 
-/// A rank that computes is in a step of which it hears only at its end that all want to stop.
+/// A rank that computes learns only at the end of its step that all want to stop.
 void ParameterServer::noteWish() {
     if (m_stopAfter >= 0)
         return;

@@ -23,7 +23,7 @@ namespace lockstep::trainer {
 ///
 /// Where a rank also serves, its training thread gives way to it between operations (GivingWay).
 ///
-/// A wish to stop is told to the first server, which says after which step all ranks stop. At an epoch's end all ranks wait for each
+/// A request to stop goes to the first server, which says after which step all ranks stop. At an epoch's end all ranks wait for each
 /// other and take the same parameters and the same optimizer's state.
 class PsAsync final : public Strategy {
 public:

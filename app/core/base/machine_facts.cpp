@@ -85,7 +85,7 @@ MachineFacts factsFrom(const nlohmann::json &machine) {
     return facts;
 }
 
-/// Why a machine's answer says nothing of it, where its stderr does not tell.
+/// Why a machine's answer says nothing of it, where its stderr does not say.
 std::string unlikeFacts(const QByteArray &out, int exitCode) {
     if (out.trimmed().isEmpty())
         return "it answered nothing, with exit code " + std::to_string(exitCode);

@@ -34,7 +34,7 @@ with zipfile.ZipFile(wheel) as packed:
             shutil.copyfileobj(inside, out, 1 << 20)
 )";
 
-/// The line that tells most: why there was no connection, else the last one that calls itself an error, else the last one.
+/// The most informative line: why there was no connection, else the last one that calls itself an error, else the last one.
 QString complaint(const QString &said) {
     static const QRegularExpression noConnection(
         QStringLiteral("connection broken by .*(\\[Errno -?\\d+\\] |(?=timed out))([^'\"().]+)"));

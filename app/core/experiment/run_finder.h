@@ -11,7 +11,7 @@
 
 namespace lockstep::core {
 
-/// Tells whether a list has a run already. A configuration can name thousands of nodes, so a run is compared only with those that are very
+/// Whether a list has a run already. A configuration can name thousands of nodes, so a run is compared only with those that are very
 /// likely the same.
 class RunFinder {
 public:

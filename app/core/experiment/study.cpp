@@ -60,9 +60,9 @@ std::int64_t sharedBatch(const Study &study) {
 using Values = std::vector<std::pair<std::string, std::string>>; ///< a value for each varied flag
 
 RunSpec runOf(const Study &study, int processes, const Values &values, const std::vector<std::string> &limit,
-              bool told) {
+              bool givesRank) {
     RunSpec spec;
-    spec.config.method = processes > 1 || told ? Method::Ddp : Method::Baseline;
+    spec.config.method = processes > 1 || givesRank ? Method::Ddp : Method::Baseline;
     spec.devices = {DeviceRequest::Kind::Count, processes};
     spec.config.devices.clear();
     for (int i = 0; i < processes; ++i)
@@ -106,9 +106,9 @@ std::vector<Values> combinations(const std::vector<VariedFlag> &varied) {
     return out;
 }
 
-bool isTold(const StudyTrials &trials) {
+bool givesLoneRank(const StudyTrials &trials) {
     const auto lone = trials.find(1);
-    return lone != trials.end() && lone->second.told;
+    return lone != trials.end() && lone->second.givesRank;
 }
 
 /// Samples of a step over all processes; 0: unknown.
@@ -183,19 +183,19 @@ Result<std::vector<int>> processCountsFrom(std::string_view text) {
     return out;
 }
 
-std::vector<RunSpec> trialsOf(const Study &study, bool told) {
+std::vector<RunSpec> trialsOf(const Study &study, bool givesRank) {
     const std::vector<std::string> oneStep = {"--max-steps", "1"};
     Values first;
     for (const VariedFlag &flag : study.varied)
         first.emplace_back(flag.name, flag.values.front());
     std::vector<RunSpec> out;
     for (const int processes : study.processes)
-        out.push_back(runOf(study, processes, first, oneStep, told));
+        out.push_back(runOf(study, processes, first, oneStep, givesRank));
     for (std::size_t flag = 0; flag < study.varied.size(); ++flag)
         for (std::size_t i = 1; i < study.varied[flag].values.size(); ++i) {
             Values values = first;
             values[flag].second = study.varied[flag].values[i];
-            out.push_back(runOf(study, study.processes.front(), values, oneStep, told));
+            out.push_back(runOf(study, study.processes.front(), values, oneStep, givesRank));
         }
     for (RunSpec &spec : out)
         for (const auto &[name, value] : spec.claims.flags)
@@ -226,7 +226,7 @@ Recipe recipeOf(const Study &study, const StudyTrials &trials) {
         recipe.notes.push_back(std::move(note));
     for (const int processes : study.processes)
         for (const Values &values : combinations(study.varied))
-            recipe.runs.push_back(runOf(study, processes, values, limit, isTold(trials)));
+            recipe.runs.push_back(runOf(study, processes, values, limit, givesLoneRank(trials)));
     for (const VariedFlag &flag : study.varied)
         if (const std::string key = keyOf(flag.name); flag.values.size() > 1 && findField(key))
             recipe.varies.push_back(key);

@@ -51,17 +51,17 @@ struct Study {
 /// What a trial of one step has shown about a number of processes.
 struct StudyTrial {
     std::int64_t samples = 0; ///< of a process's first step; 0: unknown
-    bool told = false;        ///< a lone process must be told that it is rank 0 of 1, or it fails
+    bool givesRank = false;   ///< a lone process needs RANK and WORLD_SIZE too (rank 0 of 1), or it fails
 };
 using StudyTrials = std::map<int, StudyTrial>; ///< by number of processes
 
 /// Short runs, ended after one step, that find out whether the script takes these arguments: one for each number of processes, and
-/// one for each further value of a flag. `told`: see StudyTrial.
-[[nodiscard]] std::vector<RunSpec> trialsOf(const Study &study, bool told);
+/// one for each further value of a flag. `givesRank`: see StudyTrial.
+[[nodiscard]] std::vector<RunSpec> trialsOf(const Study &study, bool givesRank);
 /// The whole study. With `maxSteps` every run ends after as many samples as the first one takes for these steps, as far as
 /// trials know them.
 [[nodiscard]] Recipe recipeOf(const Study &study, const StudyTrials &trials);
-/// How samples grow with processes, a sentence each: "Weak scaling: …"; empty where trials do not tell.
+/// How samples grow with processes, a sentence each: "Weak scaling: …"; empty where the trials do not show it.
 [[nodiscard]] std::vector<std::string> scalingNotes(const Study &study, const StudyTrials &trials);
 
 } // namespace lockstep::core

@@ -13,7 +13,7 @@
 namespace lockstep::core {
 class RunStore;
 
-/// An alert that somebody should hear of now.
+/// An alert to be announced now.
 struct RaisedAlert {
     QString run;   ///< id
     QString title; ///< "DDP on 2 devices"
@@ -34,7 +34,7 @@ public:
     void watch(RunStore *store);
     /// What a store has and has not announced yet; before it is destroyed.
     void readAll();
-    /// What waits comes at once; before the feed is destroyed, where nobody would hear of it otherwise.
+    /// Announces at once what still waits; call it before the feed is destroyed, or those alerts are lost.
     void raiseWaiting();
 
 Q_SIGNALS:

@@ -25,7 +25,7 @@ std::unique_ptr<Request> LinkRequests::add(const std::string &agent, const std::
     return request;
 }
 
-void LinkRequests::heard(const Frame &frame) {
+void LinkRequests::onFrame(const Frame &frame) {
     std::erase_if(m_open, [&](const Open &open) {
         if (open.request && (open.underWay.hasExpired() || namesWhoAsked(frame, open.by)))
             open.request->answer({});

@@ -18,7 +18,7 @@ class LinkRequests {
 public:
     /// `agent`: its name in errors. `by`: as in the control line.
     [[nodiscard]] std::unique_ptr<Request> add(const std::string &agent, const std::string &by);
-    void heard(const Frame &frame); ///< call it with every frame from the link
+    void onFrame(const Frame &frame); ///< call it with every frame from the link
     /// All fail, since nobody knows whether the agent received them. `reason`: "the link was lost".
     void fail(const std::string &agent, const std::string &reason);
     void runEnded(); ///< all succeed

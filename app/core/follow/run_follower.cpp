@@ -295,7 +295,7 @@ void RunFollower::takeRecord(std::string_view record) {
             m_recordMayBeNewer = m_recordMayBeNewer || state->state == RunState::Training;
         }
     if (m_greeted)
-        m_asked.heard(*frame);
+        m_asked.onFrame(*frame);
     m_store->take(*frame);
 }
 

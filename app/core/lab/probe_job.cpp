@@ -358,7 +358,7 @@ void ProbeJob::askForCosts() {
 /// On the first node: this machine may have no trainer.
 void ProbeJob::askForCostsOnNode(const RunConfig &config, const std::string &flag) {
     auto run = std::make_unique<AttendedRun>();
-    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) { hear(0, line); });
+    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) { onLine(0, line); });
     connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
         if (m_ended || m_flooded)
             return;
@@ -390,7 +390,7 @@ void ProbeJob::startOnNodes() {
     for (int copy = 0; copy < probe.copies; ++copy) {
         auto &run = m_onNodes.emplace_back(std::make_unique<AttendedRun>());
         connect(run.get(), &AttendedRun::said, this,
-                [this, copy](int, const QByteArray &line) { hear(std::size_t(copy), line); });
+                [this, copy](int, const QByteArray &line) { onLine(std::size_t(copy), line); });
         connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
     }
     for (int copy = 0; copy < probe.copies; ++copy) {
@@ -399,7 +399,7 @@ void ProbeJob::startOnNodes() {
     }
 }
 
-void ProbeJob::hear(std::size_t copy, const QByteArray &line) {
+void ProbeJob::onLine(std::size_t copy, const QByteArray &line) {
     if (m_flooded)
         return;
     std::string &said = m_said[copy];

@@ -75,7 +75,7 @@ private:
     void watchStart(QProcess &process);
     void startHere();
     void over();
-    void hear(std::size_t copy, const QByteArray &line);
+    void onLine(std::size_t copy, const QByteArray &line);
     void overOnNodes(const std::optional<Error> &error);
     void take(std::vector<std::string> frames);
     void end(std::optional<Error> error);

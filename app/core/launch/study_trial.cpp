@@ -50,7 +50,7 @@ std::string missingModule(const std::string &lastLine) {
                : std::string();
 }
 
-/// Whether a lone process may have failed because it isn't told its rank. argparse ends with "train.py: error: …".
+/// Whether a lone process may have failed because it isn't given its rank. argparse ends with "train.py: error: …".
 bool mayLackRank(const std::string &lastLine) {
     return missingModule(lastLine).empty() && lastLine.find(".py: error: ") == std::string::npos &&
            !lastLine.starts_with("SyntaxError: ");
@@ -72,9 +72,9 @@ StudyTrialJob::~StudyTrialJob() {
     endWithoutWaiting(std::move(m_attended));
 }
 
-std::optional<std::vector<PlannedRun>> StudyTrialJob::planned(bool told) {
+std::optional<std::vector<PlannedRun>> StudyTrialJob::planned(bool givesRank) {
     Recipe recipe;
-    recipe.runs = trialsOf(m_study, told);
+    recipe.runs = trialsOf(m_study, givesRank);
     auto plan = expand(recipe, m_facts);
     if (!plan) {
         end(plan.error());
@@ -114,13 +114,13 @@ void StudyTrialJob::begin(const PlannedRun &run) {
     m_lastLines.clear();
     endWithoutWaiting(std::move(m_attended)); // it may be what calls
     m_attended = std::make_unique<AttendedRun>();
-    connect(m_attended.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) { hear(line); });
+    connect(m_attended.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) { onLine(line); });
     connect(m_attended.get(), &AttendedRun::ended, this, &StudyTrialJob::over);
     m_patience.start();
     m_attended->start(run.config, run.command, run.name, m_where);
 }
 
-void StudyTrialJob::hear(const QByteArray &line) {
+void StudyTrialJob::onLine(const QByteArray &line) {
     const std::string text = line.toStdString();
     if (text.find(stepLine) != std::string::npos) {
         m_stepped = true;
@@ -160,18 +160,18 @@ void StudyTrialJob::over(const std::optional<Error> &error) {
     if (m_late && (error || !m_stepped))
         return end({takesTooLong()});
     const int processes = processCount(run().config);
-    if (error && processes == 1 && !m_told && mayLackRank(lastOf(m_lastLines))) {
-        // A script that always sets up torch.distributed needs to be told that it is rank 0 of 1.
+    if (error && processes == 1 && !m_givesRank && mayLackRank(lastOf(m_lastLines))) {
+        // A script that always sets up torch.distributed needs to know that it is rank 0 of 1.
         auto runs = planned(true);
         if (!runs)
             return;
         m_firstError = failsInFirstStep(*error);
-        m_untold = std::exchange(m_runs, std::move(*runs));
-        m_told = true;
+        m_withoutRank = std::exchange(m_runs, std::move(*runs));
+        m_givesRank = true;
         return begin(run());
     }
     if (m_firstError && (error || !m_stepped)) { // nor does it run then: the first reason is the true one
-        m_runs = std::move(m_untold);
+        m_runs = std::move(m_withoutRank);
         return end({*m_firstError});
     }
     if (std::exchange(m_firstError, std::nullopt))
@@ -185,7 +185,7 @@ void StudyTrialJob::over(const std::optional<Error> &error) {
     if (m_trained != processes)
         return end({trainsOtherwise(m_study, processes, m_trained)});
     if (!m_trials.contains(processes))
-        m_trials[processes] = {m_samples, m_told && processes == 1};
+        m_trials[processes] = {m_samples, m_givesRank && processes == 1};
     ++m_at;
     next();
 }

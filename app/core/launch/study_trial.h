@@ -39,12 +39,12 @@ Q_SIGNALS:
 private:
     void next();
     void begin(const PlannedRun &run);
-    void hear(const QByteArray &line);
+    void onLine(const QByteArray &line);
     void over(const std::optional<Error> &error);
     void end(std::vector<Error> errors);
     [[nodiscard]] Error takesTooLong() const;
     [[nodiscard]] Error failsInFirstStep(const Error &error) const;
-    [[nodiscard]] std::optional<std::vector<PlannedRun>> planned(bool told);
+    [[nodiscard]] std::optional<std::vector<PlannedRun>> planned(bool givesRank);
     [[nodiscard]] const PlannedRun &run() const { return m_runs[m_at]; }
 
     Study m_study;
@@ -56,11 +56,11 @@ private:
     QTimer m_patience; ///< for the present trial
     std::deque<std::string> m_lastLines;
     StudyTrials m_trials;
-    std::optional<Error> m_firstError; ///< of a lone process, while it is tried again
-    std::vector<PlannedRun> m_untold;  ///< likewise: the runs as they were
-    std::int64_t m_samples = 0;        ///< of a process's first step in the present trial
-    int m_trained = 1;                 ///< how many processes trained together in it
-    bool m_stepped = false, m_told = false, m_stopped = false, m_late = false, m_ended = false;
+    std::optional<Error> m_firstError;     ///< of a lone process, while it is tried again
+    std::vector<PlannedRun> m_withoutRank; ///< likewise: the runs as they were
+    std::int64_t m_samples = 0;            ///< of a process's first step in the present trial
+    int m_trained = 1;                     ///< how many processes trained together in it
+    bool m_stepped = false, m_givesRank = false, m_stopped = false, m_late = false, m_ended = false;
 };
 
 } // namespace lockstep::core

@@ -9,7 +9,7 @@
 
 namespace lockstep::core {
 
-/// What torchrun must be told besides the command.
+/// torchrun's options besides the command.
 struct TorchrunPlace {
     int nodes = 1;
     std::string node = "0";  ///< this one's number

@@ -55,11 +55,11 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
         strip.state = states.join(beside);
 }
 
-/// What its frames tell of its end, which names the step, before what the queue noted of it.
+/// The reason in its frames, which names the step, else the one that the queue noted.
 QString reasonOf(const ExperimentFollower &follower, int entry) {
     const RunStore *store = follower.store(entry);
-    const std::string told = store && hasFailed(*store) ? endReason(*store) : std::string();
-    return qs(told.empty() ? follower.experiment().entries[std::size_t(entry)].reason : told);
+    const std::string reason = store && hasFailed(*store) ? endReason(*store) : std::string();
+    return qs(reason.empty() ? follower.experiment().entries[std::size_t(entry)].reason : reason);
 }
 
 } // namespace

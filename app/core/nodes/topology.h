@@ -56,7 +56,7 @@ struct Topology {
     double gradientBytes = 0;
 
     [[nodiscard]] int worldSize() const;
-    /// Of more nodes a picture shows nothing: they are told in a sentence.
+    /// More nodes than this are not drawn: a sentence describes them.
     [[nodiscard]] bool isDrawable() const { return nodes.size() <= 64; }
     /// The slowest link's leastS(), a lower bound of a step's communication. Absent if a link in use was not measured.
     [[nodiscard]] std::optional<double> leastStepS() const;

@@ -341,7 +341,7 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
     }
     if (request.kind == QueueRequest::Kind::Stop) {
         if (const Result<void> written = m_queue->carryOut(pending); !written) {
-            tellUnsaved(written.error());
+            reportUnsaved(written.error());
             m_queue->forget(pending); // it ends this queue whether or not that can be written
         }
         Q_EMIT experimentChanged();
@@ -350,7 +350,7 @@ bool ExperimentRunner::take(const PendingRequest &pending) {
     }
     std::vector<int> stopped = stopsCurrents(request, experiment());
     if (const Result<void> written = m_queue->carryOut(pending); !written) {
-        tellUnsaved(written.error());
+        reportUnsaved(written.error());
         return false;
     }
     Q_EMIT experimentChanged();
@@ -415,14 +415,14 @@ bool ExperimentRunner::save() {
         return true;
     const Result<void> written = m_queue->save();
     if (!written)
-        tellUnsaved(written.error());
+        reportUnsaved(written.error());
     else if (std::exchange(m_unsaved, false))
         logInfo("the queue's state is written again");
     Q_EMIT experimentChanged();
     return !m_unsaved;
 }
 
-void ExperimentRunner::tellUnsaved(const Error &why) {
+void ExperimentRunner::reportUnsaved(const Error &why) {
     if (!std::exchange(m_unsaved, true))
         logError("the queue's state can't be written, and no further run starts until it can: " + why.message());
 }

@@ -77,7 +77,7 @@ private:
     void drop(int entry);
     void setState(int entry, EntryState state, const QString &reason = {});
     bool save();
-    void tellUnsaved(const Error &why);
+    void reportUnsaved(const Error &why);
     void poll();
     void takeRequests();
     bool goesOn();

@@ -255,7 +255,7 @@ void askRuns(Stops &stops, const QueueRequest &request, const Experiment &queue)
     }
 }
 
-/// A request that its owner can't be told, on a full disk for example: the runs that it stops are asked all the same. Fails with
+/// A request that can't be written for the queue's owner, on a full disk for example: the runs that it stops are asked all the same. Fails with
 /// `why` if there are none or they can't be asked, else with `half`.
 Asked askRunsAlone(const Error &why, const Error &half, const QueueRequest &request, const Experiment &queue) {
     Stops stops;
@@ -272,7 +272,7 @@ Asked askRunsAlone(const Error &why, const Error &half, const QueueRequest &requ
 }
 
 Asked askRunsAlone(const Error &why, const QueueRequest &request, const Experiment &queue) {
-    const Error half = Error::failed("its queue can't be told: " + why.message() +
+    const Error half = Error::failed("its queue can't be reached: " + why.message() +
                                          "; the run that was under way was asked to stop, and the next one may start",
                                      "make room, then ask again");
     return askRunsAlone(why, half, request, queue);

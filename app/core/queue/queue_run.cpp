@@ -75,7 +75,7 @@ void QueueRun::launchFailed(const Error &error, int exitCode) {
 }
 
 /// A node that was reached before restarts, or its network is down. Before the first run its name may be wrong, which a person
-/// should hear at once.
+/// should know at once.
 bool QueueRun::waitUntilReached(const Error &error) {
     const bool first = m_wait.first();
     if (!m_care.reachedBefore || !m_wait.next())

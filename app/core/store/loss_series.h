@@ -47,7 +47,7 @@ private:
     int m_generation = 0, m_windowsAPoint = 1;
 };
 
-/// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank of which nothing is heard, no
+/// Joins the ranks' windows into one curve: a point is made when every rank has reached it. For a rank that reports nothing, no
 /// more than mostWaiting windows of each other rank are held back.
 class LossMerger {
 public:

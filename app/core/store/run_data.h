@@ -164,7 +164,7 @@ struct NodeLink {
     int losses = 0;                                 ///< how often it was lost so far
     std::optional<double> clockOffsetS, roundTripS; ///< its wall clock less node 0's
 };
-/// "link to hostB lost, its training state unknown (…)". `now`: whether the run's agent is heard, which is what knows its links.
+/// "link to hostB lost, its training state unknown (…)". `now`: whether the run's agent reports, as only it knows its links.
 [[nodiscard]] std::string sentenceOf(const NodeLink &link, bool now = true);
 
 /// The machine and the conditions of a run, to judge whether two can be compared; from its record, result and log.
@@ -204,7 +204,7 @@ struct RunOutcome {
     std::string backend;    ///< as resolved by the ranks, else as configured
     std::vector<MergedEpoch> epochs;
     std::optional<std::int64_t> steps; ///< that every rank has done
-    /// What the result's summary tells of the work, for a log that lacks some of it.
+    /// What the result's summary says of the work, for a log that lacks some of it.
     std::vector<EpochSummary> summedEpochs; ///< empty: no summary
     std::int64_t summedSteps = 0;           ///< 0: unknown
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;

@@ -3,12 +3,12 @@
 
 namespace lockstep::core {
 
-void RunIdentity::hearRunId(const std::string &runId) {
+void RunIdentity::useRunId(const std::string &runId) {
     if (m_runId.isEmpty())
         m_runId = QString::fromStdString(runId);
 }
 
-void RunIdentity::hearBegin(const Frame &frame) {
+void RunIdentity::useBegin(const Frame &frame) {
     if (m_begin.empty() && frame.rank && frame.monoNs > 0 && frame.wallUs > 0)
         m_begin = "rank " + std::to_string(*frame.rank) + " at " + std::to_string(frame.wallUs) + " us, " +
                   std::to_string(frame.monoNs) + " ns";

@@ -5,8 +5,8 @@
 #include <QString>
 
 #include "ipc/frames.h"
+#include "ipc/reported_facts.h"
 #include "ipc/run_folder.h"
-#include "ipc/told_facts.h"
 
 namespace lockstep::core {
 
@@ -17,14 +17,14 @@ public:
 
     void setRecord(const RunRecord &record) { m_record = record; }
     /// The run id in the log's header: used if no other source named it.
-    void hearRunId(const std::string &runId);
-    /// A frame of node 0's log, as it was sent: its first one of a rank tells the measurement from all others. What other machines
+    void useRunId(const std::string &runId);
+    /// A frame of node 0's log, as it was sent: the first one of a rank distinguishes the measurement from all others. What other machines
     /// wrote does not, as each of them may write anything.
-    void hearBegin(const Frame &frame);
-    /// What a rank of that node tells; of several ranks the first node's lowest is believed (ipc/told_facts.h).
-    void hear(int node, int rank, const StateFrame &said) {
-        m_about.take(node, rank, said.about);
-        m_files.take(node, rank, said.files);
+    void useBegin(const Frame &frame);
+    /// What a rank of that node reports; of several ranks the first node's lowest counts (ipc/reported_facts.h).
+    void addState(int node, int rank, const StateFrame &body) {
+        m_about.take(node, rank, body.about);
+        m_files.take(node, rank, body.files);
     }
 
     [[nodiscard]] QString runId() const { return m_runId; }
@@ -41,7 +41,7 @@ public:
 private:
     QString m_runId;
     std::optional<RunRecord> m_record;
-    ToldFacts m_about{mostWords}, m_files{mostFiles};
+    ReportedFacts m_about{mostWords}, m_files{mostFiles};
     std::string m_begin;
 };
 

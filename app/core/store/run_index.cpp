@@ -104,7 +104,7 @@ int pragma(QSqlQuery &query, const char *name) {
     return value;
 }
 
-/// What stands in a database's header. SQLite tells these without a look at the tables; whatever else it is asked, it parses all of them
+/// What stands in a database's header. SQLite gives these without reading the tables; whatever else it is asked, it parses all of them
 /// first, which takes a hundred times their size.
 struct IndexHeader {
     int mark = 0, version = 0, schema = 0;
@@ -215,7 +215,7 @@ std::string withoutAmounts(const std::string &work) {
     return out;
 }
 
-/// How many samples a run trains with, over all epochs; absent when only its data tell.
+/// How many samples a run trains with, over all epochs; absent when only its data say.
 std::optional<double> samplesOf(const RunConfig &config) {
     const DataSetSpec *set = findDataSet(config.dataset);
     const std::int64_t all = set ? set->trainSamples : 0, first = config.trainSamples;

@@ -22,9 +22,9 @@ std::optional<qlonglong> positiveIn(const About &about, const char *key) {
 } // namespace
 
 void RunLength::startAnew(Epoch &epoch) {
-    const auto told = epoch.told;
+    const auto announced = epoch.announced;
     epoch = {};
-    epoch.told = told;
+    epoch.announced = announced;
 }
 
 RunLength::Epoch *RunLength::at(int epoch) {
@@ -34,13 +34,13 @@ RunLength::Epoch *RunLength::at(int epoch) {
 }
 
 std::optional<std::int64_t> RunLength::lengthOf(const Epoch &epoch) const {
-    return epoch.own ? epoch.own : epoch.told ? epoch.told : m_newest;
+    return epoch.own ? epoch.own : epoch.announced ? epoch.announced : m_newest;
 }
 
 void RunLength::take(const StateFrame &body, int node) {
-    const bool tells = body.epochs || body.totalSteps || body.stepsPerEpoch || positiveIn(body.about, "epochs") ||
-                       positiveIn(body.about, "total_steps");
-    if (!tells || node > m_node)
+    const bool hasLength = body.epochs || body.totalSteps || body.stepsPerEpoch || positiveIn(body.about, "epochs") ||
+                           positiveIn(body.about, "total_steps");
+    if (!hasLength || node > m_node)
         return;
     if (node < m_node) { // what a later node has said counts no more
         m_epochs.reset();
@@ -60,7 +60,7 @@ void RunLength::take(const StateFrame &body, int node) {
         *body.totalSteps == *body.stepsPerEpoch * *body.epochs)
         m_each = body.stepsPerEpoch;
     if (Epoch *epoch = body.epoch ? at(*body.epoch) : nullptr)
-        epoch->told = body.stepsPerEpoch;
+        epoch->announced = body.stepsPerEpoch;
 }
 
 void RunLength::take(const About &about) {
@@ -102,7 +102,7 @@ RunLength::Misplaced RunLength::take(int rank, const EpochFrame &body) {
 
 void RunLength::forget(int from) {
     for (auto epoch = m_reported.lower_bound(from); epoch != m_reported.end();)
-        if (epoch->second.told)
+        if (epoch->second.announced)
             startAnew((epoch++)->second);
         else
             epoch = m_reported.erase(epoch);

@@ -43,12 +43,12 @@ private:
         bool operator==(const Measure &) const = default;
     };
     struct Epoch {
-        std::optional<std::int64_t> told, own; ///< its length in steps: as said at its begin; as it turned out
-        std::int64_t first = -1, last = -1;    ///< steps of its windows; -1: none yet
-        std::optional<std::int64_t> placedBy;  ///< the length that its windows were placed by
-        bool misplaced = false;                ///< some were placed by none, or by another than `own`
-        std::optional<Measure> allAnew;        ///< by which those of all ranks were placed anew
-        std::map<int, Measure> anew;           ///< the same of each rank
+        std::optional<std::int64_t> announced, own; ///< its length in steps: as said when it began; as it turned out
+        std::int64_t first = -1, last = -1;         ///< steps of its windows; -1: none yet
+        std::optional<std::int64_t> placedBy;       ///< the length that its windows were placed by
+        bool misplaced = false;                     ///< some were placed by none, or by another than `own`
+        std::optional<Measure> allAnew;             ///< by which those of all ranks were placed anew
+        std::map<int, Measure> anew;                ///< the same of each rank
     };
     static void startAnew(Epoch &epoch);
     void take(const About &about);
@@ -57,7 +57,7 @@ private:
 
     int m_node = INT_MAX; ///< whose ranks have said how long the run is
     std::optional<int> m_epochs;
-    std::optional<std::int64_t> m_steps;  ///< as told
+    std::optional<std::int64_t> m_steps;  ///< as reported
     std::optional<std::int64_t> m_each;   ///< the length of every epoch, where the ranks know it to be the same
     std::optional<std::int64_t> m_newest; ///< the newest known length of an epoch
     std::map<int, Epoch> m_reported;      ///< by number, at most mostEpochs

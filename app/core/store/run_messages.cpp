@@ -80,7 +80,7 @@ std::size_t RunMessages::newestThatFit(std::size_t place) const {
     return lines;
 }
 
-/// The last line that goes, which may itself stand for earlier ones, becomes the one that tells of them.
+/// The last line that goes, which may itself stand for earlier ones, becomes the one that counts them.
 void RunMessages::dropEarlier(std::size_t place) {
     OfKind &kind = m_ofKind[place];
     const std::size_t staying = newestThatFit(place);

@@ -123,7 +123,7 @@ int lastEarlierEpoch(const RunStore &store) {
     return result->summary->epochs.back().epoch;
 }
 
-/// Whether it is known to begin with epoch 1; a script may go on from a checkpoint, whatever it was told.
+/// Whether it is known to begin with epoch 1; a script may go on from a checkpoint, whatever its options say.
 bool beginsAnew(const RunStore &store) {
     const auto &record = store.record();
     return record && record->config && !isScript(*record) && !record->config->resume;
@@ -160,7 +160,7 @@ bool isOver(const RunOutcome &run) {
 }
 
 /// Of the last epoch that any rank has reported, never of an earlier one; unknown after a divergence, and where not every rank has
-/// reported that epoch, unless its summary tells it. While the run goes on, of the last whole epoch.
+/// reported that epoch, unless its summary has it. While the run goes on, of the last whole epoch.
 std::optional<double> finalLossOf(const RunStore &store, const RunOutcome &out) {
     std::optional<double> loss;
     const auto &result = store.result();

@@ -14,10 +14,10 @@ RankInfo &RunRanks::rankInfo(int rank) {
 void RunRanks::take(int rank, const Frame &frame, const StateFrame &body) {
     RankInfo &info = rankInfo(rank);
     info.state = body.state;
-    m_clocks[rank].hear(frame.monoNs, body.state);
-    const auto keep = [](std::string &own, const std::string &heard) {
-        if (!heard.empty())
-            own = heard;
+    m_clocks[rank].onState(frame.monoNs, body.state);
+    const auto keep = [](std::string &own, const std::string &reported) {
+        if (!reported.empty())
+            own = reported;
     };
     keep(info.host, body.host);
     keep(info.device, body.device);

@@ -37,7 +37,7 @@ void RunStore::take(const Frame &frame) {
     ++m_log.frames;
     const int node = frame.node.value_or(0);
     if (node == 0)
-        m_identity.hearBegin(frame);
+        m_identity.useBegin(frame);
     if (m_log.ofOtherRuns.contains(node) || !canBeOf(node, frame))
         return;
     if (const auto offsetS = frame.node ? m_links.clockOffsetS(*frame.node) : std::nullopt) {
@@ -102,7 +102,7 @@ void RunStore::setGaps(const LogGaps &gaps, std::uint64_t damagedLines) {
 }
 
 void RunStore::takeBody(const Frame &frame, const HeaderFrame &body) {
-    m_identity.hearRunId(body.run);
+    m_identity.useRunId(body.run);
     const int node = frame.node.value_or(0);
     if (body.run.empty() || body.run == runId().toStdString() || !m_log.ofOtherRuns.try_emplace(node, body.run).second)
         return;
@@ -118,7 +118,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     if (frame.rank) {
         m_ranks.take(*frame.rank, frame, body);
         m_epochs.take(*frame.rank, body);
-        m_identity.hear(frame.node.value_or(0), *frame.rank, body);
+        m_identity.addState(frame.node.value_or(0), *frame.rank, body);
         if (!body.about.empty())
             note(Record | ProgressChange);
     } else if (isFinal(body.state)) {

@@ -5,7 +5,7 @@
 
 namespace lockstep::core {
 
-void TrainingClock::hear(std::int64_t monoNs, RunState state) {
+void TrainingClock::onState(std::int64_t monoNs, RunState state) {
     if (!m_begun)
         return;
     if (state == RunState::Training) {

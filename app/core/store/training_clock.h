@@ -12,7 +12,7 @@ namespace lockstep::core {
 class TrainingClock {
 public:
     /// The rank's state changes at `monoNs`, its monotonic clock.
-    void hear(std::int64_t monoNs, RunState state);
+    void onState(std::int64_t monoNs, RunState state);
     /// Seconds of training up to a window that ended at `monoNs`. A rank that sends windows is training, whatever state it reported before.
     [[nodiscard]] double at(std::int64_t monoNs);
 

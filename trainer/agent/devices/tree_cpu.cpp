@@ -51,7 +51,7 @@ double TreeCpu::usedBetween(const Reading &before, const Reading &now) {
                           std::min(0.0, usedByEnded(before.earlier, now.earlier)); // the agent has waited for these
     usedS += std::max(0.0, endedS + m_owedS);
     // Its parent may have waited for it just after the parent was read. After one more reading nobody will: a process
-    // that ignores SIGCHLD is told of none.
+    // that ignores SIGCHLD is notified of none.
     m_owedS = std::min(0.0, endedS);
     return usedS;
 }

@@ -167,7 +167,7 @@ bool FrameFiles::findFiles() {
 }
 
 void FrameFiles::findMoreFiles() {
-    if (!findFiles() && !std::exchange(m_toldOfTooMany, true))
+    if (!findFiles() && !std::exchange(m_reportedTooMany, true))
         m_handlers.onRefused(tooManyFilesIn(m_path) + ": the others are not read");
 }
 

@@ -46,7 +46,7 @@ private:
         std::uint64_t offset = 0; ///< of what was not read yet
         std::uint64_t size = 0;   ///< of the file, when it was read last
         bool endless = false;     ///< skips to the next newline, because the line is longer than any frame
-        bool refused = false;     ///< it was told that it can't be opened
+        bool refused = false;     ///< that it can't be opened was reported
         std::string text;         ///< whole lines
         std::size_t next = 0;     ///< where in the text the next line to pass on begins
         std::int64_t wallUs = 0;  ///< of that line
@@ -79,7 +79,7 @@ private:
     std::map<std::pair<std::int64_t, std::string_view>, File *> m_heads;
     std::uint64_t m_passed = 0;  ///< in this round
     std::size_t m_heldBytes = 0; ///< of all texts
-    bool m_toldOfTooMany = false;
+    bool m_reportedTooMany = false;
     bool m_skipped = false; ///< in this poll, a part of a line that is longer than any frame
 };
 

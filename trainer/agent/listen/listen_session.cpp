@@ -83,8 +83,8 @@ Result<void> ListenSession::openListener() {
             m_run->onRankCut(rank, why);
     };
     handlers.onRefused = [this](const std::string &message) {
-        if (const auto told = m_refusals.next(message))
-            m_handlers.onNote(*told);
+        if (const auto note = m_refusals.next(message))
+            m_handlers.onNote(*note);
     };
     m_listener->open(std::move(handlers));
     m_handlers.onListening(m_listener->address());
@@ -163,9 +163,9 @@ void ListenSession::takeLine(int rank, std::string_view line) {
     if (!m_run) {
         const auto frame = m_decoder.decode(line);
         if (!frame || frame->rank != rank) {
-            if (const auto told = m_foreignLines.next("rank " + std::to_string(rank) +
+            if (const auto note = m_foreignLines.next("rank " + std::to_string(rank) +
                                                       " sent a line that is not one of its own frames"))
-                m_handlers.onNote(*told);
+                m_handlers.onNote(*note);
             return;
         }
         if (const auto opened = openRun(*frame); !opened)

@@ -90,8 +90,8 @@ private:
     std::unique_ptr<ListenedRun> m_run; ///< from the first frame on
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
-    std::optional<ListenEnding> m_ending;    ///< if no run began
-    ToldRefusals m_refusals, m_foreignLines; ///< the second: before the first frame
+    std::optional<ListenEnding> m_ending;       ///< if no run began
+    LimitedRefusals m_refusals, m_foreignLines; ///< the second: before the first frame
 };
 
 } // namespace lockstep::agent

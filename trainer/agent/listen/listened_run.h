@@ -120,9 +120,9 @@ private:
     std::set<int> m_ended;         ///< those with a final state
     std::set<std::string> m_hosts; ///< of the record's machines
     NameRoom m_names;              ///< for all hosts and devices of the record and the result
-    bool m_namesLeftOut = false;   ///< that is told
+    bool m_namesLeftOut = false;   ///< that was reported
     About m_about;    ///< what ranks say of the run since their number last changed, the first of each word
-    RunBegin m_begin; ///< of frames that are heard
+    RunBegin m_begin; ///< of frames as they arrive
     std::int64_t m_lastLineNs = 0;
     std::int64_t m_firstWallUs = 0, m_lastWallUs = 0; ///< of frames from files
     double m_spanS = 0;                               ///< once over

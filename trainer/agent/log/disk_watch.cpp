@@ -88,29 +88,29 @@ void DiskWatch::checkSpace() {
 }
 
 void DiskWatch::checkLog(const WatchedLog &log) {
-    Told &told = m_told[log.path];
-    if (const bool behind = !log.state.writeError.empty(); behind != told.behind) {
-        told.behind = behind;
+    Reported &reported = m_reported[log.path];
+    if (const bool behind = !log.state.writeError.empty(); behind != reported.behind) {
+        reported.behind = behind;
         alertAndLog(m_journal, behind ? AlertName("log_behind") : AlertName("log_caught_up"),
                     behind ? "the log " + log.path + " can't be written; training goes on and its lines wait in memory"
                            : "the log " + log.path + " is complete again");
     }
-    if (const bool unsynced = !log.state.syncError.empty(); unsynced != told.unsynced) {
-        told.unsynced = unsynced;
+    if (const bool unsynced = !log.state.syncError.empty(); unsynced != reported.unsynced) {
+        reported.unsynced = unsynced;
         alertAndLog(m_journal, unsynced ? AlertName("log_unsynced") : AlertName("log_synced"),
                     unsynced
                         ? log.state.syncError + ": the newest lines of the log are written again and kept in memory; "
                                                 "they are lost if this machine goes down before a sync succeeds"
                         : "the log " + log.path + " is safe on the disk again");
     }
-    if (!told.replaced && !folderGone() && replaced().contains(log.path)) {
-        told.replaced = true;
+    if (!reported.replaced && !folderGone() && replaced().contains(log.path)) {
+        reported.replaced = true;
         alertAndLog(m_journal, "log_lost", wordsOfReplaced(log.path));
     }
-    if (log.state.linesLost != told.lost) {
-        told.lost = log.state.linesLost;
+    if (log.state.linesLost != reported.lost) {
+        reported.lost = log.state.linesLost;
         alertAndLog(m_journal, "log_lost",
-                    lines(told.lost) + " of the log " + log.path + " are lost: memory for them was full");
+                    lines(reported.lost) + " of the log " + log.path + " are lost: memory for them was full");
     }
 }
 

@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::vector<std::string> warnings() const;
 
 private:
-    struct Told {
+    struct Reported {
         bool behind = false, unsynced = false, replaced = false;
         std::uint64_t lost = 0;
     };
@@ -62,7 +62,7 @@ private:
     Logs m_otherLogs;
     std::shared_ptr<Seen> m_seen = std::make_shared<Seen>();
     std::future<void> m_looking;
-    std::map<std::string, Told> m_told; ///< by path
+    std::map<std::string, Reported> m_reported; ///< by path
     bool m_silent = false, m_spaceLow = false;
 };
 

@@ -24,7 +24,7 @@ bool EpochNumbers::startOver(int rank) {
     if (known->second.start == m_start)
         begin(restarted);
     m_ranks.erase(known); // its first frame says with how many others it is
-    return restarted || std::exchange(m_untold, false);
+    return restarted || std::exchange(m_shown, false);
 }
 
 bool EpochNumbers::anyUnfinished() const {
@@ -54,8 +54,8 @@ EpochNumbers::OfRank &EpochNumbers::of(int rank, const Frame &frame) {
     const int worldSize = state ? state->worldSize.value_or(0) : 0;
     const auto known = m_ranks.find(rank);
     if (known == m_ranks.end() && worldSize > m_worldSize && m_worldSize > 0) {
-        m_untold = anyUnfinished();
-        begin(m_untold);
+        m_shown = anyUnfinished();
+        begin(m_shown);
     }
     OfRank &own =
         known != m_ranks.end() ? known->second : m_ranks.emplace(rank, OfRank(m_start, m_before)).first->second;

@@ -46,7 +46,7 @@ private:
     std::map<int, OfRank> m_ranks;
     Made m_before;                    ///< when the newest start began
     int m_start = 0, m_worldSize = 0; ///< of the newest start; 0: unknown
-    bool m_untold = false;            ///< a rank with a new number has shown it, which startOver() has not returned yet
+    bool m_shown = false;             ///< a rank with a new number has shown it, which startOver() has not returned yet
 };
 
 /// The frame with the run's numbers: each is raised by what was made before.

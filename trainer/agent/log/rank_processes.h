@@ -15,7 +15,7 @@ namespace lockstep::agent {
 class RankProcesses {
 public:
     enum class Is { First, Same, Another };
-    /// A process has said hello. `identity` says who it is as far as a connection tells: its pid, and its host.
+    /// A process has said hello. `identity` says who it is as far as a connection shows: its pid, and its host.
     Is greet(int rank, const std::string &identity);
     /// Whether this line of the rank begins the frames of another process that says it is the same one: a container's process is number 1
     /// whenever it is started again, and a script that executes itself keeps its number. Give each line, in order.

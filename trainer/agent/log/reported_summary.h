@@ -11,8 +11,8 @@
 #include "ipc/frames.h"
 #include "ipc/metric_totals.h"
 #include "ipc/rank_attempts.h"
+#include "ipc/reported_facts.h"
 #include "ipc/run_folder.h"
-#include "ipc/told_facts.h"
 
 namespace lockstep::agent {
 
@@ -72,7 +72,7 @@ private:
     [[nodiscard]] bool takeEpochs(const RunRecord &record, Summary &out) const; ///< false: something of them is unknown
     [[nodiscard]] std::map<std::string, double, std::less<>> phasesOfSlowest() const;
 
-    ToldFacts m_about{mostWords};
+    ReportedFacts m_about{mostWords};
     std::string m_backend;       ///< as the lowest rank that has one says
     int m_backendRank = INT_MAX; ///< that rank
     std::map<int, Epoch> m_epochs;

@@ -109,8 +109,8 @@ void RunSocket::acceptAll() {
     for (int i = 0; i < 64 && m_listener; ++i) { // then other events get their turn
         auto fd = m_listener->accept();
         if (!fd) {
-            if (const auto told = m_refusals.next(fd.error().message()))
-                m_handlers.onRefused(*told);
+            if (const auto note = m_refusals.next(fd.error().message()))
+                m_handlers.onRefused(*note);
             continue;
         }
         if (!fd->valid())
@@ -250,7 +250,7 @@ void RunSocket::sayIfTwo(const Peer &peer, const Peer &other) {
         m_handlers.onTwoProcesses(peer.rank, other.process, peer.process);
 }
 
-/// What the rank's process before has sent, and that it has closed its connection: its successor may be heard first.
+/// What the rank's process before has sent, and that it has closed its connection: its successor's may arrive first.
 void RunSocket::readRest(int rank, const Peer &butOf) {
     for (const auto &peer : m_peers)
         if (peer.get() != &butOf && peer->role == Peer::Role::Rank && peer->rank == rank)

@@ -62,7 +62,7 @@ public:
     /// Sends a control line to every connected rank; returns the ranks that it reached.
     std::set<int> sendControl(const Control &control);
     [[nodiscard]] bool everConnected(int rank) const { return m_everConnected.contains(rank); }
-    /// The process that reports as each rank, the newest that has said hello; it may have ended. 0: the kernel does not tell.
+    /// The process that reports as each rank, the newest that has said hello; it may have ended. 0: the kernel does not say.
     [[nodiscard]] const std::map<int, pid_t> &rankProcesses() const { return m_rankPids; }
     /// Processes of the local followers: those that watch, and those that own the run's queue.
     [[nodiscard]] std::vector<pid_t> viewers() const { return followers(false); }
@@ -115,7 +115,7 @@ private:
     std::function<void()> m_done;
     bool m_finishing = false;
     std::int64_t m_finishNs = 0;
-    ToldRefusals m_refusals;
+    LimitedRefusals m_refusals;
     EventLoop::Token m_finishTimer = 0;
 };
 

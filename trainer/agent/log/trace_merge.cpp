@@ -163,7 +163,7 @@ private:
         for (const RankTrace &rank : m_ranks)
             if (const auto size = fs::file_size(fileOf(m_folder, rank.rank), absent);
                 !absent && !m_leftOut.contains(rank.rank))
-                bytes += std::min<std::uint64_t>(size, largestTrace + 1); // one that is larger is told by itself
+                bytes += std::min<std::uint64_t>(size, largestTrace + 1); // one that is larger is reported on its own
         if (bytes > m_mostBytes + largestTrace)
             return Failure{tooLarge(m_folder, m_mostBytes)};
         auto file = realFileSystem().openAppend(m_part);
@@ -257,13 +257,13 @@ std::optional<TraceMerge::Outcome> TraceMerge::step(const std::string &folder, c
     if (!m_work && !begin(folder, ranks))
         return Outcome(std::nullopt);
     if (auto failure = m_work->step()) {
-        const bool told = m_work->times() == m_refused;
+        const bool reported = m_work->times() == m_refused;
         m_refused = m_work->times();
         m_tryAgain.reset();
         if (failure->ofDisk)
             m_tryAgain = std::chrono::steady_clock::now() + m_pause;
         m_work.reset();
-        return told && failure->ofDisk ? Outcome(std::nullopt) : Outcome(fail(failure->why));
+        return reported && failure->ofDisk ? Outcome(std::nullopt) : Outcome(fail(failure->why));
     }
     if (!m_work->over())
         return std::nullopt;

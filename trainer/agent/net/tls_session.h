@@ -33,7 +33,7 @@ public:
     [[nodiscard]] static Error whyUnusable();
 
     /// Takes what came from the other side, and appends to `plain` what it says. After an error the connection is of no use: the other
-    /// side has another secret or none, what it sent was changed on the way, or it has closed. takeOutgoing() still has what tells it so.
+    /// side has another secret or none, what it sent was changed on the way, or it has closed. takeOutgoing() still has the alert for the other side.
     [[nodiscard]] Result<void> receive(std::string_view bytes, std::string &plain);
     void send(std::string_view plain); ///< before the handshake is over, it waits
     /// Appends to `bytes` what is to go to the other side: after the constructor, and after each call of the two above.

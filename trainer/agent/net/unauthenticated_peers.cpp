@@ -27,7 +27,7 @@ void UnauthenticatedPeers::evictOldestOf(const std::string &address) {
     evict();
 }
 
-std::optional<std::string> ToldRefusals::next(const std::string &message) {
+std::optional<std::string> LimitedRefusals::next(const std::string &message) {
     constexpr int most = 50;
     if (m_count >= most)
         return std::nullopt;

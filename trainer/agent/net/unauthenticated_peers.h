@@ -33,10 +33,10 @@ private:
     Id m_last = 0;
 };
 
-/// Refused connections, or lines, as far as they are told: anybody may send as many as he likes, which must fill no log.
-class ToldRefusals {
+/// Refused connections, or lines, of which only the first few are reported: anybody may send any number, which must not fill a log.
+class LimitedRefusals {
 public:
-    /// What is to be told of this one; absent: nothing more.
+    /// The note on this refusal; absent: enough were reported.
     [[nodiscard]] std::optional<std::string> next(const std::string &message);
 
 private:

@@ -48,7 +48,7 @@ public:
     void say(const NodeMessage &message);
     /// Sends a rank's trace after the log, and again after a cut, until agent 0 has it. All traces go before `over`.
     void sendTrace(int rank, std::string text) { m_traces.add(rank, std::move(text)); }
-    void ranksStarted() { m_ranksStarted = true; } ///< agent 0 is told when the link comes back
+    void ranksStarted() { m_ranksStarted = true; } ///< agent 0 learns it when the link comes back
     void forgetSaid() { m_kept.clear(); }          ///< messages that were sent are not repeated after a cut any more
 
     [[nodiscard]] bool up() const { return m_up; }

@@ -146,9 +146,9 @@ void RemoteNode::expectTraces() {
         m_awaited[rank].due = std::min(m_awaited[rank].due + 1, mostTracesDue);
 }
 
-/// Of those that it does all the time the first is told.
-void RemoteNode::overstep(bool &told, const std::string &does) {
-    if (!std::exchange(told, true))
+/// What it does again and again is reported once.
+void RemoteNode::overstep(bool &reported, const std::string &does) {
+    if (!std::exchange(reported, true))
         m_handlers.onOverstep("node " + std::to_string(m_number) + " (" + m_title + ") " + does);
 }
 
@@ -174,18 +174,18 @@ bool RemoteNode::isForeign(const Frame &frame) const {
     return otherRankIn(frame) || !canBeOf(m_number, frame) || otherDeviceIn(frame, m_number, *m_join);
 }
 
-void RemoteNode::tellOfForeign(const Frame &frame) {
+void RemoteNode::reportForeign(const Frame &frame) {
     if (const std::optional<int> rank = otherRankIn(frame))
-        return overstep(m_toldOfRank, "reports for rank " + std::to_string(*rank) + ", and " + ownRanks() +
-                                          "; what it says of others is left out");
+        return overstep(m_reportedRank, "reports for rank " + std::to_string(*rank) + ", and " + ownRanks() +
+                                            "; what it says of others is left out");
     const std::optional<std::string> device = otherDeviceIn(frame, m_number, *m_join);
     if (device && canBeOf(m_number, frame))
-        return overstep(m_toldOfDevice, "reports for device " + shortName(*device) +
-                                            ", which is not one of its own; such lines are left out");
+        return overstep(m_reportedDevice, "reports for device " + shortName(*device) +
+                                              ", which is not one of its own; such lines are left out");
     const auto *alert = std::get_if<AlertFrame>(&frame.body);
-    overstep(m_toldOfFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " +
-                                (frame.rank ? "with" : "without") +
-                                " a rank, which a further node may not; such lines are left out");
+    overstep(m_reportedFrame, "reports '" + (alert ? alert->kind : std::string(typeOf(frame))) + "' " +
+                                  (frame.rank ? "with" : "without") +
+                                  " a rank, which a further node may not; such lines are left out");
 }
 
 void RemoteNode::lose(const std::string &why, bool closed) {
@@ -264,7 +264,7 @@ void RemoteNode::onLogLine(std::string_view line) {
     if (taken == NodeLog::Verdict::Doubled)
         return;
     if (foreign) {
-        tellOfForeign(*frame);
+        reportForeign(*frame);
     } else if (looked && frame && frame->rank && !std::holds_alternative<EpochFrame>(frame->body)) {
         const auto *exit = std::get_if<ExitFrame>(&frame->body);
         if (!exit)
@@ -311,7 +311,7 @@ void RemoteNode::onMessage(const NodeMessage &message) {
 void RemoteNode::onRequest(const Control &control) {
     if (mayAsk())
         return m_handlers.onControl(control);
-    overstep(m_toldOfRequests, "asks for traces or stacks more than once a second; it is answered once a second");
+    overstep(m_reportedRequests, "asks for traces or stacks more than once a second; it is answered once a second");
 }
 
 bool RemoteNode::mayAsk() {
@@ -325,7 +325,7 @@ bool RemoteNode::mayAsk() {
 
 /// The node ends with the reason, and closes the link itself: closing it here could cut the reason off.
 void RemoteNode::refuseJoin(const Error &why) {
-    overstep(m_toldOfJoin, "can't join: " + why.message());
+    overstep(m_reportedJoin, "can't join: " + why.message());
     NodeMessage end;
     end.what = What::End;
     end.state = std::string(toString(RunState::Failed));
@@ -377,16 +377,16 @@ void RemoteNode::onTracePart(const NodeMessage &piece) {
     m_handlers.onTrace(std::move(*whole));
 }
 
-/// The node is told that the trace is kept, else it would send it again after each cut, and wait for that at its end.
+/// The node learns that the trace is kept; else it would send it again after each cut, and wait for that at its end.
 void RemoteNode::refuseTrace(const NodeMessage &piece) {
     const int rank = piece.rank.value_or(-1);
     const auto awaited = m_awaited.find(rank);
     const bool again = awaited != m_awaited.end() && awaited->second.taken == piece.crc; // its confirmation was cut off
     if (!again)
-        overstep(m_toldOfTrace, isOwn(rank) ? "sends a trace of rank " + std::to_string(rank) +
-                                                  " that nobody has asked for; such traces are left out"
-                                            : "sends a trace of rank " + std::to_string(rank) + ", and " + ownRanks() +
-                                                  "; such traces are left out");
+        overstep(m_reportedTrace, isOwn(rank) ? "sends a trace of rank " + std::to_string(rank) +
+                                                    " that nobody has asked for; such traces are left out"
+                                              : "sends a trace of rank " + std::to_string(rank) + ", and " +
+                                                    ownRanks() + "; such traces are left out");
     const bool last = piece.offset.value_or(0) + piece.text.size() >= piece.total.value_or(0);
     if (last && m_socket && m_socket->room())
         sendTraceKept(rank, piece.crc);

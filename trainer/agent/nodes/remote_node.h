@@ -96,8 +96,8 @@ private:
     [[nodiscard]] std::string ownRanks() const;
     [[nodiscard]] std::optional<int> otherRankIn(const Frame &frame) const;
     [[nodiscard]] bool isForeign(const Frame &frame) const;
-    void tellOfForeign(const Frame &frame);
-    void overstep(bool &told, const std::string &does);
+    void reportForeign(const Frame &frame);
+    void overstep(bool &reported, const std::string &does);
     void onPong(const NodeMessage &message);
     void ping();
     void lose(const std::string &why, bool closed);
@@ -121,7 +121,7 @@ private:
     Decoder m_decoder;
     std::optional<NodeMessage> m_join, m_over, m_gone;
     std::optional<std::int64_t> m_start; ///< number of the last go
-    std::set<int> m_ranks;               ///< those that it was told to start: it may report for these only
+    std::set<int> m_ranks;               ///< those that it was asked to start: it may report for these only
     std::set<int> m_exited;              ///< of them, since the last start
     TraceInbox m_traces;
     struct AwaitedTraces {
@@ -129,8 +129,8 @@ private:
         std::string taken; ///< checksum of the last that came: after a cut it may come again
     };
     std::map<int, AwaitedTraces> m_awaited; ///< by rank
-    bool m_toldOfRank = false, m_toldOfFrame = false, m_toldOfTrace = false, m_toldOfRequests = false,
-         m_toldOfDevice = false, m_toldOfJoin = false;
+    bool m_reportedRank = false, m_reportedFrame = false, m_reportedTrace = false, m_reportedRequests = false,
+         m_reportedDevice = false, m_reportedJoin = false;
     bool m_joinDue = false; ///< one counts after each hello
     std::int64_t m_lostNs = 0, m_askedNs = 0;
     PeerTcpState m_linkWhenLost;

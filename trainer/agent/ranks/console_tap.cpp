@@ -218,6 +218,8 @@ void ConsoleTap::flushLeftOut() {
 }
 
 void ConsoleTap::appendText(std::string_view line) {
+    for (Source *source : {&m_out, &m_err}) // once: a pipe holds no more than readSize
+        readOnce(*source);
     m_disk.write(m_file, std::string(line) + "\n");
 }
 

@@ -30,7 +30,7 @@ public:
 
     void drain();  ///< reads what is available now
     void finish(); ///< drains, passes on unfinished lines, and stops reading
-    /// Adds to the file a line that came another way: the trainer's log frames.
+    /// Adds to the file a line that came another way: the trainer's log frames. What the process printed before stands before it.
     void appendText(std::string_view line);
 
     /// The last line that may say why the process ends: it has a letter or a digit, and is no warning. Without blanks around it.

@@ -28,7 +28,7 @@ constexpr const char *keeperName = "lockstep-keeper"; ///< 15 characters, as man
 constexpr int mostSweeps = 100;
 constexpr useconds_t betweenSweeps = 5'000;
 
-/// What the agent has told the keeper: "+GROUP", "-GROUP", "/path of a file", "." at its end. Each ends with a zero byte, the only one that
+/// What the agent has sent to the keeper: "+GROUP", "-GROUP", "/path of a file", "." at its end. Each ends with a zero byte, the only one that
 /// no path has.
 struct Charge {
     std::set<pid_t> groups;

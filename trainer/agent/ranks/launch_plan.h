@@ -57,7 +57,7 @@ struct LaunchPlan {
     bool echoConsole = false; ///< the ranks' lines also go to stdout
     bool attended = false;    ///< the run trains nothing and keeps nothing (LaunchRequest::attended)
     /// The one process is a program of the user's that may start ranks by itself (torchrun, mp.spawn): whoever reports to
-    /// the run is one of its ranks. It is told nothing of ranks, since a script that hears of them would train as DDP.
+    /// the run is one of its ranks. It gets no variables of ranks, with which a script would train as DDP.
     bool adoptsRanks = false;
     std::string python; ///< scripts: a phrase that names the chosen Python and where it was found
 };
@@ -66,7 +66,7 @@ struct LaunchPlan {
 struct CommandOptions {
     std::vector<std::string> command;
     int processes = 1, nodes = 1, nodeRank = 0;
-    bool ranksGiven = false; ///< the number of processes or nodes was named: the command is told its rank
+    bool ranksGiven = false; ///< the number of processes or nodes was named: the command gets its rank
     bool automatic = false;  ///< Python scripts are followed unchanged (resources/python/lockstep/auto.py)
     std::string masterAddress;
     int masterPort = 0;

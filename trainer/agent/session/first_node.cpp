@@ -122,8 +122,8 @@ void FirstNode::removeJoinFile() {
 }
 
 void FirstNode::onRefused(const std::string &message) {
-    if (const auto told = m_refusals.next(message))
-        m_local.alert("connection_refused", *told);
+    if (const auto note = m_refusals.next(message))
+        m_local.alert("connection_refused", *note);
 }
 
 void FirstNode::onAllJoined() {

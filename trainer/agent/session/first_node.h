@@ -76,7 +76,7 @@ private:
     int m_restarts = 0, m_leaveChecks = 0, m_stops = 0;
     std::int64_t m_stopNs = 0; ///< of the last stop
     std::string m_stopBy;      ///< of the first
-    ToldRefusals m_refusals;
+    LimitedRefusals m_refusals;
     bool m_settled = false;
 };
 

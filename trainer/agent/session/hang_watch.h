@@ -15,7 +15,7 @@ namespace lockstep::agent {
 
 /// Finds ranks that wait in a collective for others that do not come, from the ranks' own heartbeats (RankPosition). Of all
 /// nodes, at agent 0 or a listener. A rank that evaluates, writes a checkpoint or starts may take its time, and so may one that ends
-/// steps at its own pace, as slow ones of ps-async do; one of which nothing is heard may not. What a script does between its phases may be
+/// steps at its own pace, as slow ones of ps-async do; one that reports nothing may not. What a script does between its phases may be
 /// either: without a limit of its own, such a rank is given five minutes, and one that still goes from phase to phase is not waited for in
 /// vain.
 class HangWatch {
@@ -42,7 +42,7 @@ public:
 private:
     struct Rank {
         std::int64_t heardNs = 0, stepsMonoNs = 0;
-        std::int64_t steppedNs = 0;           ///< when its last window of steps, or its state, was heard
+        std::int64_t steppedNs = 0;           ///< when its last window of steps, or its state, arrived
         std::deque<double> stepS;             ///< its newest windows' mean steps
         std::optional<std::int64_t> lastStep; ///< of its last window of steps
         RunState state = RunState::Init;

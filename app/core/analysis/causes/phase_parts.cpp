@@ -86,7 +86,7 @@ struct TakenPhases {
     std::optional<double> idleS; ///< at the ends of epochs
 };
 
-/// How long each rank waits for others, `idle` at the ends of epochs included; without ranks of which nothing tells it.
+/// How long each rank waits for others, `idle` at the ends of epochs included; without ranks that do not report it.
 std::map<int, double> rankWaits(const RunOutcome &run, const std::map<int, double> &idle) {
     const std::optional<double> least = leastExposed(run);
     std::map<int, double> out;

@@ -54,7 +54,7 @@ struct RepeatParts {
 /// Why partsOf(run) is absent: "it reported no phases of its steps", "how long it trained is unknown", …; empty: it isn't.
 [[nodiscard]] std::string whyNoParts(const RunOutcome &run);
 /// The rank that the others wait for: the one that waits least, if it waits less than half as long as the rank in the middle. Absent
-/// where none does, or not every rank tells how long it waits.
+/// where none does, or not every rank reports how long it waits.
 [[nodiscard]] std::optional<int> waitedFor(const RunOutcome &run);
 
 /// The share of its phases for which each rank waits for others, 0..1, mean over the repeats that report it; without ranks that don't.

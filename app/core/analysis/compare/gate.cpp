@@ -144,7 +144,7 @@ std::string processesOf(const RunOutcome &run) {
 }
 
 /// In what the two are two ways to train instead of one run before and after a change; fairness doesn't name what
-/// comparisons are usually about. Empty: in nothing that both tell.
+/// comparisons are usually about. Empty: in nothing that both report.
 std::string whyAnotherRun(const RunOutcome &base, const RunOutcome &next) {
     struct Trait {
         const char *label;

@@ -47,7 +47,7 @@ struct Judgement {
     std::string publishedCause; ///< whether the published cause holds here, in a sentence; empty: none was published
     std::string matters; ///< where the runs differ in one setting alone: whether that matters (setting_matters.h)
     std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
-    /// Those that are told neither by a finding of fairness nor by a button that settles them, for who shows these as well.
+    /// Those that neither a finding of fairness nor a button that settles them shows already, for who shows these as well.
     std::vector<std::string> otherReservations;
     /// Rounds of the experiment that would settle what these repeats can't, or give intervals at all; absent where nothing is left, where they would be too
     /// many, and while its runs go on.

@@ -40,7 +40,7 @@ bool haveSameCommand(const RunOutcome &a, const RunOutcome &b) {
     return a.command == b.command || areOfOneExperiment(a, b);
 }
 
-/// In another folder the same words may name another script, unless both tell which files they ran.
+/// In another folder the same words may name another script, unless both report which files they ran.
 bool mayBeOfOneFolder(const RunOutcome &a, const RunOutcome &b) {
     return a.folder == b.folder || a.folder.empty() || b.folder.empty() ||
            (!a.conditions.files.empty() && !b.conditions.files.empty()) || areOfOneExperiment(a, b);

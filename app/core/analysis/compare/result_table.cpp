@@ -134,7 +134,7 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     for (const ExperimentEntry *entry : entries)
         if (entry->state == EntryState::Failed && runs.empty())
             addNote(row.notes, entry->reason);
-    for (const ExperimentEntry *entry : entries) // of which nothing was heard
+    for (const ExperimentEntry *entry : entries) // without any report
         if (entry->state == EntryState::Failed && std::ranges::find(row.runs, entry->run) == row.runs.end())
             row.failed.push_back({entry->planned.repeat, entry->run, entry->reason});
     keepEachOnce(row.notes);

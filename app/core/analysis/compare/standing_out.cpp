@@ -11,7 +11,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t fewest = 3;
-/// Logarithms that differ by less than a clock tells are the same.
+/// Logarithms that differ by less than a clock's resolution are the same.
 constexpr double leastScatter = 1e-9;
 /// A deviation below 3 % widens no interval so much that leaving it out would be worth a reservation.
 constexpr double leastApart = 0.03;

@@ -188,7 +188,7 @@ void cantCompare(VerdictLine &line, const FairnessFinding &unfair, const std::st
     cantTell(line, "unfair" + with + ": " + differenceIn(unfair), unfair.control);
 }
 
-bool isToldFaster(const SpeedUp &speedUp) {
+bool isClearlyFaster(const SpeedUp &speedUp) {
     return speedUp.isDifferent() && speedUp.factor > 1;
 }
 
@@ -211,14 +211,14 @@ struct Controlled {
                 return pair;
         return nullptr;
     }
-    [[nodiscard]] std::string untold(const VerdictLine &line) const {
-        return (isToldFaster(*whole.training) ? "what " + line.run + " adds to it"
-                                              : "whether " + line.run + " is faster than " + whole.reference) +
+    [[nodiscard]] std::string undecided(const VerdictLine &line) const {
+        return (isClearlyFaster(*whole.training) ? "what " + line.run + " adds to it"
+                                                 : "whether " + line.run + " is faster than " + whole.reference) +
                " can't be told yet";
     }
 };
 
-/// Where the factor over the reference says nothing, the control's takes its place; worth it is a run only if it is told to be faster than
+/// Where the factor over the reference says nothing, the control's takes its place; a run is worth it only if it is clearly faster than
 /// the reference, too.
 void judgeByControl(const Controlled &runs, VerdictLine &line, const Known &known) {
     const std::string &control = runs.control.run;
@@ -226,7 +226,7 @@ void judgeByControl(const Controlled &runs, VerdictLine &line, const Known &know
     line.speedUp = runs.own.training;
     line.efficiency = runs.own.devices > 1 ? runs.own.efficiency : std::nullopt;
     judgeFair(line, runs.own, known);
-    if (line.outcome == Outcome::WorthIt && !isToldFaster(*runs.whole.training))
+    if (line.outcome == Outcome::WorthIt && !isClearlyFaster(*runs.whole.training))
         line.outcome = Outcome::Faster;
     if (line.reason.find(control) == std::string::npos)
         line.reason = "against " + control + (line.reason.empty() ? "" : ": " + line.reason);
@@ -242,10 +242,10 @@ void judgeBesideSlowControl(const Controlled &runs, VerdictLine &line, const Kno
                   ", which reaches " + timesText(runs.control.training->factor) + " by itself";
     if (*whole.high <= 1 + equalWithin || *rest.high <= 1 + equalWithin)
         line.outcome = Outcome::NotWorthIt;
-    else if (isToldFaster(whole) && rest.isDifferent())
+    else if (isClearlyFaster(whole) && rest.isDifferent())
         line.outcome = Outcome::WorthIt;
     else
-        cantTell(line, line.reason + "; " + runs.untold(line), known.judgement.settling);
+        cantTell(line, line.reason + "; " + runs.undecided(line), known.judgement.settling);
 }
 
 /// Part of the run's gain is what its control gains without the method.
@@ -257,11 +257,11 @@ void judgeBesideFastControl(const Controlled &runs, VerdictLine &line, const Kno
     if (*rest.high <= 1 + equalWithin) {
         line.outcome = Outcome::NotWorthIt;
         line.reason = alone;
-    } else if (isToldFaster(*runs.whole.training) && rest.isDifferent()) {
+    } else if (isClearlyFaster(*runs.whole.training) && rest.isDifferent()) {
         line.outcome = Outcome::WorthIt;
         line.reason = timesText(rest.factor) + " (" + rangeText(rest) + ") of it against " + runs.control.run;
     } else
-        cantTell(line, alone + "; " + runs.untold(line), known.judgement.settling);
+        cantTell(line, alone + "; " + runs.undecided(line), known.judgement.settling);
 }
 
 void judgeAgainst(const Controlled &runs, VerdictLine &line, const Known &known) {

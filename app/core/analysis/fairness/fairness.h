@@ -83,8 +83,8 @@ inline constexpr std::array<std::string_view, 4> measuredWork = {"samples", "ste
                                                       const std::vector<std::string> &varies,
                                                       const std::vector<RepeatGroup> &others, const RunsBeside &beside);
 
-/// Which of the two's repeats don't tell how much they had to do while others do, without a full stop: what is unknown is no
-/// finding, and may be less work. Empty: all tell it, or none.
+/// Which of the two's repeats don't report how much they had to do while others do, without a full stop: what is unknown is no
+/// finding, and may be less work. Empty: all report it, or none.
 [[nodiscard]] std::string whyWorkUnknown(const RepeatGroup &reference, const RepeatGroup &run);
 
 } // namespace lockstep::core

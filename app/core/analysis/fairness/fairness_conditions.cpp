@@ -483,7 +483,7 @@ std::string whyWorkUnknown(const RepeatGroup &reference, const RepeatGroup &run)
         const RepeatGroup &lacking = unknownOf(run) > 0 ? run : reference;
         return std::string("how many ") + reading.what + " is unknown for " + std::to_string(unknownOf(lacking)) +
                " of " + std::to_string(lacking.runs.size()) + " repeats of " + lacking.name +
-               ", but known for others, so a gain may be less work. A run's log tells it if the script reports it: "
+               ", but known for others, so a gain may be less work. A run's log has it if the script reports it: "
                "run.step(loss, samples)";
     }
     return {};

@@ -53,7 +53,7 @@ bool isOwn(const RunOutcome &run, const EpochSummary &epoch) {
     return epoch.epoch >= run.firstEpoch; // those before it were made before a checkpoint
 }
 
-/// Whether its log does not have all epochs that its summary tells of: it was cut off, or is not here.
+/// Whether its log does not have all epochs that its summary counts: it was cut off, or is not here.
 bool lacksLoggedEpochs(const RunOutcome &run) {
     const auto own =
         std::ranges::count_if(run.summedEpochs, [&](const EpochSummary &epoch) { return isOwn(run, epoch); });

@@ -236,7 +236,7 @@ Result<std::string> pyTorchJob(const PlannedRun &run, const JobPlace &place) {
     if (!manifest)
         return fail(manifest.error());
     const int nodes = manifest->shape.nodes();
-    std::vector<std::string> words; // the operator tells torchrun of its nodes
+    std::vector<std::string> words; // the operator gives torchrun its nodes
     if (torchrunRestarts(run.config, nodes))
         words = {"--standalone", "--max-restarts=" + std::to_string(run.config.maxRestarts)};
     Json pod = podSpec(place, manifest->processes,

@@ -13,7 +13,7 @@ std::string shellLine(const std::vector<std::string> &words) {
     return line;
 }
 
-/// torchrun and what it must be told on this node; nothing for a method of one process. `python`: torchrun starts Python
+/// torchrun and its options on this node; nothing for a method of one process. `python`: torchrun starts Python
 /// for the script with which the command then begins.
 std::vector<std::string> launcherOn(int node, const JobShape &shape, const RunConfig &config, const JobPlace &place,
                                     bool python) {

@@ -67,7 +67,7 @@ Error submittedAlready(std::string_view experiment, const SlurmRecord &record) {
                               "lockstepctl slurm follow " + std::string(experiment));
 }
 
-/// The job of an earlier submission that Slurm did not answer; empty: it never came in. An error where that can't be told, or the
+/// The job of an earlier submission that Slurm did not answer; empty: it never came in. An error where that is unknown, or the
 /// job has run.
 Result<std::string> takenBefore(const SlurmRecord &record, std::string_view experiment) {
     Result<std::string> job = slurmJobMarked(slurmMark(experiment));
@@ -438,10 +438,10 @@ void SlurmWatch::poll() {
     const std::vector<SlurmJob> &jobs = answer->jobs;
     // One answer without the job may be a controller's that has just started; what it would say of the runs is for good.
     const auto attempts = slurmAttempts(m_record, m_experiment.id);
-    const bool allTold = std::ranges::all_of(
+    const bool allEnded = std::ranges::all_of(
         attempts, [](const auto &of) { return !of.empty() && of.back().status.result.has_value(); });
     m_absent = jobsOf(jobs, m_record.job).empty() ? m_absent + 1 : 0;
-    if (m_absent > 0 && m_absent < absentForGood && !allTold)
+    if (m_absent > 0 && m_absent < absentForGood && !allEnded)
         return;
     // A run that ended after squeue's answer is seen by the next poll.
     if (reconcile(m_experiment, m_record, jobs, attempts)) {

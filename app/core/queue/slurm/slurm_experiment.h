@@ -39,7 +39,7 @@ struct SlurmFiles {
 [[nodiscard]] Result<void> writeSlurmRecord(std::string_view experiment, const SlurmRecord &record);
 
 /// What readSlurmRecord() gives, with the job of a submission that Slurm did not answer, if Slurm has it by now: its number is written down.
-/// An error, too, if that can't be told or the job has run. Asks squeue only for such a submission. Blocking.
+/// An error, too, if that is unknown or the job has run. Asks squeue only for such a submission. Blocking.
 [[nodiscard]] Result<SlurmRecord> findSlurmJob(std::string_view experiment);
 
 /// Writes experiment, script and record; nothing is submitted.

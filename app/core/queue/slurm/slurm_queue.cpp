@@ -103,7 +103,7 @@ Answer unanswered(Unanswered::Why why, Error error) {
     return tl::unexpected(Unanswered{why, std::move(error)});
 }
 
-/// The variables by which sbatch is told who pays, and where, how long and with how much memory: the only ones of a person's
+/// The variables that say to sbatch who pays, and where, how long and with how much memory: the only ones of a person's
 /// that count, and only where the script says nothing about it. sbatch would let each of them override the script.
 struct Preference {
     const char *variable;

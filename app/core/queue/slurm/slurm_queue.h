@@ -37,7 +37,7 @@ inline constexpr std::size_t mostSlurmJobs = 100'000;
 struct SlurmJobs {
     std::vector<SlurmJob> jobs; ///< mostSlurmJobs at most
     bool more = false;          ///< squeue named further ones
-    /// What a user is told of further ones; empty: there are none.
+    /// A sentence on further ones; empty: there are none.
     [[nodiscard]] std::string leftOut() const;
 };
 /// Parses its lines; skips malformed ones. `array`: takes only the tasks of that job or array; empty: all.

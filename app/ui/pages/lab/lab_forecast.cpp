@@ -107,7 +107,7 @@ void LabForecast::showForecast() {
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));
-    fitColumns(m_table, 64, 320); // a row that can't be told says why
+    fitColumns(m_table, 64, 320); // a row without an answer says why
     fitHeight(m_table);
 }
 

@@ -27,7 +27,7 @@ RecipeList::RecipeList(const Theme &theme, QWidget *parent) : QListWidget(parent
     setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(this, &QListWidget::currentRowChanged, this, [this](int row) {
         if (row >= 0)
-            tell(row);
+            emitChosen(row);
     });
 }
 
@@ -64,7 +64,7 @@ void RecipeList::addRow(const core::Recipe &recipe, const QString &name) {
                     QString::fromStdString(recipe.question));
 }
 
-void RecipeList::tell(int row) {
+void RecipeList::emitChosen(int row) {
     if (const std::optional<PlanDraft> &draft = m_drafts[std::size_t(row)]) {
         Q_EMIT draftChosen(*draft);
         return;
@@ -143,7 +143,7 @@ Result<void> RecipeList::remove() {
         return removed;
     dropRow(row);
     if (currentRow() >= 0)
-        tell(currentRow());
+        emitChosen(currentRow());
     return {};
 }
 
@@ -153,7 +153,7 @@ void RecipeList::forget(const QString &name) {
         if (!m_drafts[std::size_t(row)] && item(row)->data(RecipeDelegate::NameRole) == name)
             dropRow(row);
     if (chosen && currentRow() >= 0)
-        tell(currentRow());
+        emitChosen(currentRow());
 }
 
 } // namespace lockstep::ui

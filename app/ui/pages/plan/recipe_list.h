@@ -46,7 +46,7 @@ private:
     void addOnShelf(const std::string &name);
     void add(PlanDraft draft, const QString &name);
     void dropRow(int row);
-    void tell(int row);
+    void emitChosen(int row);
     /// One a row, without a person's later changes; absent: on the shelf.
     std::vector<std::optional<PlanDraft>> m_drafts;
 };

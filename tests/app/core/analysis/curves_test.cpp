@@ -273,14 +273,14 @@ private Q_SLOTS:
     void relativeTimeLeavesOutWhatIsNotTraining() {
         constexpr std::int64_t second = 1'000'000'000;
         TrainingClock clock;
-        clock.hear(5 * second, RunState::Training);
+        clock.onState(5 * second, RunState::Training);
         QCOMPARE(clock.at(10 * second), 0.0); // from the first window on
         QCOMPARE(clock.at(12 * second), 2.0);
-        clock.hear(13 * second, RunState::Evaluating);
-        clock.hear(20 * second, RunState::Checkpointing);
-        clock.hear(30 * second, RunState::Training);
+        clock.onState(13 * second, RunState::Evaluating);
+        clock.onState(20 * second, RunState::Checkpointing);
+        clock.onState(30 * second, RunState::Training);
         QCOMPARE(clock.at(31 * second), 4.0);
-        clock.hear(32 * second, RunState::Init); // started again
+        clock.onState(32 * second, RunState::Init); // started again
         QCOMPARE(clock.at(60 * second), 5.0);    // a rank that sends windows trains, whatever it said
         QCOMPARE(clock.at(61 * second), 6.0);
         QCOMPARE(clock.at(1 * second), 6.0); // the machine was booted anew

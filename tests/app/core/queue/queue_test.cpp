@@ -441,7 +441,7 @@ private Q_SLOTS:
         QVERIFY(realFileSystem().writeAtomically(requests, "no folder").has_value()); // as if the disk were full
         const Answer stopped = ctl({QStringLiteral("stop"), idOf(started)});
         QCOMPARE(stopped.code, 1);
-        QVERIFY2(stopped.err.contains("its queue can't be told: "), stopped.err.constData());
+        QVERIFY2(stopped.err.contains("its queue can't be reached: "), stopped.err.constData());
         QVERIFY2(stopped.err.contains("was asked to stop"), stopped.err.constData());
         QTRY_VERIFY(stateOf(started, 0) == EntryState::Stopped);
         QVERIFY(QFile::remove(QString::fromStdString(requests)));

@@ -63,7 +63,7 @@ void takeResumed(RunStore &store, int first) {
     }
 }
 
-/// `summedFrom`: the first epoch that its summary tells of.
+/// `summedFrom`: the first epoch that its summary counts.
 RunOutcome resumed(int first, int summedFrom = 1) {
     RunStore store(QStringLiteral("r"));
     takeResumed(store, first);
